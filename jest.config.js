@@ -1,0 +1,35 @@
+// Native ESM: run through scripts/jest.ts, which sets --experimental-vm-modules.
+const transform = {
+  '^.+\\.ts$': [
+    '@swc/jest',
+    {
+      jsc: {
+        parser: { syntax: 'typescript', decorators: true },
+        transform: { legacyDecorator: true, decoratorMetadata: true },
+        target: 'es2024',
+        keepClassNames: true,
+      },
+      module: { type: 'es6' },
+      sourceMaps: 'inline',
+    },
+  ],
+};
+const base = {
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform,
+};
+/** Tiers: unit beside the code; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client. */
+export default {
+  projects: [
+    { ...base, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
+    ...['medium', 'e2e', 'sdk'].map((tier) => ({
+      ...base,
+      displayName: tier,
+      roots: ['<rootDir>/test/' + tier],
+      testMatch: ['**/*-spec.ts'],
+      globalSetup: '<rootDir>/test/support/global-setup.ts',
+      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+    })),
+  ],
+};

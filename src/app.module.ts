@@ -1,0 +1,62 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AccountsModule } from './accounts/accounts.module.ts';
+import { ApplicationsModule } from './applications/applications.module.ts';
+import { AuthModule } from './auth/auth.module.ts';
+import { CalendarsModule } from './calendars/calendars.module.ts';
+import type { Clock } from './common/time/clock.ts';
+import type { AppConfig } from './config/app-config.ts';
+import { ConfigModule } from './config/config.module.ts';
+import { ConnectModule } from './connect/connect.module.ts';
+import { DatabaseModule } from './database/database.module.ts';
+import { EventsModule } from './events/events.module.ts';
+import { GrantsModule } from './grants/grants.module.ts';
+import { HealthModule } from './health/health.module.ts';
+import { HttpModule } from './http/http.module.ts';
+import { IntegrationsModule } from './integrations/integrations.module.ts';
+import { JobStatusesModule } from './job-statuses/job-statuses.module.ts';
+import { MessagesModule } from './messages/messages.module.ts';
+import { NotificationsModule } from './notifications/notifications.module.ts';
+import { OutboxModule } from './outbox/outbox.module.ts';
+import { ProvidersModule } from './providers/providers.module.ts';
+import { SchedulerModule } from './scheduler/scheduler.module.ts';
+import { SmsModule } from './sms/sms.module.ts';
+import { SyncModule } from './sync/sync.module.ts';
+import { WebhooksModule } from './webhooks/webhooks.module.ts';
+
+/** What a test may replace. */
+export interface AppOverrides {
+  clock?: Clock;
+}
+
+/** Every room of the house; nothing else. */
+@Module({})
+export class AppModule {
+  static register(config: AppConfig, overrides: AppOverrides = {}): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.register(config),
+        DatabaseModule.register(config, overrides.clock),
+        HttpModule,
+        AuthModule,
+        ProvidersModule,
+        ApplicationsModule,
+        IntegrationsModule,
+        GrantsModule,
+        ConnectModule,
+        AccountsModule,
+        MessagesModule,
+        OutboxModule,
+        JobStatusesModule,
+        WebhooksModule,
+        CalendarsModule,
+        EventsModule,
+        NotificationsModule,
+        SmsModule,
+        SyncModule,
+        HealthModule,
+        SchedulerModule,
+      ],
+    };
+  }
+}

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { hashToken, equalHashes } from '../common/crypto/token-hash.ts';
+import { Database } from '../database/sql.ts';
+import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
+
+const ACCOUNT_BY_TOKEN = `
+  select g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
+         g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
+         g.billing_state as "billingState", coalesce(g.scope, i.scope) as scopes, a.features
+  from access_token t
+  join "grant" g on g.id = t.grant_id
+  join application a on a.id = g.application_id
+  left join integration i on i.id = g.integration_id
+  where t.hash = $1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`;
+
+const APPLICATION_BY_CLIENT_ID = `
+  select id as "applicationId", client_id as "clientId", plan, features, secret_hash as "secretHash"
+  from application where client_id = $1`;
+
+/** Turns what a caller presented into who it is; one indexed query each. */
+@Injectable()
+export class Credentials {
+  constructor(private readonly database: Database) {}
+
+  /** @returns undefined for an unknown, revoked or expired token */
+  async accountByToken(token: string): Promise<AccountPrincipal | undefined> {
+    if (token.length > 200) return undefined;
+    const [row] = await this.database.query<Omit<AccountPrincipal, 'kind'>>(ACCOUNT_BY_TOKEN, [
+      hashToken(token),
+    ]);
+    return row && { kind: 'account', ...row };
+  }
+
+  /** @returns undefined unless the pair is right */
+  async applicationBySecret(clientId: string, secret: string): Promise<ApplicationPrincipal | undefined> {
+    if (clientId.includes('\0')) return undefined;
+    const [row] = await this.database.query<Omit<ApplicationPrincipal, 'kind'> & { secretHash: Buffer }>(
+      APPLICATION_BY_CLIENT_ID,
+      [clientId],
+    );
+    if (!row || !equalHashes(row.secretHash, hashToken(secret))) return undefined;
+    const { secretHash: _, ...application } = row;
+    return { kind: 'application', ...application };
+  }
+}

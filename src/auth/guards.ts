@@ -1,0 +1,58 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
+import type { Request } from 'express';
+import { ForbiddenError } from '../common/errors/domain-error.ts';
+import { ACCESS_RULE, type AccessRule } from './access-rule.ts';
+import { principalOf } from './principal.ts';
+import { allows } from './scopes.ts';
+
+/** Names of the passport strategies. */
+export const STRATEGY = {
+  bearer: 'access-token-bearer',
+  tokenAsUser: 'access-token-basic',
+  application: 'application-basic',
+  applicationSecret: 'application-secret',
+} as const;
+
+/** Basic `client_id:client_secret`. */
+@Injectable()
+export class ApplicationGuard extends AuthGuard(STRATEGY.application) {}
+
+/** Basic with the client secret as user name; it must be the secret of the application in the path. */
+@Injectable()
+export class ApplicationSecretGuard extends AuthGuard(STRATEGY.applicationSecret) {}
+
+/** Access token, then the rule of the handler: scopes, state of the account. */
+@Injectable()
+export class AccountGuard extends AuthGuard([STRATEGY.bearer, STRATEGY.tokenAsUser]) {
+  constructor(private readonly reflector: Reflector) {
+    super();
+  }
+
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (!(await super.canActivate(context))) return false;
+    const account = principalOf(context.switchToHttp().getRequest<Request>());
+    if (account?.kind !== 'account') return false;
+    const rule = this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    if (account.billingState === 'cancelled') {
+      throw new ForbiddenError('account.cancelled', 'This account has been cancelled.');
+    }
+    if (rule?.anyScope && !allows(account.scopes, rule.anyScope)) {
+      throw new ForbiddenError(
+        'scope.missing',
+        `This needs one of the scopes ${rule.anyScope.join(', ')}, which the account has not granted.`,
+      );
+    }
+    if (rule?.write && account.grantStatus === 'invalid') {
+      throw new ForbiddenError(
+        'grant.invalid',
+        "This action can't be performed because the account's credentials are out of date: the user has to authenticate again.",
+      );
+    }
+    return true;
+  }
+}

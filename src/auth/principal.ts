@@ -1,0 +1,37 @@
+import type { Request } from 'express';
+import type { ApplicationFeature, Plan } from '../applications/plan.ts';
+import type { BillingState, GrantStatus, OrganizationUnit } from '../grants/grant-status.ts';
+import type { Scope } from './scopes.ts';
+
+/** The application that called with its own credentials. */
+export interface ApplicationPrincipal {
+  kind: 'application';
+  applicationId: string;
+  clientId: string;
+  plan: Plan;
+  features: readonly ApplicationFeature[];
+}
+
+/** The account that called with an access token. Everything it may see carries its `accountId`. */
+export interface AccountPrincipal {
+  kind: 'account';
+  accountId: string;
+  applicationId: string;
+  clientId: string;
+  provider: string;
+  email: string;
+  name: string;
+  organizationUnit: OrganizationUnit;
+  grantStatus: GrantStatus;
+  billingState: BillingState;
+  /** Null: every scope. The grant's own, else the integration's (spec 5). */
+  scopes: readonly Scope[] | null;
+  features: readonly ApplicationFeature[];
+}
+
+export type Principal = ApplicationPrincipal | AccountPrincipal;
+
+/** Who authenticated this request, if anybody. */
+export function principalOf(request: Request): Principal | undefined {
+  return request.user as Principal | undefined;
+}

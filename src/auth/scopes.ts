@@ -1,0 +1,26 @@
+/** Every scope there is (spec 5, api facts 3.3). */
+export const SCOPES = [
+  'email', 'email.modify', 'email.read_only', 'email.send', 'email.folders_and_labels', 'email.metadata', 'email.drafts',
+  'calendar', 'calendar.read_only', 'calendar.free_busy',
+  'contacts', 'contacts.read_only',
+  'room_resources.read_only',
+] as const; // prettier-ignore
+export type Scope = (typeof SCOPES)[number];
+
+/** Scopes that allow each kind of use; any one of them is enough. */
+export const SCOPES_FOR = {
+  readMail: ['email', 'email.modify', 'email.read_only'],
+  sendMail: ['email', 'email.send'],
+  readCalendar: ['calendar', 'calendar.read_only'],
+  writeCalendar: ['calendar'],
+} as const satisfies Record<string, readonly Scope[]>;
+
+/** Whether the scopes (null: all) allow the use. */
+export function allows(scopes: readonly Scope[] | null, anyOf: readonly Scope[]): boolean {
+  return scopes === null || anyOf.some((scope) => scopes.includes(scope));
+}
+
+/** Whether `value` is the name of a scope. */
+export function isScope(value: string): value is Scope {
+  return (SCOPES as readonly string[]).includes(value);
+}

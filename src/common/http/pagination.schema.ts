@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { integerLike } from './wire.schema.ts';
+
+/** Paging as services see it. */
+export interface Page {
+  limit: number;
+  offset: number;
+}
+
+const nonNegative = (name: string) =>
+  integerLike().refine((value) => value >= 0, { message: `${name} parameter must be nonnegative.` });
+
+/** `limit` and `offset` of the main address: default 100, at most 1000 (api facts 1.4). */
+export const pageQuery = {
+  limit: nonNegative('Limit')
+    .refine((limit) => limit <= 1000, 'Cannot request more than 1000 resources at once.')
+    .default(100)
+    .describe('Page size, 0 to 1000'),
+  offset: nonNegative('Offset').default(0).describe('How many to skip'),
+};
+
+/** `limit` and `offset` of the integrations address: default 10, at most 1000. */
+export const betaPageQuery = {
+  ...pageQuery,
+  limit: nonNegative('Limit')
+    .refine((limit) => limit <= 1000, 'Cannot request more than 1000 resources at once.')
+    .default(10)
+    .describe('Page size, 0 to 1000'),
+};
+
+/**
+ * The `view` parameter. `ids` answers an array of ids, `count` an object `{count}` that ignores paging,
+ * `expanded` richer objects where the resource has them.
+ */
+export function viewQuery<const V extends readonly [string, ...string[]]>(views: V) {
+  return z
+    .enum(views, { error: (issue) => `Unknown view type ${String(issue.input).slice(0, 50)}.` })
+    .optional();
+}

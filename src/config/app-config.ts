@@ -1,0 +1,215 @@
+import { z } from 'zod';
+import type { EncryptionKey } from '../common/crypto/secret-box.ts';
+
+/** Thrown at start when the environment is wrong. Names the variables, never their values. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+const text = (fallback: string) => z.string().trim().min(1).default(fallback);
+const integer = (fallback: number, min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`)
+    .default(fallback);
+const flag = (fallback: boolean) =>
+  z
+    .enum(['true', 'false'], 'must be true or false')
+    .transform((value) => value === 'true')
+    .default(fallback);
+const list = (fallback: string[]) =>
+  z
+    .string()
+    .transform((value) =>
+      value
+        .split(',')
+        .map((item) => item.trim())
+        .filter(Boolean),
+    )
+    .default(fallback);
+const address = z
+  .string()
+  .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), 'must be an http(s) address')
+  .transform((value) => value.replace(/\/+$/, ''));
+
+/** The roles one process can have. */
+export const ROLES = ['api', 'worker'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Regions of the integrations address (spec, introduction). */
+export const REGIONS = ['us', 'eu'] as const;
+export type Region = (typeof REGIONS)[number];
+
+/** The groups of addresses one process can serve: the main API, the integrations and grants address, or both. */
+export const SURFACES = ['main', 'integrations'] as const;
+export type Surface = (typeof SURFACES)[number];
+
+/**
+ * Every variable Carillon reads. `docs/configuration.md` is checked against this list.
+ * Empty values count as absent.
+ */
+export const environmentSchema = z.object({
+  NODE_ENV: z.enum(['development', 'production', 'test']).default('development'),
+  ROLES: list(['api', 'worker']).pipe(z.array(z.enum(ROLES, 'must be api, worker or both')).min(1)),
+  SERVE: list(['main', 'integrations']).pipe(
+    z.array(z.enum(SURFACES, 'must be main, integrations or both')).min(1),
+  ),
+  HOST: text('127.0.0.1'),
+  PORT: integer(3000, 0, 65535),
+  BASE_URL: address.optional(),
+  INTEGRATIONS_URL_US: address.optional(),
+  INTEGRATIONS_URL_EU: address.optional(),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .optional(),
+  DATABASE_POOL: integer(10, 1, 200),
+  DATA_DIR: text('.carillon'),
+  ENCRYPTION_KEYS: z.string().optional(),
+  EGRESS_ALLOW: list([]).optional(),
+  MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1024, 100 * 1024 * 1024),
+  RATE_LIMIT_APPLICATION: integer(500, 0, 1_000_000),
+  RATE_LIMIT_ACCOUNT: integer(50, 0, 1_000_000),
+  RATE_LIMIT_CONCURRENT: integer(5, 0, 1_000_000),
+  OUTBOX_RETRY_REJECTED: flag(false),
+  SEND_SLOTS: integer(64, 1, 10_000),
+  SMS_GATEWAY: z.enum(['none', 'recording'], 'must be none or recording').default('none'),
+  MAIL_DOMAIN: z
+    .string()
+    .regex(/^[a-z0-9.-]+$/i, 'must be a domain name')
+    .default('carillon.invalid'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  SHUTDOWN_SECONDS: integer(25, 1, 600),
+});
+
+/** The whole configuration, validated once at start; nothing else reads the environment. */
+export interface AppConfig {
+  environment: 'development' | 'production' | 'test';
+  /** `api` answers HTTP, `worker` runs due work. */
+  roles: readonly Role[];
+  /** Which groups of paths this process answers; the others are 404 here. */
+  surfaces: readonly Surface[];
+  /** Interface to listen on; loopback unless told otherwise. */
+  host: string;
+  /** 0 = any free port. */
+  port: number;
+  /** `{base_url}` of the specification, without a trailing slash. */
+  baseUrl: string;
+  /** `{integrations_url}` per region, without a trailing slash. */
+  integrationsUrl: Readonly<Record<Region, string>>;
+  database: {
+    /** postgres:// address; always set when the application starts. */
+    url: string;
+    /** Connections of each of the two pools (requests, engine), at most. */
+    poolSize: number;
+    /** Whether the server was started by Carillon itself, from npm binaries. */
+    embedded: boolean;
+  };
+  /** Folder of the embedded database and of generated keys. */
+  dataDir: string;
+  /** Key ring for secrets at rest, newest first. */
+  encryptionKeys: readonly EncryptionKey[];
+  /** Hosts, addresses or CIDR ranges that outgoing requests may reach although they are private. */
+  egressAllow: readonly string[];
+  /** Largest request body accepted, in bytes. */
+  maxBodyBytes: number;
+  rateLimits: {
+    /** Requests per second, endpoint and application; 0 = no limit. */
+    applicationPerSecond: number;
+    /** Requests per second, endpoint and account; 0 = no limit. */
+    accountPerSecond: number;
+    /** Simultaneous requests of one account to messages, threads and contacts; 0 = no limit. */
+    accountConcurrent: number;
+  };
+  outbox: {
+    /** Whether definite rejections of recipient or content are retried until the deadline (the literal rule of spec 8). */
+    retryRejected: boolean;
+    /** Messages one worker sends at a time. */
+    slots: number;
+    /** Right side of generated Message-IDs. */
+    mailDomain: string;
+  };
+  /** `none` refuses SMS reminders; `recording` stores them instead of sending. */
+  smsGateway: 'none' | 'recording';
+  logLevel: string;
+  /** How long a stopping process finishes what it holds, in milliseconds. */
+  shutdownMs: number;
+}
+
+/** Nest token of the configuration. */
+export const APP_CONFIG = Symbol('AppConfig');
+
+function parseKeyRing(value: string, problems: string[]): EncryptionKey[] {
+  return value.split(',').map((entry, index) => {
+    const [id, encoded, ...rest] = entry.trim().split(':');
+    const key = Buffer.from(encoded ?? '', 'base64');
+    if (!id || !/^[A-Za-z0-9_-]+$/.test(id) || rest.length > 0 || key.length !== 32) {
+      problems.push(`ENCRYPTION_KEYS: entry ${index + 1} must be "<id>:<base64 of 32 bytes>"`);
+    }
+    return { id: id ?? '', key };
+  });
+}
+
+/** What the starter supplies when there is no DATABASE_URL. */
+export interface EmbeddedDefaults {
+  databaseUrl: string;
+  encryptionKeys: string;
+}
+
+/**
+ * Environment → configuration.
+ * @param embedded set when Carillon runs its own database: then keys are generated and loopback addresses may be
+ *   called (docs/adr/0006)
+ * @throws {ConfigError} naming every wrong variable
+ */
+export function loadConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  embedded?: EmbeddedDefaults,
+): AppConfig {
+  const present = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = environmentSchema.safeParse(present);
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`));
+  }
+  const env = parsed.data;
+  const problems: string[] = [];
+  const databaseUrl = env.DATABASE_URL ?? embedded?.databaseUrl;
+  if (!databaseUrl) problems.push('DATABASE_URL: is required');
+  const keys = env.ENCRYPTION_KEYS ?? embedded?.encryptionKeys;
+  if (!keys) {
+    problems.push('ENCRYPTION_KEYS: is required with DATABASE_URL (make one with: carillon keys generate)');
+  }
+  const encryptionKeys = keys ? parseKeyRing(keys, problems) : [];
+  if (problems.length > 0) throw new ConfigError(problems);
+  const baseUrl = env.BASE_URL ?? `http://localhost:${env.PORT}`;
+  return {
+    environment: env.NODE_ENV,
+    roles: env.ROLES,
+    surfaces: env.SERVE,
+    host: env.HOST,
+    port: env.PORT,
+    baseUrl,
+    integrationsUrl: { us: env.INTEGRATIONS_URL_US ?? baseUrl, eu: env.INTEGRATIONS_URL_EU ?? baseUrl },
+    database: { url: databaseUrl ?? '', poolSize: env.DATABASE_POOL, embedded: !env.DATABASE_URL },
+    dataDir: env.DATA_DIR,
+    encryptionKeys,
+    egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),
+    maxBodyBytes: env.MAX_BODY_BYTES,
+    rateLimits: {
+      applicationPerSecond: env.RATE_LIMIT_APPLICATION,
+      accountPerSecond: env.RATE_LIMIT_ACCOUNT,
+      accountConcurrent: env.RATE_LIMIT_CONCURRENT,
+    },
+    outbox: { retryRejected: env.OUTBOX_RETRY_REJECTED, slots: env.SEND_SLOTS, mailDomain: env.MAIL_DOMAIN },
+    smsGateway: env.SMS_GATEWAY,
+    logLevel: env.LOG_LEVEL,
+    shutdownMs: env.SHUTDOWN_SECONDS * 1000,
+  };
+}

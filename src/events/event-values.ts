@@ -1,0 +1,54 @@
+/** Values inside an event, as they are stored and (but for ids of notifications) as the wire has them. */
+
+export const EVENT_STATUSES = ['confirmed', 'tentative', 'cancelled'] as const;
+export type EventStatus = (typeof EVENT_STATUSES)[number];
+
+export const PARTICIPANT_STATUSES = ['yes', 'no', 'maybe', 'noreply'] as const;
+export type ParticipantStatus = (typeof PARTICIPANT_STATUSES)[number];
+
+export interface Participant {
+  /** Lower case. */
+  email: string;
+  name: string;
+  phone_number: string | null;
+  status: ParticipantStatus;
+  comment: string | null;
+}
+
+/** The four forms of `when` (api facts 7.3); times in Unix seconds, dates as YYYY-MM-DD. */
+export type When =
+  | { object: 'time'; time: number; timezone?: string }
+  | {
+      object: 'timespan';
+      start_time: number;
+      end_time: number;
+      start_timezone?: string;
+      end_timezone?: string;
+    }
+  | { object: 'date'; date: string }
+  | { object: 'datespan'; start_date: string; end_date: string };
+
+export interface Recurrence {
+  rrule: string[];
+  timezone: string;
+}
+
+export interface Conferencing {
+  provider: string;
+  details: { meeting_code?: string; phone?: string[]; password?: string; pin?: string; url?: string };
+}
+
+export interface ReminderSettings {
+  /** Bracketed list, e.g. `[20]`. */
+  reminder_minutes: string;
+  reminder_method: string;
+}
+
+/** A reminder as the caller set it (spec 2.9). */
+export type EventNotification =
+  | { type: 'email'; minutes_before_event: number; subject: string; body: string }
+  | { type: 'sms'; minutes_before_event: number; message: string }
+  | { type: 'webhook'; minutes_before_event: number; url: string; payload: string };
+
+/** With the id that ties its reminders to it. */
+export type StoredNotification = EventNotification & { id: string };

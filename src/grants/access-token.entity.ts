@@ -1,0 +1,23 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { idColumn } from '../database/base-columns.ts';
+import { Grant } from './grant.entity.ts';
+
+const AccessTokenSchema = defineEntity({
+  name: 'AccessToken',
+  tableName: 'access_token',
+  indexes: [{ name: 'access_token_grant', properties: ['grant'] }],
+  properties: {
+    ...idColumn,
+    grant: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
+    /** SHA-256 of the token; the token itself is shown once and stored nowhere. */
+    hash: p.blob().unique(),
+    createdAt: p.datetime().columnType('timestamptz'),
+    revokedAt: p.datetime().columnType('timestamptz').nullable(),
+    /** Null: does not expire. */
+    expiresAt: p.datetime().columnType('timestamptz').nullable(),
+  },
+});
+
+/** An access token of an account. */
+export class AccessToken extends AccessTokenSchema.class {}
+AccessTokenSchema.setClass(AccessToken);

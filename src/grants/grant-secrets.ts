@@ -1,0 +1,17 @@
+import type { SecretBox } from '../common/crypto/secret-box.ts';
+
+const context = (grantId: string) => `grant.settings:${grantId}`;
+
+/** Seals the provider settings of a grant for its row. */
+export function sealGrantSettings(
+  box: SecretBox,
+  grantId: string,
+  settings: Readonly<Record<string, unknown>>,
+): string {
+  return box.sealJson(settings, context(grantId));
+}
+
+/** @throws {UnsealError} */
+export function openGrantSettings(box: SecretBox, grantId: string, sealed: string): Record<string, unknown> {
+  return box.openJson(sealed, context(grantId)) as Record<string, unknown>;
+}

@@ -1,0 +1,43 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Application } from '../applications/application.entity.ts';
+import { idColumn, timestampColumns } from '../database/base-columns.ts';
+import { Integration } from '../integrations/integration.entity.ts';
+import { BILLING_STATES, GRANT_STATUSES, ORGANIZATION_UNITS, SYNC_STATES } from './grant-status.ts';
+
+const GrantSchema = defineEntity({
+  name: 'Grant',
+  tableName: 'grant',
+  uniques: [{ name: 'grant_application_provider_email', properties: ['application', 'provider', 'email'] }],
+  indexes: [{ name: 'grant_integration', properties: ['integration'] }],
+  properties: {
+    /** Is the account id everywhere else. */
+    ...idColumn,
+    application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
+    integration: () => p.manyToOne(Integration).ref().nullable().deleteRule('set null'),
+    provider: p.text(),
+    /** Lower case. */
+    email: p.text(),
+    name: p.text(),
+    status: p.enum(GRANT_STATUSES),
+    /** Why the grant is not valid. */
+    statusReason: p.text().nullable(),
+    syncState: p.enum(SYNC_STATES),
+    /** Whether the account has folders or labels. */
+    organizationUnit: p.enum(ORGANIZATION_UNITS),
+    billingState: p.enum(BILLING_STATES),
+    metadata: p.json<Record<string, string | number | boolean>>(),
+    /** Overrides the integration's scopes; null: inherits them. */
+    scope: p.array().nullable(),
+    /** JSON of the provider settings (credentials), sealed. */
+    settingsSealed: p.text(),
+    state: p.text().nullable(),
+    userAgent: p.text().nullable(),
+    ip: p.text().nullable(),
+    linkedAt: p.datetime().columnType('timestamptz'),
+    ...timestampColumns,
+  },
+});
+
+/** An account that has authenticated against a provider (spec 2.2). */
+export class Grant extends GrantSchema.class {}
+GrantSchema.setClass(Grant);

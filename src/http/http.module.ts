@@ -1,0 +1,57 @@
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  Module,
+  StandardSchemaSerializerInterceptor,
+} from '@nestjs/common';
+import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@nestjs/core';
+import type { NextFunction, Request, Response } from 'express';
+import { LoggerModule } from 'nestjs-pino';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { loggerOptions } from './logging.ts';
+import { ProblemFilter } from './problem.filter.ts';
+import { RateLimitInterceptor } from './rate-limit.interceptor.ts';
+import { SchemaValidationPipe } from './validation.pipe.ts';
+
+/** While the process stops, answers ask the client to open a new connection: it reaches another replica. */
+@Injectable()
+export class Draining implements BeforeApplicationShutdown {
+  #stopping = false;
+
+  beforeApplicationShutdown(): void {
+    this.#stopping = true;
+  }
+
+  /** Whether the process has begun to stop. */
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  readonly middleware = (_request: Request, response: Response, next: NextFunction): void => {
+    if (this.#stopping) response.setHeader('Connection', 'close');
+    next();
+  };
+}
+
+/** Manners of every route: logging, validation, response whitelist, errors, rate limits. */
+@Module({
+  imports: [
+    LoggerModule.forRootAsync({
+      inject: [APP_CONFIG],
+      useFactory: (config: AppConfig) => loggerOptions(config),
+    }),
+  ],
+  providers: [
+    Draining,
+    { provide: APP_FILTER, useClass: ProblemFilter },
+    { provide: APP_PIPE, useClass: SchemaValidationPipe },
+    {
+      provide: APP_INTERCEPTOR,
+      inject: [Reflector],
+      useFactory: (reflector: Reflector) => new StandardSchemaSerializerInterceptor(reflector),
+    },
+    { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor },
+  ],
+  exports: [Draining],
+})
+export class HttpModule {}

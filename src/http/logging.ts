@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request } from 'express';
+import type { Params } from 'nestjs-pino';
+import { principalOf } from '../auth/principal.ts';
+import { newId } from '../common/ids/ids.ts';
+import type { AppConfig } from '../config/app-config.ts';
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,100}$/;
+
+/** The caller's request id where it is a sane one, else a new one; answered in `X-Request-Id`. */
+function requestId(request: IncomingMessage, response: ServerResponse): string {
+  const given = request.headers['x-request-id'];
+  const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : newId();
+  response.setHeader('X-Request-Id', id);
+  return id;
+}
+
+/**
+ * JSON logs by allow-list: a request is logged with id, method, path (no query: it may hold codes), principal,
+ * status and time. Headers and bodies never are.
+ */
+export function loggerOptions(config: AppConfig): Params {
+  return {
+    pinoHttp: {
+      level: config.logLevel,
+      genReqId: requestId,
+      autoLogging: { ignore: (request) => (request.url ?? '').startsWith('/health') },
+      customLogLevel: (_request, response, error) => (error || response.statusCode >= 500 ? 'error' : 'info'),
+      customProps: (request) => {
+        const principal = principalOf(request as Request);
+        return principal
+          ? {
+              application: principal.applicationId,
+              ...(principal.kind === 'account' ? { account: principal.accountId } : {}),
+            }
+          : {};
+      },
+      wrapSerializers: false,
+      serializers: {
+        req: (request: Request) => ({
+          id: request.id,
+          method: request.method,
+          path: (request.originalUrl ?? request.url).split('?', 1)[0],
+        }),
+        res: (response: ServerResponse) => ({ status: response.statusCode }),
+        err: serializeError,
+      },
+    },
+  };
+}
+
+/** Type, message, code and stack; nothing an error object may carry along (queries, request options). */
+function serializeError(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, stack, cause } = error;
+  const code = (error as { code?: unknown }).code;
+  return { type: name, message, code, stack, ...(cause ? { cause: serializeError(cause) } : {}) };
+}

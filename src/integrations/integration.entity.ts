@@ -1,0 +1,29 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Application } from '../applications/application.entity.ts';
+import { idColumn, timestampColumns } from '../database/base-columns.ts';
+
+const IntegrationSchema = defineEntity({
+  name: 'Integration',
+  tableName: 'integration',
+  uniques: [{ name: 'integration_application_provider', properties: ['application', 'provider'] }],
+  properties: {
+    ...idColumn,
+    application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
+    provider: p.text(),
+    name: p.text(),
+    /** Settings that are shown: `client_id`, `tenant`. */
+    settings: p.json<Record<string, string>>(),
+    /** JSON of the settings that are never shown (`client_secret`), sealed; null when there are none. */
+    secretSettingsSealed: p.text().nullable(),
+    redirectUris: p.array(),
+    /** Lifetime of a login request in seconds. */
+    expiresIn: p.integer().nullable(),
+    /** Default scopes of its grants; null: all. */
+    scope: p.array().nullable(),
+    ...timestampColumns,
+  },
+});
+
+/** A provider registered by an application; one per provider (spec 2.1, 8). */
+export class Integration extends IntegrationSchema.class {}
+IntegrationSchema.setClass(Integration);

@@ -1,0 +1,25 @@
+import type { Transitions } from '../common/state/transitions.ts';
+
+/** States of an outbox message and of any other job (spec 3.1). */
+export const JOB_STATES = ['pending', 'delayed', 'successful', 'failed', 'cancelled'] as const;
+export type JobState = (typeof JOB_STATES)[number];
+
+/** Every move there is (spec 3.1, design 5); the check constraint on `job_status` repeats what it implies. */
+export const JOB_TRANSITIONS = {
+  pending: ['pending', 'delayed', 'successful', 'failed', 'cancelled'],
+  delayed: ['pending', 'delayed', 'successful', 'failed', 'cancelled'],
+  successful: [],
+  failed: [],
+  cancelled: [],
+} as const satisfies Transitions<JobState>;
+
+/** States that carry a `reason` (spec 2.6). */
+export const STATES_WITH_REASON: readonly JobState[] = ['delayed', 'failed', 'cancelled'];
+
+/** What a job does (api facts 6.4). */
+export const JOB_ACTIONS = [
+  'new_outbox',
+  'create_calendar', 'update_calendar', 'delete_calendar',
+  'create_event', 'update_event', 'delete_event',
+] as const; // prettier-ignore
+export type JobAction = (typeof JOB_ACTIONS)[number];

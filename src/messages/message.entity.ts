@@ -1,0 +1,61 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { Address } from '../common/http/wire.schema.ts';
+import { idColumn } from '../database/base-columns.ts';
+import { Grant } from '../grants/grant.entity.ts';
+import { Thread } from '../threads/thread.entity.ts';
+
+const MessageSchema = defineEntity({
+  name: 'Message',
+  tableName: 'message',
+  uniques: [{ name: 'message_account_provider_id', properties: ['account', 'providerId'] }],
+  indexes: [
+    { name: 'message_account_date', properties: ['account', 'date', 'id'] },
+    { name: 'message_account_header', properties: ['account', 'messageIdHeader'] },
+    { name: 'message_thread', properties: ['thread'] },
+  ],
+  properties: {
+    ...idColumn,
+    account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
+    providerId: p.text(),
+    thread: () => p.manyToOne(Thread).ref().deleteRule('cascade'),
+    subject: p.text(),
+    snippet: p.text(),
+    /** When it was received (or sent, for sent mail). */
+    date: p.datetime().columnType('timestamptz'),
+    from: p.json<Address[]>().fieldName('from_addresses'),
+    to: p.json<Address[]>().fieldName('to_addresses'),
+    cc: p.json<Address[]>().fieldName('cc_addresses'),
+    bcc: p.json<Address[]>().fieldName('bcc_addresses'),
+    replyTo: p.json<Address[]>().fieldName('reply_to_addresses'),
+    unread: p.boolean(),
+    starred: p.boolean(),
+    hasAttachments: p.boolean(),
+    /** Excluded from lists of messages unless asked for. */
+    draft: p.boolean(),
+    /** Message-ID with its angle brackets; null when the message has none. */
+    messageIdHeader: p.text().nullable(),
+    inReplyTo: p.text().nullable(),
+    references: p.array().fieldName('reference_ids'),
+    metadata: p.json<Record<string, string>>(),
+    createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+    updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+  },
+});
+
+/** What lists show of a message; the body is in `message_body`. */
+export class Message extends MessageSchema.class {}
+MessageSchema.setClass(Message);
+
+const MessageBodySchema = defineEntity({
+  name: 'MessageBody',
+  tableName: 'message_body',
+  properties: {
+    message: () => p.oneToOne(Message).primary().deleteRule('cascade'),
+    /** HTML as received; plain text messages become HTML. */
+    body: p.text(),
+  },
+});
+
+/** The large part of a message. */
+export class MessageBody extends MessageBodySchema.class {}
+MessageBodySchema.setClass(MessageBody);

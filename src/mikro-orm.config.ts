@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url';
+import { Migrator } from '@mikro-orm/migrations';
+import { defineConfig, type Options } from '@mikro-orm/postgresql';
+import { Application } from './applications/application.entity.ts';
+import { Calendar } from './calendars/calendar.entity.ts';
+import { AuthorizationCode } from './connect/authorization-code.entity.ts';
+import { Change } from './deltas/change.entity.ts';
+import { Event } from './events/event.entity.ts';
+import { File } from './files/file.entity.ts';
+import { Folder } from './folders/folder.entity.ts';
+import { AccessToken } from './grants/access-token.entity.ts';
+import { Grant } from './grants/grant.entity.ts';
+import { Integration } from './integrations/integration.entity.ts';
+import { JobAttempt } from './job-statuses/job-attempt.entity.ts';
+import { JobStatus } from './job-statuses/job-status.entity.ts';
+import { ProviderJob } from './job-statuses/provider-job.entity.ts';
+import { MessageFolder } from './messages/message-folder.entity.ts';
+import { Message, MessageBody } from './messages/message.entity.ts';
+import { ReminderJob } from './notifications/reminder-job.entity.ts';
+import { Reminder } from './notifications/reminder.entity.ts';
+import { OutboxMessage } from './outbox/outbox-message.entity.ts';
+import { SendJob } from './outbox/send-job.entity.ts';
+import {
+  SandboxCalendar,
+  SandboxEvent,
+  SandboxFault,
+  SandboxMessage,
+} from './providers/sandbox/sandbox.entity.ts';
+import { AccountGate } from './scheduler/account-gate.entity.ts';
+import { Worker } from './scheduler/worker.entity.ts';
+import { SmsMessage } from './sms/sms-message.entity.ts';
+import { SyncJob } from './sync/sync-job.entity.ts';
+import { Thread } from './threads/thread.entity.ts';
+import { HookJob } from './webhooks/hook-job.entity.ts';
+import { WebhookAttempt } from './webhooks/webhook-attempt.entity.ts';
+import { WebhookEvent } from './webhooks/webhook-event.entity.ts';
+import { Webhook } from './webhooks/webhook.entity.ts';
+
+/** Every table of the schema: `npm run db:check` compares them with the migrations. */
+export const entities = [
+  Application, Integration, Grant, AccessToken, AuthorizationCode,
+  Webhook, WebhookEvent, WebhookAttempt, HookJob,
+  JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob,
+  Folder, Thread, Message, MessageBody, MessageFolder, File,
+  Calendar, Event, Reminder, ReminderJob, SmsMessage,
+  Worker, AccountGate, SyncJob, Change,
+  SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault,
+]; // prettier-ignore
+
+const compiled = import.meta.url.includes('/dist/');
+
+/** Options of the ORM for one database. @param poolSize connections at most */
+export function ormConfig(url: string, poolSize: number): Options {
+  return defineConfig({
+    clientUrl: url,
+    entities,
+    extensions: [Migrator],
+    migrations: {
+      path: fileURLToPath(new URL('../migrations', import.meta.url)),
+      pathTs: fileURLToPath(new URL(compiled ? '../../migrations' : '../migrations', import.meta.url)),
+      snapshot: false,
+      emit: 'ts',
+      silent: true,
+    },
+    pool: { min: 0, max: poolSize },
+    forceUtcTimezone: true,
+  });
+}
+
+/** For the ORM's own command line: `DATABASE_URL=… npx mikro-orm …`. */
+export default ormConfig(process.env['DATABASE_URL'] ?? 'postgresql://localhost/carillon', 4);

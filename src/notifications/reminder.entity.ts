@@ -1,0 +1,40 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { idColumn } from '../database/base-columns.ts';
+import { Grant } from '../grants/grant.entity.ts';
+import { REMINDER_STATUSES, REMINDER_TYPES } from './reminder-status.ts';
+
+const ReminderSchema = defineEntity({
+  name: 'Reminder',
+  tableName: 'reminder',
+  uniques: [{ name: 'reminder_once', properties: ['eventId', 'notificationId', 'participant', 'dueAt'] }],
+  indexes: [{ name: 'reminder_account', properties: ['account'] }],
+  properties: {
+    ...idColumn,
+    account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
+    /** No foreign key: this room does not know events. */
+    eventId: p.uuid(),
+    notificationId: p.uuid(),
+    /** Lower-case address of the participant; empty for webhooks, which go out once. */
+    participant: p.text(),
+    type: p.enum(REMINDER_TYPES),
+    /** Email address, phone number or URL. */
+    recipient: p.text(),
+    /** What is sent: `{subject, body}`, `{message}` or `{payload}`, and the participant's name. */
+    content: p.json<Record<string, string>>(),
+    dueAt: p.datetime().columnType('timestamptz'),
+    /** After this it is useless and skipped: the start of the event. */
+    expiresAt: p.datetime().columnType('timestamptz'),
+    status: p.enum(REMINDER_STATUSES),
+    reason: p.text().nullable(),
+    attempts: p.smallint().default(0),
+    /** Message-ID of an email reminder: fixed, so that a doubtful send can be looked up. */
+    messageIdHeader: p.text().nullable(),
+    sentAt: p.datetime().columnType('timestamptz').nullable(),
+    createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+    updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+  },
+});
+
+/** One reminder to one participant: its fate can be read by the caller. */
+export class Reminder extends ReminderSchema.class {}
+ReminderSchema.setClass(Reminder);

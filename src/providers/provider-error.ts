@@ -1,0 +1,54 @@
+/**
+ * Why a provider did not do what it was asked; a closed list. Callers decide by the code alone.
+ *
+ * - `auth-invalid`: credentials refused for good; the user has to authenticate again
+ * - `quota-exhausted`: the account's daily sending limit, until the provider resets it
+ * - `rate-limited`: too fast; try again after `retryAfterSeconds`
+ * - `temporary`: anything that may go away by itself (network, 4xx replies, maintenance)
+ * - `rejected`: this content or these recipients will never be accepted
+ * - `not-found`: the object is not at the provider (any more)
+ * - `conflict`: the object was changed there in the meantime
+ * - `outcome-unknown`: it may or may not have happened; look before repeating it
+ * - `unsupported`: the provider cannot do this at all
+ */
+export const PROVIDER_ERROR_CODES = [
+  'auth-invalid', 'quota-exhausted', 'rate-limited', 'temporary', 'rejected', 'not-found', 'conflict',
+  'outcome-unknown', 'unsupported',
+] as const; // prettier-ignore
+export type ProviderErrorCode = (typeof PROVIDER_ERROR_CODES)[number];
+
+/** How far a send came. */
+export type SendPhase = 'connect' | 'login' | 'envelope' | 'content' | 'confirmation';
+
+/** The only error a connector throws on purpose. `message` is the provider's words, fit to be shown to the caller. */
+export class ProviderError extends Error {
+  override name = 'ProviderError';
+  readonly code: ProviderErrorCode;
+  readonly phase: SendPhase | null;
+  readonly retryAfterSeconds: number | null;
+  /** Recipients that were refused, with the server's words; the others may have been accepted. */
+  readonly refused: readonly RefusedRecipient[];
+
+  constructor(
+    code: ProviderErrorCode,
+    message: string,
+    details: {
+      phase?: SendPhase;
+      retryAfterSeconds?: number;
+      refused?: readonly RefusedRecipient[];
+      cause?: unknown;
+    } = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.phase = details.phase ?? null;
+    this.retryAfterSeconds = details.retryAfterSeconds ?? null;
+    this.refused = details.refused ?? [];
+  }
+}
+
+/** A recipient the server refused. */
+export interface RefusedRecipient {
+  email: string;
+  reason: string;
+}

@@ -1,0 +1,79 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { idColumn } from '../../database/base-columns.ts';
+
+/*
+ * The sandbox provider's own tables: what a mail or calendar server would keep. A mailbox is named by application
+ * and address. Nothing outside this folder reads them, and they refer to no other table.
+ */
+
+const SandboxMessageSchema = defineEntity({
+  name: 'SandboxMessage',
+  tableName: 'sandbox_message',
+  indexes: [
+    { name: 'sandbox_message_mailbox', properties: ['applicationId', 'address', 'modseq'] },
+    { name: 'sandbox_message_header', properties: ['applicationId', 'address', 'messageIdHeader'] },
+  ],
+  properties: {
+    ...idColumn,
+    applicationId: p.uuid(),
+    /** Address of the mailbox, lower case. */
+    address: p.text(),
+    /** Standard folder names; one for folder accounts. */
+    folders: p.array(),
+    mime: p.blob(),
+    messageIdHeader: p.text().nullable(),
+    receivedAt: p.datetime().columnType('timestamptz'),
+    unread: p.boolean(),
+    starred: p.boolean(),
+    deleted: p.boolean().default(false),
+    /** Grows with every change of a mailbox: the cursor of the mirror. */
+    modseq: p.bigint('number'),
+  },
+});
+export class SandboxMessage extends SandboxMessageSchema.class {}
+SandboxMessageSchema.setClass(SandboxMessage);
+
+const SandboxCalendarSchema = defineEntity({
+  name: 'SandboxCalendar',
+  tableName: 'sandbox_calendar',
+  indexes: [{ name: 'sandbox_calendar_mailbox', properties: ['applicationId', 'address'] }],
+  properties: {
+    ...idColumn,
+    applicationId: p.uuid(),
+    address: p.text(),
+    primary: p.boolean().fieldName('is_primary'),
+    data: p.json<Record<string, unknown>>(),
+  },
+});
+export class SandboxCalendar extends SandboxCalendarSchema.class {}
+SandboxCalendarSchema.setClass(SandboxCalendar);
+
+const SandboxEventSchema = defineEntity({
+  name: 'SandboxEvent',
+  tableName: 'sandbox_event',
+  indexes: [{ name: 'sandbox_event_calendar', properties: ['calendarId'] }],
+  properties: {
+    ...idColumn,
+    applicationId: p.uuid(),
+    address: p.text(),
+    calendarId: p.uuid(),
+    data: p.json<Record<string, unknown>>(),
+  },
+});
+export class SandboxEvent extends SandboxEventSchema.class {}
+SandboxEventSchema.setClass(SandboxEvent);
+
+const SandboxFaultSchema = defineEntity({
+  name: 'SandboxFault',
+  tableName: 'sandbox_fault',
+  properties: {
+    /** What is counted: the mailbox and the Message-ID or object the magic address refers to. */
+    key: p.text().primary(),
+    /** Times it has failed so far. */
+    count: p.integer(),
+    at: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+  },
+});
+/** Counters of the magic recipients that fail a given number of times. */
+export class SandboxFault extends SandboxFaultSchema.class {}
+SandboxFaultSchema.setClass(SandboxFault);

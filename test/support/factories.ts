@@ -1,0 +1,102 @@
+import { EntityManager } from '@mikro-orm/postgresql';
+import type { INestApplicationContext } from '@nestjs/common';
+import { Application } from '../../src/applications/application.entity.ts';
+import { SecretBox } from '../../src/common/crypto/secret-box.ts';
+import { hashToken } from '../../src/common/crypto/token-hash.ts';
+import { newId, randomBase36 } from '../../src/common/ids/ids.ts';
+import { AccessToken } from '../../src/grants/access-token.entity.ts';
+import { sealGrantSettings } from '../../src/grants/grant-secrets.ts';
+import { Grant } from '../../src/grants/grant.entity.ts';
+
+/** An application with what only its owner knows. */
+export interface TestApplication {
+  id: string;
+  clientId: string;
+  clientSecret: string;
+  /** Headers of the integrations address. */
+  basic: Record<string, string>;
+  /** Headers under /a/{client_id}. */
+  secretBasic: Record<string, string>;
+}
+
+/** A connected sandbox account with a token. */
+export interface TestAccount {
+  id: string;
+  email: string;
+  token: string;
+  bearer: Record<string, string>;
+}
+
+const basic = (user: string, password = '') => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+});
+
+/** Writes an application. */
+export async function createApplication(
+  app: INestApplicationContext,
+  overrides: { plan?: 'quickstart' | 'standard'; features?: string[]; name?: string } = {},
+): Promise<TestApplication> {
+  const em = app.get(EntityManager).fork();
+  const id = newId();
+  const clientId = randomBase36(25);
+  const clientSecret = randomBase36(50);
+  const now = new Date();
+  em.create(Application, {
+    id,
+    clientId,
+    name: overrides.name ?? 'Test application',
+    secretHash: hashToken(clientSecret),
+    secretSealed: app.get(SecretBox).seal(clientSecret, `application.secret:${id}`),
+    plan: overrides.plan ?? 'standard',
+    features: overrides.features ?? [],
+    region: 'us',
+    redirectUris: [],
+    createdAt: now,
+    updatedAt: now,
+  });
+  await em.flush();
+  return {
+    id,
+    clientId,
+    clientSecret,
+    basic: basic(clientId, clientSecret),
+    secretBasic: basic(clientSecret),
+  };
+}
+
+/** Writes a valid sandbox grant and a token for it. */
+export async function createAccount(
+  app: INestApplicationContext,
+  application: TestApplication,
+  overrides: Partial<
+    Pick<Grant, 'email' | 'name' | 'scope' | 'status' | 'organizationUnit' | 'billingState'>
+  > & {
+    settings?: Record<string, unknown>;
+  } = {},
+): Promise<TestAccount> {
+  const em = app.get(EntityManager).fork();
+  const id = newId();
+  const now = new Date();
+  const { settings = {}, ...columns } = overrides;
+  const grant = em.create(Grant, {
+    id,
+    application: em.getReference(Application, application.id),
+    provider: 'sandbox',
+    email: `user-${randomBase36(8)}@sandbox.test`,
+    name: 'Test User',
+    status: 'valid',
+    syncState: 'running',
+    organizationUnit: 'folder',
+    billingState: 'paid',
+    metadata: {},
+    settingsSealed: sealGrantSettings(app.get(SecretBox), id, settings),
+    linkedAt: now,
+    createdAt: now,
+    updatedAt: now,
+    ...columns,
+  });
+  const token = randomBase36(50);
+  em.create(AccessToken, { id: newId(), grant, hash: hashToken(token), createdAt: now });
+  await em.flush();
+  return { id, email: grant.email, token, bearer: { authorization: `Bearer ${token}` } };
+}

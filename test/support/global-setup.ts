@@ -1,0 +1,19 @@
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
+import { migrate } from '../../src/database/migrate.ts';
+
+/** Tests are about logic, not about surviving power loss; the fault suite runs with these on. */
+const FAST = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+
+declare global {
+  // oxlint-disable-next-line no-var -- globals of Jest's parent process
+  var carillonTestServer: EmbeddedPostgres | undefined;
+}
+
+/** One PostgreSQL for all tiers of a run, with a migrated template database that each test file clones. */
+export default async function globalSetup(): Promise<void> {
+  if (process.env['CARILLON_TEST_DATABASE_URL']) return; // another tier of this run has done it
+  const server = await startEmbeddedPostgres({ settings: FAST });
+  await migrate(server.url);
+  globalThis.carillonTestServer = server;
+  process.env['CARILLON_TEST_DATABASE_URL'] = server.url;
+}

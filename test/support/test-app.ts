@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { createApp } from '../../src/app.ts';
+import type { AppOverrides } from '../../src/app.module.ts';
+import { loadConfig } from '../../src/config/app-config.ts';
+import { createTestDatabase, type TestDatabase } from './test-database.ts';
+
+/** The whole application on a database of its own, listening on a free port. */
+export interface TestApp {
+  app: NestExpressApplication;
+  /** http://127.0.0.1:port */
+  url: string;
+  database: TestDatabase;
+  close(): Promise<void>;
+}
+
+const KEY = `test:${randomBytes(32).toString('base64')}`;
+
+/**
+ * @param environment as the process' own would be, on top of quiet logs, no rate limits and loopback allowed
+ */
+export async function startTestApp(
+  environment: Record<string, string> = {},
+  overrides: AppOverrides = {},
+): Promise<TestApp> {
+  const database = await createTestDatabase();
+  const config = loadConfig({
+    NODE_ENV: 'test',
+    DATABASE_URL: database.url,
+    ENCRYPTION_KEYS: KEY,
+    PORT: '0',
+    LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
+    EGRESS_ALLOW: '127.0.0.0/8,::1',
+    RATE_LIMIT_APPLICATION: '0',
+    RATE_LIMIT_ACCOUNT: '0',
+    RATE_LIMIT_CONCURRENT: '0',
+    SMS_GATEWAY: 'recording',
+    ...environment,
+  });
+  const app = await createApp(config, overrides);
+  await app.listen(0, '127.0.0.1');
+  const { port } = app.getHttpServer().address() as { port: number };
+  return {
+    app,
+    url: `http://127.0.0.1:${port}`,
+    database,
+    async close() {
+      await app.close();
+      await database.drop();
+    },
+  };
+}

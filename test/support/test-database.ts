@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+
+async function onServer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const template = process.env['CARILLON_TEST_DATABASE_URL'];
+  if (!template) throw new Error('no test server: run the tests with npm test');
+  const url = new URL(template);
+  url.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A migrated database of its own. */
+export interface TestDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+/** Clones the migrated template (about 30 ms). */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await onServer(async (client) => {
+    // Two clones at once would collide on the template.
+    await client.query('select pg_advisory_lock(727_002)');
+    await client.query(`create database ${name} template carillon`);
+  });
+  const url = new URL(process.env['CARILLON_TEST_DATABASE_URL'] ?? '');
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: () => onServer((client) => client.query(`drop database if exists ${name} with (force)`)),
+  };
+}
