@@ -1,0 +1,82 @@
+import type { Sql } from '../../database/sql.ts';
+import type { QueueName } from '../wake.ts';
+
+/*
+ * The contract between the engine (scheduler/) and what a claimed row of a queue means (a dispatcher in its room).
+ * claim (engine) → run (dispatcher, talks to the outside, no transaction) → settle: queue row and `record`
+ * (dispatcher) in one transaction.
+ */
+
+/** A claimed row of a queue. */
+export interface ClaimedJob {
+  id: string;
+  /** Proves that the claim is still ours. */
+  fence: number;
+  /** 1 for the first attempt. */
+  attempt: number;
+  /** An earlier attempt may have taken effect: look before repeating it. */
+  ambiguous: boolean;
+  /** The account, or the webhook: what pace and concurrency are counted by. */
+  gateId: string;
+  /** When it was promised. */
+  dueAt: Date;
+}
+
+/** What holds a claim together while it runs. */
+export interface Lease {
+  /**
+   * Commits the marker "from here on the outside may see an effect". Call it right before that, once.
+   * @returns false when the row is not ours any more: stop, without any effect
+   */
+  handOff(): Promise<boolean>;
+  /** Whether this process can still be sure of its claims; false after a pause in which it may have been given up. */
+  trusted(): boolean;
+  /** Aborted when the process stops or the claim is lost. */
+  signal: AbortSignal;
+}
+
+/** What becomes of the queue row: gone, or waiting again (an instant in the past means at once). */
+export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: boolean };
+
+/** How a run ended; `result` is the dispatcher's own business. */
+export interface Outcome<R> {
+  next: Next;
+  result: R;
+}
+
+/** A run whose queue row was still ours. */
+export interface Settled<J extends ClaimedJob, R> extends Outcome<R> {
+  job: J;
+}
+
+/** Where a queue is stored. */
+export interface QueueTable {
+  queue: QueueName;
+  table: string;
+  /** Column that pace and concurrency are counted by. */
+  gateColumn: string;
+  /** Further columns of a claimed row: property name → column. */
+  columns: Readonly<Record<string, string>>;
+  /** Whether finished rows stay, waiting for their next time (sync). */
+  permanent?: boolean;
+}
+
+/** What the rows of one queue mean. */
+export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
+  readonly table: QueueTable;
+  /** How many run at a time in one process. */
+  readonly slots: number;
+  /** Does it. Throwing is for bugs and surprises: expected failures are outcomes. */
+  run(job: J, lease: Lease): Promise<Outcome<R>>;
+  /** What to record when `run` threw. */
+  onError(job: J, error: unknown): Outcome<R>;
+  /** What to record for a row that killed its worker three times; it is not run again. */
+  onPoison(job: J): Outcome<R>;
+  /** Writes what happened, in the transaction that settles the queue rows. No network here. */
+  record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
+  /** After that transaction has committed. */
+  afterCommit?(settled: readonly Settled<J, R>[]): void;
+}
+
+/** What a feature module provides to the scheduler for one queue. */
+export type AnyDispatcher = Dispatcher<ClaimedJob, unknown>;

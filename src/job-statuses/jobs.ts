@@ -1,0 +1,190 @@
+import type { Sql } from '../database/sql.ts';
+import { recordChanges } from '../deltas/change-log.ts';
+import { InvalidInputError } from '../common/errors/domain-error.ts';
+import { toUnixSecondsOrNull } from '../common/time/unix-seconds.ts';
+import { JOB_TRANSITIONS, type JobAction, type JobState, STATES_WITH_REASON } from './job-status.ts';
+
+/** A change to be pushed to a provider. */
+export interface NewJob {
+  /** Becomes the job_status_id. */
+  id: string;
+  accountId: string;
+  action: JobAction;
+  /** Kind of the affected object on the wire. */
+  object: 'calendar' | 'event';
+  objectId: string;
+  /** What the provider needs that the mirror will no longer have. */
+  payload?: Record<string, unknown>;
+  at: Date;
+}
+
+const OPEN = `
+  with opened as (
+    insert into job_status (id, account_id, action, object, object_id, status, created_at, updated_at)
+    values ($1, $2, $3, $4, $5, 'pending', $7, $7))
+  insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at)
+  values ($1, $2, $3, $5, $6, now(), now())`;
+
+/**
+ * Opens a job for a write to the provider: its status and its queue row, in the caller's transaction. Wake
+ * `provider` after the commit.
+ */
+export async function openProviderJob(sql: Sql, job: NewJob): Promise<void> {
+  const { id, accountId, action, object, objectId, payload = {}, at } = job;
+  await sql.query(OPEN, [id, accountId, action, object, objectId, JSON.stringify(payload), at]);
+}
+
+/** One move of a job. */
+export interface JobMove {
+  id: string;
+  to: Exclude<JobState, 'pending'>;
+  /** Required for delayed, failed and cancelled; forbidden otherwise. */
+  reason?: string;
+}
+
+interface MovedRow {
+  id: string;
+  accountId: string;
+  applicationId: string;
+  action: string;
+  object: string;
+  objectId: string | null;
+  from: JobState;
+  status: JobState;
+  reason: string | null;
+  sendAt: string | Date | null;
+  originalSendAt: string | Date | null;
+  messageId: string | null;
+  threadId: string | null;
+  version: number;
+}
+
+const MOVE = `
+  with asked as (select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) a(id, status, reason, from_states)),
+  held as (
+    select s.id, s.status from job_status s join asked a using (id)
+    where s.status = any(string_to_array(a.from_states, ',')) order by s.id for update of s)
+  update job_status s set status = a.status, reason = a.reason, updated_at = $5
+  from asked a join held h using (id), "grant" g
+  where s.id = h.id and g.id = s.account_id
+  returning s.id, s.account_id as "accountId", g.application_id as "applicationId", s.action, s.object,
+    s.object_id as "objectId", h.status as "from", s.status, s.reason, s.send_at as "sendAt",
+    s.original_send_at as "originalSendAt", s.message_id as "messageId", s.thread_id as "threadId", s.version`;
+
+/** States from which each state can be reached, from the table of moves. */
+const SOURCES = Object.fromEntries(
+  (Object.keys(JOB_TRANSITIONS) as JobState[]).map((to) => [
+    to,
+    (Object.keys(JOB_TRANSITIONS) as JobState[]).filter((from) =>
+      (JOB_TRANSITIONS[from] as readonly JobState[]).includes(to),
+    ),
+  ]),
+) as Record<JobState, JobState[]>;
+
+const instant = (value: string | Date | null): number | null =>
+  toUnixSecondsOrNull(value === null ? null : new Date(value));
+
+/** `object_data.attributes` of a job notification (api facts 10.4). */
+function attributes(row: MovedRow): Record<string, unknown> {
+  const sent = row.status === 'successful';
+  return {
+    action: row.action,
+    job_status_id: row.id,
+    ...(row.action === 'new_outbox'
+      ? { message_id: sent ? row.messageId : null, thread_id: sent ? row.threadId : null }
+      : { object: row.object, id: row.objectId }),
+    ...(STATES_WITH_REASON.includes(row.status)
+      ? {
+          extras: {
+            reason: row.reason,
+            send_at: instant(row.sendAt),
+            original_send_at: instant(row.originalSendAt),
+          },
+        }
+      : {}),
+  };
+}
+
+/** What `moveJobs` did. */
+export interface MovedJobs {
+  /** Ids that moved; the others were already where no move leads there. */
+  moved: string[];
+  /** Whether deliveries were queued: wake `hook` after the commit. */
+  hooks: boolean;
+}
+
+/**
+ * The one function that performs moves of jobs (spec 3.1): state and reason, the change log and the job.*
+ * notifications, in the caller's transaction and three round trips for any number of jobs. A move the table does
+ * not allow is not made and not an error: its job was settled by somebody else.
+ */
+export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): Promise<MovedJobs> {
+  if (moves.length === 0) return { moved: [], hooks: false };
+  for (const { to, reason } of moves) {
+    if (STATES_WITH_REASON.includes(to) !== Boolean(reason))
+      throw new InvalidInputError(`a ${to} job ${reason ? 'has no' : 'needs a'} reason`);
+  }
+  const rows = await sql.query<MovedRow>(MOVE, [
+    moves.map(({ id }) => id),
+    moves.map(({ to }) => to),
+    moves.map(({ reason }) => reason?.slice(0, 2000) ?? null),
+    moves.map(({ to }) => SOURCES[to].join(',')),
+    at,
+  ]);
+  const told = rows.filter(({ from, status }) => from !== status);
+  const hooks = await recordChanges(
+    sql,
+    told.map((row) => ({
+      applicationId: row.applicationId,
+      accountId: row.accountId,
+      object: 'job_status' as const,
+      objectId: row.id,
+      event: 'modify' as const,
+      at,
+      webhook: {
+        trigger: `job.${row.status}` as 'job.successful',
+        dedupe: `job:${row.id}:${row.status}:${row.version}`,
+        attributes: attributes(row),
+      },
+    })),
+  );
+  return { moved: rows.map(({ id }) => id), hooks };
+}
+
+/** Evidence of one attempt. */
+export interface AttemptRecord {
+  id: string;
+  jobId: string;
+  attempt: number;
+  startedAt: Date;
+  endedAt: Date;
+  outcome: 'sent' | 'not-sent' | 'unknown';
+  phase: string | null;
+  code: string | null;
+  detail: string | null;
+  nextAt: Date | null;
+  rule: string | null;
+}
+
+const ATTEMPTS = `
+  insert into job_attempt (id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule)
+  select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::text[],
+    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[])`;
+
+/** Appends to the timelines of jobs, in the caller's transaction. */
+export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[]): Promise<void> {
+  if (attempts.length === 0) return;
+  await sql.query(ATTEMPTS, [
+    attempts.map(({ id }) => id),
+    attempts.map(({ jobId }) => jobId),
+    attempts.map(({ attempt }) => attempt),
+    attempts.map(({ startedAt }) => startedAt),
+    attempts.map(({ endedAt }) => endedAt),
+    attempts.map(({ outcome }) => outcome),
+    attempts.map(({ phase }) => phase),
+    attempts.map(({ code }) => code),
+    attempts.map(({ detail }) => detail?.slice(0, 2000) ?? null),
+    attempts.map(({ nextAt }) => nextAt),
+    attempts.map(({ rule }) => rule),
+  ]);
+}
