@@ -79,4 +79,4 @@ export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
 }
 
 /** What a feature module provides to the scheduler for one queue. */
-export type AnyDispatcher = Dispatcher<ClaimedJob, unknown>;
+export type AnyDispatcher = Dispatcher;
