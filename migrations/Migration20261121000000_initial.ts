@@ -159,13 +159,14 @@ export class Migration20261121000000_initial extends Migration {
     );
 
     this.addSql(
-      `create table "sandbox_message" ("id" uuid not null, "application_id" uuid not null, "address" text not null, "folders" text[] not null, "mime" bytea not null, "message_id_header" text null, "received_at" timestamptz not null, "unread" boolean not null, "starred" boolean not null, "deleted" boolean not null default false, "modseq" bigint not null, primary key ("id"));`,
+      `create table "sandbox_mailbox" ("application_id" uuid not null, "address" text not null, "modseq" bigint not null, primary key ("application_id", "address"));`,
+    );
+
+    this.addSql(
+      `create table "sandbox_message" ("id" uuid not null, "application_id" uuid not null, "address" text not null, "folders" text[] not null, "mime" bytea not null, "received_at" timestamptz not null, "unread" boolean not null, "starred" boolean not null, "deleted" boolean not null default false, "added_modseq" bigint not null, "modseq" bigint not null, primary key ("id"));`,
     );
     this.addSql(
       `create index "sandbox_message_mailbox" on "sandbox_message" ("application_id", "address", "modseq");`,
-    );
-    this.addSql(
-      `create index "sandbox_message_header" on "sandbox_message" ("application_id", "address", "message_id_header");`,
     );
 
     this.addSql(

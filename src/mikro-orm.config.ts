@@ -24,6 +24,7 @@ import {
   SandboxCalendar,
   SandboxEvent,
   SandboxFault,
+  SandboxMailbox,
   SandboxMessage,
 } from './providers/sandbox/sandbox.entity.ts';
 import { AccountGate } from './scheduler/account-gate.entity.ts';
@@ -44,7 +45,7 @@ export const entities = [
   Folder, Thread, Message, MessageBody, MessageFolder, File,
   Calendar, Event, Reminder, ReminderJob, SmsMessage,
   Worker, AccountGate, SyncJob, Change,
-  SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault,
+  SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault,
 ]; // prettier-ignore
 
 const compiled = import.meta.url.includes('/dist/');

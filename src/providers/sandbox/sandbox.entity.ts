@@ -6,14 +6,27 @@ import { idColumn } from '../../database/base-columns.ts';
  * and address. Nothing outside this folder reads them, and they refer to no other table.
  */
 
+const SandboxMailboxSchema = defineEntity({
+  name: 'SandboxMailbox',
+  tableName: 'sandbox_mailbox',
+  properties: {
+    applicationId: p.uuid().primary(),
+    /** Lower case. */
+    address: p.text().primary(),
+    /** Highest `modseq` given out; its row lock keeps the cursor free of gaps. */
+    modseq: p.bigint('number'),
+  },
+});
+/** Counts the changes of one mailbox. Written with the first delivery; a mailbox needs no account. */
+export class SandboxMailbox extends SandboxMailboxSchema.class {}
+SandboxMailboxSchema.setClass(SandboxMailbox);
+
 const SandboxMessageSchema = defineEntity({
   name: 'SandboxMessage',
   tableName: 'sandbox_message',
-  indexes: [
-    { name: 'sandbox_message_mailbox', properties: ['applicationId', 'address', 'modseq'] },
-    { name: 'sandbox_message_header', properties: ['applicationId', 'address', 'messageIdHeader'] },
-  ],
+  indexes: [{ name: 'sandbox_message_mailbox', properties: ['applicationId', 'address', 'modseq'] }],
   properties: {
+    /** Made from mailbox, Message-ID and folder of arrival: a repeated hand-over hits the same row. */
     ...idColumn,
     applicationId: p.uuid(),
     /** Address of the mailbox, lower case. */
@@ -21,15 +34,17 @@ const SandboxMessageSchema = defineEntity({
     /** Standard folder names; one for folder accounts. */
     folders: p.array(),
     mime: p.blob(),
-    messageIdHeader: p.text().nullable(),
     receivedAt: p.datetime().columnType('timestamptz'),
     unread: p.boolean(),
     starred: p.boolean(),
     deleted: p.boolean().default(false),
+    /** `modseq` it arrived with. */
+    addedModseq: p.bigint('number'),
     /** Grows with every change of a mailbox: the cursor of the mirror. */
     modseq: p.bigint('number'),
   },
 });
+/** A stored copy of a message. */
 export class SandboxMessage extends SandboxMessageSchema.class {}
 SandboxMessageSchema.setClass(SandboxMessage);
 
@@ -45,6 +60,7 @@ const SandboxCalendarSchema = defineEntity({
     data: p.json<Record<string, unknown>>(),
   },
 });
+/** A calendar. */
 export class SandboxCalendar extends SandboxCalendarSchema.class {}
 SandboxCalendarSchema.setClass(SandboxCalendar);
 
@@ -60,6 +76,7 @@ const SandboxEventSchema = defineEntity({
     data: p.json<Record<string, unknown>>(),
   },
 });
+/** An event. */
 export class SandboxEvent extends SandboxEventSchema.class {}
 SandboxEventSchema.setClass(SandboxEvent);
 

@@ -1,0 +1,193 @@
+import { isId } from '../../common/ids/ids.ts';
+import type { Database } from '../../database/sql.ts';
+import type {
+  CalendarContent,
+  CalendarPort,
+  EventContent,
+  ProviderAccount,
+  RemoteCalendar,
+} from '../connector.ts';
+import { ProviderError } from '../provider-error.ts';
+import type { SandboxFaults } from './sandbox.faults.ts';
+import { stableId } from './sandbox.ids.ts';
+import { SANDBOX_DOMAIN, titleFault } from './sandbox.magic.ts';
+import { login } from './sandbox.settings.ts';
+
+type Data = Record<string, unknown>;
+
+const gone = (what: string) => new ProviderError('not-found', `404 The ${what} does not exist`);
+
+/** Calendars of the sandbox. Every mailbox has a primary one, named by its address. */
+export class SandboxCalendars implements CalendarPort {
+  constructor(
+    private readonly database: Database,
+    private readonly faults: SandboxFaults,
+  ) {}
+
+  async listCalendars(account: ProviderAccount): Promise<readonly RemoteCalendar[]> {
+    login(account);
+    const primary: CalendarContent = {
+      name: account.email,
+      description: null,
+      location: null,
+      timezone: null,
+    };
+    await this.#insertCalendar(account, stableId(account, 'primary calendar'), true, primary);
+    const rows = await this.database.query<{ id: string; primary: boolean; data: CalendarContent }>(
+      `select id, is_primary as "primary", data from sandbox_calendar
+       where application_id = $1 and address = $2 order by is_primary desc, data ->> 'name', id`,
+      [account.applicationId, account.email],
+    );
+    return rows.map(({ id, primary: isPrimary, data }) => ({
+      ...data,
+      providerId: id,
+      isPrimary,
+      readOnly: false,
+    }));
+  }
+
+  async createCalendar(
+    account: ProviderAccount,
+    key: string,
+    calendar: CalendarContent,
+  ): Promise<{ providerId: string }> {
+    login(account);
+    await this.#strike(account, key, calendar.name, 'write');
+    const id = stableId(account, 'calendar', key);
+    await this.#insertCalendar(account, id, false, calendar);
+    return { providerId: id };
+  }
+
+  async updateCalendar(
+    account: ProviderAccount,
+    providerId: string,
+    calendar: CalendarContent,
+  ): Promise<void> {
+    login(account);
+    await this.#strike(account, providerId, calendar.name, 'write');
+    const changed = await this.#query(
+      account,
+      providerId,
+      `update sandbox_calendar set data = $4 where id = $1 and application_id = $2 and address = $3 returning id`,
+      JSON.stringify(calendar),
+    );
+    if (changed.length === 0) throw gone('calendar');
+  }
+
+  async deleteCalendar(account: ProviderAccount, providerId: string): Promise<void> {
+    login(account);
+    const [calendar] = await this.#query<{ primary: boolean; data: Data }>(
+      account,
+      providerId,
+      `select is_primary as "primary", data from sandbox_calendar
+       where id = $1 and application_id = $2 and address = $3`,
+    );
+    if (!calendar) return;
+    if (calendar.primary) throw new ProviderError('rejected', '403 The primary calendar cannot be deleted');
+    await this.#strike(account, providerId, calendar.data['name'], 'delete');
+    await this.#query(
+      account,
+      providerId,
+      `with gone as (
+         delete from sandbox_calendar where id = $1 and application_id = $2 and address = $3 returning id)
+       delete from sandbox_event where calendar_id in (select id from gone)`,
+    );
+  }
+
+  async createEvent(
+    account: ProviderAccount,
+    calendarProviderId: string,
+    key: string,
+    event: EventContent,
+  ): Promise<{ providerId: string; icalUid: string }> {
+    login(account);
+    await this.#strike(account, key, event['title'], 'write');
+    const id = stableId(account, 'event', key);
+    // A repeated call may carry newer content: the object was edited between the two.
+    const created = await this.#query(
+      account,
+      calendarProviderId,
+      `insert into sandbox_event (id, application_id, address, calendar_id, data)
+       select $4::uuid, application_id, address, id, $5::jsonb from sandbox_calendar
+       where id = $1 and application_id = $2 and address = $3
+       on conflict (id) do update set data = excluded.data, calendar_id = excluded.calendar_id
+       returning id`,
+      id,
+      JSON.stringify(event),
+    );
+    if (created.length === 0) throw gone('calendar');
+    return { providerId: id, icalUid: `${id}@${SANDBOX_DOMAIN}` };
+  }
+
+  async updateEvent(account: ProviderAccount, providerId: string, event: EventContent): Promise<void> {
+    login(account);
+    await this.#strike(account, providerId, event['title'], 'write');
+    const changed = await this.#query(
+      account,
+      providerId,
+      `update sandbox_event set data = $4 where id = $1 and application_id = $2 and address = $3 returning id`,
+      JSON.stringify(event),
+    );
+    if (changed.length === 0) throw gone('event');
+  }
+
+  async deleteEvent(account: ProviderAccount, providerId: string): Promise<void> {
+    login(account);
+    const [event] = await this.#query<{ data: Data }>(
+      account,
+      providerId,
+      `select data from sandbox_event where id = $1 and application_id = $2 and address = $3`,
+    );
+    if (!event) return;
+    await this.#strike(account, providerId, event.data['title'], 'delete');
+    await this.#query(
+      account,
+      providerId,
+      `delete from sandbox_event where id = $1 and application_id = $2 and address = $3`,
+    );
+  }
+
+  async #insertCalendar(
+    account: ProviderAccount,
+    id: string,
+    primary: boolean,
+    calendar: CalendarContent,
+  ): Promise<void> {
+    await this.database.query(
+      `insert into sandbox_calendar (id, application_id, address, is_primary, data) values ($1, $2, $3, $4, $5)
+       on conflict (id) do update set data = excluded.data where not sandbox_calendar.is_primary`,
+      [id, account.applicationId, account.email, primary, JSON.stringify(calendar)],
+    );
+  }
+
+  /** Fails as the title asks, so many times per object and title. */
+  async #strike(
+    account: ProviderAccount,
+    object: string,
+    title: unknown,
+    operation: 'write' | 'delete',
+  ): Promise<void> {
+    const fault = titleFault(title, operation);
+    if (!fault) return;
+    const strikes = await this.faults.strikes(
+      fault.times,
+      account.applicationId,
+      account.email,
+      operation,
+      object,
+      String(title),
+    );
+    if (strikes) throw fault.error;
+  }
+
+  /** `$1` id, `$2` application, `$3` address, then the rest. An id that cannot be ours finds nothing. */
+  async #query<R extends object>(
+    account: ProviderAccount,
+    id: string,
+    text: string,
+    ...rest: readonly string[]
+  ): Promise<R[]> {
+    if (!isId(id)) return [];
+    return this.database.query<R>(text, [id, account.applicationId, account.email, ...rest]);
+  }
+}

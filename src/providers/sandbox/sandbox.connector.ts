@@ -1,0 +1,45 @@
+import type { Clock } from '../../common/time/clock.ts';
+import type { Database } from '../../database/sql.ts';
+import type { Connector, ProviderAccount, VerifiedAccount } from '../connector.ts';
+import { SandboxCalendars } from './sandbox.calendar.ts';
+import { SandboxFaults } from './sandbox.faults.ts';
+import { SandboxMailStore } from './sandbox.mail-store.ts';
+import { SandboxMail } from './sandbox.mail.ts';
+import { login, sandboxSettings } from './sandbox.settings.ts';
+
+/**
+ * A provider inside our own database: mailboxes and calendars of an application's accounts that deliver to each
+ * other, and magic recipients that produce each failure (docs/providers/sandbox.md). Nothing leaves it.
+ */
+export class SandboxConnector implements Connector {
+  readonly name = 'sandbox';
+  readonly settingsSchema = sandboxSettings;
+  readonly mail: SandboxMail;
+  readonly calendar: SandboxCalendars;
+
+  constructor(database: Database, clock: Clock) {
+    const faults = new SandboxFaults(database);
+    this.mail = new SandboxMail(new SandboxMailStore(database), faults, clock);
+    this.calendar = new SandboxCalendars(database, faults);
+  }
+
+  /** Accepts every address; refuses the passwords `wrong` and `invalid`. */
+  async verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
+    const settings = login(account);
+    return {
+      email: account.email.toLowerCase(),
+      name: account.name || settings.name || nameFrom(account.email),
+      organizationUnit: settings.organization_unit ?? 'folder',
+    };
+  }
+}
+
+/** `ada.lovelace+work@…` → `Ada Lovelace`. */
+function nameFrom(email: string): string {
+  const [local = email] = email.split('@');
+  const words = local
+    .replace(/\+.*$/, '')
+    .split(/[._-]+/)
+    .filter(Boolean);
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ') || local;
+}

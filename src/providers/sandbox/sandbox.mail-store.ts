@@ -1,0 +1,129 @@
+import type { Database } from '../../database/sql.ts';
+import { type Mailbox, stableId } from './sandbox.ids.ts';
+
+/** One copy of a message to be stored. */
+export interface NewCopy {
+  email: string;
+  folder: 'inbox' | 'sent';
+  unread: boolean;
+  /** Header lines put in front of the message in this copy only; with line ends. */
+  extraHeaders: string;
+}
+
+/** A stored copy, as the mirror asks for it. */
+export interface StoredCopy {
+  id: string;
+  folders: string[];
+  receivedAt: Date;
+  unread: boolean;
+  starred: boolean;
+  deleted: boolean;
+  modseq: number;
+  /** Null when it had arrived before the asked cursor. */
+  mime: Buffer | null;
+}
+
+// The counter's row lock lasts until the commit, so copies become visible in the order of their numbers and a
+// cursor never passes one that is still to appear. Locks are taken in the order of the addresses: no deadlock.
+const STORE = `
+  with copy as (
+    select *, row_number() over (partition by address) as n, count(*) over (partition by address) as total
+    from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::bytea[]) c(id, address, folder, unread, extra)),
+  counter as (
+    insert into sandbox_mailbox (application_id, address, modseq)
+    select $1::uuid, address, count(*) from copy group by address order by address
+    on conflict (application_id, address) do update set modseq = sandbox_mailbox.modseq + excluded.modseq
+    returning address, modseq)
+  insert into sandbox_message
+    (id, application_id, address, folders, mime, received_at, unread, starred, deleted, added_modseq, modseq)
+  select c.id, $1, c.address, array[c.folder], c.extra || $7::bytea, $8, c.unread, false, false,
+    m.modseq - c.total + c.n, m.modseq - c.total + c.n
+  from copy c join counter m using (address)
+  on conflict (id) do nothing
+  returning address`;
+
+// At most $5 bytes at a time, but always one message.
+const CHANGES = `
+  select id, folders, received_at as "receivedAt", unread, starred, deleted, modseq, mime, candidates
+  from (
+    select *, sum(size) over (order by modseq) as bytes, row_number() over (order by modseq) as n,
+      count(*) over () as candidates
+    from (
+      select id, folders, received_at, unread, starred, deleted, modseq,
+        case when added_modseq > $3 and not deleted then mime end as mime,
+        case when added_modseq > $3 and not deleted then octet_length(mime) else 0 end as size
+      from sandbox_message where application_id = $1 and address = $2 and modseq > $3
+      order by modseq limit $4) page) sized
+  where n = 1 or bytes <= $5
+  order by modseq`;
+
+const BYTES_AT_A_TIME = 16 * 1024 * 1024;
+
+/** The sandbox's mail server: every address of an application has a mailbox, whether an account is connected or not. */
+export class SandboxMailStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Stores copies of one message, all or none. The same Message-ID in the same folder of the same mailbox is stored
+   * once, however often it is handed over.
+   * @returns addresses of the mailboxes that have changed
+   */
+  async store(
+    applicationId: string,
+    messageIdHeader: string,
+    mime: Buffer,
+    at: Date,
+    copies: readonly NewCopy[],
+  ): Promise<string[]> {
+    if (copies.length === 0) return [];
+    const rows = await this.database.query<{ address: string }>(STORE, [
+      applicationId,
+      copies.map((copy) => copyId({ applicationId, email: copy.email }, copy.folder, messageIdHeader)),
+      copies.map(({ email }) => email),
+      copies.map(({ folder }) => folder),
+      copies.map(({ unread }) => unread),
+      copies.map(({ extraHeaders }) => Buffer.from(extraHeaders)),
+      mime,
+      at,
+    ]);
+    return [...new Set(rows.map(({ address }) => address))];
+  }
+
+  /** Whether the mailbox has, or had, a Sent copy of the message. */
+  async hasSent(mailbox: Mailbox, messageIdHeader: string): Promise<boolean> {
+    const rows = await this.database.query(`select 1 from sandbox_message where id = $1`, [
+      copyId(mailbox, 'sent', messageIdHeader),
+    ]);
+    return rows.length > 0;
+  }
+
+  /** Copies that arrived or changed after `modseq`, oldest change first. */
+  async changes(
+    { applicationId, email }: Mailbox,
+    modseq: number,
+    limit: number,
+  ): Promise<{ copies: StoredCopy[]; more: boolean }> {
+    const rows = await this.database.query<StoredCopy & { candidates: number }>(CHANGES, [
+      applicationId,
+      email,
+      modseq,
+      limit + 1,
+      BYTES_AT_A_TIME,
+    ]);
+    const copies = rows.slice(0, limit);
+    return { copies, more: (rows[0]?.candidates ?? 0) > copies.length };
+  }
+
+  /** @returns undefined when there is no such copy (any more) */
+  async mime({ applicationId, email }: Mailbox, id: string): Promise<Buffer | undefined> {
+    const [row] = await this.database.query<{ mime: Buffer }>(
+      `select mime from sandbox_message where id = $1 and application_id = $2 and address = $3 and not deleted`,
+      [id, applicationId, email],
+    );
+    return row?.mime;
+  }
+}
+
+function copyId(mailbox: Mailbox, folder: string, messageIdHeader: string): string {
+  return stableId(mailbox, 'message', folder, messageIdHeader);
+}

@@ -1,0 +1,233 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { isId } from '../../common/ids/ids.ts';
+import type { Clock } from '../../common/time/clock.ts';
+import type {
+  MailChanges, MailPort, OutgoingMessage, ProviderAccount, RemoteFolder, SendControl, SendReceipt, SentLookup,
+} from '../connector.ts'; // prettier-ignore
+import { ProviderError, type RefusedRecipient, type SendPhase } from '../provider-error.ts';
+import type { SandboxFaults } from './sandbox.faults.ts';
+import type { Mailbox } from './sandbox.ids.ts';
+import type { NewCopy, SandboxMailStore } from './sandbox.mail-store.ts';
+import { type Magic, magicOf } from './sandbox.magic.ts';
+import { SAMPLES } from './sandbox.samples.ts';
+import { login } from './sandbox.settings.ts';
+
+const FOLDERS: readonly RemoteFolder[] = [
+  { providerId: 'inbox', name: 'inbox', displayName: 'Inbox' },
+  { providerId: 'sent', name: 'sent', displayName: 'Sent' },
+  { providerId: 'drafts', name: 'drafts', displayName: 'Drafts' },
+  { providerId: 'trash', name: 'trash', displayName: 'Trash' },
+  { providerId: 'spam', name: 'spam', displayName: 'Spam' },
+  { providerId: 'archive', name: 'archive', displayName: 'Archive' },
+];
+const LABELS: readonly RemoteFolder[] = [
+  ...FOLDERS.filter(({ name }) => name !== 'archive'),
+  { providerId: 'all', name: 'all', displayName: 'All Mail' },
+  { providerId: 'important', name: 'important', displayName: 'Important' },
+];
+/** Labels that take a message out of "All Mail". */
+const OUTSIDE_ALL = ['trash', 'spam'];
+
+interface MagicRecipient {
+  email: string;
+  magic: Magic;
+}
+
+/** Mail of the sandbox: one mailbox per address of an application, delivering to each other. */
+export class SandboxMail implements MailPort {
+  readonly #log = new Logger(SandboxMail.name);
+  readonly #listeners = new Set<(mailbox: Mailbox) => void>();
+
+  constructor(
+    private readonly store: SandboxMailStore,
+    private readonly faults: SandboxFaults,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Goes through the phases of an SMTP exchange; magic recipients fail in the one where a real server would. */
+  async send(
+    account: ProviderAccount,
+    message: OutgoingMessage,
+    { signal, onPhase }: SendControl,
+  ): Promise<SendReceipt> {
+    const recipients = [...new Set(message.envelope.recipients.map((email) => email.toLowerCase()))];
+    const magic = recipients.flatMap((email) => {
+      const found = magicOf(email);
+      return found ? [{ email, magic: found }] : [];
+    });
+    const enter = async (phase: SendPhase) => {
+      onPhase(phase);
+      await this.#fail(account, message, phase, magic);
+    };
+    await enter('connect');
+    onPhase('login');
+    const settings = login(account);
+    await this.#fail(account, message, 'login', magic);
+    await enter('envelope');
+    const refused: RefusedRecipient[] = magic.flatMap(({ email, magic }) =>
+      magic.kind === 'refuse' ? [{ email, reason: magic.reason }] : [],
+    );
+    const accepted = recipients.filter((email) => !refused.some((other) => other.email === email));
+    if (accepted.length === 0) {
+      const reason = refused[0]?.reason ?? '554 5.5.1 No valid recipients';
+      throw new ProviderError('rejected', reason, { phase: 'envelope', refused });
+    }
+    await hold(magic, signal);
+    await enter('content');
+    const lost = await this.#lostAnswer(account, message, magic);
+    if (!lost || lost.delivered) {
+      await this.#deliver(account, message, accepted, settings.sent_copies !== false);
+    }
+    onPhase('confirmation');
+    if (lost) {
+      throw new ProviderError('outcome-unknown', 'The connection closed before the server confirmed', {
+        phase: 'confirmation',
+      });
+    }
+    return { accepted, refused, response: `250 2.0.0 Ok: queued as ${message.messageIdHeader}` };
+  }
+
+  async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
+    const settings = login(account);
+    const found = await this.store.hasSent(account, messageIdHeader);
+    return { found, conclusive: found || settings.sent_copies !== false };
+  }
+
+  async listFolders(account: ProviderAccount): Promise<readonly RemoteFolder[]> {
+    login(account);
+    return account.organizationUnit === 'label' ? LABELS : FOLDERS;
+  }
+
+  /** The cursor is the mailbox' counter of changes. The first look puts the samples there, if they are wanted. */
+  async listChanges(account: ProviderAccount, cursor: string | null, limit: number): Promise<MailChanges> {
+    const settings = login(account);
+    if (cursor === null && settings.sample_messages === true) await this.#addSamples(account);
+    const since = Number(cursor ?? 0);
+    const { copies, more } = await this.store.changes(account, since, limit);
+    return {
+      cursor: String(copies.at(-1)?.modseq ?? since),
+      more,
+      messages: copies
+        .filter(({ deleted }) => !deleted)
+        .map(({ id, folders, receivedAt, unread, starred, mime }) => ({
+          providerId: id,
+          folderIds: foldersFor(account, folders),
+          receivedAt,
+          unread,
+          starred,
+          mime,
+        })),
+      removed: copies.filter(({ deleted }) => deleted).map(({ id }) => id),
+    };
+  }
+
+  async fetchRaw(account: ProviderAccount, providerId: string): Promise<Buffer> {
+    login(account);
+    const mime = isId(providerId) ? await this.store.mime(account, providerId) : undefined;
+    if (!mime) throw new ProviderError('not-found', 'There is no such message in the mailbox');
+    return mime;
+  }
+
+  onChange(listener: (mailbox: Mailbox) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #fail(
+    account: ProviderAccount,
+    message: OutgoingMessage,
+    phase: SendPhase,
+    recipients: readonly MagicRecipient[],
+  ): Promise<void> {
+    for (const { email, magic } of recipients) {
+      if (magic.kind !== 'fail' || magic.phase !== phase) continue;
+      if (await this.#strikes(magic.times, account, message, email)) throw magic.error();
+    }
+  }
+
+  /** An answer is lost once per message: the next attempt would otherwise never come to an end. */
+  async #lostAnswer(
+    account: ProviderAccount,
+    message: OutgoingMessage,
+    recipients: readonly MagicRecipient[],
+  ): Promise<{ delivered: boolean } | undefined> {
+    for (const { email, magic } of recipients) {
+      if (magic.kind === 'lose-answer' && (await this.#strikes(1, account, message, email))) return magic;
+    }
+    return undefined;
+  }
+
+  #strikes(
+    times: number,
+    account: ProviderAccount,
+    message: OutgoingMessage,
+    email: string,
+  ): Promise<boolean> {
+    return this.faults.strikes(times, account.applicationId, account.email, message.messageIdHeader, email);
+  }
+
+  async #deliver(
+    account: ProviderAccount,
+    { messageIdHeader, mime, bcc }: OutgoingMessage,
+    recipients: readonly string[],
+    sentCopy: boolean,
+  ): Promise<void> {
+    const copies: NewCopy[] = recipients.map((email) => ({
+      email,
+      folder: 'inbox',
+      unread: true,
+      extraHeaders: '',
+    }));
+    if (sentCopy) {
+      const extraHeaders =
+        bcc.length > 0 ? `Bcc: ${bcc.map(({ email }) => `<${email}>`).join(',\r\n ')}\r\n` : '';
+      copies.push({ email: account.email, folder: 'sent', unread: false, extraHeaders });
+    }
+    const { applicationId } = account;
+    const changed = await this.store.store(applicationId, messageIdHeader, mime, this.clock.now(), copies);
+    for (const email of changed) this.#tell({ applicationId, email });
+  }
+
+  async #addSamples(account: ProviderAccount): Promise<void> {
+    const now = this.clock.now();
+    for (const sample of SAMPLES) {
+      const { messageIdHeader, mime, receivedAt } = sample(account, now);
+      await this.store.store(account.applicationId, messageIdHeader, mime, receivedAt, [
+        { email: account.email, folder: 'inbox', unread: true, extraHeaders: '' },
+      ]);
+    }
+  }
+
+  #tell(mailbox: Mailbox): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(mailbox);
+      } catch (error) {
+        this.#log.error(error);
+      }
+    }
+  }
+}
+
+function foldersFor({ organizationUnit }: ProviderAccount, folders: readonly string[]): readonly string[] {
+  if (organizationUnit === 'folder' || folders.some((name) => OUTSIDE_ALL.includes(name))) return folders;
+  return [...new Set([...folders, 'all'])];
+}
+
+/**
+ * The last moment at which the exchange can be given up without a trace.
+ * @throws {ProviderError} `temporary` when it was
+ */
+async function hold(recipients: readonly MagicRecipient[], signal: AbortSignal): Promise<void> {
+  const seconds = Math.max(0, ...recipients.map(({ magic }) => (magic.kind === 'delay' ? magic.seconds : 0)));
+  try {
+    if (seconds > 0) await delay(seconds * 1000, undefined, { signal });
+    signal.throwIfAborted();
+  } catch (cause) {
+    throw new ProviderError('temporary', 'Given up before the content was sent', {
+      phase: 'envelope',
+      cause,
+    });
+  }
+}
