@@ -1,16 +1,12 @@
-import {
-  type BeforeApplicationShutdown,
-  Injectable,
-  Module,
-  StandardSchemaSerializerInterceptor,
-} from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@nestjs/core';
+import { type BeforeApplicationShutdown, Injectable, Module } from '@nestjs/common';
+import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { loggerOptions } from './logging.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { RateLimitInterceptor } from './rate-limit.interceptor.ts';
+import { ResponseInterceptor } from './response.interceptor.ts';
 import { SchemaValidationPipe } from './validation.pipe.ts';
 
 /** While the process stops, answers ask the client to open a new connection: it reaches another replica. */
@@ -45,11 +41,7 @@ export class Draining implements BeforeApplicationShutdown {
     Draining,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_PIPE, useClass: SchemaValidationPipe },
-    {
-      provide: APP_INTERCEPTOR,
-      inject: [Reflector],
-      useFactory: (reflector: Reflector) => new StandardSchemaSerializerInterceptor(reflector),
-    },
+    { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
     { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor },
   ],
   exports: [Draining],
