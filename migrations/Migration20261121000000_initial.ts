@@ -130,6 +130,9 @@ export class Migration20261121000000_initial extends Migration {
       `alter table "reminder" add constraint "reminder_once" unique ("event_id", "notification_id", "participant", "due_at");`,
     );
     this.addSql(
+      `alter table "reminder" add constraint "reminder_reason" check (reason is not null or status in ('scheduled', 'sent'));`,
+    );
+    this.addSql(
       `alter table "reminder" add constraint "reminder_type_check" check ("type" in ('email', 'sms', 'webhook'));`,
     );
     this.addSql(

@@ -8,6 +8,7 @@ const ReminderSchema = defineEntity({
   tableName: 'reminder',
   uniques: [{ name: 'reminder_once', properties: ['eventId', 'notificationId', 'participant', 'dueAt'] }],
   indexes: [{ name: 'reminder_account', properties: ['account'] }],
+  checks: [{ name: 'reminder_reason', expression: `reason is not null or status in ('scheduled', 'sent')` }],
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
@@ -22,9 +23,10 @@ const ReminderSchema = defineEntity({
     /** What is sent: `{subject, body}`, `{message}` or `{payload}`, and the participant's name. */
     content: p.json<Record<string, string>>(),
     dueAt: p.datetime().columnType('timestamptz'),
-    /** After this it is useless and skipped: the start of the event. */
+    /** After this it is useless and skipped: the start of the event, never less than a minute after `dueAt`. */
     expiresAt: p.datetime().columnType('timestamptz'),
     status: p.enum(REMINDER_STATUSES),
+    /** Why it was not sent; for a scheduled one, why the last attempt did not succeed. */
     reason: p.text().nullable(),
     attempts: p.smallint().default(0),
     /** Message-ID of an email reminder: fixed, so that a doubtful send can be looked up. */

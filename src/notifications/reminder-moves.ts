@@ -1,0 +1,72 @@
+import { canTransition } from '../common/state/transitions.ts';
+import type { Sql } from '../database/sql.ts';
+import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './reminder-status.ts';
+
+/** One move of a reminder. */
+export interface ReminderMove {
+  id: string;
+  to: ReminderStatus;
+  /** Required for failed, skipped and cancelled. */
+  reason: string | null;
+  /** Attempts made so far; what is recorded never shrinks. */
+  attempts?: number;
+}
+
+/** Reasons come from providers and receivers: enough to understand them, not enough to fill a disk. */
+const MOST_REASON = 1_000;
+
+/** States from which each status can be reached, from the table of moves. */
+const SOURCES = Object.fromEntries(
+  REMINDER_STATUSES.map((to) => [
+    to,
+    REMINDER_STATUSES.filter((from) => canTransition<ReminderStatus>(REMINDER_TRANSITIONS, from, to)).join(
+      ',',
+    ),
+  ]),
+) as Record<ReminderStatus, string>;
+
+// The waiting queue row is taken with SKIP LOCKED: a row the engine is just claiming stays, and its run finds the
+// reminder not scheduled. So nobody who holds reminders ever waits for the engine, which locks in the other order.
+const MOVE = `
+  with asked as (
+    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::text[])
+      a(id, status, reason, attempts, sources)),
+  held as materialized (
+    select r.id, r.account_id, r.due_at, r.attempts as before, a.status, a.reason, a.attempts
+    from reminder r join asked a using (id)
+    where r.status = any(string_to_array(a.sources, ',')) order by r.id for update of r),
+  idle as materialized (
+    select j.id from reminder_job j join held h using (id)
+    where h.status <> 'scheduled' and j.state = 0 for update of j skip locked),
+  dequeued as (
+    delete from reminder_job j using idle where j.id = idle.id returning j.id, j.attempt),
+  queued as (
+    insert into reminder_job (id, account_id, run_at, due_at, ambiguous)
+    select id, account_id, greatest(due_at, now()), due_at, before > 0 from held where status = 'scheduled'
+    on conflict (id) do nothing)
+  update reminder r
+  set status = h.status, reason = h.reason, updated_at = $6,
+      attempts = greatest(r.attempts, h.attempts, d.attempt),
+      sent_at = case when h.status = 'sent' then $6 end
+  from held h left join dequeued d using (id)
+  where r.id = h.id
+  returning r.id`;
+
+/**
+ * The one function that moves reminders between statuses (design 9), set-based, in the caller's transaction; it
+ * keeps the queue in line: what becomes scheduled is queued, what stops being so and waits is taken out. A move the
+ * table does not know is not made and not an error: somebody else settled that reminder.
+ * @returns ids that moved
+ */
+export async function moveReminders(sql: Sql, moves: readonly ReminderMove[], at: Date): Promise<string[]> {
+  if (moves.length === 0) return [];
+  const rows = await sql.query<{ id: string }>(MOVE, [
+    moves.map(({ id }) => id),
+    moves.map(({ to }) => to),
+    moves.map(({ reason }) => reason?.slice(0, MOST_REASON) ?? null),
+    moves.map(({ attempts }) => attempts ?? 0),
+    moves.map(({ to }) => SOURCES[to]),
+    at,
+  ]);
+  return rows.map(({ id }) => id);
+}

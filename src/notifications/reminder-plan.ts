@@ -1,0 +1,258 @@
+import type { ReminderStatus, ReminderType } from './reminder-status.ts';
+
+/** A notification of an event (spec 2.9) with the id that ties its reminders to it. */
+export type ReminderNotification = { id: string; minutes_before_event: number } & (
+  | { type: 'email'; subject: string; body: string }
+  | { type: 'sms'; message: string }
+  | { type: 'webhook'; url: string; payload: string }
+);
+
+/** Somebody an event concerns. */
+export interface ReminderParticipant {
+  email: string;
+  name: string;
+  phone_number: string | null;
+  /** `no`: has declined and is not reminded. */
+  status: 'yes' | 'no' | 'maybe' | 'noreply';
+}
+
+/** What reminders depend on, as the event is after the change. */
+export interface ReminderEvent {
+  accountId: string;
+  eventId: string;
+  /** Stands in for an empty subject or message. */
+  title: string;
+  startsAt: Date;
+  notifications: readonly ReminderNotification[];
+  participants: readonly ReminderParticipant[];
+  /** A cancelled or deleted event reminds nobody. */
+  cancelled: boolean;
+}
+
+/** What becomes of one notification of an event. */
+export interface PlannedReminder {
+  notificationId: string;
+  type: ReminderType;
+  dueAt: Date;
+  /** `scheduled` as soon as one recipient will be reminded. */
+  status: ReminderStatus;
+  /** Why nobody will be reminded; null when somebody will be or has been. */
+  reason: string | null;
+  /** How many recipients will be reminded at `dueAt`. */
+  recipients: number;
+}
+
+/** One reminder there should be. */
+export interface DesiredReminder {
+  notificationId: string;
+  /** Lower-case address; empty for webhooks. */
+  participant: string;
+  name: string;
+  type: ReminderType;
+  recipient: string;
+  dueAt: Date;
+  expiresAt: Date;
+  /** Why it is not to be sent. */
+  skip: string | null;
+  /** Set when it is too late for a reminder that was not planned before. */
+  tooLate: string | null;
+}
+
+/** One reminder there is. */
+export interface ExistingReminder {
+  id: string;
+  notificationId: string;
+  participant: string;
+  dueAt: Date;
+  status: ReminderStatus;
+  reason: string | null;
+  /** Whether no attempt has ever begun: only then may it be moved to another time. */
+  untouched: boolean;
+}
+
+/** A move of an existing reminder. */
+export interface PlannedMove {
+  id: string;
+  to: ReminderStatus;
+  reason: string | null;
+}
+
+/** What has to be written to bring the reminders in line with the event. */
+export interface ReminderChanges {
+  moves: PlannedMove[];
+  /** Rows whose recipient, content or time may differ from what they were planned for. */
+  rewrites: (DesiredReminder & { id: string })[];
+  inserts: (DesiredReminder & { status: 'scheduled' | 'skipped'; reason: string | null })[];
+  fates: PlannedReminder[];
+}
+
+/** A reminder that was due less than this before it was planned goes out at once. */
+export const PLANNING_GRACE_MS = 60_000;
+
+/** A reminder is useful until the event begins; one for the very beginning, for this long after. */
+export const BEGINNING_GRACE_MS = 60_000;
+
+const MINUTE_MS = 60_000;
+const iso = (instant: Date): string => instant.toISOString().replace('.000Z', 'Z');
+
+/** Text and recipients apart: when a notification is due and until when it is of use. */
+export function timesOf(startsAt: Date, minutes: number): { dueAt: Date; expiresAt: Date } {
+  const dueAt = new Date(startsAt.getTime() - minutes * MINUTE_MS);
+  return { dueAt, expiresAt: new Date(Math.max(startsAt.getTime(), dueAt.getTime() + BEGINNING_GRACE_MS)) };
+}
+
+function lateness(dueAt: Date, expiresAt: Date, at: Date): string | null {
+  if (at >= expiresAt) return 'too late: the event has already begun';
+  if (at.getTime() - dueAt.getTime() > PLANNING_GRACE_MS) {
+    return `too late: it would have been due at ${iso(dueAt)}`;
+  }
+  return null;
+}
+
+/** What is sent, the recipient's name apart. */
+export function contentOf(notification: ReminderNotification, title: string): Record<string, string> {
+  const fallback = `Reminder: ${title || 'your event'}`;
+  switch (notification.type) {
+    case 'email':
+      return { subject: notification.subject || fallback, body: notification.body };
+    case 'sms':
+      return { message: notification.message || fallback };
+    case 'webhook':
+      return { payload: notification.payload };
+  }
+}
+
+/** Every reminder the event should have: notification × participant, one per notification for webhooks. */
+export function desiredReminders(event: ReminderEvent, at: Date): DesiredReminder[] {
+  if (event.cancelled) return [];
+  const people = new Map(event.participants.map((person) => [person.email.toLowerCase(), person]));
+  return event.notifications.flatMap((notification): DesiredReminder[] => {
+    const { id: notificationId, type } = notification;
+    const { dueAt, expiresAt } = timesOf(event.startsAt, notification.minutes_before_event);
+    const common = { notificationId, type, dueAt, expiresAt, tooLate: lateness(dueAt, expiresAt, at) };
+    if (type === 'webhook') {
+      return [{ ...common, participant: '', name: '', recipient: notification.url, skip: null }];
+    }
+    return [...people].map(([email, { name, phone_number: phone, status }]) => {
+      const recipient = type === 'sms' ? (phone ?? '') : email;
+      const unreachable = recipient === '' ? 'the participant has no phone number' : null;
+      const skip = status === 'no' ? 'the participant has declined' : unreachable;
+      return { ...common, participant: email, name, recipient, skip };
+    });
+  });
+}
+
+const slotOf = (reminder: { notificationId: string; participant: string }) =>
+  `${reminder.notificationId} ${reminder.participant}`;
+const keyOf = (reminder: { notificationId: string; participant: string; dueAt: Date }) =>
+  `${slotOf(reminder)} ${reminder.dueAt.getTime()}`;
+
+/** Why a scheduled reminder has no place any more. */
+function cancelReason(existing: ExistingReminder, event: ReminderEvent): string {
+  if (event.cancelled) return 'the event was cancelled';
+  if (!event.notifications.some(({ id }) => id === existing.notificationId)) {
+    return 'the notification was removed from the event';
+  }
+  const here = event.participants.some(({ email }) => email.toLowerCase() === existing.participant);
+  if (existing.participant !== '' && !here) return 'the participant was removed from the event';
+  return 'the event was moved to another time';
+}
+
+/** One outcome per desired reminder, gathered for `fatesOf`. */
+interface Fate {
+  status: ReminderStatus;
+  reason: string | null;
+}
+
+const PRECEDENCE: readonly ReminderStatus[] = ['scheduled', 'sent', 'failed', 'skipped', 'cancelled'];
+
+function fateOf(
+  notification: ReminderNotification,
+  event: ReminderEvent,
+  fates: readonly Fate[],
+): PlannedReminder {
+  const { dueAt } = timesOf(event.startsAt, notification.minutes_before_event);
+  const base = { notificationId: notification.id, type: notification.type, dueAt, recipients: 0 };
+  if (event.cancelled) return { ...base, status: 'cancelled', reason: 'the event was cancelled' };
+  const status = PRECEDENCE.find((candidate) => fates.some((fate) => fate.status === candidate));
+  if (!status) return { ...base, status: 'skipped', reason: 'the event has no participants' };
+  const chosen = fates.filter((fate) => fate.status === status);
+  return {
+    ...base,
+    status,
+    reason: status === 'scheduled' || status === 'sent' ? null : (chosen[0]?.reason ?? null),
+    recipients: status === 'scheduled' ? chosen.length : 0,
+  };
+}
+
+/**
+ * Compares what there is with what there should be. Pure.
+ *
+ * - same notification, participant and due time: left alone if sent or failed; kept, revived or skipped otherwise
+ * - no row for the due time: an untouched row of another time is moved there, else there is a new one. A row an
+ *   attempt has begun for is never moved: it may be on its way for the old time
+ * - scheduled rows nobody asks for any more are cancelled
+ */
+export function planChanges(
+  event: ReminderEvent,
+  existing: readonly ExistingReminder[],
+  at: Date,
+): ReminderChanges {
+  const changes: ReminderChanges = { moves: [], rewrites: [], inserts: [], fates: [] };
+  const byKey = new Map(existing.map((reminder) => [keyOf(reminder), reminder]));
+  const desired = desiredReminders(event, at);
+  const wanted = new Set(desired.map(keyOf));
+  const free = existing.filter(({ status, ...rest }) => status === 'scheduled' && !wanted.has(keyOf(rest)));
+  const movable = new Map(free.filter(({ untouched }) => untouched).map((row) => [slotOf(row), row]));
+  const fates = new Map<string, Fate[]>(event.notifications.map(({ id }) => [id, []]));
+
+  for (const reminder of desired) {
+    const row = byKey.get(keyOf(reminder));
+    const fate = row ? settle(row, reminder, changes) : place(reminder, movable, changes);
+    fates.get(reminder.notificationId)?.push(fate);
+  }
+  const moved = new Set(changes.rewrites.map(({ id }) => id));
+  for (const row of free) {
+    if (!moved.has(row.id))
+      changes.moves.push({ id: row.id, to: 'cancelled', reason: cancelReason(row, event) });
+  }
+  changes.fates = event.notifications.map((notification) =>
+    fateOf(notification, event, fates.get(notification.id) ?? []),
+  );
+  return changes;
+}
+
+/** There is a row for this very time. */
+function settle(row: ExistingReminder, reminder: DesiredReminder, changes: ReminderChanges): Fate {
+  const { id, status, reason } = row;
+  if (status === 'sent' || status === 'failed') return { status, reason };
+  // One that is already scheduled may be late (the worker was down): that is for the dispatcher to decide.
+  const skip = reminder.skip ?? (status === 'scheduled' ? null : reminder.tooLate);
+  const to = skip ? 'skipped' : 'scheduled';
+  if (to === status) {
+    if (to === 'scheduled') changes.rewrites.push({ ...reminder, id });
+    return { status, reason };
+  }
+  changes.moves.push({ id, to, reason: skip });
+  if (to === 'scheduled') changes.rewrites.push({ ...reminder, id });
+  return { status: to, reason: skip };
+}
+
+/** There is no row for this time: moves an untouched one of another time, or asks for a new one. */
+function place(
+  reminder: DesiredReminder,
+  movable: Map<string, ExistingReminder>,
+  changes: ReminderChanges,
+): Fate {
+  const reason = reminder.skip ?? reminder.tooLate;
+  const status = reason ? 'skipped' : 'scheduled';
+  const row = movable.get(slotOf(reminder));
+  if (row) {
+    movable.delete(slotOf(reminder));
+    changes.rewrites.push({ ...reminder, id: row.id });
+    if (reason) changes.moves.push({ id: row.id, to: status, reason });
+  } else {
+    changes.inserts.push({ ...reminder, status, reason });
+  }
+  return { status, reason };
+}
