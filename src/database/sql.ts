@@ -12,7 +12,20 @@ export interface Sql {
    * Values: strings, numbers, booleans, Date, Buffer, arrays, null; JSON columns take `JSON.stringify`-ed text.
    * Rows: timestamptz as Date, bigint as number, jsonb parsed, bytea as Buffer.
    */
-  query<R extends object = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<R[]>;
+  query<R extends object = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+    options?: QueryOptions,
+  ): Promise<R[]>;
+}
+
+/** How one statement is run. */
+export interface QueryOptions {
+  /**
+   * Default true: parsed once per connection and kept there. False for texts that are put together from many
+   * optional conditions, of which a connection would keep too many.
+   */
+  prepared?: boolean;
 }
 
 const BIGINT_OID = 20;
@@ -40,8 +53,10 @@ async function run<R extends object>(
   target: pg.Pool | pg.PoolClient,
   text: string,
   values: readonly unknown[],
+  { prepared = true }: QueryOptions,
 ): Promise<R[]> {
-  const result = await target.query<R>({ name: statementName(text), text, values: [...values] });
+  const name = prepared ? statementName(text) : undefined;
+  const result = await target.query<R>({ name, text, values: [...values] });
   return result.rows;
 }
 
@@ -82,8 +97,9 @@ export class SqlPool implements Sql {
   query<R extends object = Record<string, unknown>>(
     text: string,
     values: readonly unknown[] = [],
+    options: QueryOptions = {},
   ): Promise<R[]> {
-    return run<R>(this.#pool, text, values);
+    return run<R>(this.#pool, text, values, options);
   }
 
   /**
@@ -96,7 +112,9 @@ export class SqlPool implements Sql {
     try {
       await client.query('begin');
       try {
-        const result = await work({ query: (text, values = []) => run(client, text, values) });
+        const result = await work({
+          query: (text, values = [], options = {}) => run(client, text, values, options),
+        });
         await client.query('commit');
         return result;
       } catch (error) {
