@@ -37,14 +37,14 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`create index "change_at" on "change" ("at");`);
 
     this.addSql(
-      `create table "integration" ("id" uuid not null, "application_id" uuid not null, "provider" text not null, "name" text not null, "settings" jsonb not null, "secret_settings_sealed" text null, "redirect_uris" text[] not null, "expires_in" int null, "scope" text[] null, "created_at" timestamptz not null, "updated_at" timestamptz not null, primary key ("id"));`,
+      `create table "integration" ("id" uuid not null, "application_id" uuid not null, "provider" text not null, "name" text not null, "settings" jsonb not null, "secret_settings_sealed" text null, "redirect_uris" text[] not null, "expires_in" int not null, "scope" text[] null, "created_at" timestamptz not null, "updated_at" timestamptz not null, primary key ("id"));`,
     );
     this.addSql(
       `alter table "integration" add constraint "integration_application_provider" unique ("application_id", "provider");`,
     );
 
     this.addSql(
-      `create table "grant" ("id" uuid not null, "application_id" uuid not null, "integration_id" uuid null, "provider" text not null, "email" text not null, "name" text not null, "status" text not null, "status_reason" text null, "sync_state" text not null, "organization_unit" text not null, "billing_state" text not null, "metadata" jsonb not null, "scope" text[] null, "settings_sealed" text not null, "state" text null, "user_agent" text null, "ip" text null, "linked_at" timestamptz not null, "created_at" timestamptz not null, "updated_at" timestamptz not null, primary key ("id"));`,
+      `create table "grant" ("id" uuid not null, "application_id" uuid not null, "integration_id" uuid null, "provider" text not null, "email" text not null, "name" text not null, "status" text not null, "status_reason" text null, "sync_state" text not null, "organization_unit" text not null, "billing_state" text not null, "metadata" jsonb not null, "scope" text[] null, "granted_scope" text[] null, "settings_sealed" text not null, "state" text null, "user_agent" text null, "ip" text null, "linked_at" timestamptz not null, "created_at" timestamptz not null, "updated_at" timestamptz not null, primary key ("id"));`,
     );
     this.addSql(`create index "grant_integration" on "grant" ("integration_id");`);
     this.addSql(

@@ -2,11 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { hashToken, equalHashes } from '../common/crypto/token-hash.ts';
 import { Database } from '../database/sql.ts';
 import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
+import { restrict, type Scope } from './scopes.ts';
 
 const ACCOUNT_BY_TOKEN = `
   select g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
          g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
-         g.billing_state as "billingState", coalesce(g.scope, i.scope) as scopes, a.features
+         g.billing_state as "billingState", coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed,
+         a.features
   from access_token t
   join "grant" g on g.id = t.grant_id
   join application a on a.id = g.application_id
@@ -17,6 +19,11 @@ const APPLICATION_BY_CLIENT_ID = `
   select id as "applicationId", client_id as "clientId", plan, features, secret_hash as "secretHash"
   from application where client_id = $1`;
 
+type AccountRow = Omit<AccountPrincipal, 'kind' | 'scopes'> & {
+  asked: Scope[] | null;
+  agreed: Scope[] | null;
+};
+
 /** Turns what a caller presented into who it is; one indexed query each. */
 @Injectable()
 export class Credentials {
@@ -25,10 +32,10 @@ export class Credentials {
   /** @returns undefined for an unknown, revoked or expired token */
   async accountByToken(token: string): Promise<AccountPrincipal | undefined> {
     if (token.length > 200) return undefined;
-    const [row] = await this.database.query<Omit<AccountPrincipal, 'kind'>>(ACCOUNT_BY_TOKEN, [
-      hashToken(token),
-    ]);
-    return row && { kind: 'account', ...row };
+    const [row] = await this.database.query<AccountRow>(ACCOUNT_BY_TOKEN, [hashToken(token)]);
+    if (!row) return undefined;
+    const { asked, agreed, ...account } = row;
+    return { kind: 'account', ...account, scopes: restrict(asked, agreed) };
   }
 
   /** @returns undefined unless the pair is right */

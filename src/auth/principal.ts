@@ -24,7 +24,7 @@ export interface AccountPrincipal {
   organizationUnit: OrganizationUnit;
   grantStatus: GrantStatus;
   billingState: BillingState;
-  /** Null: every scope. The grant's own, else the integration's (spec 5). */
+  /** Null: every scope. The grant's own, else the integration's (spec 5), as far as the user has agreed to them. */
   scopes: readonly Scope[] | null;
   features: readonly ApplicationFeature[];
 }

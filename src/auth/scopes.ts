@@ -24,3 +24,36 @@ export function allows(scopes: readonly Scope[] | null, anyOf: readonly Scope[])
 export function isScope(value: string): value is Scope {
   return (SCOPES as readonly string[]).includes(value);
 }
+
+/** What a scope allows besides itself. */
+const CONTAINED: Readonly<Partial<Record<Scope, readonly Scope[]>>> = {
+  email: SCOPES.filter((scope) => scope.startsWith('email.')),
+  'email.modify': ['email.read_only', 'email.metadata'],
+  'email.read_only': ['email.metadata'],
+  calendar: ['calendar.read_only', 'calendar.free_busy'],
+  'calendar.read_only': ['calendar.free_busy'],
+  contacts: ['contacts.read_only'],
+};
+
+const covers = (agreed: readonly Scope[], scope: Scope): boolean =>
+  agreed.some((one) => one === scope || CONTAINED[one]?.includes(scope));
+
+/** Whether everything in `asked` is allowed by `agreed`; null: every scope. */
+export function isWithin(asked: readonly Scope[] | null, agreed: readonly Scope[] | null): boolean {
+  return agreed === null || (asked ?? SCOPES).every((scope) => covers(agreed, scope));
+}
+
+/**
+ * What may be used of `asked` (the grant's or the integration's scopes) when the user has agreed to `agreed`; null:
+ * every scope.
+ */
+export function restrict(asked: readonly Scope[] | null, agreed: readonly Scope[] | null): Scope[] | null {
+  if (asked === null || agreed === null) {
+    const limiting = asked ?? agreed;
+    return limiting && [...limiting];
+  }
+  return SCOPES.filter(
+    (scope) =>
+      (asked.includes(scope) && covers(agreed, scope)) || (agreed.includes(scope) && covers(asked, scope)),
+  );
+}

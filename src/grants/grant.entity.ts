@@ -28,6 +28,8 @@ const GrantSchema = defineEntity({
     metadata: p.json<Record<string, string | number | boolean>>(),
     /** Overrides the integration's scopes; null: inherits them. */
     scope: p.array().nullable(),
+    /** What the user agreed to at the last authentication: the scopes in force then; null: everything. */
+    grantedScope: p.array().nullable(),
     /** JSON of the provider settings (credentials), sealed. */
     settingsSealed: p.text(),
     state: p.text().nullable(),

@@ -17,7 +17,7 @@ const IntegrationSchema = defineEntity({
     secretSettingsSealed: p.text().nullable(),
     redirectUris: p.array(),
     /** Lifetime of a login request in seconds. */
-    expiresIn: p.integer().nullable(),
+    expiresIn: p.integer(),
     /** Default scopes of its grants; null: all. */
     scope: p.array().nullable(),
     ...timestampColumns,

@@ -72,6 +72,24 @@ export function emailAddress() {
   );
 }
 
+/** An absolute http(s) address of at most 2048 characters, without user name, password and fragment. */
+export function httpUrl() {
+  return z
+    .string()
+    .trim()
+    .max(2048, 'must not be longer than 2048 characters')
+    .refine((value) => {
+      const url = URL.parse(value);
+      return (
+        url !== null &&
+        /^https?:$/.test(url.protocol) &&
+        !url.username &&
+        !url.password &&
+        !value.includes('#')
+      );
+    }, 'must be an http or https address without credentials and fragment');
+}
+
 /** `{ email, name }` (spec 2.3) as it comes in; null and missing names become the empty string. */
 export const addressInput = z
   .object({
