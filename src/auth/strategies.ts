@@ -6,6 +6,7 @@ import { BasicStrategy } from 'passport-http';
 import { Strategy as BearerStrategy } from 'passport-http-bearer';
 import { Credentials } from './credentials.ts';
 import { STRATEGY } from './guards.ts';
+import { basicUserName } from './presented-token.ts';
 import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
 
 /** `Authorization: Bearer <token>`. */
@@ -41,19 +42,18 @@ type Verify = (request: Request, userName: string, done: (error: unknown, user?:
 
 /** Basic with a secret as user name and no password, which passport-http refuses. */
 class BasicUserNameStrategy extends PassportBase {
-  readonly #verify: Verify;
+  // Passport runs each request on an object derived from this one, which has no `#private` members.
+  private readonly verify: Verify;
 
   constructor(verify: Verify) {
     super();
-    this.#verify = verify;
+    this.verify = verify;
   }
 
   override authenticate(request: Request): void {
-    const [scheme, encoded, ...rest] = (request.headers.authorization ?? '').split(' ');
-    if (scheme?.toLowerCase() !== 'basic' || !encoded || rest.length > 0) return this.fail('Basic');
-    const userName = Buffer.from(encoded, 'base64').toString('utf8').split(':', 1)[0];
+    const userName = basicUserName(request);
     if (!userName) return this.fail('Basic');
-    this.#verify(request, userName, (error, user) => {
+    this.verify(request, userName, (error, user) => {
       if (error) this.error(error as Error);
       else if (user) this.success(user as Express.User);
       else this.fail('Basic');

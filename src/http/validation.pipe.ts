@@ -17,6 +17,25 @@ function isAbsent(value: unknown, path: Path): boolean {
   return current === undefined;
 }
 
+const MAX_DEPTH = 100;
+
+/**
+ * @throws {InvalidInputError} for what no schema allows and no table stores: the NUL character (PostgreSQL refuses
+ *   it) and nesting so deep that walking it would exhaust the stack
+ */
+function assertStorable(value: unknown, depth = 0): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) throw new InvalidInputError('Text must not contain the NUL character');
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth === MAX_DEPTH)
+      throw new InvalidInputError(`The request is nested deeper than ${MAX_DEPTH} levels`);
+    for (const [key, inner] of Object.entries(value)) {
+      assertStorable(key);
+      assertStorable(inner, depth + 1);
+    }
+  }
+}
+
 const MAX_ISSUES = 10;
 
 /**
@@ -33,6 +52,7 @@ export class SchemaValidationPipe extends StandardSchemaValidationPipe {
       if (typeof input !== 'object' || Array.isArray(input))
         throw new InvalidInputError('Invalid request body: must be a JSON object');
     }
+    assertStorable(input);
     this.stripProtoKeys(input);
     const result = await this.validate<T>(input, schema);
     if (!result.issues) return result.value;
