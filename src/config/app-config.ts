@@ -72,6 +72,7 @@ export const environmentSchema = z.object({
   DATA_DIR: text('.carillon'),
   ENCRYPTION_KEYS: z.string().optional(),
   EGRESS_ALLOW: list([]).optional(),
+  PUBLIC_IP_ADDRESSES: list([]).pipe(z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses'))),
   MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1024, 100 * 1024 * 1024),
   RATE_LIMIT_APPLICATION: integer(500, 0, 1_000_000),
   RATE_LIMIT_ACCOUNT: integer(50, 0, 1_000_000),
@@ -116,6 +117,8 @@ export interface AppConfig {
   encryptionKeys: readonly EncryptionKey[];
   /** Hosts, addresses or CIDR ranges that outgoing requests may reach although they are private. */
   egressAllow: readonly string[];
+  /** Addresses that outgoing requests come from, as applications are told; empty: those of the machine. */
+  publicIpAddresses: readonly string[];
   /** Largest request body accepted, in bytes. */
   maxBodyBytes: number;
   rateLimits: {
@@ -201,6 +204,7 @@ export function loadConfig(
     dataDir: env.DATA_DIR,
     encryptionKeys,
     egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),
+    publicIpAddresses: env.PUBLIC_IP_ADDRESSES,
     maxBodyBytes: env.MAX_BODY_BYTES,
     rateLimits: {
       applicationPerSecond: env.RATE_LIMIT_APPLICATION,

@@ -1,0 +1,16 @@
+import { toUnixSeconds } from '../common/time/unix-seconds.ts';
+import type { Application } from './application.entity.ts';
+import type { ApplicationView, IpAddressesView } from './applications.schema.ts';
+import type { PublicAddresses } from './public-addresses.service.ts';
+
+export function toApplicationView(application: Application): ApplicationView {
+  return {
+    application_name: application.name,
+    icon_url: application.iconUrl ?? null,
+    redirect_uris: application.redirectUris,
+  };
+}
+
+export function toIpAddressesView({ addresses, updatedAt }: PublicAddresses): IpAddressesView {
+  return { ip_addresses: addresses, updated_at: toUnixSeconds(updatedAt) };
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { httpUrl } from '../common/http/wire.schema.ts';
+import { InvalidInputError } from '../common/errors/domain-error.ts';
+import type { ApplicationChange } from './applications.service.ts';
+
+/** PUT /a/{client_id}: any of the three. */
+export const updateApplicationSchema = z
+  .object({
+    application_name: z.string().trim().min(1, 'must not be empty').max(200).optional(),
+    icon_url: z
+      .union([z.literal(''), httpUrl()])
+      .nullable()
+      .optional()
+      .describe('Null or the empty string removes it'),
+    redirect_uris: z.array(httpUrl()).max(100).optional().describe('Replaces the list'),
+  })
+  .meta({
+    id: 'UpdateApplication',
+    example: {
+      application_name: 'Front desk',
+      icon_url: 'https://app.example.test/icon.png',
+      redirect_uris: ['https://app.example.test/callback'],
+    },
+  });
+export type UpdateApplication = z.infer<typeof updateApplicationSchema>;
+
+export const applicationView = z
+  .object({
+    application_name: z.string(),
+    icon_url: z.string().nullable(),
+    redirect_uris: z.array(z.string()),
+  })
+  .meta({
+    id: 'Application',
+    example: {
+      application_name: 'Front desk',
+      icon_url: null,
+      redirect_uris: ['https://app.example.test/callback'],
+    },
+  });
+export type ApplicationView = z.infer<typeof applicationView>;
+
+export const ipAddressesView = z
+  .object({
+    ip_addresses: z.array(z.string()).describe('Where requests of this server come from'),
+    updated_at: z.number().int(),
+  })
+  .meta({ id: 'IpAddresses', example: { ip_addresses: ['198.51.100.7'], updated_at: 1_700_000_000 } });
+export type IpAddressesView = z.infer<typeof ipAddressesView>;
+
+/** @throws {InvalidInputError} when nothing is to be changed: a PUT without content is a mistake (api facts 1.3) */
+export function toApplicationChange(body: UpdateApplication): ApplicationChange {
+  const { application_name, icon_url, redirect_uris } = body;
+  if (application_name === undefined && icon_url === undefined && redirect_uris === undefined) {
+    throw new InvalidInputError(
+      'The request body is empty: give application_name, icon_url or redirect_uris',
+    );
+  }
+  return {
+    name: application_name,
+    iconUrl: icon_url === '' ? null : icon_url,
+    redirectUris: redirect_uris,
+  };
+}
