@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { EncryptionKey } from '../common/crypto/secret-box.ts';
+import { isEgressAllowEntry } from '../common/egress/egress-policy.ts';
 
 /** Thrown at start when the environment is wrong. Names the variables, never their values. */
 export class ConfigError extends Error {
@@ -71,7 +72,9 @@ export const environmentSchema = z.object({
   DATABASE_POOL: integer(10, 1, 200),
   DATA_DIR: text('.carillon'),
   ENCRYPTION_KEYS: z.string().optional(),
-  EGRESS_ALLOW: list([]).optional(),
+  EGRESS_ALLOW: list([])
+    .pipe(z.array(z.string().refine(isEgressAllowEntry, 'must be host names, addresses or CIDR ranges')))
+    .optional(),
   PUBLIC_IP_ADDRESSES: list([]).pipe(z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses'))),
   MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1024, 100 * 1024 * 1024),
   RATE_LIMIT_APPLICATION: integer(500, 0, 1_000_000),
@@ -115,7 +118,7 @@ export interface AppConfig {
   dataDir: string;
   /** Key ring for secrets at rest, newest first. */
   encryptionKeys: readonly EncryptionKey[];
-  /** Hosts, addresses or CIDR ranges that outgoing requests may reach although they are private. */
+  /** Host names, addresses or CIDR ranges that outgoing requests may reach by http and although they are private. */
   egressAllow: readonly string[];
   /** Addresses that outgoing requests come from, as applications are told; empty: those of the machine. */
   publicIpAddresses: readonly string[];

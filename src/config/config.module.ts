@@ -1,9 +1,11 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { SecretBox } from '../common/crypto/secret-box.ts';
+import { EgressClient } from '../common/egress/egress-client.ts';
+import { EgressPolicy } from '../common/egress/egress-policy.ts';
 import { Wake } from '../common/wake.ts';
 import { APP_CONFIG, type AppConfig } from './app-config.ts';
 
-/** The configuration and the two values made from it that every room may use. */
+/** The configuration and the values made from it that every room may use. */
 @Global()
 @Module({})
 export class ConfigModule {
@@ -14,8 +16,12 @@ export class ConfigModule {
         { provide: APP_CONFIG, useValue: config },
         { provide: SecretBox, useValue: new SecretBox(config.encryptionKeys) },
         { provide: Wake, useValue: new Wake() },
+        {
+          provide: EgressClient,
+          useFactory: () => new EgressClient(new EgressPolicy(config.egressAllow)),
+        },
       ],
-      exports: [APP_CONFIG, SecretBox, Wake],
+      exports: [APP_CONFIG, SecretBox, Wake, EgressClient],
     };
   }
 }

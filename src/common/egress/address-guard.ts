@@ -1,0 +1,77 @@
+import { BlockList, type IPVersion, isIP, type SocketAddress } from 'node:net';
+
+/**
+ * IPv4 that is not a public unicast address (IANA special-purpose registry): this network, private, shared (with the
+ * metadata service of one cloud), loopback, link-local (metadata services), protocol assignments, documentation, 6to4
+ * relays, benchmarking, multicast, reserved, broadcast.
+ */
+const BLOCKED_IPV4 = [
+  '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24',
+  '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24',
+  '224.0.0.0/4', '240.0.0.0/4',
+] as const; // prettier-ignore
+
+/**
+ * IPv6 outside global unicast (2000::/3) as a whole: unspecified, loopback, IPv4-mapped and -compatible, NAT64
+ * (64:ff9b::/96, 64:ff9b:1::/48), discard-only, unique local, link-local, site-local, multicast. Inside it: protocol
+ * assignments (Teredo, benchmarking, ORCHID), documentation, 6to4. Ranges, because `BlockList` takes a subnet that holds
+ * the IPv4-mapped addresses to hold all of IPv4.
+ */
+const BLOCKED_IPV6 = [
+  ['::', '1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['2001::', '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['2002::', '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  ['4000::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+] as const;
+
+const CIDR = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i;
+
+/** Adds an address or a CIDR range; false when it is neither. */
+function add(list: BlockList, range: string): boolean {
+  const [, address = '', bits] = CIDR.exec(range) ?? [];
+  const family = isIP(address);
+  if (family === 0) return false;
+  const longest = family === 4 ? 32 : 128;
+  const prefix = bits === undefined ? longest : Number(bits);
+  if (prefix > longest) return false;
+  list.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6');
+  return true;
+}
+
+/** Whether `range` is an address or a CIDR range. */
+export function isAddressRange(range: string): boolean {
+  return add(new BlockList(), range);
+}
+
+/**
+ * The addresses that outgoing requests may not reach: everything that is not public, less what the operator allows.
+ * Given to `net.connect` as `blockList`: Node asks it for literals and for every address a name resolves to, right before
+ * connecting, so that a name cannot change its mind in between.
+ */
+export class AddressGuard extends BlockList {
+  readonly #allowed = new BlockList();
+
+  /** @param allowed addresses or CIDR ranges that may be reached although they are not public */
+  constructor(allowed: readonly string[] = []) {
+    super();
+    for (const range of BLOCKED_IPV4) add(this, range);
+    for (const [first, last] of BLOCKED_IPV6) this.addRange(first, last, 'ipv6');
+    for (const range of allowed) {
+      if (!add(this.#allowed, range)) throw new Error(`"${range}" is neither an address nor a CIDR range`);
+    }
+  }
+
+  /** Whether the address is refused. */
+  override check(address: string | SocketAddress, family?: IPVersion): boolean {
+    const [text, version] =
+      typeof address === 'string' ? [address, family] : [address.address, address.family];
+    return super.check(text, version) && !this.isAllowed(text, version);
+  }
+
+  /** Whether the operator allows the address, public or not. */
+  isAllowed(address: string, family?: IPVersion): boolean {
+    return this.#allowed.check(address, family);
+  }
+}

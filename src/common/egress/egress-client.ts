@@ -1,0 +1,206 @@
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import type { BlockList } from 'node:net';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { EgressError, toEgressError } from './egress-error.ts';
+import { EgressPolicy } from './egress-policy.ts';
+
+/** Limits of one exchange. */
+export interface EgressLimits {
+  /** For looking up the name and connecting, and once more for TLS, in milliseconds; default 5000. */
+  connectTimeoutMs: number;
+  /** For the whole exchange, from the call to the last byte that is read, in milliseconds; default 10000. */
+  deadlineMs: number;
+  /** How much of an answer's body is read, in bytes; default 16384. The rest is never fetched. */
+  maxBodyBytes: number;
+  /** Simultaneous connections to one origin; default 16. */
+  connectionsPerOrigin: number;
+  /** Certificate authorities to trust instead of the system's (PEM). */
+  ca?: string;
+}
+
+const DEFAULTS: EgressLimits = {
+  connectTimeoutMs: 5_000,
+  deadlineMs: 10_000,
+  maxBodyBytes: 16 * 1024,
+  connectionsPerOrigin: 16,
+};
+
+/** What a server answered. */
+export interface EgressAnswer {
+  /** HTTP status; redirects are answers like any other and are not followed. */
+  status: number;
+  /** The first `maxBodyBytes` of the body. For comparisons: never hand it on to a caller or a log. */
+  body: Buffer;
+  /** The `Retry-After` header as it came (see `parseRetryAfter`). */
+  retryAfter: string | null;
+}
+
+/** Options of one request. */
+export interface EgressOptions {
+  /** Ends the request early; the call then rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+const USER_AGENT = 'Carillon/0.1';
+
+/** Addresses that must be refused; the first that is not allowed proves at start that the guard works. */
+const PROBES = ['127.0.0.1', '169.254.169.254', '10.0.0.1'];
+
+/**
+ * The one way to addresses that users give us: webhook deliveries and challenges, webhook reminders. Refuses private
+ * addresses when connecting, follows no redirect, reads no proxy from the environment, keeps connections alive, and
+ * gives up at a deadline whatever the other side does.
+ */
+export class EgressClient implements OnModuleInit, OnApplicationShutdown {
+  readonly #policy: EgressPolicy;
+  readonly #limits: EgressLimits;
+  readonly #guarded: Agent;
+  /** For names the operator trusts by name: they may resolve to anything. */
+  readonly #trusting: Agent;
+
+  constructor(policy: EgressPolicy, limits: Partial<EgressLimits> = {}) {
+    this.#policy = policy;
+    this.#limits = { ...DEFAULTS, ...limits };
+    this.#guarded = this.#agent(policy.guard);
+    this.#trusting = this.#agent(undefined);
+  }
+
+  /** As `EgressPolicy.normalizeUrl`. @throws {InvalidInputError} naming `field` */
+  normalizeUrl(raw: string, field: string): string {
+    return this.#policy.normalizeUrl(raw, field);
+  }
+
+  /**
+   * Sends `body` as it is.
+   * @throws {EgressError} when there is no answer
+   */
+  post(
+    url: string,
+    body: Buffer,
+    headers: Readonly<Record<string, string>>,
+    options: EgressOptions = {},
+  ): Promise<EgressAnswer> {
+    return this.#exchange(
+      url,
+      { method: 'POST', body, headers: { 'user-agent': USER_AGENT, ...headers } },
+      options,
+    );
+  }
+
+  /** @throws {EgressError} when there is no answer */
+  get(url: string, options: EgressOptions = {}): Promise<EgressAnswer> {
+    return this.#exchange(url, { method: 'GET', headers: { 'user-agent': USER_AGENT } }, options);
+  }
+
+  /** @throws {Error} when a private address would be reached: Carillon does not start without its guard */
+  async onModuleInit(): Promise<void> {
+    const probe = PROBES.find((address) => this.#policy.guard.check(address, 'ipv4'));
+    if (!probe) return; // the operator allows everything
+    for (const scheme of ['http', 'https']) {
+      const failure = await this.#guarded
+        .request({ origin: `${scheme}://${probe}:9`, path: '/', method: 'HEAD' })
+        .then(() => null, toEgressError);
+      if (failure?.kind !== 'blocked') {
+        throw new Error(`outgoing ${scheme} requests are not guarded: ${probe} could be reached`);
+      }
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.#guarded.destroy(), this.#trusting.destroy()]);
+  }
+
+  async #exchange(
+    url: string,
+    request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
+    { signal }: EgressOptions,
+  ): Promise<EgressAnswer> {
+    // Addresses stored under an earlier allow-list are checked again.
+    const checked = new URL(this.#recheck(url));
+    signal?.throwIfAborted();
+    const abort = new AbortController();
+    const { promise: ended, reject: end } = Promise.withResolvers<never>();
+    const limit = this.#limits.deadlineMs;
+    const timer = setTimeout(
+      () => end(new EgressError('timeout', `no complete answer within ${limit} ms`)),
+      limit,
+    );
+    const onAbort = () => end(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      // A race, because undici hears of an abort only once a connection is there.
+      return await Promise.race([this.#converse(checked, request, abort.signal), ended]);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      abort.abort();
+    }
+  }
+
+  async #converse(
+    { origin, pathname, search, hostname }: URL,
+    request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
+    signal: AbortSignal,
+  ): Promise<EgressAnswer> {
+    try {
+      const agent = this.#policy.trustsName(hostname) ? this.#trusting : this.#guarded;
+      const answer = await agent.request({ ...request, origin, path: pathname + search, signal });
+      const retryAfter = answer.headers['retry-after'];
+      return {
+        status: answer.statusCode,
+        retryAfter: (Array.isArray(retryAfter) ? retryAfter[0] : retryAfter) ?? null,
+        body: await this.#read(answer.body),
+      };
+    } catch (error) {
+      throw toEgressError(error);
+    }
+  }
+
+  #recheck(url: string): string {
+    try {
+      return this.#policy.normalizeUrl(url, 'the address');
+    } catch (cause) {
+      throw new EgressError('blocked', cause instanceof Error ? cause.message : String(cause), { cause });
+    }
+  }
+
+  /** Stops at the limit; leaving the loop destroys the stream and with it the connection. */
+  async #read(body: AsyncIterable<Buffer>): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let left = this.#limits.maxBodyBytes;
+    for await (const chunk of body) {
+      chunks.push(chunk.subarray(0, left));
+      left -= chunk.length;
+      if (left <= 0) break;
+    }
+    return Buffer.concat(chunks);
+  }
+
+  #agent(blockList: BlockList | undefined): Agent {
+    const { connectTimeoutMs: timeout, deadlineMs, connectionsPerOrigin, ca } = this.#limits;
+    const plain = buildConnector({ timeout, blockList } as buildConnector.BuildOptions);
+    const secure = buildConnector({
+      timeout,
+      allowH2: false,
+      rejectUnauthorized: true,
+      ...(ca ? { ca } : {}),
+    });
+    return new Agent({
+      connections: connectionsPerOrigin,
+      headersTimeout: deadlineMs,
+      bodyTimeout: deadlineMs,
+      allowH2: false,
+      connect(options, callback) {
+        // `tls.connect` ignores `blockList` (Node 24): the guarded TCP connection comes first, TLS is put on it.
+        if (options.protocol !== 'https:') return plain(options, callback);
+        plain(
+          { ...options, protocol: 'http:', port: options.port || '443', servername: undefined },
+          (error, socket) => {
+            if (error || !socket) callback(error ?? new Error('no socket'), null);
+            else secure({ ...options, httpSocket: socket }, callback);
+          },
+        );
+      },
+    });
+  }
+}
