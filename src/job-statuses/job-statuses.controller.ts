@@ -1,0 +1,42 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { z } from 'zod';
+import { AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { Endpoint } from '../http/endpoint.decorator.ts';
+import { ApiErrors } from '../http/error.schema.ts';
+import { toJobStatusView } from './job-statuses.mapper.ts';
+import { JobStatusesService } from './job-statuses.service.ts';
+import { jobStatus, jobStatuses, jobStatusQuery, listJobStatusesQuery } from './job-statuses.schema.ts';
+
+@ApiTags('job-statuses')
+@AccountAuth({})
+@Controller('job-statuses')
+export class JobStatusesController {
+  constructor(private readonly jobs: JobStatusesService) {}
+
+  @Get()
+  @Endpoint({ summary: 'List jobs, newest first', response: jobStatuses })
+  async list(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: listJobStatusesQuery }) query: z.infer<typeof listJobStatusesQuery>,
+  ) {
+    return (await this.jobs.list(account, query)).map((job) => toJobStatusView(job));
+  }
+
+  @Get(':job_status_id')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Read a job',
+    description: '`view=expanded` adds the timeline of attempts.',
+    response: jobStatus,
+  })
+  async get(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('job_status_id') id: string,
+    @Query({ schema: jobStatusQuery }) query: z.infer<typeof jobStatusQuery>,
+  ) {
+    const { job, attempts } = await this.jobs.get(account, id, query.view);
+    return toJobStatusView(job, attempts);
+  }
+}

@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import type { Page } from '../common/http/pagination.schema.ts';
+import { Database } from '../database/sql.ts';
+import type { JobState } from './job-status.ts';
+
+/** A job as it is read; the content only for messages of the outbox. */
+export interface JobRow {
+  id: string;
+  accountId: string;
+  action: string;
+  object: string;
+  objectId: string | null;
+  status: JobState;
+  reason: string | null;
+  sendAt: Date | null;
+  originalSendAt: Date | null;
+  retryLimitAt: Date | null;
+  messageId: string | null;
+  threadId: string | null;
+  createdAt: Date;
+  content: Record<string, unknown> | null;
+}
+
+/** A line of a job's timeline. */
+export interface AttemptRow {
+  attempt: number;
+  startedAt: Date;
+  endedAt: Date;
+  outcome: 'sent' | 'not-sent' | 'unknown';
+  phase: string | null;
+  code: string | null;
+  detail: string | null;
+  nextAt: Date | null;
+  rule: string | null;
+}
+
+const JOB = `
+  select s.id, s.account_id as "accountId", s.action, s.object, s.object_id as "objectId", s.status, s.reason,
+    s.send_at as "sendAt", s.original_send_at as "originalSendAt", s.retry_limit_at as "retryLimitAt",
+    s.message_id as "messageId", s.thread_id as "threadId", s.created_at as "createdAt", m.content
+  from job_status s left join outbox_message m using (id)`;
+
+const FIND = `${JOB} where s.id = $1 and s.account_id = $2`;
+const LIST = `${JOB} where s.account_id = $1 order by s.id desc limit $2 offset $3`;
+const ATTEMPTS = `
+  select attempt, started_at as "startedAt", ended_at as "endedAt", outcome, phase, code, detail,
+    next_at as "nextAt", rule
+  from job_attempt where job_id = $1 order by id`;
+
+/** Reading jobs; they are written by `jobs.ts` alone. */
+@Injectable()
+export class JobStatusesRepository {
+  constructor(private readonly database: Database) {}
+
+  async find(accountId: string, id: string): Promise<JobRow | undefined> {
+    const [row] = await this.database.query<JobRow>(FIND, [id, accountId]);
+    return row;
+  }
+
+  /** Newest first. */
+  list(accountId: string, { limit, offset }: Page): Promise<JobRow[]> {
+    return this.database.query<JobRow>(LIST, [accountId, limit, offset]);
+  }
+
+  /** The timeline of a job that `find` has returned. */
+  attempts(jobId: string): Promise<AttemptRow[]> {
+    return this.database.query<AttemptRow>(ATTEMPTS, [jobId]);
+  }
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { pageQuery, viewQuery } from '../common/http/pagination.schema.ts';
+import { JOB_STATES } from './job-status.ts';
+
+export const listJobStatusesQuery = z.object(pageQuery);
+export const jobStatusQuery = z.object({ view: viewQuery(['expanded']) });
+
+/** One attempt in a job's timeline. */
+export const jobAttempt = z
+  .object({
+    attempt: z.number().int(),
+    started_at: z.number().int(),
+    ended_at: z.number().int(),
+    outcome: z.enum(['sent', 'not-sent', 'unknown']),
+    phase: z.string().nullable().describe('How far the exchange with the provider came'),
+    code: z.string().nullable(),
+    detail: z.string().nullable().describe("The provider's own words"),
+    next_at: z.number().int().nullable(),
+    rule: z.string().nullable().describe('The retry rule that decided what came next'),
+  })
+  .meta({ id: 'JobAttempt' });
+
+/** A job (spec 2.6, api facts 6.4). */
+export const jobStatus = z
+  .object({
+    job_status_id: z.string(),
+    id: z.string().nullable().describe('The affected object'),
+    account_id: z.string(),
+    action: z.string(),
+    object: z.string(),
+    status: z.enum(JOB_STATES),
+    reason: z.string().optional().describe('Present when delayed, failed or cancelled'),
+    created_at: z.number().int(),
+    send_at: z.number().int().optional(),
+    original_send_at: z.number().int().optional(),
+    message_id: z.string().nullable().optional(),
+    thread_id: z.string().nullable().optional(),
+    metadata: z.record(z.string(), z.unknown()).nullable(),
+    original_data: z.record(z.string(), z.unknown()).optional(),
+    attempts: z.array(jobAttempt).optional().describe('Only with view=expanded'),
+  })
+  .meta({
+    id: 'JobStatus',
+    example: {
+      job_status_id: '019aa1b2-0000-7000-8000-000000000001',
+      id: null,
+      account_id: '019aa1b2-0000-7000-8000-000000000002',
+      action: 'new_outbox',
+      object: 'message',
+      status: 'failed',
+      reason: 'retry limit datetime reached; last error: 450 4.2.1 try again later',
+      created_at: 1_899_990_000,
+      send_at: 1_900_000_000,
+      original_send_at: 1_900_000_000,
+      message_id: null,
+      thread_id: null,
+      metadata: null,
+    },
+  });
+export type JobStatusView = z.infer<typeof jobStatus>;
+export const jobStatuses = z.array(jobStatus).meta({ id: 'JobStatuses' });

@@ -1,0 +1,36 @@
+import type { Address } from '../common/http/wire.schema.ts';
+
+/** The content of an outbox message as it is stored, in the wire's names (spec 2.5, `original_data`). */
+export interface OutboxContent {
+  from: Address[];
+  to: Address[];
+  cc: Address[];
+  bcc: Address[];
+  reply_to: Address[];
+  subject: string;
+  body: string;
+  reply_to_message_id?: string | null;
+  metadata?: Record<string, string>;
+}
+
+/** When a message is to be sent, and until when it is tried. */
+export interface OutboxTimes {
+  sendAt: Date;
+  /** Equal to `sendAt`: a single attempt. */
+  retryLimitAt: Date;
+}
+
+/** An outbox message with its status, as the repository reads it. */
+export interface OutboxItem {
+  id: string;
+  accountId: string;
+  content: OutboxContent;
+  status: string;
+  reason: string | null;
+  sendAt: Date;
+  originalSendAt: Date;
+  retryLimitAt: Date;
+  messageId: string;
+  threadId: string;
+  createdAt: Date;
+}

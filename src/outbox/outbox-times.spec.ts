@@ -1,0 +1,59 @@
+import { resolveTimes } from './outbox-times.ts';
+
+const now = new Date('2026-01-01T00:00:00.400Z');
+const second = Math.floor(now.getTime() / 1000);
+const at = (seconds: number) => new Date(seconds * 1000);
+const none = { sendAt: undefined, retryLimit: undefined };
+
+describe('resolveTimes', () => {
+  it.each([undefined, 0])('means now by a send_at of %p', (sendAt) => {
+    expect(resolveTimes({ ...none, sendAt }, now)).toEqual({
+      sendAt: now,
+      retryLimitAt: new Date(now.getTime() + 86_400_000),
+    });
+  });
+
+  it('takes up to a minute in the past as now and refuses what is older', () => {
+    expect(resolveTimes({ ...none, sendAt: second - 59 }, now).sendAt).toEqual(now);
+    expect(() => resolveTimes({ ...none, sendAt: second - 61 }, now)).toThrow(
+      'send_at: must not be in the past',
+    );
+  });
+
+  it('makes a single attempt by a limit of 0', () => {
+    const times = resolveTimes({ sendAt: second + 10, retryLimit: 0 }, now);
+    expect(times.retryLimitAt).toEqual(times.sendAt);
+  });
+
+  it('accepts a limit in the second of an immediate send', () => {
+    expect(resolveTimes({ sendAt: undefined, retryLimit: second }, now)).toEqual({
+      sendAt: now,
+      retryLimitAt: now,
+    });
+  });
+
+  it('refuses a limit before the send time or more than seven days after it', () => {
+    expect(() => resolveTimes({ sendAt: second + 10, retryLimit: second + 9 }, now)).toThrow(
+      'retry_limit_datetime',
+    );
+    expect(() => resolveTimes({ sendAt: second + 10, retryLimit: second + 10 + 604_801 }, now)).toThrow(
+      '7 days',
+    );
+    expect(
+      resolveTimes({ sendAt: second + 10, retryLimit: second + 10 + 604_800 }, now).retryLimitAt,
+    ).toEqual(at(second + 10 + 604_800));
+  });
+
+  it('keeps both times on an edit that names neither, and resets the limit with a new send time', () => {
+    const current = { sendAt: at(second + 100), retryLimitAt: at(second + 200) };
+    expect(resolveTimes(none, now, current)).toEqual(current);
+    expect(resolveTimes({ ...none, sendAt: second + 500 }, now, current)).toEqual({
+      sendAt: at(second + 500),
+      retryLimitAt: at(second + 500 + 86_400),
+    });
+    expect(resolveTimes({ ...none, retryLimit: second + 150 }, now, current)).toEqual({
+      sendAt: current.sendAt,
+      retryLimitAt: at(second + 150),
+    });
+  });
+});

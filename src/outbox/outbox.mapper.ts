@@ -1,0 +1,86 @@
+import { toUnixSeconds } from '../common/time/unix-seconds.ts';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { STATES_WITH_REASON, type JobState } from '../job-statuses/job-status.ts';
+import type { OutboxContent, OutboxItem } from './outbox-content.ts';
+import type { CreateOutboxMessage, OutboxMessageView } from './outbox.schema.ts';
+
+/** The account as a sender. */
+export function ownAddress(account: Pick<AccountPrincipal, 'email' | 'name'>): {
+  email: string;
+  name: string;
+} {
+  return { email: account.email, name: account.name };
+}
+
+/** Content of a new message; `from` defaults to the account. */
+export function toContent(
+  body: CreateOutboxMessage,
+  account: Pick<AccountPrincipal, 'email' | 'name'>,
+): OutboxContent {
+  return {
+    from: body.from?.length ? body.from : [ownAddress(account)],
+    to: body.to ?? [],
+    cc: body.cc ?? [],
+    bcc: body.bcc ?? [],
+    reply_to: body.reply_to ?? [],
+    subject: body.subject ?? '',
+    body: body.body ?? '',
+    ...(body.reply_to_message_id ? { reply_to_message_id: body.reply_to_message_id } : {}),
+    ...(body.metadata ? { metadata: body.metadata } : {}),
+  };
+}
+
+/**
+ * Content after an edit: what is absent stays. The official clients send every address list with each edit, empty
+ * where nothing was set: when all recipient lists are empty, all address lists stay as they are.
+ */
+export function mergeContent(current: OutboxContent, body: CreateOutboxMessage): OutboxContent {
+  const named = [body.to, body.cc, body.bcc].some((list) => list && list.length > 0);
+  const list = <K extends 'to' | 'cc' | 'bcc' | 'reply_to'>(key: K) => {
+    const given = body[key];
+    return given && (named || given.length > 0) ? given : current[key];
+  };
+  return {
+    ...current,
+    from: body.from?.length ? body.from : current.from,
+    to: list('to'),
+    cc: list('cc'),
+    bcc: list('bcc'),
+    reply_to: list('reply_to'),
+    subject: body.subject ?? current.subject,
+    body: body.body ?? current.body,
+    ...(body.reply_to_message_id ? { reply_to_message_id: body.reply_to_message_id } : {}),
+    ...(body.metadata ? { metadata: body.metadata } : {}),
+  };
+}
+
+/** The times of `original_data`; a limit at the send time itself means a single attempt and is shown as 0. */
+export function toOriginalData(
+  item: Pick<OutboxItem, 'content' | 'sendAt' | 'originalSendAt' | 'retryLimitAt'>,
+) {
+  return {
+    ...item.content,
+    send_at: toUnixSeconds(item.sendAt),
+    original_send_at: toUnixSeconds(item.originalSendAt),
+    retry_limit_datetime: item.retryLimitAt > item.sendAt ? toUnixSeconds(item.retryLimitAt) : 0,
+  };
+}
+
+export function toOutboxView(item: OutboxItem): OutboxMessageView {
+  const status = item.status as JobState;
+  const sent = status === 'successful';
+  return {
+    job_status_id: item.id,
+    account_id: item.accountId,
+    object: 'message',
+    action: 'new_outbox',
+    status,
+    ...(STATES_WITH_REASON.includes(status) ? { reason: item.reason ?? '' } : {}),
+    created_at: toUnixSeconds(item.createdAt),
+    send_at: toUnixSeconds(item.sendAt),
+    original_send_at: toUnixSeconds(item.originalSendAt),
+    message_id: sent ? item.messageId : null,
+    thread_id: sent ? item.threadId : null,
+    original_data: toOriginalData(item),
+  };
+}

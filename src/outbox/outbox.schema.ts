@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { addressInput, addressView, metadataInput, unixSeconds } from '../common/http/wire.schema.ts';
+import { pageQuery } from '../common/http/pagination.schema.ts';
+import { JOB_STATES } from '../job-statuses/job-status.ts';
+
+/** More recipients than any provider takes in one message. */
+const MOST_RECIPIENTS = 1000;
+
+const addressList = (most = MOST_RECIPIENTS) =>
+  z
+    .array(addressInput)
+    .max(most, `must not have more than ${most} entries`)
+    .nullish()
+    .transform((list) => list ?? undefined);
+
+const fields = {
+  to: addressList(),
+  from: addressList(1).describe('At most one; default: the account'),
+  cc: addressList(),
+  bcc: addressList(),
+  reply_to: addressList(1),
+  subject: z.string().max(2000).nullish(),
+  body: z.string().nullish().describe('HTML'),
+  send_at: unixSeconds().nullish().describe('Unix time; absent or 0: now'),
+  retry_limit_datetime: unixSeconds()
+    .nullish()
+    .describe(
+      'Unix time of the last attempt; default 24 hours after send_at, at most 7 days after it, 0: a single attempt',
+    ),
+  reply_to_message_id: z.string().nullish(),
+  file_ids: z.array(z.string()).max(100).nullish(),
+  metadata: metadataInput.nullish(),
+  tracking: z
+    .object({ opens: z.boolean(), links: z.boolean(), thread_replies: z.boolean(), payload: z.string() })
+    .partial()
+    .nullish(),
+};
+
+/** Body of POST /v2/outbox (spec 4.3). */
+export const createOutboxMessage = z.object(fields).meta({
+  id: 'CreateOutboxMessage',
+  example: {
+    to: [{ email: 'bo@example.test', name: 'Bo' }],
+    subject: 'Hello',
+    body: '<p>Hello Bo</p>',
+    send_at: 1_900_000_000,
+    retry_limit_datetime: 1_900_086_400,
+  },
+});
+export type CreateOutboxMessage = z.infer<typeof createOutboxMessage>;
+
+/** Body of PATCH and PUT /v2/outbox/{job_status_id}: any subset. */
+export const updateOutboxMessage = z.object(fields).meta({
+  id: 'UpdateOutboxMessage',
+  example: { subject: 'Hello again', send_at: 1_900_003_600 },
+});
+
+export const listOutboxQuery = z.object(pageQuery);
+
+/** Content of an outbox message (spec 2.5). */
+export const originalData = z
+  .object({
+    from: z.array(addressView),
+    to: z.array(addressView),
+    cc: z.array(addressView),
+    bcc: z.array(addressView),
+    reply_to: z.array(addressView),
+    subject: z.string(),
+    body: z.string(),
+    send_at: z.number().int(),
+    original_send_at: z.number().int(),
+    retry_limit_datetime: z.number().int().describe('0: a single attempt'),
+    reply_to_message_id: z.string().nullish(),
+    metadata: z.record(z.string(), z.string()).optional(),
+  })
+  .meta({ id: 'OutboxOriginalData' });
+
+/** An outbox message (spec 2.5), with what the official clients read besides. */
+export const outboxMessage = z
+  .object({
+    job_status_id: z.string(),
+    account_id: z.string(),
+    object: z.literal('message'),
+    action: z.literal('new_outbox'),
+    status: z.enum(JOB_STATES),
+    reason: z.string().optional().describe('Present when delayed, failed or cancelled'),
+    created_at: z.number().int(),
+    send_at: z.number().int(),
+    original_send_at: z.number().int(),
+    message_id: z.string().nullable().describe('The message in the mailbox, once it was sent'),
+    thread_id: z.string().nullable(),
+    original_data: originalData,
+  })
+  .meta({
+    id: 'OutboxMessage',
+    example: {
+      job_status_id: '019aa1b2-0000-7000-8000-000000000001',
+      account_id: '019aa1b2-0000-7000-8000-000000000002',
+      object: 'message',
+      action: 'new_outbox',
+      status: 'pending',
+      created_at: 1_899_990_000,
+      send_at: 1_900_000_000,
+      original_send_at: 1_900_000_000,
+      message_id: null,
+      thread_id: null,
+      original_data: {
+        from: [{ email: 'ada@example.test', name: 'Ada' }],
+        to: [{ email: 'bo@example.test', name: 'Bo' }],
+        cc: [],
+        bcc: [],
+        reply_to: [],
+        subject: 'Hello',
+        body: '<p>Hello Bo</p>',
+        send_at: 1_900_000_000,
+        original_send_at: 1_900_000_000,
+        retry_limit_datetime: 1_900_086_400,
+      },
+    },
+  });
+export type OutboxMessageView = z.infer<typeof outboxMessage>;
+export const outboxMessages = z.array(outboxMessage).meta({ id: 'OutboxMessages' });

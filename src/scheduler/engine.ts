@@ -1,0 +1,154 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
+import { monotonicMs } from '../common/time/clock.ts';
+import { type QueueName, Wake } from '../common/wake.ts';
+import type { AnyDispatcher } from '../common/work/dispatcher.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { SqlPool } from '../database/sql.ts';
+import { QueueRunner } from './queue-runner.ts';
+import { beatStatement, orphanStatement, sweepStatement } from './queue-statements.ts';
+import { WorkerIdentity } from './worker-identity.ts';
+
+/** Nest token of the list of dispatchers, one per queue. */
+export const DISPATCHERS = Symbol('Dispatchers');
+
+const STATEMENT_MS = 5_000;
+const ORPHAN_EVERY_MS = 30_000;
+/** Due rows nearer than this get a timer of their own; later ones are seen by a later tick. */
+const LOOK_AHEAD_MS = 1_500;
+
+/**
+ * The engine of due work (design 6): claims rows of every queue and lets their dispatchers run them. It runs only in
+ * processes with the role `worker`; everything it knows is in the database, so any number may run.
+ */
+@Injectable()
+export class Engine
+  implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown
+{
+  readonly #log = new Logger(Engine.name);
+  readonly #sql: SqlPool;
+  readonly #identity = new WorkerIdentity();
+  readonly #runners: ReadonlyMap<QueueName, QueueRunner>;
+  readonly #beat: string;
+  readonly #sweep: string;
+  readonly #orphans: string;
+  readonly #enabled: boolean;
+  readonly #shutdownMs: number;
+  #orphansAt = -Infinity;
+  #lastTick = -Infinity;
+  #ticking: Promise<void> | null = null;
+  #started = false;
+  #unsubscribe: () => void = () => undefined;
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    @Inject(DISPATCHERS) dispatchers: AnyDispatcher[],
+    private readonly wake: Wake,
+  ) {
+    this.#enabled = config.roles.includes('worker');
+    this.#shutdownMs = config.shutdownMs;
+    this.#sql = new SqlPool({
+      url: config.database.url,
+      max: Math.max(4, Math.ceil(config.database.poolSize / 2)),
+      statementTimeoutMs: STATEMENT_MS,
+      applicationName: 'carillon-engine',
+    });
+    const tables = dispatchers.map(({ table }) => table);
+    this.#beat = beatStatement(tables);
+    this.#sweep = sweepStatement(tables);
+    this.#orphans = orphanStatement(tables);
+    this.#runners = new Map(
+      dispatchers.map((dispatcher) => [
+        dispatcher.table.queue,
+        new QueueRunner(this.#sql, this.#identity, dispatcher),
+      ]),
+    );
+  }
+
+  /** Whether it has ticked within the last 10 s; true where it is not meant to run. */
+  get healthy(): boolean {
+    return !this.#enabled || monotonicMs() - this.#lastTick < 10_000;
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (!this.#enabled) return;
+    await this.#identity.register(this.#sql);
+    this.#started = true;
+    for (const runner of this.#runners.values()) runner.start();
+    this.#unsubscribe = this.wake.onWake((queue) => this.wakeQueue(queue));
+    await this.tick();
+  }
+
+  /** There may be work in this queue: from a commit of this process, or a notification of another. */
+  wakeQueue(queue: QueueName): void {
+    this.#runners.get(queue)?.wake();
+  }
+
+  /**
+   * Heartbeat, sweep, next due times. May be lost, late or run twice without harm.
+   */
+  @Cron('* * * * * *', { name: 'engine', waitForCompletion: true, threshold: 5_000 })
+  tick(): Promise<void> {
+    if (!this.#started) return Promise.resolve();
+    this.#ticking ??= this.#tick()
+      .catch((error: unknown) =>
+        this.#log.warn(`tick failed: ${error instanceof Error ? error.message : String(error)}`),
+      )
+      .finally(() => (this.#ticking = null));
+    return this.#ticking;
+  }
+
+  async #tick(): Promise<void> {
+    const sentAt = monotonicMs();
+    const epoch = this.#identity.epoch;
+    const [beat] = await this.#sql.query<Record<string, number | null>>(this.#beat, [this.#identity.id]);
+    const alive = this.#identity.noteBeat((beat?.['alive'] ?? 0) > 0, sentAt);
+    if (this.#identity.epoch !== epoch) {
+      this.#log.warn('this process was paused or given up: what it held is void');
+      for (const runner of this.#runners.values()) runner.abandon();
+    }
+    if (!alive) await this.#identity.register(this.#sql);
+    await this.#sql.query(this.#sweep);
+    if (sentAt - this.#orphansAt > ORPHAN_EVERY_MS) {
+      this.#orphansAt = sentAt;
+      await this.#sql.query(this.#orphans);
+    }
+    this.#lastTick = monotonicMs();
+    for (const [queue, runner] of this.#runners) {
+      const dueInMs = beat?.[queue];
+      if (typeof dueInMs === 'number' && dueInMs < LOOK_AHEAD_MS) runner.wakeIn(dueInMs);
+    }
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.#unsubscribe();
+    if (!this.#started) return;
+    // The heartbeat goes on until everything in hand has ended: else others would take it over.
+    const beating = setInterval(() => void this.tick(), 1_000);
+    try {
+      await Promise.all([...this.#runners.values()].map((runner) => runner.stop(this.#shutdownMs)));
+    } finally {
+      clearInterval(beating);
+      this.#started = false;
+      await this.#ticking;
+    }
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    const held = [...this.#runners.values()].reduce((sum, runner) => sum + runner.inFlight, 0);
+    // With work still in hand the row stays: the sweep then treats that work as doubtful, as it must.
+    if (this.#enabled && held === 0) await this.#identity.leave(this.#sql);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#sql.close();
+  }
+}

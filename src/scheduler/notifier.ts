@@ -1,0 +1,111 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import pg from 'pg';
+import { QUEUES, type QueueName, Wake } from '../common/wake.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { Engine } from './engine.ts';
+
+const CHANNEL = 'carillon_due';
+const DEBOUNCE_MS = 10;
+const LONGEST_PAUSE_MS = 30_000;
+
+/**
+ * Tells other processes that a queue has work due now, and hears it from them. One connection per process and one
+ * notification per 10 ms at most: a NOTIFY inside each writing transaction would serialise their commits. When the
+ * connection is away, work is found by the engine's tick within a second.
+ */
+@Injectable()
+export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #log = new Logger(Notifier.name);
+  readonly #pending = new Set<QueueName>();
+  readonly #url: string;
+  readonly #listens: boolean;
+  readonly #unsubscribe: () => void;
+  #client: pg.Client | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #reconnect: NodeJS.Timeout | undefined;
+  #closed = false;
+  #pauseMs = 500;
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly engine: Engine,
+    wake: Wake,
+  ) {
+    this.#url = config.database.url;
+    this.#listens = config.roles.includes('worker');
+    this.#unsubscribe = wake.onWake((queue) => this.#note(queue));
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.#connect();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.#closed = true;
+    this.#unsubscribe();
+    clearTimeout(this.#timer);
+    clearTimeout(this.#reconnect);
+    await this.#client?.end();
+  }
+
+  async #connect(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.#url,
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+      application_name: 'carillon-notifier',
+    });
+    client.on('error', (error) => this.#lost(client, error));
+    client.on('end', () => this.#lost(client));
+    client.on('notification', ({ payload }) => this.#hear(payload ?? ''));
+    try {
+      await client.connect();
+      if (this.#listens) await client.query(`listen ${CHANNEL}`);
+      if (this.#closed) return void (await client.end());
+      this.#client = client;
+      this.#pauseMs = 500;
+      // Whatever was said while we were away is found now.
+      for (const queue of QUEUES) this.engine.wakeQueue(queue);
+    } catch (error) {
+      this.#lost(client, error);
+    }
+  }
+
+  #lost(client: pg.Client, error?: unknown): void {
+    if (this.#client === client) this.#client = null;
+    if (this.#closed || this.#reconnect) return;
+    if (error)
+      this.#log.warn(`notifications are away: ${error instanceof Error ? error.message : String(error)}`);
+    this.#reconnect = setTimeout(() => {
+      this.#reconnect = undefined;
+      void this.#connect();
+    }, this.#pauseMs);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  #note(queue: QueueName): void {
+    this.#pending.add(queue);
+    this.#timer ??= setTimeout(() => this.#tell(), DEBOUNCE_MS);
+  }
+
+  #tell(): void {
+    this.#timer = undefined;
+    const queues = [...this.#pending].join(',');
+    this.#pending.clear();
+    this.#client
+      ?.query('select pg_notify($1, $2)', [CHANNEL, `${process.pid}:${queues}`])
+      .catch((error: unknown) => this.#log.debug(`not told: ${String(error)}`));
+  }
+
+  #hear(payload: string): void {
+    const [pid, queues = ''] = payload.split(':');
+    if (pid === String(process.pid)) return;
+    for (const queue of queues.split(',')) this.engine.wakeQueue(queue as QueueName);
+  }
+}

@@ -1,0 +1,150 @@
+import type { QueueTable } from '../common/work/dispatcher.ts';
+
+/*
+ * SQL of one queue. The names come from `QueueTable` constants in our own code, never from input.
+ *
+ * Claim: one partial index `(run_at) where state = 0` in claim order. Candidates are locked with SKIP LOCKED; of
+ * each gate (account, webhook) only as many are taken as its concurrency allows, and each surplus row is moved once
+ * to its own later slot (pacing by GCRA), so that one account with very many rows delays nobody. `materialized` is
+ * not decoration: without it the planner may run the LIMIT subquery twice and update more rows than LIMIT.
+ */
+
+/** Statements of one queue. */
+export interface QueueStatements {
+  /** $1 free slots, $2 worker, $3 scan floor, $4 window. */
+  claim: string;
+  /** $1 ids, $2 fences, $3 worker. */
+  handOff: string;
+  /** $1 ids, $2 fences. */
+  finish: string;
+  /** $1 ids, $2 fences, $3 instants, $4 ambiguous flags. */
+  again: string;
+  /** $1 ids, $2 fences: gives back rows whose run had no effect. */
+  release: string;
+}
+
+/** A row as `claim` returns it. */
+export interface ClaimRow {
+  id: string;
+  fence: number;
+  attempt: number;
+  ambiguous: boolean;
+  gateId: string;
+  dueAt: Date;
+  crashes: number;
+  /** Candidates seen and parked by this claim, and the earliest candidate. */
+  seen: number;
+  parked: number;
+  lowest: Date;
+}
+
+/** Builds the statements of one queue; each text is constant, so each is prepared once per connection. */
+export function queueStatements({ table, gateColumn, columns, permanent }: QueueTable): QueueStatements {
+  const extra = Object.entries(columns)
+    .map(([property, column]) => `, j.${column} as "${property}"`)
+    .join('');
+  return {
+    claim: `
+      with cand as materialized (
+        select id, ${gateColumn} as gate, run_at from ${table}
+        where state = 0 and run_at <= now() and run_at >= $3
+        order by run_at limit $4 for update skip locked),
+      acc as materialized (
+        select c.gate,
+          least(max(coalesce(g.max_in_flight, 8)), case when max(g.closed_until) > now() then 0 else 1000 end) as cap,
+          max(coalesce(g.slot_ms, 50)) as slot_ms,
+          (select count(*) from ${table} b where b.${gateColumn} = c.gate and b.state = 1) as busy
+        from cand c left join account_gate g on g.account_id = c.gate group by c.gate),
+      ranked as materialized (
+        select c.id, c.gate, c.run_at, a.cap, a.slot_ms,
+          a.busy + row_number() over (partition by c.gate order by c.run_at, c.id) as pos
+        from cand c join acc a using (gate)),
+      take as materialized (select id from ranked where pos <= cap order by pos, run_at limit $1),
+      surplus as (
+        select gate, max(slot_ms) as slot_ms, count(*) as n, array_agg(id order by run_at, id) as ids
+        from ranked where pos > cap group by gate),
+      pace as (
+        insert into account_gate as g (account_id, next_slot, slot_ms)
+        select gate, now() + n * slot_ms * interval '1 ms', slot_ms from surplus order by gate
+        on conflict (account_id) do update
+          set next_slot = greatest(g.next_slot, now(), coalesce(g.closed_until, now())) + (excluded.next_slot - now())
+        returning account_id, next_slot),
+      park as (
+        update ${table} j set run_at = p.next_slot - (s.n - x.ord) * s.slot_ms * interval '1 ms'
+        from surplus s join pace p on p.account_id = s.gate, unnest(s.ids) with ordinality x(id, ord)
+        where j.id = x.id returning j.id)
+      update ${table} j
+      set state = 1, attempt = attempt + 1, fence = fence + 1, worker_id = $2, handoff_at = null
+      from take where j.id = take.id
+      returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt", j.crashes,
+        (select count(*) from cand)::int as seen, (select count(*) from park)::int as parked,
+        (select min(run_at) from cand) as lowest${extra}`,
+    handOff: `
+      update ${table} j set handoff_at = clock_timestamp()
+      from unnest($1::uuid[], $2::int[]) x(id, fence)
+      where j.id = x.id and j.fence = x.fence and j.state = 1 and j.worker_id = $3
+      returning j.id`,
+    finish: `
+      delete from ${table} j using unnest($1::uuid[], $2::int[]) x(id, fence)
+      where j.id = x.id and j.fence = x.fence and j.state = 1
+      returning j.id`,
+    again: `
+      update ${table} j
+      set state = 0, worker_id = null, handoff_at = null, ambiguous = x.ambiguous, crashes = 0,
+          run_at = greatest(x.at, now())${permanent ? ', attempt = 0' : ''}
+      from unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::boolean[]) x(id, fence, at, ambiguous)
+      where j.id = x.id and j.fence = x.fence and j.state = 1
+      returning j.id`,
+    release: `
+      update ${table} j
+      set state = 0, worker_id = null, handoff_at = null, attempt = attempt - 1, run_at = now()
+      from unnest($1::uuid[], $2::int[]) x(id, fence)
+      where j.id = x.id and j.fence = x.fence and j.state = 1
+      returning j.id`,
+  };
+}
+
+/** How long a worker may be silent before its claims are given back. */
+export const DEAD_AFTER_SECONDS = 8;
+
+/** How long a row that may have taken effect waits before anybody looks: views of sent mail lag. */
+const AMBIGUOUS_WAIT_SECONDS = 15;
+
+const giveBack = (table: string, condition: string) => `
+  update ${table} j
+  set state = 0, worker_id = null, crashes = crashes + 1, handoff_at = null,
+      ambiguous = ambiguous or handoff_at is not null,
+      run_at = case when handoff_at is null then now() else now() + interval '${AMBIGUOUS_WAIT_SECONDS} s' end
+  where j.state = 1 and ${condition} returning 1`;
+
+/** Gives back what dead workers held, over all queues in one statement; any number of processes may run it. */
+export function sweepStatement(tables: readonly QueueTable[]): string {
+  const parts = tables.map(
+    ({ table }, index) => `q${index} as (${giveBack(table, 'j.worker_id in (select id from dead)')})`,
+  );
+  return `with dead as (delete from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id),
+    ${parts.join(',\n')}
+    select (select count(*) from dead)::int as dead,
+           (${tables.map((_, index) => `(select count(*) from q${index})`).join(' + ')})::int as rows`;
+}
+
+/** The same for claims whose worker row does not exist at all. */
+export function orphanStatement(tables: readonly QueueTable[]): string {
+  const parts = tables.map(
+    ({ table }, index) =>
+      `q${index} as (${giveBack(table, 'not exists (select 1 from worker w where w.id = j.worker_id)')})`,
+  );
+  return `with ${parts.join(',\n')}
+    select (${tables.map((_, index) => `(select count(*) from q${index})`).join(' + ')})::int as rows`;
+}
+
+/** Heartbeat ($1 worker) and, in the same round trip, milliseconds until the next due row of each queue. */
+export function beatStatement(tables: readonly QueueTable[]): string {
+  const next = tables.map(
+    ({ queue, table }) =>
+      `(extract(epoch from (select min(run_at) from (select run_at from ${table} where state = 0 order by run_at limit 1) f)
+        - clock_timestamp()) * 1000)::float8 as "${queue}"`,
+  );
+  return `with beat as (update worker set seen_at = now() where id = $1 returning 1)
+    select (select count(*) from beat)::int as alive, ${next.join(', ')}`;
+}

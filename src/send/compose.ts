@@ -1,0 +1,60 @@
+import MailComposer from 'nodemailer/lib/mail-composer/index.js';
+import type { Address } from '../common/http/wire.schema.ts';
+
+/** Everything a composed message is made of. */
+export interface Composition {
+  from: Address;
+  to: readonly Address[];
+  cc: readonly Address[];
+  /** Reached by the envelope only: the header is not written. */
+  bcc: readonly Address[];
+  replyTo: readonly Address[];
+  subject: string;
+  html: string;
+  /** With angle brackets. */
+  messageIdHeader: string;
+  /** The Date header. */
+  date: Date;
+  /** Message-ID this one answers, with angle brackets. */
+  inReplyTo?: string | null;
+  /** Oldest first. */
+  references?: readonly string[];
+  /** Further header fields. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+const addresses = (list: readonly Address[]) => list.map(({ name, email }) => ({ name, address: email }));
+
+/**
+ * Composes the MIME of a message (RFC 5322, 2045–2047) once: the same bytes go out in every attempt, with the same
+ * Message-ID, so that a message can be recognised wherever it arrives.
+ */
+export function compose(message: Composition): Promise<Buffer> {
+  const composer = new MailComposer({
+    from: { name: message.from.name, address: message.from.email },
+    to: addresses(message.to),
+    cc: addresses(message.cc),
+    replyTo: addresses(message.replyTo),
+    subject: message.subject,
+    html: message.html,
+    messageId: message.messageIdHeader,
+    date: message.date,
+    ...(message.inReplyTo ? { inReplyTo: message.inReplyTo } : {}),
+    ...(message.references?.length ? { references: [...message.references] } : {}),
+    headers: { ...message.headers },
+    // What callers give us is content, never a path or an address to fetch.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return composer.compile().build();
+}
+
+/** Recipients of the SMTP envelope: every address once. */
+export function recipientsOf(message: Pick<Composition, 'to' | 'cc' | 'bcc'>): string[] {
+  const seen = new Map<string, string>();
+  for (const { email } of [...message.to, ...message.cc, ...message.bcc]) {
+    const key = email.toLowerCase();
+    if (!seen.has(key)) seen.set(key, email);
+  }
+  return [...seen.values()];
+}
