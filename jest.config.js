@@ -26,8 +26,8 @@ export default {
     ...['medium', 'e2e', 'sdk'].map((tier) => ({
       ...base,
       displayName: tier,
-      roots: ['<rootDir>/test/' + tier],
-      testMatch: ['**/*-spec.ts'],
+      roots: ['<rootDir>/test'],
+      testMatch: [`<rootDir>/test/${tier}/**/*-spec.ts`],
       globalSetup: '<rootDir>/test/support/global-setup.ts',
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     })),

@@ -34,24 +34,6 @@ const invalid = (status: number, message: string): Problem => ({
   details: {},
 });
 
-/** Errors of the body parser carry a `type` and a `status`. */
-function fromBodyParser(error: { type?: unknown; status?: unknown }): Problem | undefined {
-  switch (error.type) {
-    case 'entity.parse.failed':
-      return { ...invalid(400, 'The request body is not valid JSON'), type: 'api_error' };
-    case 'entity.too.large':
-      return invalid(413, 'The request body is too large');
-    case 'request.aborted':
-    case 'request.size.invalid':
-      return invalid(400, 'The request body did not arrive whole');
-    case 'encoding.unsupported':
-    case 'charset.unsupported':
-      return invalid(415, 'The encoding of the request body is not supported');
-    default:
-      return undefined;
-  }
-}
-
 const UNAVAILABLE = /^(08|53|57P)|^(25006|55P03)$/;
 
 /** Errors of PostgreSQL that are the client's fault, or say that the database is away for the moment. */
@@ -82,7 +64,7 @@ function toProblem(error: unknown, request: Request): Problem {
     return {
       status,
       message: error.message,
-      type: status >= 500 ? 'api_error' : 'invalid_request_error',
+      type: error.details.type ?? (status >= 500 ? 'api_error' : 'invalid_request_error'),
       details: error.details,
     };
   }
@@ -111,7 +93,7 @@ function toProblem(error: unknown, request: Request): Problem {
     };
   }
   if (typeof error === 'object' && error !== null) {
-    const known = fromBodyParser(error) ?? fromDatabase(error);
+    const known = fromDatabase(error);
     if (known) return known;
     if (error instanceof URIError) return invalid(400, 'The path is not properly encoded');
   }

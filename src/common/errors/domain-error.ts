@@ -24,6 +24,8 @@ export interface ErrorDetails {
   retryAfterSeconds?: number;
   /** The limit that was exceeded (`X-RateLimit-Limit`). */
   limit?: number;
+  /** Type on the main address, where it differs from the kind's default. */
+  type?: 'api_error' | 'provider_error';
   /** Type on the beta address, where it differs from the kind's default (api.not_found_error …). */
   betaType?: string;
   cause?: unknown;
