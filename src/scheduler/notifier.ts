@@ -67,7 +67,10 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     try {
       await client.connect();
       if (this.#listens) await client.query(`listen ${CHANNEL}`);
-      if (this.#closed) return void (await client.end());
+      if (this.#closed) {
+        await client.end();
+        return;
+      }
       this.#client = client;
       this.#pauseMs = 500;
       // Whatever was said while we were away is found now.
