@@ -3,6 +3,7 @@ import { SecretBox } from '../common/crypto/secret-box.ts';
 import { EgressClient } from '../common/egress/egress-client.ts';
 import { EgressPolicy } from '../common/egress/egress-policy.ts';
 import { Wake } from '../common/wake.ts';
+import { Readiness } from '../common/work/readiness.ts';
 import { APP_CONFIG, type AppConfig } from './app-config.ts';
 
 /** The configuration and the values made from it that every room may use. */
@@ -16,12 +17,13 @@ export class ConfigModule {
         { provide: APP_CONFIG, useValue: config },
         { provide: SecretBox, useValue: new SecretBox(config.encryptionKeys) },
         { provide: Wake, useValue: new Wake() },
+        { provide: Readiness, useValue: new Readiness() },
         {
           provide: EgressClient,
           useFactory: () => new EgressClient(new EgressPolicy(config.egressAllow)),
         },
       ],
-      exports: [APP_CONFIG, SecretBox, Wake, EgressClient],
+      exports: [APP_CONFIG, SecretBox, Wake, Readiness, EgressClient],
     };
   }
 }

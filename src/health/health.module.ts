@@ -1,4 +1,12 @@
 import { Module } from '@nestjs/common';
+import { HttpModule } from '../http/http.module.ts';
+import { HealthChecks } from './health-checks.ts';
+import { HealthController } from './health.controller.ts';
 
-@Module({})
+/** Liveness and readiness. */
+@Module({
+  imports: [HttpModule],
+  controllers: [HealthController],
+  providers: [HealthChecks],
+})
 export class HealthModule {}

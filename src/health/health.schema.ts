@@ -1,0 +1,30 @@
+import { z } from 'zod';
+
+/** Answer of the liveness probe. */
+export const aliveView = z
+  .object({ status: z.literal('alive') })
+  .meta({ id: 'Alive', example: { status: 'alive' } });
+
+/** Answer of the readiness probe. */
+export const readyView = z
+  .object({
+    status: z.enum(['ready', 'not_ready']),
+    checks: z.array(
+      z.object({
+        name: z.string(),
+        ok: z.boolean(),
+        problem: z.string().optional().describe('What is wrong, in words; absent when ok'),
+      }),
+    ),
+  })
+  .meta({
+    id: 'Readiness',
+    example: {
+      status: 'not_ready',
+      checks: [
+        { name: 'database', ok: true },
+        { name: 'engine', ok: false, problem: 'has not ticked for 12 s' },
+      ],
+    },
+  });
+export type ReadyView = z.infer<typeof readyView>;

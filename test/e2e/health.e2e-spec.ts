@@ -1,0 +1,77 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import request from 'supertest';
+import { Readiness } from '../../src/common/work/readiness.ts';
+import { Draining } from '../../src/http/http.module.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+describe('health', () => {
+  let server: TestApp;
+  beforeEach(async () => {
+    server = await startTestApp();
+  });
+  afterEach(() => server.close());
+
+  const ready = () => request(server.url).get('/health/ready');
+  const failed = async () => {
+    const { status, body } = await ready();
+    const checks = (body as { checks: { name: string; ok: boolean }[] }).checks;
+    return { status, told: body.status as string, failed: checks.filter(({ ok }) => !ok) };
+  };
+
+  it('is alive without credentials and says nothing else', async () => {
+    const { status, body } = await request(server.url).get('/health/live');
+    expect([status, body]).toEqual([200, { status: 'alive' }]);
+  });
+
+  it('is ready when the database answers and the schema is up to date', async () => {
+    const { status, body } = await ready();
+    expect(status).toBe(200);
+    expect(body.status).toBe('ready');
+    expect(body.checks).toEqual(
+      expect.arrayContaining([
+        { name: 'process', ok: true },
+        { name: 'database', ok: true },
+        { name: 'schema', ok: true },
+      ]),
+    );
+  });
+
+  it('is not ready, but alive, while a check of any room fails', async () => {
+    const readiness = server.app.get(Readiness);
+    readiness.register('kitchen', () => 'has no water');
+    expect(await failed()).toEqual({
+      status: 503,
+      told: 'not_ready',
+      failed: [{ name: 'kitchen', ok: false, problem: 'has no water' }],
+    });
+    expect((await request(server.url).get('/health/live')).status).toBe(200);
+    readiness.register('kitchen', () => null);
+    expect((await ready()).status).toBe(200);
+  });
+
+  it('is not ready while it stops', async () => {
+    server.app.get(Draining).beforeApplicationShutdown();
+    expect(await failed()).toMatchObject({
+      status: 503,
+      failed: [{ name: 'process', problem: 'is stopping' }],
+    });
+  });
+
+  it('is not ready while the schema is behind', async () => {
+    const orm = server.app.get(MikroORM);
+    await orm.em.getConnection().execute('delete from mikro_orm_migrations');
+    expect(await failed()).toMatchObject({ status: 503, failed: [{ name: 'schema' }] });
+  });
+
+  it('is not ready, but alive, when the database is gone, and does not tell where it was', async () => {
+    await server.database.drop();
+    const { status, text } = await ready();
+    expect(status).toBe(503);
+    expect(text).not.toMatch(/127\.0\.0\.1|password|postgres/);
+    expect((await request(server.url).get('/health/live')).status).toBe(200);
+  });
+
+  it('says which methods there are', async () => {
+    expect((await request(server.url).post('/health/live')).status).toBe(405);
+  });
+});
