@@ -17,9 +17,6 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `alter table "application" add constraint "application_secret_hash_unique" unique ("secret_hash");`,
     );
-    this.addSql(
-      `alter table "application" add constraint "application_plan_check" check ("plan" in ('quickstart', 'standard'));`,
-    );
 
     this.addSql(
       `create table "authorization_code" ("id" uuid not null, "application_id" uuid not null, "hash" bytea not null, "request_sealed" text not null, "created_at" timestamptz not null, "expires_at" timestamptz not null, primary key ("id"));`,
@@ -50,18 +47,6 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `alter table "grant" add constraint "grant_application_provider_email" unique ("application_id", "provider", "email");`,
     );
-    this.addSql(
-      `alter table "grant" add constraint "grant_status_check" check ("status" in ('valid', 'invalid'));`,
-    );
-    this.addSql(
-      `alter table "grant" add constraint "grant_sync_state_check" check ("sync_state" in ('initializing', 'downloading', 'running', 'partial', 'invalid', 'stopped', 'sync-error'));`,
-    );
-    this.addSql(
-      `alter table "grant" add constraint "grant_organization_unit_check" check ("organization_unit" in ('folder', 'label'));`,
-    );
-    this.addSql(
-      `alter table "grant" add constraint "grant_billing_state_check" check ("billing_state" in ('paid', 'cancelled'));`,
-    );
 
     this.addSql(
       `create table "folder" ("id" uuid not null, "account_id" uuid not null, "provider_id" text not null, "name" text null, "display_name" text not null, "created_at" timestamptz not null, "updated_at" timestamptz not null, primary key ("id"));`,
@@ -85,9 +70,6 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `alter table "event" add constraint "event_account_provider_id" unique ("account_id", "provider_id");`,
     );
-    this.addSql(
-      `alter table "event" add constraint "event_status_check" check ("status" in ('confirmed', 'tentative', 'cancelled'));`,
-    );
 
     this.addSql(
       `create table "access_token" ("id" uuid not null, "grant_id" uuid not null, "hash" bytea not null, "created_at" timestamptz not null, "revoked_at" timestamptz null, "expires_at" timestamptz null, primary key ("id"));`,
@@ -99,12 +81,6 @@ export class Migration20261121000000_initial extends Migration {
       `create table "job_status" ("id" uuid not null, "account_id" uuid not null, "action" text not null, "object" text not null, "object_id" uuid null, "status" text not null, "reason" text null, "send_at" timestamptz null, "original_send_at" timestamptz null, "retry_limit_at" timestamptz null, "message_id" uuid null, "thread_id" uuid null, "version" int not null default 1, "created_at" timestamptz not null default now(), "updated_at" timestamptz not null default now(), primary key ("id"));`,
     );
     this.addSql(`create index "job_status_list" on "job_status" ("account_id", "id");`);
-    this.addSql(
-      `alter table "job_status" add constraint "job_status_reason" check ((reason is not null) = (status in ('delayed', 'failed', 'cancelled')));`,
-    );
-    this.addSql(
-      `alter table "job_status" add constraint "job_status_status_check" check ("status" in ('pending', 'delayed', 'successful', 'failed', 'cancelled'));`,
-    );
 
     this.addSql(
       `create table "job_attempt" ("id" uuid not null, "job_id" uuid not null, "attempt" smallint not null, "started_at" timestamptz not null, "ended_at" timestamptz not null, "outcome" text not null, "phase" text null, "code" text null, "detail" text null, "next_at" timestamptz null, "rule" text null, primary key ("id"));`,
@@ -121,6 +97,7 @@ export class Migration20261121000000_initial extends Migration {
     );
     this.addSql(`create index "provider_job_due" on "provider_job" ("run_at") where state = 0;`);
     this.addSql(`create index "provider_job_busy" on "provider_job" ("account_id") where state = 1;`);
+    this.addSql(`create index "provider_job_object" on "provider_job" ("object_id");`);
 
     this.addSql(
       `create table "reminder" ("id" uuid not null, "account_id" uuid not null, "event_id" uuid not null, "notification_id" uuid not null, "participant" text not null, "type" text not null, "recipient" text not null, "content" jsonb not null, "due_at" timestamptz not null, "expires_at" timestamptz not null, "status" text not null, "reason" text null, "attempts" smallint not null default 0, "message_id_header" text null, "sent_at" timestamptz null, "created_at" timestamptz not null default now(), "updated_at" timestamptz not null default now(), primary key ("id"));`,
@@ -128,15 +105,6 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`create index "reminder_account" on "reminder" ("account_id");`);
     this.addSql(
       `alter table "reminder" add constraint "reminder_once" unique ("event_id", "notification_id", "participant", "due_at");`,
-    );
-    this.addSql(
-      `alter table "reminder" add constraint "reminder_reason" check (reason is not null or status in ('scheduled', 'sent'));`,
-    );
-    this.addSql(
-      `alter table "reminder" add constraint "reminder_type_check" check ("type" in ('email', 'sms', 'webhook'));`,
-    );
-    this.addSql(
-      `alter table "reminder" add constraint "reminder_status_check" check ("status" in ('scheduled', 'sent', 'failed', 'skipped', 'cancelled'));`,
     );
 
     this.addSql(
@@ -226,9 +194,6 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `alter table "webhook" add constraint "webhook_application_callback_url" unique ("application_id", "callback_url");`,
     );
-    this.addSql(
-      `alter table "webhook" add constraint "webhook_state_check" check ("state" in ('active', 'inactive', 'failing', 'failed'));`,
-    );
 
     this.addSql(
       `create table "hook_job" ("id" uuid not null, "run_at" timestamptz not null, "due_at" timestamptz not null, "handoff_at" timestamptz null, "fence" int not null default 0, "worker_id" int null, "shard" smallint not null default 0, "state" smallint not null default 0, "attempt" smallint not null default 0, "ambiguous" boolean not null default false, "crashes" smallint not null default 0, "event_id" uuid not null, "webhook_id" uuid not null, "give_up_at" timestamptz not null, primary key ("id"));`,
@@ -258,6 +223,10 @@ export class Migration20261121000000_initial extends Migration {
     );
 
     this.addSql(
+      `alter table "application" add constraint "application_plan_check" check ("plan" in ('quickstart', 'standard'));`,
+    );
+
+    this.addSql(
       `alter table "authorization_code" add constraint "authorization_code_application_id_foreign" foreign key ("application_id") references "application" ("id") on delete cascade;`,
     );
 
@@ -270,6 +239,18 @@ export class Migration20261121000000_initial extends Migration {
     );
     this.addSql(
       `alter table "grant" add constraint "grant_integration_id_foreign" foreign key ("integration_id") references "integration" ("id") on delete set null;`,
+    );
+    this.addSql(
+      `alter table "grant" add constraint "grant_status_check" check ("status" in ('valid', 'invalid'));`,
+    );
+    this.addSql(
+      `alter table "grant" add constraint "grant_sync_state_check" check ("sync_state" in ('initializing', 'downloading', 'running', 'partial', 'invalid', 'stopped', 'sync-error'));`,
+    );
+    this.addSql(
+      `alter table "grant" add constraint "grant_organization_unit_check" check ("organization_unit" in ('folder', 'label'));`,
+    );
+    this.addSql(
+      `alter table "grant" add constraint "grant_billing_state_check" check ("billing_state" in ('paid', 'cancelled'));`,
     );
 
     this.addSql(
@@ -286,6 +267,9 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `alter table "event" add constraint "event_calendar_id_foreign" foreign key ("calendar_id") references "calendar" ("id") on delete cascade;`,
     );
+    this.addSql(
+      `alter table "event" add constraint "event_status_check" check ("status" in ('confirmed', 'tentative', 'cancelled'));`,
+    );
 
     this.addSql(
       `alter table "access_token" add constraint "access_token_grant_id_foreign" foreign key ("grant_id") references "grant" ("id") on delete cascade;`,
@@ -293,6 +277,12 @@ export class Migration20261121000000_initial extends Migration {
 
     this.addSql(
       `alter table "job_status" add constraint "job_status_account_id_foreign" foreign key ("account_id") references "grant" ("id") on delete cascade;`,
+    );
+    this.addSql(
+      `alter table "job_status" add constraint "job_status_reason" check ((reason is not null) = (status in ('delayed', 'failed', 'cancelled')));`,
+    );
+    this.addSql(
+      `alter table "job_status" add constraint "job_status_status_check" check ("status" in ('pending', 'delayed', 'successful', 'failed', 'cancelled'));`,
     );
 
     this.addSql(
@@ -305,6 +295,15 @@ export class Migration20261121000000_initial extends Migration {
 
     this.addSql(
       `alter table "reminder" add constraint "reminder_account_id_foreign" foreign key ("account_id") references "grant" ("id") on delete cascade;`,
+    );
+    this.addSql(
+      `alter table "reminder" add constraint "reminder_reason" check (reason is not null or status in ('scheduled', 'sent'));`,
+    );
+    this.addSql(
+      `alter table "reminder" add constraint "reminder_type_check" check ("type" in ('email', 'sms', 'webhook'));`,
+    );
+    this.addSql(
+      `alter table "reminder" add constraint "reminder_status_check" check ("status" in ('scheduled', 'sent', 'failed', 'skipped', 'cancelled'));`,
     );
 
     this.addSql(
@@ -343,9 +342,76 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `alter table "webhook" add constraint "webhook_application_id_foreign" foreign key ("application_id") references "application" ("id") on delete cascade;`,
     );
+    this.addSql(
+      `alter table "webhook" add constraint "webhook_state_check" check ("state" in ('active', 'inactive', 'failing', 'failed'));`,
+    );
 
     this.addSql(
       `alter table "hook_job" add constraint "hook_job_webhook_id_foreign" foreign key ("webhook_id") references "webhook" ("id") on delete cascade;`,
     );
+  }
+
+  override down(): void | Promise<void> {
+    this.addSql(
+      `alter table "authorization_code" drop constraint "authorization_code_application_id_foreign";`,
+    );
+    this.addSql(`alter table "integration" drop constraint "integration_application_id_foreign";`);
+    this.addSql(`alter table "grant" drop constraint "grant_application_id_foreign";`);
+    this.addSql(`alter table "webhook" drop constraint "webhook_application_id_foreign";`);
+    this.addSql(`alter table "grant" drop constraint "grant_integration_id_foreign";`);
+    this.addSql(`alter table "folder" drop constraint "folder_account_id_foreign";`);
+    this.addSql(`alter table "calendar" drop constraint "calendar_account_id_foreign";`);
+    this.addSql(`alter table "event" drop constraint "event_account_id_foreign";`);
+    this.addSql(`alter table "access_token" drop constraint "access_token_grant_id_foreign";`);
+    this.addSql(`alter table "job_status" drop constraint "job_status_account_id_foreign";`);
+    this.addSql(`alter table "outbox_message" drop constraint "outbox_message_account_id_foreign";`);
+    this.addSql(`alter table "reminder" drop constraint "reminder_account_id_foreign";`);
+    this.addSql(`alter table "sync_job" drop constraint "sync_job_account_id_foreign";`);
+    this.addSql(`alter table "thread" drop constraint "thread_account_id_foreign";`);
+    this.addSql(`alter table "message" drop constraint "message_account_id_foreign";`);
+    this.addSql(`alter table "file" drop constraint "file_account_id_foreign";`);
+    this.addSql(`alter table "message_folder" drop constraint "message_folder_folder_id_foreign";`);
+    this.addSql(`alter table "event" drop constraint "event_calendar_id_foreign";`);
+    this.addSql(`alter table "job_attempt" drop constraint "job_attempt_job_id_foreign";`);
+    this.addSql(`alter table "message" drop constraint "message_thread_id_foreign";`);
+    this.addSql(`alter table "message_folder" drop constraint "message_folder_message_id_foreign";`);
+    this.addSql(`alter table "message_body" drop constraint "message_body_message_id_foreign";`);
+    this.addSql(`alter table "file" drop constraint "file_message_id_foreign";`);
+    this.addSql(`alter table "hook_job" drop constraint "hook_job_webhook_id_foreign";`);
+
+    this.addSql(`drop table if exists "account_gate" cascade;`);
+    this.addSql(`drop table if exists "application" cascade;`);
+    this.addSql(`drop table if exists "authorization_code" cascade;`);
+    this.addSql(`drop table if exists "change" cascade;`);
+    this.addSql(`drop table if exists "integration" cascade;`);
+    this.addSql(`drop table if exists "grant" cascade;`);
+    this.addSql(`drop table if exists "folder" cascade;`);
+    this.addSql(`drop table if exists "calendar" cascade;`);
+    this.addSql(`drop table if exists "event" cascade;`);
+    this.addSql(`drop table if exists "access_token" cascade;`);
+    this.addSql(`drop table if exists "job_status" cascade;`);
+    this.addSql(`drop table if exists "job_attempt" cascade;`);
+    this.addSql(`drop table if exists "outbox_message" cascade;`);
+    this.addSql(`drop table if exists "provider_job" cascade;`);
+    this.addSql(`drop table if exists "reminder" cascade;`);
+    this.addSql(`drop table if exists "reminder_job" cascade;`);
+    this.addSql(`drop table if exists "sandbox_calendar" cascade;`);
+    this.addSql(`drop table if exists "sandbox_event" cascade;`);
+    this.addSql(`drop table if exists "sandbox_fault" cascade;`);
+    this.addSql(`drop table if exists "sandbox_mailbox" cascade;`);
+    this.addSql(`drop table if exists "sandbox_message" cascade;`);
+    this.addSql(`drop table if exists "send_job" cascade;`);
+    this.addSql(`drop table if exists "sms_message" cascade;`);
+    this.addSql(`drop table if exists "sync_job" cascade;`);
+    this.addSql(`drop table if exists "thread" cascade;`);
+    this.addSql(`drop table if exists "message" cascade;`);
+    this.addSql(`drop table if exists "message_folder" cascade;`);
+    this.addSql(`drop table if exists "message_body" cascade;`);
+    this.addSql(`drop table if exists "file" cascade;`);
+    this.addSql(`drop table if exists "webhook" cascade;`);
+    this.addSql(`drop table if exists "hook_job" cascade;`);
+    this.addSql(`drop table if exists "webhook_attempt" cascade;`);
+    this.addSql(`drop table if exists "webhook_event" cascade;`);
+    this.addSql(`drop table if exists "worker" cascade;`);
   }
 }

@@ -1,0 +1,65 @@
+/*
+ * IANA time zones by way of Intl, whose data comes with Node. (Temporal would say this in a line; Node 24 does not
+ * have it yet.)
+ */
+
+const DAY_MS = 86_400_000;
+
+/** Offsets such as `+05:30` and POSIX strings are no IANA names, although Intl takes some of them. */
+const NAME = /^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
+
+/** Zones by lower-case name: Intl ignores case, and building a format costs more than using it. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const key = zone.toLowerCase();
+  let format = formats.get(key);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+    formats.set(key, format);
+  }
+  return format;
+}
+
+/** Whether `name` is an IANA time zone, links such as `Asia/Calcutta` included; case does not matter. */
+export function isTimeZone(name: string): boolean {
+  if (name.length > 64 || !NAME.test(name)) return false;
+  try {
+    formatOf(name);
+    return true;
+  } catch {
+    return false; // RangeError: Intl does not know it
+  }
+}
+
+/** What the clocks of the zone show, as if it were UTC, minus UTC; milliseconds. */
+function offsetMs(zone: string, instantMs: number): number {
+  const fields: Record<string, number> = {};
+  for (const { type, value } of formatOf(zone).formatToParts(instantMs)) fields[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = fields;
+  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instantMs / 1000) * 1000;
+}
+
+/**
+ * The first instant of a calendar day in a zone. Where clocks skip midnight, it is the instant they skip to; of a
+ * day that a zone left out as a whole, the instant it was left out.
+ * @param dayMs midnight of the day, as if the zone were UTC
+ */
+export function startOfDay(dayMs: number, zone: string): Date {
+  const before = offsetMs(zone, dayMs - DAY_MS);
+  const after = offsetMs(zone, dayMs + DAY_MS);
+  const candidates = [dayMs - Math.max(before, after), dayMs - Math.min(before, after)];
+  const midnight = candidates.find((instant) => instant + offsetMs(zone, instant) === dayMs);
+  return new Date(midnight ?? dayMs - before);
+}

@@ -1,0 +1,257 @@
+import { Injectable } from '@nestjs/common';
+import { DomainError } from '../common/errors/domain-error.ts';
+import { newId } from '../common/ids/ids.ts';
+import { Clock } from '../common/time/clock.ts';
+import { Wake } from '../common/wake.ts';
+import type {
+  ClaimedJob,
+  Dispatcher,
+  Lease,
+  Outcome,
+  QueueTable,
+  Settled,
+} from '../common/work/dispatcher.ts';
+import { Database, type Sql } from '../database/sql.ts';
+import { markGrantInvalid } from '../grants/mark-invalid.ts';
+import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import type { JobAction } from './job-status.ts';
+import { type JobMove, moveJobs, recordAttempts } from './jobs.ts';
+import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
+import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
+
+/** A claimed row of `provider_job`. */
+export interface ProviderWriteJob extends ClaimedJob {
+  action: JobAction;
+  objectId: string;
+}
+
+/** How a run ended, for `record`. */
+export type WriteResult =
+  /** Another write goes first: not an attempt. */
+  | { kind: 'waits' }
+  /** The account is gone, and its job with it. */
+  | { kind: 'gone' }
+  | { kind: 'superseded'; reason: string }
+  | {
+      kind: 'written';
+      startedAt: Date;
+      endedAt: Date;
+      store: Extract<WriteOutcome, { kind: 'written' }>['store'];
+    }
+  | {
+      kind: 'failed' | 'delayed';
+      startedAt: Date;
+      endedAt: Date;
+      failure: WriteFailure;
+      reason: string;
+      rule: string;
+    };
+
+type SettledWrite = Settled<ProviderWriteJob, WriteResult>;
+
+/** Shortest wait for another write to end; what ends wakes its successor anyway. */
+const WAIT_MS = 500;
+
+/*
+ * Earlier open writes of the same object, and later ones that already talk to the provider (ids are made on several
+ * machines, so their order is total but not exact). Because every run commits its hand-off marker before it looks,
+ * of two writes of one object at most one goes on: the other, or both for a moment, see the marker and wait.
+ */
+const STANDING = `
+  select j.payload,
+    (select max(case when o.state = 1 then now() else greatest(o.run_at, now()) end)
+     from provider_job o
+     where o.object_id = j.object_id and o.id <> j.id
+       and (o.id < j.id or (o.state = 1 and o.handoff_at is not null))) as "behind"
+  from provider_job j where j.id = $1`;
+
+/** Waiting does not use up attempts. */
+const UNCOUNT = `update provider_job set attempt = attempt - 1 where id = any($1::uuid[]) and attempt > 0`;
+
+const NEXT_IN_LINE = `
+  update provider_job set run_at = now()
+  where state = 0 and run_at > now()
+    and id in (select distinct on (object_id) id from provider_job where object_id = any($1::uuid[]) order by object_id, id)`;
+
+function failureOf(error: unknown): WriteFailure {
+  if (error instanceof ProviderError) {
+    return { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds };
+  }
+  if (error instanceof DomainError) {
+    return { code: 'unsupported', message: error.message, retryAfterSeconds: null };
+  }
+  // A bug or our own database: the engine logs it, the caller need not see it.
+  return { code: 'temporary', message: 'An unexpected error on our side', retryAfterSeconds: null };
+}
+
+/**
+ * Queue `provider`: pushes changes of calendars and events to their provider. Writes of one object reach the
+ * provider one at a time, in order, each with the object's state of that moment; rooms say how (`ProviderWrites`).
+ */
+@Injectable()
+export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, WriteResult> {
+  readonly table: QueueTable = {
+    queue: 'provider',
+    table: 'provider_job',
+    gateColumn: 'account_id',
+    columns: { action: 'action', objectId: 'object_id' },
+  };
+  readonly slots = 20;
+
+  constructor(
+    private readonly database: Database,
+    private readonly accounts: ProviderAccounts,
+    private readonly connectors: ConnectorRegistry,
+    private readonly writes: ProviderWrites,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  async run(job: ProviderWriteJob, lease: Lease): Promise<Outcome<WriteResult>> {
+    const startedAt = this.clock.now();
+    const account = await this.accounts.find(job.gateId);
+    if (!account) return { next: { kind: 'done' }, result: { kind: 'gone' } };
+    if (account.grantStatus === 'invalid') {
+      const reason = "The account's credentials are out of date: the user has to authenticate again";
+      return this.#failed(job, startedAt, new ProviderError('auth-invalid', reason));
+    }
+    if (!(await lease.handOff())) return this.#waits(startedAt);
+    const [standing] = await this.database.query<{ payload: Record<string, unknown>; behind: Date | null }>(
+      STANDING,
+      [job.id],
+    );
+    if (!standing) return { next: { kind: 'done' }, result: { kind: 'gone' } };
+    if (standing.behind) return this.#waits(standing.behind);
+    return this.#perform(job, account, standing.payload, startedAt);
+  }
+
+  async #perform(
+    job: ProviderWriteJob,
+    account: ConnectedAccount,
+    payload: Record<string, unknown>,
+    startedAt: Date,
+  ): Promise<Outcome<WriteResult>> {
+    const { id: jobId, objectId } = job;
+    const mayHaveRun = job.ambiguous || job.attempt > 1;
+    try {
+      const port = this.connectors.requireCalendar(account.provider);
+      const handler = this.writes.require(job.action);
+      return this.#ended(await handler(port, account, { jobId, objectId, payload, mayHaveRun }), startedAt);
+    } catch (error) {
+      if (error instanceof ProviderError || error instanceof DomainError)
+        return this.#failed(job, startedAt, error);
+      throw error;
+    }
+  }
+
+  onError(job: ProviderWriteJob, error: unknown): Outcome<WriteResult> {
+    return this.#failed(job, this.clock.now(), error);
+  }
+
+  onPoison(job: ProviderWriteJob): Outcome<WriteResult> {
+    const reason = 'Given up: the worker died several times while it worked on this';
+    return this.#failed(job, this.clock.now(), new ProviderError('unsupported', reason));
+  }
+
+  async record(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
+    const at = this.clock.now();
+    const waiting = settled.filter(({ result }) => result.kind === 'waits');
+    if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
+    for (const { result } of settled) if (result.kind === 'written') await result.store?.(sql, at);
+    for (const [accountId, reason] of refusedCredentials(settled)) {
+      await markGrantInvalid(sql, accountId, reason, at);
+    }
+    const { moved } = await moveJobs(sql, settled.flatMap(toMove), at);
+    const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
+    await recordAttempts(sql, attempts);
+    const finished = settled.filter(({ next }) => next.kind === 'done').map(({ job }) => job.objectId);
+    if (finished.length > 0) await sql.query(NEXT_IN_LINE, [finished]);
+  }
+
+  afterCommit(settled: readonly SettledWrite[]): void {
+    if (settled.some(({ next }) => next.kind === 'done')) this.wake.wake('provider');
+    if (settled.some(({ result }) => result.kind !== 'waits')) this.wake.wake('hook');
+  }
+
+  #ended(outcome: WriteOutcome, startedAt: Date): Outcome<WriteResult> {
+    switch (outcome.kind) {
+      case 'waits':
+        return this.#waits(outcome.until);
+      case 'superseded':
+        return { next: { kind: 'done' }, result: outcome };
+      case 'written':
+        return {
+          next: { kind: 'done' },
+          result: { kind: 'written', startedAt, endedAt: this.clock.now(), store: outcome.store },
+        };
+    }
+  }
+
+  /** @param until nobody expects to be through before */
+  #waits(until: Date): Outcome<WriteResult> {
+    const soon = Math.max(this.clock.now().getTime(), until.getTime()) + WAIT_MS * (1 + Math.random());
+    return { next: { kind: 'again', at: new Date(soon), ambiguous: false }, result: { kind: 'waits' } };
+  }
+
+  #failed(job: ProviderWriteJob, startedAt: Date, error: unknown): Outcome<WriteResult> {
+    const endedAt = this.clock.now();
+    const failure = failureOf(error);
+    const verdict = decideAfterFailure(failure, job.attempt, endedAt, Math.random());
+    const { reason, rule } = verdict;
+    const evidence = { startedAt, endedAt, failure, reason, rule };
+    return verdict.kind === 'failed'
+      ? { next: { kind: 'done' }, result: { kind: 'failed', ...evidence } }
+      : {
+          next: { kind: 'again', at: verdict.at, ambiguous: failure.code === 'outcome-unknown' },
+          result: { kind: 'delayed', ...evidence },
+        };
+  }
+}
+
+/** Accounts whose provider refused the credentials, with its words. */
+function refusedCredentials(settled: readonly SettledWrite[]): Map<string, string> {
+  return new Map(
+    settled.flatMap(({ job, result }) =>
+      result.kind === 'failed' && result.failure.code === 'auth-invalid'
+        ? [[job.gateId, result.reason] as const]
+        : [],
+    ),
+  );
+}
+
+function toMove({ job, result }: SettledWrite): JobMove[] {
+  switch (result.kind) {
+    case 'written':
+      return [{ id: job.id, to: 'successful' }];
+    case 'superseded':
+      return [{ id: job.id, to: 'cancelled', reason: result.reason }];
+    case 'failed':
+    case 'delayed':
+      return [{ id: job.id, to: result.kind, reason: result.reason }];
+    case 'waits':
+    case 'gone':
+      return [];
+  }
+}
+
+function toAttempt({ job, next, result }: SettledWrite): Parameters<typeof recordAttempts>[1] {
+  if (result.kind === 'waits' || result.kind === 'gone' || result.kind === 'superseded') return [];
+  const failure = result.kind === 'written' ? null : result.failure;
+  return [
+    {
+      id: newId(),
+      jobId: job.id,
+      attempt: job.attempt,
+      startedAt: result.startedAt,
+      endedAt: result.endedAt,
+      outcome: failure ? (failure.code === 'outcome-unknown' ? 'unknown' : 'not-sent') : 'sent',
+      phase: null,
+      code: failure?.code ?? null,
+      detail: failure?.message ?? null,
+      nextAt: next.kind === 'again' ? next.at : null,
+      rule: result.kind === 'written' ? null : result.rule,
+    },
+  ];
+}
