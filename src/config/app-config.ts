@@ -161,36 +161,44 @@ function parseKeyRing(value: string, problems: string[]): EncryptionKey[] {
   });
 }
 
-/** What the starter supplies when there is no DATABASE_URL. */
-export interface EmbeddedDefaults {
-  databaseUrl: string;
-  encryptionKeys: string;
+/** Variables of a process or a file. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What local mode supplies for what the environment leaves out. */
+export interface LocalDefaults {
+  /** The embedded database; absent when DATABASE_URL is set. */
+  databaseUrl?: string;
+  /** A generated key ring; absent where the operator has to name one. */
+  encryptionKeys?: string;
+}
+
+function withoutEmpty(environment: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
 }
 
 /**
  * Environment → configuration.
- * @param embedded set when Carillon runs its own database: then keys are generated and loopback addresses may be
- *   called (docs/adr/0006)
+ * @param local set by local mode. With an embedded database loopback addresses may be called (docs/adr/0006)
  * @throws {ConfigError} naming every wrong variable
  */
-export function loadConfig(
-  environment: Readonly<Record<string, string | undefined>>,
-  embedded?: EmbeddedDefaults,
-): AppConfig {
-  const present = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
-  );
+export function loadConfig(environment: Environment, local: LocalDefaults = {}): AppConfig {
+  const present = withoutEmpty(environment);
   const parsed = environmentSchema.safeParse(present);
   if (!parsed.success) {
     throw new ConfigError(parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`));
   }
   const env = parsed.data;
   const problems: string[] = [];
-  const databaseUrl = env.DATABASE_URL ?? embedded?.databaseUrl;
-  if (!databaseUrl) problems.push('DATABASE_URL: is required');
-  const keys = env.ENCRYPTION_KEYS ?? embedded?.encryptionKeys;
+  const embedded = env.DATABASE_URL === undefined;
+  const databaseUrl = env.DATABASE_URL ?? local.databaseUrl;
+  if (!databaseUrl) {
+    problems.push('DATABASE_URL: is required (npm start without it brings its own database)');
+  }
+  const keys = env.ENCRYPTION_KEYS ?? local.encryptionKeys;
   if (!keys) {
-    problems.push('ENCRYPTION_KEYS: is required with DATABASE_URL (make one with: carillon keys generate)');
+    problems.push('ENCRYPTION_KEYS: is required (make one with: npm run carillon -- keys generate)');
   }
   const encryptionKeys = keys ? parseKeyRing(keys, problems) : [];
   if (problems.length > 0) throw new ConfigError(problems);
@@ -203,7 +211,7 @@ export function loadConfig(
     port: env.PORT,
     baseUrl,
     integrationsUrl: { us: env.INTEGRATIONS_URL_US ?? baseUrl, eu: env.INTEGRATIONS_URL_EU ?? baseUrl },
-    database: { url: databaseUrl ?? '', poolSize: env.DATABASE_POOL, embedded: !env.DATABASE_URL },
+    database: { url: databaseUrl ?? '', poolSize: env.DATABASE_POOL, embedded },
     dataDir: env.DATA_DIR,
     encryptionKeys,
     egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),

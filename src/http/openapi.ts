@@ -29,6 +29,21 @@ export function createOpenApiDocument(app: INestApplication): OpenAPIObject {
   });
 }
 
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  );
+}
+
+/** The document as `openapi.json` holds it: keys sorted, so that only a change of the API changes the file. */
+export function openApiText(document: OpenAPIObject): string {
+  return `${JSON.stringify(sorted(document), null, 2)}\n`;
+}
+
 /** Serves the docs at `/docs` and the document at `/openapi.json`. */
 export function serveOpenApi(app: INestApplication, document: OpenAPIObject): void {
   SwaggerModule.setup('docs', app, document, {

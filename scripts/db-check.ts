@@ -1,0 +1,18 @@
+import { withScratchOrm } from './lib/scratch-database.ts';
+
+/** Compares what the migrations make with what the entities say, and runs every migration up, down and up again. */
+const problem = await withScratchOrm(async (orm) => {
+  await orm.migrator.up();
+  const missing = await orm.schema.getUpdateSchemaSQL({ wrap: false });
+  if (missing.trim()) {
+    return `The migrations and the entities differ. Run: npm run db:migration <name>\n\n${missing}`;
+  }
+  await orm.migrator.down({ to: 0 });
+  await orm.migrator.up();
+  const afterwards = await orm.schema.getUpdateSchemaSQL({ wrap: false });
+  return afterwards.trim() ? `Down and up again does not lead back:\n\n${afterwards}` : undefined;
+});
+if (problem) {
+  process.stderr.write(`${problem}\n`);
+  process.exitCode = 1;
+}

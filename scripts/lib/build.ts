@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { compiled, ROOT, runCommand } from './project.ts';
+
+const DIST = path.join(ROOT, 'dist');
+const STAMP = path.join(DIST, '.built');
+const COMMANDS = ['src/cli/api.js', 'src/cli/carillon.js'];
+
+/** Thrown when the compiler is not content; it has already said why. */
+export class BuildError extends Error {}
+
+function filesBelow(folder: string, suffix: string): string[] {
+  if (!fs.existsSync(folder)) return [];
+  return fs
+    .readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(suffix))
+    .map((name) => path.join(folder, name));
+}
+
+function sources(): string[] {
+  const files = ['src', 'migrations'].flatMap((folder) => filesBelow(path.join(ROOT, folder), '.ts'));
+  return files.filter((file) => !file.endsWith('.spec.ts')).sort();
+}
+
+/** Changes with every edit, new file and removed file: paths, sizes and times of everything the compiler reads. */
+function fingerprint(): string {
+  const hash = createHash('sha256');
+  const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].map((name) =>
+    path.join(ROOT, name),
+  );
+  for (const file of [...sources(), ...settings]) {
+    const { mtimeMs, size } = fs.statSync(file);
+    hash.update(`${path.relative(ROOT, file)} ${mtimeMs} ${size}\n`);
+  }
+  return hash.digest('hex');
+}
+
+function builtFingerprint(): string | undefined {
+  return fs.existsSync(STAMP) ? fs.readFileSync(STAMP, 'utf8') : undefined;
+}
+
+/** Removes what was compiled from files that are gone: a left-over migration would run. */
+function prune(): void {
+  const wanted = new Set(
+    sources().map((file) => path.join(DIST, path.relative(ROOT, file)).replace(/\.ts$/, '.js')),
+  );
+  for (const output of filesBelow(DIST, '.js')) {
+    if (wanted.has(output)) continue;
+    fs.rmSync(output);
+    fs.rmSync(`${output}.map`, { force: true });
+  }
+}
+
+/**
+ * Compiles into `dist` when a source is newer than what is there.
+ * @param force compiles in any case
+ * @throws {BuildError} after the compiler has printed what is wrong
+ */
+export async function ensureBuilt({ force = false } = {}): Promise<void> {
+  const wanted = fingerprint();
+  if (!force && builtFingerprint() === wanted) return;
+  process.stderr.write('Building…\n');
+  fs.rmSync(STAMP, { force: true });
+  const { code } = await runCommand('tsc -p tsconfig.build.json', 'inherit');
+  if (code !== 0) throw new BuildError('The build failed.');
+  prune();
+  for (const name of COMMANDS) {
+    const file = path.join(DIST, name);
+    if (fs.existsSync(file)) fs.chmodSync(file, 0o755);
+  }
+  // The fingerprint from before: an edit made meanwhile leads to another build.
+  fs.writeFileSync(STAMP, wanted);
+}
+
+/**
+ * Builds when needed and runs the `main` of a compiled module with the arguments of this process.
+ * @param name path below `src`, without extension
+ */
+export async function runCompiled(name: string): Promise<void> {
+  try {
+    await ensureBuilt();
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error;
+    process.exitCode = 1;
+    return;
+  }
+  const { main } = (await import(compiled(name))) as { main(args: readonly string[]): Promise<void> };
+  await main(process.argv.slice(2));
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { compiled, ROOT } from './project.ts';
+import { withScratchDatabase } from './scratch-database.ts';
+
+/** The committed document. */
+export const OPENAPI_FILE = path.join(ROOT, 'openapi.json');
+
+/** The document of the built program, as the text to commit. */
+export async function generateOpenApi(): Promise<string> {
+  const [{ createApp }, { createOpenApiDocument, openApiText }, { loadConfig }] = await Promise.all([
+    import(compiled('app')) as Promise<typeof import('../../src/app.ts')>,
+    import(compiled('http/openapi')) as Promise<typeof import('../../src/http/openapi.ts')>,
+    import(compiled('config/app-config')) as Promise<typeof import('../../src/config/app-config.ts')>,
+  ]);
+  const { migrate } = (await import(
+    compiled('database/migrate')
+  )) as typeof import('../../src/database/migrate.ts');
+  return withScratchDatabase(async (url) => {
+    await migrate(url);
+    const config = loadConfig({
+      DATABASE_URL: url,
+      ENCRYPTION_KEYS: `openapi:${randomBytes(32).toString('base64')}`,
+      LOG_LEVEL: 'silent',
+      ROLES: 'api',
+    });
+    const app = await createApp(config);
+    try {
+      return openApiText(createOpenApiDocument(app));
+    } finally {
+      await app.close();
+    }
+  });
+}

@@ -1,0 +1,3 @@
+import { runCompiled } from './lib/build.ts';
+
+await runCompiled('local');

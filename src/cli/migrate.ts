@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+import { ConfigError } from '../config/app-config.ts';
+import { EmbeddedPostgresError } from '../database/embedded-postgres.ts';
+import { migrate } from '../database/migrate.ts';
+import { DataDirError, localConfig, openLocalEnvironment } from '../local/environment.ts';
+import { fail } from '../startup.ts';
+
+async function migrateAndTell(url: string): Promise<void> {
+  const names = await migrate(url);
+  process.stdout.write(
+    names.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${names.join(', ')}\n`,
+  );
+}
+
+/**
+ * `npm run db:migrate`, and the one-off job of a deployment: brings the database of DATABASE_URL up to date, else
+ * the embedded one. Needs no other setting.
+ */
+export async function main(): Promise<void> {
+  const url = process.env['DATABASE_URL'];
+  try {
+    if (url) return await migrateAndTell(url);
+    const environment = await openLocalEnvironment({ config: localConfig(process.env) });
+    try {
+      await migrateAndTell(environment.config.database.url);
+    } finally {
+      await environment.close();
+    }
+  } catch (error) {
+    fail(error, [ConfigError, DataDirError, EmbeddedPostgresError]);
+  }
+}
+
+if (import.meta.main) await main();

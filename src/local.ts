@@ -1,0 +1,89 @@
+import { ConfigError, type AppConfig } from './config/app-config.ts';
+import { EmbeddedPostgresError } from './database/embedded-postgres.ts';
+import { DataDirError, localConfig, openLocalEnvironment } from './local/environment.ts';
+import { InstanceRunningError } from './local/instance-lock.ts';
+import { laterWelcome, serverWelcome } from './local/welcome.ts';
+import {
+  fail,
+  listen,
+  PortTakenError,
+  requireCurrentSchema,
+  requireFreePort,
+  SchemaBehindError,
+  stopOnSignals,
+} from './startup.ts';
+
+export { openLocalEnvironment } from './local/environment.ts';
+
+/** A Carillon started by `startLocal`. */
+export interface RunningCarillon {
+  config: AppConfig;
+  /** What the terminal shows once it listens. */
+  welcome: string;
+  /** Stops everything it started. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts Carillon for one machine: with the embedded database it migrates and, the first time, makes a demo
+ * application; with DATABASE_URL it does neither.
+ * @throws {PortTakenError} before anything is started
+ * @throws {SchemaBehindError} when the server of DATABASE_URL has to be migrated first
+ */
+export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
+  await requireFreePort(config);
+  const opening = openLocalEnvironment({ config, share: false });
+  // Loading the program and starting the database take about as long: they go side by side.
+  const [environment, { createApp }, { migrate }] = await Promise.all([
+    opening,
+    import('./app.ts'),
+    import('./database/migrate.ts'),
+  ]);
+  const { embedded } = environment.config.database;
+  try {
+    if (embedded) await migrate(environment.config.database.url);
+    else await requireCurrentSchema(environment.config.database.url);
+    const app = await createApp(environment.config);
+    try {
+      await app.init();
+      await listen(app, environment.config);
+      environment.onDatabaseExit((reason) =>
+        fail(new EmbeddedPostgresError(`The database ended: ${reason}`), []),
+      );
+      return {
+        config: environment.config,
+        welcome: embedded ? laterWelcome(environment.config) : serverWelcome(environment.config),
+        async stop() {
+          await app.close();
+          await environment.close();
+        },
+      };
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+  } catch (error) {
+    await environment.close();
+    throw error;
+  }
+}
+
+/** `npm start`. */
+export async function main(): Promise<void> {
+  try {
+    const running = await startLocal(localConfig(process.env));
+    stopOnSignals(running.config, () => running.stop());
+    process.stdout.write(running.welcome);
+  } catch (error) {
+    fail(error, [
+      ConfigError,
+      DataDirError,
+      EmbeddedPostgresError,
+      InstanceRunningError,
+      PortTakenError,
+      SchemaBehindError,
+    ]);
+  }
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,71 @@
+import type { AppConfig } from '../config/app-config.ts';
+
+/** What the demo application's owner has to know; tokens and secrets exist nowhere else in the clear. */
+export interface DemoAccess {
+  clientId: string;
+  clientSecret: string;
+  accounts: readonly { email: string; accountId: string; accessToken: string }[];
+}
+
+const lines = (...text: readonly string[]): string => `${text.join('\n')}\n`;
+
+function listening(config: AppConfig): string[] {
+  return [
+    '',
+    `  Carillon is listening on ${config.baseUrl}   docs: ${config.baseUrl}/docs`,
+    `  Roles: ${config.roles.join(' and ')}. Ctrl-C stops everything. Requests in the log: LOG_LEVEL=info npm start`,
+  ];
+}
+
+/** The first start: everything to paste, shown this once. */
+export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
+  const [ada, bo] = demo.accounts;
+  if (!ada || !bo) throw new Error('the demo application has two accounts');
+  return lines(
+    ...listening(config),
+    '',
+    '  A demo application was made, with two sandbox accounts. Its secrets are shown this once:',
+    '',
+    `    client id      ${demo.clientId}`,
+    `    client secret  ${demo.clientSecret}`,
+    ...demo.accounts.map(({ email, accessToken }) => `    ${email.padEnd(22)} access token ${accessToken}`),
+    '',
+    '  Paste into another terminal (first three lines once):',
+    '',
+    `export CARILLON_API_URL=${config.baseUrl}`,
+    `export CARILLON_ACCESS_TOKEN=${ada.accessToken}`,
+    `export CARILLON_CLIENT_ID=${demo.clientId} CARILLON_CLIENT_SECRET=${demo.clientSecret}`,
+    '',
+    `curl -u "$CARILLON_ACCESS_TOKEN:" "$CARILLON_API_URL/account"`,
+    `curl -H "Authorization: Bearer $CARILLON_ACCESS_TOKEN" "$CARILLON_API_URL/messages?limit=5"`,
+    `curl -H "Authorization: Bearer $CARILLON_ACCESS_TOKEN" "$CARILLON_API_URL/v2/outbox" \\`,
+    `  -d '{"to":[{"email":"${bo.email}"}],"subject":"Hello","body":"<p>Hello Bo</p>"}'`,
+    '',
+    'npx api messages get --limit=5 --output=table',
+    `npx api calendars post --body='{"name":"Team","timezone":"Europe/Berlin"}'`,
+    'npx api integrations get',
+    '',
+  );
+}
+
+/** Every later start with the embedded database. */
+export function laterWelcome(config: AppConfig): string {
+  return lines(
+    ...listening(config),
+    '',
+    `  The data are in ${config.dataDir}. The demo application's secrets were shown when it was first started and`,
+    '  are not stored in the clear. What is there, and how to make new ones:',
+    '',
+    'npm run carillon -- applications list',
+    'npm run carillon -- applications rotate-secret <client_id>',
+    'npm run carillon -- applications create --name="My application"',
+    '',
+    `  Or start afresh: stop, remove ${config.dataDir}, npm start.`,
+    '',
+  );
+}
+
+/** A start on the server of DATABASE_URL. */
+export function serverWelcome(config: AppConfig): string {
+  return lines(...listening(config), '', '  Database: DATABASE_URL. No demo data.', '');
+}

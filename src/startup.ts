@@ -1,0 +1,86 @@
+import net from 'node:net';
+import { Logger } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { AppConfig } from './config/app-config.ts';
+import { pendingMigrations } from './database/migrate.ts';
+
+/** The schema is older than the program. */
+export class SchemaBehindError extends Error {
+  constructor(pending: readonly string[]) {
+    super(
+      `The database schema is behind (migrations to run: ${pending.join(', ')}). Run: npm run db:migrate`,
+    );
+    this.name = 'SchemaBehindError';
+  }
+}
+
+/** Somebody else listens on the port. */
+export class PortTakenError extends Error {
+  constructor(port: number) {
+    super(`Port ${port} is taken. Choose another one: PORT=${port === 65_535 ? 3000 : port + 1} npm start`);
+    this.name = 'PortTakenError';
+  }
+}
+
+/** @throws {SchemaBehindError} when the database lacks migrations this program has */
+export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
+  const pending = await pendingMigrations(databaseUrl);
+  if (pending.length > 0) throw new SchemaBehindError(pending);
+}
+
+/**
+ * Looks before anything is started, so that the answer comes at once and alone.
+ * @throws {PortTakenError}
+ */
+export function requireFreePort({ port, host }: AppConfig): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = net.createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? new PortTakenError(port) : error),
+    );
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  });
+}
+
+/** @throws {PortTakenError} */
+export async function listen(app: NestExpressApplication, config: AppConfig): Promise<void> {
+  try {
+    await app.listen(config.port, config.host);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? new PortTakenError(config.port) : error;
+  }
+  new Logger('Carillon').log(`listening on ${await app.getUrl()} (roles: ${config.roles.join(', ')})`);
+}
+
+/** Stops in order on SIGTERM and SIGINT; a second signal changes nothing, the time limit ends it. */
+export function stopOnSignals(config: AppConfig, stop: () => Promise<void>): void {
+  let stopping = false;
+  const onSignal = (): void => {
+    if (stopping) return;
+    stopping = true;
+    const limit = setTimeout(() => {
+      process.stderr.write('Carillon did not stop in time\n');
+      process.exit(1);
+    }, config.shutdownMs + 10_000);
+    limit.unref();
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`${String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
+}
+
+/**
+ * Ends the process with code 1 and says why: the message alone for the `told` kinds, which are the operator's to
+ * solve; with its stack for everything else.
+ */
+export function fail(error: unknown, told: readonly (abstract new (...args: never[]) => Error)[]): never {
+  const known = told.some((kind) => error instanceof kind);
+  const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
+  process.stderr.write(`${text}\n`);
+  process.exit(1);
+}
