@@ -26,7 +26,8 @@ const SOURCES = Object.fromEntries(
 ) as Record<ReminderStatus, string>;
 
 // The waiting queue row is taken with SKIP LOCKED: a row the engine is just claiming stays, and its run finds the
-// reminder not scheduled. So nobody who holds reminders ever waits for the engine, which locks in the other order.
+// reminder not scheduled. So nobody who holds reminders ever waits for the engine, which locks in the other order. A
+// reminder that is scheduled again while its old run is being settled keeps that queue row: see requeueDropped.
 const MOVE = `
   with asked as (
     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::text[])
@@ -42,12 +43,12 @@ const MOVE = `
     delete from reminder_job j using idle where j.id = idle.id returning j.id, j.attempt),
   queued as (
     insert into reminder_job (id, account_id, run_at, due_at, ambiguous)
-    select id, account_id, greatest(due_at, now()), due_at, before > 0 from held where status = 'scheduled'
-    on conflict (id) do nothing)
+    select h.id, h.account_id, greatest(h.due_at, now()), h.due_at, h.before > 0 from held h
+    where h.status = 'scheduled' and not exists (select 1 from reminder_job j where j.id = h.id))
   update reminder r
-  set status = h.status, reason = h.reason, updated_at = $6,
+  set status = h.status, reason = h.reason, updated_at = $6::timestamptz,
       attempts = greatest(r.attempts, h.attempts, d.attempt),
-      sent_at = case when h.status = 'sent' then $6 end
+      sent_at = case when h.status = 'sent' then $6::timestamptz end
   from held h left join dequeued d using (id)
   where r.id = h.id
   returning r.id`;
@@ -69,4 +70,52 @@ export async function moveReminders(sql: Sql, moves: readonly ReminderMove[], at
     at,
   ]);
   return rows.map(({ id }) => id);
+}
+
+const LOCK = 'select id from reminder where id = any($1::uuid[]) order by id for update';
+
+/** Takes the locks of several reminders in the one order everybody uses. */
+export async function lockReminders(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(LOCK, [ids]);
+}
+
+/** An attempt that will be followed by another. */
+export interface FailedAttempt {
+  id: string;
+  attempts: number;
+  reason: string;
+}
+
+const NOTE = `
+  update reminder r set attempts = greatest(r.attempts, n.attempts), reason = n.reason, updated_at = $4
+  from unnest($1::uuid[], $2::smallint[], $3::text[]) n(id, attempts, reason)
+  where r.id = n.id and r.status = 'scheduled'`;
+
+/** Tells on reminders that are still scheduled why they have not been sent yet. */
+export async function noteFailedAttempts(
+  sql: Sql,
+  failed: readonly FailedAttempt[],
+  at: Date,
+): Promise<void> {
+  if (failed.length === 0) return;
+  await sql.query(NOTE, [
+    failed.map(({ id }) => id),
+    failed.map(({ attempts }) => attempts),
+    failed.map(({ reason }) => reason.slice(0, MOST_REASON)),
+    at,
+  ]);
+}
+
+const REQUEUE = `
+  insert into reminder_job (id, account_id, run_at, due_at, ambiguous)
+  select id, account_id, greatest(due_at, now()), due_at, attempts > 0 from reminder
+  where id = any($1::uuid[]) and status = 'scheduled'
+  on conflict (id) do nothing`;
+
+/**
+ * A run found its reminder not scheduled and its queue row is gone; meanwhile the reminder may have come back. Call
+ * it with the reminders locked, after the queue rows were deleted.
+ */
+export async function requeueDropped(sql: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await sql.query(REQUEUE, [ids]);
 }
