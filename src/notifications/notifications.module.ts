@@ -1,6 +1,27 @@
 import { Module } from '@nestjs/common';
+import { GrantsModule } from '../grants/grants.module.ts';
+import { ProvidersModule } from '../providers/providers.module.ts';
+import { SmsModule } from '../sms/sms.module.ts';
+import { EmailReminderSender } from './email-sender.ts';
+import { ReminderDispatcher } from './reminder-dispatcher.ts';
 import { ReminderPlanner } from './reminder-planner.ts';
+import { ReminderRepository } from './reminder.repository.ts';
+import { Reminders } from './reminders.service.ts';
+import { SmsReminderSender } from './sms-sender.ts';
+import { WebhookReminderSender } from './webhook-sender.ts';
 
-/** Reminders of events: planning them with the event, sending them when they are due. */
-@Module({ providers: [ReminderPlanner], exports: [ReminderPlanner] })
+/** Reminders of events: planned with the event, sent when they are due, their fates told. */
+@Module({
+  imports: [GrantsModule, ProvidersModule, SmsModule],
+  providers: [
+    ReminderPlanner,
+    ReminderRepository,
+    Reminders,
+    ReminderDispatcher,
+    EmailReminderSender,
+    SmsReminderSender,
+    WebhookReminderSender,
+  ],
+  exports: [ReminderPlanner, Reminders, ReminderDispatcher],
+})
 export class NotificationsModule {}

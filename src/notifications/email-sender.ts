@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../common/time/clock.ts';
+import type { ConnectedAccount } from '../grants/provider-accounts.ts';
+import { ConnectorRegistry, UnsupportedProviderError } from '../providers/connector-registry.ts';
+import { ProviderError, type SendPhase } from '../providers/provider-error.ts';
+import { compose } from '../send/compose.ts';
+import type { DueReminder, ReminderSender } from './due-reminder.ts';
+import { deliveryOfProviderError, type ReminderDelivery } from './reminder-policy.ts';
+
+/** Email reminders: from the account that has the event, through its provider, without tracking (spec 4.5 rule 3). */
+@Injectable()
+export class EmailReminderSender implements ReminderSender {
+  readonly type = 'email';
+
+  constructor(
+    private readonly connectors: ConnectorRegistry,
+    private readonly clock: Clock,
+  ) {}
+
+  async wasSent(reminder: DueReminder, account: ConnectedAccount): Promise<boolean> {
+    const mail = this.connectors.requireMail(account.provider);
+    return (await mail.findSent(account, messageIdOf(reminder))).found;
+  }
+
+  async send(
+    reminder: DueReminder,
+    account: ConnectedAccount,
+    signal: AbortSignal,
+  ): Promise<ReminderDelivery> {
+    const { recipient, content } = reminder;
+    const messageIdHeader = messageIdOf(reminder);
+    const mime = await compose({
+      from: { email: account.email, name: account.name },
+      to: [{ email: recipient, name: content['name'] ?? '' }],
+      cc: [],
+      bcc: [],
+      replyTo: [],
+      subject: content['subject'] ?? '',
+      html: content['body'] ?? '',
+      messageIdHeader,
+      date: this.clock.now(),
+      // Keeps out-of-office replies and mailing list software quiet (RFC 3834).
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    });
+    let reached: SendPhase | null = null;
+    try {
+      await this.connectors
+        .requireMail(account.provider)
+        .send(
+          account,
+          { messageIdHeader, mime, envelope: { from: account.email, recipients: [recipient] }, bcc: [] },
+          { signal, onPhase: (phase) => (reached = phase) },
+        );
+      return { kind: 'sent' };
+    } catch (error) {
+      return deliveryOf(error, reached);
+    }
+  }
+}
+
+function deliveryOf(error: unknown, phase: SendPhase | null): ReminderDelivery {
+  if (error instanceof ProviderError) {
+    return deliveryOfProviderError(error.code, error.message, error.retryAfterSeconds);
+  }
+  if (error instanceof UnsupportedProviderError) return { kind: 'refused', reason: error.message };
+  const reason = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+  // A bug or the database: once the content began to leave, nobody knows how far it came.
+  const doubtful = phase === 'content' || phase === 'confirmation';
+  return doubtful ? { kind: 'unknown', reason } : { kind: 'not-yet', reason };
+}
+
+function messageIdOf({ id, messageIdHeader }: DueReminder): string {
+  if (!messageIdHeader) throw new Error(`email reminder ${id} has no Message-ID`);
+  return messageIdHeader;
+}

@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../common/time/clock.ts';
+import { Wake } from '../common/wake.ts';
+import type {
+  ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, Settled,
+} from '../common/work/dispatcher.ts'; // prettier-ignore
+import type { Sql } from '../database/sql.ts';
+import { markGrantInvalid } from '../grants/mark-invalid.ts';
+import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import type { DueReminder, ReminderSender } from './due-reminder.ts';
+import { EmailReminderSender } from './email-sender.ts';
+import { lockReminders, moveReminders, noteFailedAttempts, requeueDropped } from './reminder-moves.ts';
+import { decideReminder, type ReminderDecision, type ReminderDelivery } from './reminder-policy.ts';
+import type { ReminderType } from './reminder-status.ts';
+import { ReminderRepository } from './reminder.repository.ts';
+import { SmsReminderSender } from './sms-sender.ts';
+import { WebhookReminderSender } from './webhook-sender.ts';
+
+/** What became of a run. `dropped`: nobody wants this reminder any more. */
+export type ReminderResult = ReminderDecision | { kind: 'skipped'; reason: string } | { kind: 'dropped' };
+
+type ReminderOutcome = Outcome<ReminderResult>;
+
+const SLOTS = 32;
+const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'dropped' } };
+
+/**
+ * Sends one reminder: looks first where an earlier attempt is in doubt, checks that it is still wanted and of use,
+ * commits the hand-off marker, sends once, and turns what came back into the next state by the policy.
+ */
+@Injectable()
+export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult> {
+  readonly table: QueueTable = {
+    queue: 'reminder',
+    table: 'reminder_job',
+    gateColumn: 'account_id',
+    columns: {},
+  };
+  readonly slots = SLOTS;
+  readonly #senders: Readonly<Record<ReminderType, ReminderSender>>;
+  /** Whether a record has queued webhook deliveries. */
+  #hooks = false;
+
+  constructor(
+    private readonly reminders: ReminderRepository,
+    private readonly accounts: ProviderAccounts,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+    email: EmailReminderSender,
+    sms: SmsReminderSender,
+    webhook: WebhookReminderSender,
+  ) {
+    this.#senders = { email, sms, webhook };
+  }
+
+  async run(job: ClaimedJob, lease: Lease): Promise<ReminderOutcome> {
+    const [reminder, account] = await Promise.all([
+      this.reminders.findDue(job.id, job.gateId),
+      this.accounts.find(job.gateId),
+    ]);
+    if (!reminder || !account || reminder.status !== 'scheduled') return DROPPED;
+    const end = (delivery: ReminderDelivery) => this.#decide(job, reminder.expiresAt, delivery);
+    if (account.grantStatus === 'invalid') {
+      return end({
+        kind: 'refused',
+        reason: "the account's credentials are out of date: the user has to authenticate again",
+      });
+    }
+    const sender = this.#senders[reminder.type];
+    const earlier = await lookUp(job, sender, reminder, account);
+    if (earlier) return end(earlier);
+    if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder));
+    if (!(await lease.handOff())) return DROPPED; // the engine ignores this outcome
+    // As late as can be: a change of the event that was committed before this moment wins.
+    if (!(await this.reminders.isScheduled(job.id, job.gateId))) return DROPPED;
+    return end(await sender.send(reminder, account, lease.signal));
+  }
+
+  onError(job: ClaimedJob, error: unknown): ReminderOutcome {
+    // Without the reminder at hand its end is not known; the next run looks at it again.
+    const at = new Date(this.clock.now().getTime() + 30_000);
+    const reason = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+    return {
+      next: { kind: 'again', at, ambiguous: job.ambiguous },
+      result: { kind: 'retry', at, reason, ambiguous: job.ambiguous },
+    };
+  }
+
+  onPoison(): ReminderOutcome {
+    return done({
+      kind: 'failed',
+      reason: 'set aside: sending it ended its worker several times',
+      credentialsInvalid: false,
+    });
+  }
+
+  async record(sql: Sql, settled: readonly Settled<ClaimedJob, ReminderResult>[]): Promise<void> {
+    const now = this.clock.now();
+    const of = <K extends ReminderResult['kind']>(...kinds: K[]) =>
+      settled.flatMap(({ job, result }) =>
+        (kinds as string[]).includes(result.kind)
+          ? [{ job, result: result as Extract<ReminderResult, { kind: K }> }]
+          : [],
+      );
+    await lockReminders(
+      sql,
+      settled.map(({ job }) => job.id),
+    );
+    for (const { job, result } of of('failed')) {
+      if (!result.credentialsInvalid) continue;
+      this.#hooks = (await markGrantInvalid(sql, job.gateId, result.reason, now)) || this.#hooks;
+    }
+    await moveReminders(
+      sql,
+      of('sent', 'failed', 'skipped').map(({ job, result }) => ({
+        id: job.id,
+        to: result.kind,
+        reason: result.kind === 'sent' ? null : result.reason,
+        attempts: result.kind === 'skipped' ? job.attempt - 1 : job.attempt,
+      })),
+      now,
+    );
+    await noteFailedAttempts(
+      sql,
+      of('retry').map(({ job, result }) => ({ id: job.id, attempts: job.attempt, reason: result.reason })),
+      now,
+    );
+    await requeueDropped(
+      sql,
+      of('dropped').map(({ job }) => job.id),
+    );
+  }
+
+  afterCommit(): void {
+    if (this.#hooks) this.wake.wake('hook');
+    this.#hooks = false;
+  }
+
+  #decide(job: ClaimedJob, expiresAt: Date, delivery: ReminderDelivery): ReminderOutcome {
+    const decision = decideReminder({ delivery, attempts: job.attempt, now: this.clock.now(), expiresAt });
+    if (decision.kind !== 'retry') return done(decision);
+    const { at, ambiguous } = decision;
+    return { next: { kind: 'again', at, ambiguous }, result: decision };
+  }
+}
+
+/** Late by downtime alone: skipped. After attempts that failed: failed, with the last one's words. */
+function expired({ lastFailure }: DueReminder): ReminderResult {
+  if (!lastFailure) return { kind: 'skipped', reason: 'the event has already begun' };
+  const reason = `the event began before it could be sent (${lastFailure})`;
+  return { kind: 'failed', reason, credentialsInvalid: false };
+}
+
+function done(result: ReminderResult): ReminderOutcome {
+  return { next: { kind: 'done' }, result };
+}
+
+/** What is known about an earlier attempt whose end nobody saw; null when it is to be sent (again). */
+async function lookUp(
+  job: ClaimedJob,
+  sender: ReminderSender,
+  reminder: DueReminder,
+  account: ConnectedAccount,
+): Promise<ReminderDelivery | null> {
+  if (!job.ambiguous || !sender.wasSent) return null;
+  try {
+    return (await sender.wasSent(reminder, account)) ? { kind: 'sent' } : null;
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    return { kind: 'unknown', reason: error instanceof ProviderError ? words : `internal error: ${words}` };
+  }
+}

@@ -1,0 +1,63 @@
+import { createHmac } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { openApplicationSecret } from '../applications/application-secrets.ts';
+import { SecretBox } from '../common/crypto/secret-box.ts';
+import { EgressClient } from '../common/egress/egress-client.ts';
+import { EgressError } from '../common/egress/egress-error.ts';
+import { parseRetryAfter } from '../common/egress/retry-after.ts';
+import { Clock } from '../common/time/clock.ts';
+import type { ConnectedAccount } from '../grants/provider-accounts.ts';
+import type { DueReminder, ReminderSender } from './due-reminder.ts';
+import { deliveryOfHttpStatus, type ReminderDelivery } from './reminder-policy.ts';
+
+/**
+ * Webhook reminders: the payload as it was given, to the address as it was given (spec 4.5 rule 8), signed like the
+ * deliveries of webhooks. At least once: receivers tell repeats by `webhook-id`.
+ */
+@Injectable()
+export class WebhookReminderSender implements ReminderSender {
+  readonly type = 'webhook';
+
+  constructor(
+    private readonly egress: EgressClient,
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  async send(
+    reminder: DueReminder,
+    account: ConnectedAccount,
+    signal: AbortSignal,
+  ): Promise<ReminderDelivery> {
+    const payload = reminder.content['payload'] ?? '';
+    const body = Buffer.from(payload);
+    const secret = openApplicationSecret(this.secretBox, account.applicationId, reminder.secretSealed);
+    try {
+      const { status, retryAfter } = await this.egress.post(
+        reminder.recipient,
+        body,
+        {
+          'content-type': contentTypeOf(payload),
+          'x-nylas-signature': createHmac('sha256', secret).update(body).digest('hex'),
+          'webhook-id': reminder.id,
+        },
+        { signal },
+      );
+      const now = this.clock.now();
+      const later = parseRetryAfter(retryAfter, now);
+      return deliveryOfHttpStatus(status, later && Math.ceil((later.getTime() - now.getTime()) / 1000));
+    } catch (error) {
+      if (!(error instanceof EgressError)) throw error;
+      return { kind: error.kind === 'blocked' ? 'refused' : 'not-yet', reason: error.message };
+    }
+  }
+}
+
+function contentTypeOf(payload: string): string {
+  try {
+    JSON.parse(payload);
+    return 'application/json';
+  } catch {
+    return 'text/plain; charset=utf-8';
+  }
+}
