@@ -13,7 +13,7 @@ import { type QueueName, Wake } from '../common/wake.ts';
 import type { AnyDispatcher } from '../common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
-import { QueueRunner } from './queue-runner.ts';
+import { LOOK_AHEAD_MS, QueueRunner } from './queue-runner.ts';
 import { beatStatement, orphanStatement, sweepStatement } from './queue-statements.ts';
 import { WorkerIdentity } from './worker-identity.ts';
 
@@ -22,8 +22,6 @@ export const DISPATCHERS = Symbol('Dispatchers');
 
 const STATEMENT_MS = 5_000;
 const ORPHAN_EVERY_MS = 30_000;
-/** Due rows nearer than this get a timer of their own; later ones are seen by a later tick. */
-const LOOK_AHEAD_MS = 1_500;
 
 /**
  * The engine of due work (design 6): claims rows of every queue and lets their dispatchers run them. It runs only in

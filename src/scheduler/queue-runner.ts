@@ -14,6 +14,8 @@ const FULL_SCAN_EVERY_MS = 10_000;
 const FLOOR_SLACK_MS = 30_000;
 /** A row that was in hand at this many deaths of its worker is set aside. */
 const MOST_CRASHES = 5;
+/** Due rows nearer than this get a timer of their own; later ones are seen by a later tick. */
+export const LOOK_AHEAD_MS = 1_500;
 const ERROR_PAUSE_MS = 1_000;
 const HANDOFF_BATCH_MS = 5;
 const SETTLE_BATCH_MS = 5;
@@ -128,7 +130,10 @@ export class QueueRunner {
       let more = false;
       try {
         const free = Math.min(this.dispatcher.slots - this.#runs.size, MOST_PER_CLAIM);
-        if (free > 0 && this.identity.trusted()) more = await this.#claim(free);
+        if (free > 0 && this.identity.trusted()) {
+          more = await this.#claim(free);
+          if (!more) await this.#lookAhead();
+        }
       } catch (error) {
         this.#log.warn(`claim failed: ${error instanceof Error ? error.message : String(error)}`);
         await new Promise((resolve) => setTimeout(resolve, ERROR_PAUSE_MS));
@@ -164,6 +169,12 @@ export class QueueRunner {
     this.#window = first.parked > 0 || (windowFull && rows.length < free) ? WIDE_WINDOW : WINDOW;
     for (const row of rows) void this.#run(row, epoch);
     return rows.length === free || windowFull;
+  }
+
+  /** Rows that are due before the next tick (parked ones above all) get a timer of their own. */
+  async #lookAhead(): Promise<void> {
+    const [next] = await this.sql.query<{ ms: number | null }>(this.#statements.next);
+    if (next && next.ms !== null && next.ms < LOOK_AHEAD_MS) this.wakeIn(Math.max(next.ms, 1));
   }
 
   async #run(row: ClaimRow, epoch: number): Promise<void> {

@@ -13,6 +13,8 @@ import type { QueueTable } from '../common/work/dispatcher.ts';
 export interface QueueStatements {
   /** $1 free slots, $2 worker, $3 scan floor, $4 window. */
   claim: string;
+  /** Milliseconds until the next waiting row is due. */
+  next: string;
   /** $1 ids, $2 fences, $3 worker. */
   handOff: string;
   /** $1 ids, $2 fences. */
@@ -37,6 +39,9 @@ export interface ClaimRow {
   parked: number;
   lowest: Date;
 }
+
+const dueInMs = (table: string) =>
+  `(extract(epoch from (select run_at from ${table} where state = 0 order by run_at limit 1) - clock_timestamp()) * 1000)::float8`;
 
 /** Builds the statements of one queue; each text is constant, so each is prepared once per connection. */
 export function queueStatements({ table, gateColumn, columns, permanent }: QueueTable): QueueStatements {
@@ -79,6 +84,7 @@ export function queueStatements({ table, gateColumn, columns, permanent }: Queue
       returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt", j.crashes,
         (select count(*) from cand)::int as seen, (select count(*) from park)::int as parked,
         (select min(run_at) from cand) as lowest${extra}`,
+    next: `select ${dueInMs(table)} as ms`,
     handOff: `
       update ${table} j set handoff_at = clock_timestamp()
       from unnest($1::uuid[], $2::int[]) x(id, fence)
@@ -140,11 +146,7 @@ export function orphanStatement(tables: readonly QueueTable[]): string {
 
 /** Heartbeat ($1 worker) and, in the same round trip, milliseconds until the next due row of each queue. */
 export function beatStatement(tables: readonly QueueTable[]): string {
-  const next = tables.map(
-    ({ queue, table }) =>
-      `(extract(epoch from (select min(run_at) from (select run_at from ${table} where state = 0 order by run_at limit 1) f)
-        - clock_timestamp()) * 1000)::float8 as "${queue}"`,
-  );
+  const next = tables.map(({ queue, table }) => `${dueInMs(table)} as "${queue}"`);
   return `with beat as (update worker set seen_at = now() where id = $1 returning 1)
     select (select count(*) from beat)::int as alive, ${next.join(', ')}`;
 }

@@ -82,8 +82,8 @@ describe('outbox and job statuses', () => {
     const { body } = await post({ to: [bo], subject: 'One', body: 'x', send_at: inSeconds(3600) });
     const sendAt = inSeconds(7200);
     const url = `/v2/outbox/${body.job_status_id}`;
-    const edited = await request(server.url)
-      [method](url)
+    const client = request(server.url);
+    const edited = await client[method](url)
       .set(ada.bearer)
       .send({ subject: 'Two', send_at: sendAt, to: [], cc: [], bcc: [], from: [], reply_to: [] });
     expect(edited.status).toBe(200);
