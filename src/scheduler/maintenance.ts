@@ -1,0 +1,62 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
+import { Clock } from '../common/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { pruneAuthorizationCodes } from '../connect/prune-codes.ts';
+import { Database, type Sql } from '../database/sql.ts';
+
+/** Removes what has outlived its time, a bounded number of rows per call; answers how many there were. */
+export type MaintenanceTask = (sql: Sql, now: Date) => Promise<number>;
+
+/** What is cleared away, by name. */
+export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
+  'authorization codes': pruneAuthorizationCodes,
+};
+
+/** One process at a time. */
+const LOCK = 727_003;
+const MOST_ROUNDS = 100;
+
+/** Clears away evidence and leftovers, every ten minutes, in small batches, in one process at a time. */
+@Injectable()
+export class Maintenance {
+  readonly #log = new Logger(Maintenance.name);
+  readonly #enabled: boolean;
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {
+    this.#enabled = config.roles.includes('worker');
+  }
+
+  @Cron('23 */10 * * * *', { name: 'maintenance', waitForCompletion: true })
+  async tick(): Promise<void> {
+    if (!this.#enabled) return;
+    for (const [name, task] of Object.entries(MAINTENANCE_TASKS)) {
+      try {
+        const removed = await this.run(task);
+        if (removed > 0) this.#log.log(`${name}: ${removed} removed`);
+      } catch (error) {
+        this.#log.warn(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+
+  /** Repeats a task until it finds nothing, a transaction each time. @returns rows removed */
+  async run(task: MaintenanceTask): Promise<number> {
+    let removed = 0;
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      const count = await this.database.transaction(async (sql) => {
+        const [lock] = await sql.query<{ ours: boolean }>('select pg_try_advisory_xact_lock($1) as ours', [
+          LOCK,
+        ]);
+        return lock?.ours ? task(sql, this.clock.now()) : 0;
+      });
+      removed += count;
+      if (count === 0) break;
+    }
+    return removed;
+  }
+}
