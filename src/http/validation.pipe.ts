@@ -20,12 +20,13 @@ function isAbsent(value: unknown, path: Path): boolean {
 const MAX_DEPTH = 100;
 
 /**
- * @throws {InvalidInputError} for what no schema allows and no table stores: the NUL character (PostgreSQL refuses
- *   it) and nesting so deep that walking it would exhaust the stack
+ * @throws {InvalidInputError} for what no schema allows and no table stores: the NUL character and halves of
+ *   characters (PostgreSQL refuses them) and nesting so deep that walking it would exhaust the stack
  */
 function assertStorable(value: unknown, depth = 0): void {
   if (typeof value === 'string') {
     if (value.includes('\0')) throw new InvalidInputError('Text must not contain the NUL character');
+    if (!value.isWellFormed()) throw new InvalidInputError('Text must not contain half a surrogate pair');
   } else if (typeof value === 'object' && value !== null) {
     if (depth === MAX_DEPTH)
       throw new InvalidInputError(`The request is nested deeper than ${MAX_DEPTH} levels`);
