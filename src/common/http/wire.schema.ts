@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isTimeZone } from '../time/time-zone.ts';
 
 /*
  * Building blocks of request and response schemas. Wire rules: numeric strings are accepted and numbers answered
@@ -88,6 +89,11 @@ export function httpUrl() {
         !value.includes('#')
       );
     }, 'must be an http or https address without credentials and fragment');
+}
+
+/** Name of an IANA time zone. */
+export function timeZoneName() {
+  return z.string().refine(isTimeZone, 'must be the name of an IANA time zone, such as Europe/Berlin');
 }
 
 /** `{ email, name }` (spec 2.3) as it comes in; null and missing names become the empty string. */

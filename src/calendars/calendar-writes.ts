@@ -1,0 +1,131 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Database, type Sql } from '../database/sql.ts';
+import { recordChanges } from '../deltas/change-log.ts';
+import {
+  type ProviderWrite,
+  type ProviderWriteHandler,
+  ProviderWrites,
+  type WriteOutcome,
+} from '../job-statuses/provider-writes.ts';
+import type { CalendarContent, ProviderAccount } from '../providers/connector.ts';
+import type { CalendarPort } from '../providers/connector.ts';
+
+/** What the jobs of calendars are opened with: a deleted calendar has no row to read it from. */
+interface Payload {
+  providerId: string | null;
+  content: CalendarContent;
+}
+
+/** The part of a calendar the provider keeps. */
+export function contentOf({ name, description, location, timezone }: CalendarContent): CalendarContent {
+  return { name, description, location, timezone };
+}
+
+const READ = `
+  select provider_id as "providerId", name, description, location, timezone
+  from calendar where id = $1 and account_id = $2`;
+
+const DELETED: WriteOutcome = {
+  kind: 'superseded',
+  reason: 'The calendar was deleted before this change had reached the provider',
+};
+
+/** Carries changes of calendars to their provider. */
+@Injectable()
+export class CalendarWrites implements OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly writes: ProviderWrites,
+  ) {}
+
+  onModuleInit(): void {
+    this.writes.register('create_calendar', this.#write);
+    this.writes.register('update_calendar', this.#write);
+    this.writes.register('delete_calendar', this.#delete);
+  }
+
+  /** Creating and updating are one: a calendar whose creation failed is created by the change that repairs it. */
+  readonly #write: ProviderWriteHandler = async (port, account, write) => {
+    const [calendar] = await this.database.query<CalendarContent & { providerId: string | null }>(READ, [
+      write.objectId,
+      account.accountId,
+    ]);
+    if (!calendar) return this.#writeDeleted(port, account, write);
+    const content = contentOf(calendar);
+    if (calendar.providerId) {
+      await port.updateCalendar(account, calendar.providerId, content);
+      return { kind: 'written' };
+    }
+    const { providerId } = await port.createCalendar(account, write.objectId, content);
+    return { kind: 'written', store: (sql, at) => store(sql, account, write.objectId, providerId, at) };
+  };
+
+  /**
+   * The calendar was deleted here. Where an attempt to create it may have gone through, the same key finds it again:
+   * the deletion that waits behind this job then knows what to delete.
+   */
+  async #writeDeleted(
+    port: CalendarPort,
+    account: ProviderAccount,
+    write: ProviderWrite,
+  ): Promise<WriteOutcome> {
+    const { providerId, content } = write.payload as unknown as Payload;
+    if (providerId !== null || !write.mayHaveRun) return DELETED;
+    const created = await port.createCalendar(account, write.objectId, content);
+    return { kind: 'written', store: (sql) => tellDeletion(sql, write.objectId, created.providerId) };
+  }
+
+  readonly #delete: ProviderWriteHandler = async (port, account, write) => {
+    const { providerId } = write.payload as unknown as Payload;
+    // Without an id it has never been at the provider.
+    if (providerId !== null) await port.deleteCalendar(account, providerId);
+    return { kind: 'written' };
+  };
+}
+
+const TELL_DELETION = `
+  update provider_job set payload = payload || jsonb_build_object('providerId', $2::text)
+  where object_id = $1 and action = 'delete_calendar'`;
+
+async function tellDeletion(sql: Sql, calendarId: string, providerId: string): Promise<void> {
+  await sql.query(TELL_DELETION, [calendarId, providerId]);
+}
+
+const TAKE_OVER_EVENTS = `
+  update event e set calendar_id = $1 from calendar c
+  where c.id = e.calendar_id and c.account_id = $2 and c.provider_id = $3 and c.id <> $1`;
+
+const DELETE_TWINS = `
+  delete from calendar c using "grant" g
+  where c.account_id = $2 and c.provider_id = $3 and c.id <> $1 and g.id = c.account_id
+  returning c.id, g.application_id as "applicationId"`;
+
+const STORE = `
+  update calendar set provider_id = $3 where id = $1 and account_id = $2 and provider_id is null returning id`;
+
+/** Stores the provider's id, or hands it on to the deletion when the calendar has been deleted meanwhile. */
+async function store(
+  sql: Sql,
+  { accountId }: ProviderAccount,
+  calendarId: string,
+  providerId: string,
+  at: Date,
+): Promise<void> {
+  const key = [calendarId, accountId, providerId];
+  // The mirror may have met the calendar at the provider before we knew its id: then there are two rows of it.
+  await sql.query(TAKE_OVER_EVENTS, key);
+  const twins = await sql.query<{ id: string; applicationId: string }>(DELETE_TWINS, key);
+  await recordChanges(
+    sql,
+    twins.map(({ id, applicationId }) => ({
+      applicationId,
+      accountId,
+      object: 'calendar',
+      objectId: id,
+      event: 'delete',
+      at,
+    })),
+  );
+  const stored = await sql.query(STORE, key);
+  if (stored.length === 0) await tellDeletion(sql, calendarId, providerId);
+}

@@ -1,0 +1,360 @@
+import request from 'supertest';
+import { Database } from '../../src/database/sql.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
+
+describe('/calendars', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let ada: TestAccount;
+
+  beforeAll(async () => {
+    // Only the API: what a write opens stays open and can be looked at.
+    server = await startTestApp({ ROLES: 'api' });
+    application = await createApplication(server.app);
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    ada = await createAccount(server.app, application);
+  });
+
+  const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string, by = ada) =>
+    request(server.url)[method](path).set(by.bearer);
+  const create = async (
+    body: object = { name: 'Team' },
+    by = ada,
+  ): Promise<{ id: string; job_status_id: string }> => {
+    const response = await call('post', '/calendars', by).send(body);
+    expect(response.status).toBe(200);
+    return response.body;
+  };
+  const query = <R extends object>(text: string, ...values: unknown[]) =>
+    server.app.get(Database).query<R>(text, values);
+  const jobsOf = (id: string) =>
+    query<{ action: string; status: string }>(
+      `select s.action, s.status from provider_job j join job_status s using (id) where j.object_id = $1 order by j.id`,
+      id,
+    );
+
+  describe('POST', () => {
+    it('creates a calendar at once and opens a job for the provider', async () => {
+      const response = await call('post', '/calendars').send({
+        name: ' Team ',
+        description: 'Ours',
+        location: 'Berlin',
+        timezone: 'Europe/Berlin',
+        metadata: { team: 'sales' },
+        is_primary: true,
+        read_only: true,
+      });
+      expect(response.status).toBe(200);
+      expect(response.body).toEqual({
+        id: expect.any(String),
+        account_id: ada.id,
+        object: 'calendar',
+        name: 'Team',
+        description: 'Ours',
+        location: 'Berlin',
+        timezone: 'Europe/Berlin',
+        is_primary: false,
+        read_only: false,
+        hex_color: null,
+        metadata: { team: 'sales' },
+        job_status_id: expect.any(String),
+      });
+      const job = await call('get', `/job-statuses/${response.body.job_status_id}`);
+      expect(job.body).toMatchObject({
+        job_status_id: response.body.job_status_id,
+        id: response.body.id,
+        account_id: ada.id,
+        action: 'create_calendar',
+        object: 'calendar',
+        status: 'pending',
+      });
+      const { job_status_id: _, ...stored } = response.body;
+      expect((await call('get', `/calendars/${stored.id}`)).body).toEqual(stored);
+    });
+
+    it('takes what the official client sends: text/plain, empty strings for what is not set', async () => {
+      const response = await call('post', '/calendars')
+        .type('text/plain')
+        .send(JSON.stringify({ name: 'x', description: '', location: '', timezone: '', metadata: null }));
+      expect(response.status).toBe(200);
+      expect(response.body).toMatchObject({
+        description: null,
+        location: null,
+        timezone: null,
+        metadata: {},
+      });
+    });
+
+    it.each([
+      [{}, 'name is required'],
+      [{ name: null }, /^name: /],
+      [{ name: '  ' }, 'name: must not be empty'],
+      [{ name: 5 }, /^name: /],
+      [{ name: 'x'.repeat(1025) }, 'name: must not be longer than 1024 characters'],
+      [{ name: 'x', description: 5 }, /^description: /],
+      [{ name: 'x', description: 'x'.repeat(8193) }, /^description: must not be longer/],
+      [{ name: 'x', location: ['Berlin'] }, /^location: /],
+      [
+        { name: 'x', timezone: 'Mars/Olympus' },
+        'timezone: must be the name of an IANA time zone, such as Europe/Berlin',
+      ],
+      [{ name: 'x', timezone: '+02:00' }, /^timezone: /],
+      [{ name: 'x', timezone: 1 }, /^timezone: /],
+      [{ name: 'x', metadata: { a: 1 } }, /^metadata/],
+      [{ name: 'x', metadata: { a: { b: 'c' } } }, /^metadata/],
+      [{ name: 'x', metadata: { ['k'.repeat(41)]: 'v' } }, /^metadata/],
+      [{ name: 'x', metadata: { k: 'v'.repeat(501) } }, /^metadata/],
+      [{ name: 'x', metadata: [] }, /^metadata/],
+      [
+        { name: 'x', metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 'v'])) },
+        'metadata: must not have more than 50 pairs',
+      ],
+      [{ name: 'nul \0' }, /NUL/],
+      [{ name: 'x', metadata: { k: '\0' } }, /NUL/],
+    ])('refuses %j', async (body, message) => {
+      const response = await call('post', '/calendars').send(body);
+      expect(response.status).toBe(400);
+      expect(response.body.type).toBe('invalid_request_error');
+      expect(response.body.message).toEqual(
+        typeof message === 'string' ? message : expect.stringMatching(message),
+      );
+      expect((await call('get', '/calendars?view=count')).body).toEqual({ count: 0 });
+    });
+
+    it('names the missing field', async () => {
+      const response = await call('post', '/calendars').send({});
+      expect(response.body.missing_fields).toEqual(['name']);
+    });
+
+    it.each(['[]', '"name"', '5', '{"name":'])('refuses the body %s', async (body) => {
+      const response = await call('post', '/calendars').type('json').send(body);
+      expect(response.status).toBe(400);
+    });
+
+    it('refuses text that is not well-formed', async () => {
+      const response = await call('post', '/calendars')
+        .type('json')
+        .send('{"name":"x","metadata":{"k":"half \\ud800"}}');
+      expect(response.status).toBe(400);
+      expect(response.body.message).toBe('Text must not contain half a surrogate pair');
+    });
+
+    it('needs the calendar scope, and valid credentials at the provider', async () => {
+      const reader = await createAccount(server.app, application, { scope: ['calendar.read_only'] });
+      expect((await call('post', '/calendars', reader).send({ name: 'x' })).status).toBe(403);
+      expect((await call('get', '/calendars', reader)).status).toBe(200);
+      const mailer = await createAccount(server.app, application, { scope: ['email.modify'] });
+      expect((await call('get', '/calendars', mailer)).status).toBe(403);
+      const stale = await createAccount(server.app, application, { status: 'invalid' });
+      expect((await call('post', '/calendars', stale).send({ name: 'x' })).status).toBe(403);
+      expect((await call('get', '/calendars', stale)).status).toBe(200);
+      const nobody = await request(server.url).post('/calendars').send({ name: 'x' });
+      expect(nobody.status).toBe(401);
+    });
+  });
+
+  describe('GET', () => {
+    it('lists the own calendars, oldest first, by pages', async () => {
+      const { id: one } = await create({ name: 'one' });
+      const { id: two } = await create({ name: 'two' });
+      const { id: three } = await create({ name: 'three' });
+      await create({ name: 'not mine' }, await createAccount(server.app, application));
+      const names = async (suffix: string) =>
+        (await call('get', `/calendars${suffix}`)).body.map(({ name }: { name: string }) => name);
+      expect(await names('')).toEqual(['one', 'two', 'three']);
+      expect(await names('?limit=2&offset=1')).toEqual(['two', 'three']);
+      expect(await names('?limit=0')).toEqual([]);
+      expect(await names('?offset=9')).toEqual([]);
+      expect(await names('?unknown=parameter')).toEqual(['one', 'two', 'three']);
+      expect((await call('get', '/calendars?view=ids')).body).toEqual([one, two, three]);
+      expect((await call('get', '/calendars?view=ids&limit=1')).body).toEqual([one]);
+      expect((await call('get', '/calendars?view=count&limit=1')).body).toEqual({ count: 3 });
+    });
+
+    it('filters by metadata', async () => {
+      await create({ name: 'a', metadata: { team: 'sales', site: 'x:y' } });
+      await create({ name: 'b', metadata: { team: 'support' } });
+      await create({ name: 'c' });
+      const names = async (suffix: string) =>
+        (await call('get', `/calendars?${suffix}`)).body.map(({ name }: { name: string }) => name);
+      expect(await names('metadata_key=team')).toEqual(['a', 'b']);
+      expect(await names('metadata_value=support')).toEqual(['b']);
+      expect(await names('metadata_pair=team:sales')).toEqual(['a']);
+      expect(await names('metadata_pair=site:x:y')).toEqual(['a']);
+      expect(await names('metadata_pair=team:sales&metadata_pair=team:support')).toEqual(['a', 'b']);
+      expect(await names('metadata_key=team&metadata_search=none')).toEqual(['c']);
+    });
+
+    it.each([
+      ['limit=1001', 'limit: Cannot request more than 1000 resources at once.'],
+      ['limit=-1', 'limit: Limit parameter must be nonnegative.'],
+      ['limit=x', 'limit: must be an integer'],
+      ['offset=-1', 'offset: Offset parameter must be nonnegative.'],
+      ['view=expanded', 'view: Unknown view type expanded.'],
+      ['metadata_pair=nothing', 'metadata_pair: must be of the form key:value'],
+      ['metadata_search=some&metadata_key=a', /^metadata_search/],
+    ])('refuses ?%s', async (suffix, message) => {
+      const response = await call('get', `/calendars?${suffix}`);
+      expect(response.status).toBe(400);
+      expect(response.body.message).toEqual(
+        typeof message === 'string' ? message : expect.stringMatching(message),
+      );
+    });
+  });
+
+  it.each(['get', 'put', 'patch', 'delete'] as const)(
+    '%s answers 404 for what is unknown, malformed or of another account',
+    async (method) => {
+      const bo = await createAccount(server.app, application);
+      const foreign = await createAccount(server.app, await createApplication(server.app));
+      const ids = [
+        UNKNOWN,
+        'x',
+        '%00',
+        'a'.repeat(300),
+        (await create({ name: 'bo' }, bo)).id,
+        (await create({ name: 'f' }, foreign)).id,
+      ];
+      for (const id of ids) {
+        const response = await call(method, `/calendars/${id}`).send(
+          method === 'put' || method === 'patch' ? { name: 'mine now' } : undefined,
+        );
+        expect([id, response.status]).toEqual([id, 404]);
+        expect(response.body.message).toMatch(/^Couldn't find calendar /);
+      }
+      expect((await call('get', '/calendars', bo)).body).toMatchObject([{ name: 'bo' }]);
+    },
+  );
+
+  describe.each(['put', 'patch'] as const)('%s', (method) => {
+    it('changes what is sent and keeps the rest', async () => {
+      const { id } = await create({
+        name: 'Team',
+        description: 'd',
+        location: 'l',
+        timezone: 'UTC',
+        metadata: { a: '1' },
+      });
+      const response = await call(method, `/calendars/${id}`).send({ description: 'new' });
+      expect(response.status).toBe(200);
+      expect(response.body).toMatchObject({
+        id,
+        name: 'Team',
+        description: 'new',
+        location: 'l',
+        timezone: 'UTC',
+        metadata: { a: '1' },
+        job_status_id: expect.any(String),
+      });
+      expect((await jobsOf(id)).map(({ action }) => action)).toEqual(['create_calendar', 'update_calendar']);
+    });
+
+    it('clears by empty strings and null, and replaces metadata as a whole', async () => {
+      const { id } = await create({
+        name: 'Team',
+        description: 'd',
+        location: 'l',
+        timezone: 'UTC',
+        metadata: { a: '1' },
+      });
+      const response = await call(method, `/calendars/${id}`).send({
+        name: 'Team',
+        description: '',
+        location: null,
+        timezone: '',
+        metadata: { b: '' },
+      });
+      expect(response.body).toMatchObject({
+        description: null,
+        location: null,
+        timezone: null,
+        metadata: { b: '' },
+      });
+    });
+
+    it.each([
+      [{}, /^Empty request body/],
+      [{ read_only: true }, /^Empty request body/],
+      [{ name: '' }, 'name: must not be empty'],
+      [{ timezone: 'Nowhere' }, /^timezone: /],
+      [{ metadata: 'x' }, /^metadata/],
+    ])('refuses %j', async (body, message) => {
+      const { id } = await create();
+      const response = await call(method, `/calendars/${id}`).send(body);
+      expect(response.status).toBe(400);
+      expect(response.body.message).toEqual(
+        typeof message === 'string' ? message : expect.stringMatching(message),
+      );
+      expect(await jobsOf(id)).toHaveLength(1);
+    });
+  });
+
+  it('refuses to change or delete a read_only calendar, and to delete the primary one', async () => {
+    const { id } = await create();
+    await query('update calendar set read_only = true where id = $1', id);
+    for (const response of [
+      await call('put', `/calendars/${id}`).send({ name: 'x' }),
+      await call('delete', `/calendars/${id}`),
+    ]) {
+      expect(response.status).toBe(400);
+      expect(response.body.message).toBe('Cannot change a read_only calendar.');
+    }
+    await query('update calendar set read_only = false, is_primary = true where id = $1', id);
+    const response = await call('delete', `/calendars/${id}`);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe('The primary calendar cannot be deleted.');
+    expect((await call('put', `/calendars/${id}`).send({ name: 'mine' })).status).toBe(200);
+    expect(await jobsOf(id)).toHaveLength(2);
+  });
+
+  it('deletes with a JSON body as the official client sends it, and the calendar is gone at once', async () => {
+    const { id } = await create();
+    const response = await call('delete', `/calendars/${id}`).type('text/plain').send('{}');
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({ job_status_id: expect.any(String) });
+    expect((await call('get', `/calendars/${id}`)).status).toBe(404);
+    expect((await call('get', '/calendars')).body).toEqual([]);
+    expect((await call('delete', `/calendars/${id}`)).status).toBe(404);
+    const job = await call('get', `/job-statuses/${response.body.job_status_id}`);
+    expect(job.body).toMatchObject({ action: 'delete_calendar', id, object: 'calendar' });
+  });
+
+  it('tells subscribers of every change but not of metadata alone', async () => {
+    await query(
+      `insert into webhook (id, application_id, callback_url, triggers, state, created_at, updated_at)
+       values (gen_random_uuid(), $1, 'http://127.0.0.1:9/', '{calendar.created,calendar.updated,calendar.deleted}', 'active', now(), now())`,
+      application.id,
+    );
+    const { id } = await create({ name: 'Team', metadata: { a: '1' } });
+    await call('put', `/calendars/${id}`).send({ metadata: { a: '2' } });
+    await call('put', `/calendars/${id}`).send({ name: 'Crew' });
+    await call('delete', `/calendars/${id}`);
+    const told = await query<{ body: Buffer }>(
+      `select body from webhook_event where type like 'calendar.%' order by id`,
+    );
+    expect(told.map(({ body }) => JSON.parse(body.toString()).deltas[0])).toMatchObject([
+      {
+        type: 'calendar.created',
+        object: 'calendar',
+        object_data: { id, account_id: ada.id, metadata: { a: '1' } },
+      },
+      { type: 'calendar.updated', object_data: { id, metadata: { a: '2' } } },
+      { type: 'calendar.deleted', object_data: { id } },
+    ]);
+    const changes = await query<{ event: string }>(
+      `select event from change where object = 'calendar' and object_id = $1 order by seq`,
+      id,
+    );
+    expect(changes.map(({ event }) => event)).toEqual(['create', 'modify', 'modify', 'delete']);
+  });
+});
