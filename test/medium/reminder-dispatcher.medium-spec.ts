@@ -1,0 +1,565 @@
+import { createHmac } from 'node:crypto';
+import PostalMime from 'postal-mime';
+import { EgressClient } from '../../src/common/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import { Wake } from '../../src/common/wake.ts';
+import type { ClaimedJob, Lease, Settled } from '../../src/common/work/dispatcher.ts';
+import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import { EmailReminderSender } from '../../src/notifications/email-sender.ts';
+import { ReminderDispatcher, type ReminderResult } from '../../src/notifications/reminder-dispatcher.ts';
+import type { ReminderEvent, ReminderNotification } from '../../src/notifications/reminder-plan.ts';
+import { ReminderPlanner } from '../../src/notifications/reminder-planner.ts';
+import { ReminderRepository } from '../../src/notifications/reminder.repository.ts';
+import { SmsReminderSender } from '../../src/notifications/sms-sender.ts';
+import { WebhookReminderSender } from '../../src/notifications/webhook-sender.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { SandboxConnector } from '../../src/providers/sandbox/sandbox.connector.ts';
+import { queueStatements } from '../../src/scheduler/queue-statements.ts';
+import { NoSmsGateway } from '../../src/sms/none.gateway.ts';
+import { RecordingSmsGateway } from '../../src/sms/recording.gateway.ts';
+import type { SmsGateway } from '../../src/sms/sms-gateway.ts';
+import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import {
+  notificationOf,
+  reminderEvent,
+  type ReminderFixture,
+  type ReminderRow,
+  startReminderFixture,
+} from '../support/reminder-fixture.ts';
+import { TestClock } from '../support/test-clock.ts';
+
+const MINUTE = 60_000;
+const start = new Date(Math.floor(Date.now() / 1000) * 1000);
+
+describe('a reminder that is due', () => {
+  let fixture: ReminderFixture;
+  let receiver: HttpReceiver;
+  let egress: EgressClient;
+  let clock: TestClock;
+  let wakes: string[];
+  let dispatcher: ReminderDispatcher;
+  let planner: ReminderPlanner;
+
+  function build(gateway: SmsGateway): ReminderDispatcher {
+    const { database, secretBox } = fixture;
+    const connectors = new ConnectorRegistry([new SandboxConnector(database, clock)]);
+    const wake = new Wake();
+    wake.onWake((queue) => wakes.push(queue));
+    return new ReminderDispatcher(
+      new ReminderRepository(database),
+      new ProviderAccounts(database, secretBox),
+      clock,
+      wake,
+      new EmailReminderSender(connectors, clock),
+      new SmsReminderSender(gateway),
+      new WebhookReminderSender(egress, secretBox, clock),
+    );
+  }
+
+  beforeAll(async () => {
+    fixture = await startReminderFixture();
+    receiver = await startHttpReceiver();
+    egress = new EgressClient(new EgressPolicy(fixture.config.egressAllow));
+    planner = new ReminderPlanner(fixture.config);
+  });
+  beforeEach(() => {
+    clock = new TestClock(start);
+    wakes = [];
+    receiver.requests.length = 0;
+    receiver.answers.length = 0;
+    dispatcher = build(new RecordingSmsGateway(fixture.database));
+  });
+  afterAll(async () => {
+    await egress.onApplicationShutdown();
+    await receiver.close();
+    await fixture.close();
+  });
+
+  const plan = (event: ReminderEvent) =>
+    fixture.database.transaction((sql) => planner.plan(sql, event, clock.now()));
+
+  /** An event in half an hour with one reminder, due now. */
+  async function due(
+    notification: ReminderNotification,
+    to = 'bo@example.test',
+  ): Promise<{ event: ReminderEvent; id: string }> {
+    const event = reminderEvent(fixture, clock.now(), {
+      startsAt: new Date(clock.now().getTime() + 30 * MINUTE),
+      notifications: [notification],
+      participants: [{ email: to, name: 'Bo', phone_number: '+15550100', status: 'yes' }],
+    });
+    await plan(event);
+    const [row] = await fixture.reminders(event.eventId);
+    return { event, id: row!.id };
+  }
+
+  /** What the engine does: claims, runs with a lease, settles. */
+  async function claim(id: string, ambiguous = false): Promise<ClaimedJob> {
+    const job = await tryClaim(id, ambiguous, new Date('9999-01-01'));
+    if (!job) throw new Error('there is nothing to claim');
+    return job;
+  }
+
+  /** @param horizon rows that are due later are not claimed; far ahead, tests need not wait for retries */
+  async function tryClaim(id: string, ambiguous: boolean, horizon: Date): Promise<ClaimedJob | undefined> {
+    const [job] = await fixture.database.query<ClaimedJob>(
+      `update reminder_job set state = 1, fence = fence + 1, attempt = attempt + 1, worker_id = 1,
+         ambiguous = ambiguous or $2 where id = $1 and state = 0 and run_at <= $3
+       returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt"`,
+      [id, ambiguous, horizon],
+    );
+    return job;
+  }
+
+  const statements = queueStatements({
+    queue: 'reminder',
+    table: 'reminder_job',
+    gateColumn: 'account_id',
+    columns: {},
+  });
+
+  function leaseOf(job: ClaimedJob, before?: () => Promise<unknown>): Lease {
+    return {
+      async handOff() {
+        await before?.();
+        const rows = await fixture.database.query(statements.handOff, [[job.id], [job.fence], 1]);
+        return rows.length === 1;
+      },
+      trusted: () => true,
+      signal: new AbortController().signal,
+    };
+  }
+
+  async function settle(
+    job: ClaimedJob,
+    outcome: Awaited<ReturnType<ReminderDispatcher['run']>>,
+  ): Promise<void> {
+    const settled: Settled<ClaimedJob, ReminderResult>[] = [{ job, ...outcome }];
+    await fixture.database.transaction(async (sql) => {
+      const { next } = outcome;
+      const rows =
+        next.kind === 'done'
+          ? await sql.query(statements.finish, [[job.id], [job.fence]])
+          : await sql.query(statements.again, [[job.id], [job.fence], [next.at], [next.ambiguous]]);
+      if (rows.length === 1) await dispatcher.record(sql, settled);
+    });
+    dispatcher.afterCommit();
+  }
+
+  async function fire(id: string, options: { ambiguous?: boolean; before?: () => Promise<unknown> } = {}) {
+    const job = await claim(id, options.ambiguous);
+    const outcome = await dispatcher.run(job, leaseOf(job, options.before));
+    await settle(job, outcome);
+    return outcome;
+  }
+
+  async function fireIfDue(id: string): Promise<void> {
+    const job = await tryClaim(id, false, new Date(Date.now() + MINUTE));
+    if (job) await settle(job, await dispatcher.run(job, leaseOf(job)));
+  }
+
+  const reminder = async (event: ReminderEvent): Promise<ReminderRow> => {
+    const rows = await fixture.reminders(event.eventId);
+    return rows[0]!;
+  };
+  const mailbox = (address: string) =>
+    fixture.database.query<{ mime: Buffer }>('select mime from sandbox_message where address = $1', [
+      address,
+    ]);
+  let counter = 0;
+  const freshAddress = (word = 'guest') => `${word}-${counter++}@example.test`;
+
+  describe('by email', () => {
+    it('is sent from the account, as it was written, under its own Message-ID', async () => {
+      const to = freshAddress();
+      const { event, id } = await due(
+        {
+          ...notificationOf.email(30),
+          type: 'email',
+          subject: 'Gleich: Prüfung ✓',
+          body: '<p>Bis <b>gleich</b></p><img src="https://x.test/p.png">',
+        },
+        to,
+      );
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({
+        status: 'sent',
+        reason: null,
+        attempts: 1,
+        sent_at: clock.now(),
+        run_at: null,
+      });
+      const [copy, ...more] = await mailbox(to);
+      expect(more).toEqual([]);
+      const mail = await new PostalMime().parse(copy!.mime);
+      expect(mail).toMatchObject({
+        from: { address: fixture.accountEmail, name: 'Olga Owner' },
+        to: [{ address: to, name: 'Bo' }],
+        subject: 'Gleich: Prüfung ✓',
+        messageId: `<${id}@carillon.invalid>`,
+      });
+      expect(mail.html?.trim()).toBe('<p>Bis <b>gleich</b></p><img src="https://x.test/p.png">');
+    });
+
+    it('is tried again when it could not be sent, and tells why', async () => {
+      const { event, id } = await due(notificationOf.email(30), 'temporary+1@sandbox.test');
+      const first = await fire(id);
+      expect(first.next).toEqual({
+        kind: 'again',
+        at: new Date(start.getTime() + 30_000),
+        ambiguous: false,
+      });
+      const waiting = await reminder(event);
+      expect(waiting).toMatchObject({ status: 'scheduled', attempts: 1 });
+      expect(waiting.reason).toMatch(/^not sent yet: 451 4\.3\.2/);
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({ status: 'sent', reason: null, attempts: 2 });
+    });
+
+    it('fails when the event begins before it could be sent', async () => {
+      const { event, id } = await due(notificationOf.email(30), 'temporary@sandbox.test');
+      clock.advance(29 * MINUTE + 55_000);
+      await fire(id);
+      const row = await reminder(event);
+      expect(row).toMatchObject({ status: 'failed', run_at: null });
+      expect(row.reason).toMatch(/^the event began before it could be sent; last error: 451/);
+    });
+
+    it('fails at once with the words of the provider when it is rejected', async () => {
+      const { event, id } = await due(notificationOf.email(30), 'rejected@sandbox.test');
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({
+        status: 'failed',
+        attempts: 1,
+        run_at: null,
+        reason: '550 5.1.1 <rejected@sandbox.test>: Recipient address rejected: User unknown',
+      });
+    });
+
+    it('is not doubled when the answer was lost: it is found among the sent', async () => {
+      const { event, id } = await due(notificationOf.email(30), 'unknown@sandbox.test');
+      const before = (await mailbox('unknown@sandbox.test')).length;
+      const first = await fire(id);
+      expect(first.next).toMatchObject({ kind: 'again', ambiguous: true });
+      expect((await reminder(event)).reason).toMatch(/^looking up whether it was sent/);
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 2 });
+      expect(await mailbox('unknown@sandbox.test')).toHaveLength(before + 1);
+    });
+
+    it('is sent again when the look-up proves that it never left', async () => {
+      const { event, id } = await due(notificationOf.email(30), 'unknown-lost@sandbox.test');
+      await fire(id);
+      expect(await mailbox('unknown-lost@sandbox.test')).toHaveLength(0);
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 2 });
+      expect(await mailbox('unknown-lost@sandbox.test')).toHaveLength(1);
+    });
+
+    it('is looked up even when the event has begun meanwhile', async () => {
+      const { event, id } = await due(notificationOf.email(30), 'unknown@sandbox.test');
+      await fire(id);
+      clock.advance(31 * MINUTE);
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({ status: 'sent' });
+    });
+
+    it('is sent once although its worker died after it had left', async () => {
+      const to = freshAddress();
+      const { event, id } = await due(notificationOf.email(30), to);
+      const job = await claim(id);
+      await dispatcher.run(job, leaseOf(job)); // sent, and nobody is left to write it down
+      await fixture.database.query(
+        'update reminder_job set state = 0, ambiguous = handoff_at is not null, handoff_at = null where id = $1',
+        [id],
+      );
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({ status: 'sent' });
+      expect(await mailbox(to)).toHaveLength(1);
+    });
+
+    it('makes the grant invalid when the provider refuses its credentials', async () => {
+      const { database } = fixture;
+      try {
+        const { event, id } = await due(notificationOf.email(30), 'auth-invalid@sandbox.test');
+        await database.query(
+          `insert into webhook (id, application_id, callback_url, triggers, state, created_at, updated_at)
+           values (gen_random_uuid(), $1, 'https://x.test', '{account.invalid}', 'active', now(), now())`,
+          [fixture.applicationId],
+        );
+        await fire(id);
+        expect((await reminder(event)).status).toBe('failed');
+        const [grant] = await database.query('select status from "grant" where id = $1', [fixture.accountId]);
+        expect(grant).toEqual({ status: 'invalid' });
+        expect(wakes).toEqual(['hook']);
+
+        const next = await due(notificationOf.email(30), freshAddress());
+        await fire(next.id);
+        expect(await reminder(next.event)).toMatchObject({
+          status: 'failed',
+          reason: "the account's credentials are out of date: the user has to authenticate again",
+        });
+      } finally {
+        await database.query(`update "grant" set status = 'valid', status_reason = null`);
+      }
+    });
+  });
+
+  describe('by webhook', () => {
+    it('is posted as it was given and signed with the secret of the application', async () => {
+      const payload = '{"event": "Prüfung",  "n":1}';
+      const { event, id } = await due({
+        ...notificationOf.webhook(30, `${receiver.url}/hook?x=1`),
+        type: 'webhook',
+        payload,
+      } as ReminderNotification);
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 1 });
+      expect(receiver.requests).toHaveLength(1);
+      const [request] = receiver.requests;
+      expect(request).toMatchObject({ method: 'POST', path: '/hook?x=1', body: payload });
+      expect(request?.headers).toMatchObject({
+        'content-type': 'application/json',
+        'webhook-id': id,
+        'x-nylas-signature': createHmac('sha256', fixture.clientSecret).update(payload).digest('hex'),
+      });
+    });
+
+    it('is plain text when it is not JSON', async () => {
+      const { id } = await due({
+        ...notificationOf.webhook(30, receiver.url),
+        payload: 'hello there',
+      } as ReminderNotification);
+      await fire(id);
+      expect(receiver.requests[0]).toMatchObject({
+        body: 'hello there',
+        headers: expect.objectContaining({ 'content-type': 'text/plain; charset=utf-8' }),
+      });
+    });
+
+    it('is repeated until the receiver takes it, as late as it asks', async () => {
+      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      receiver.answers.push({ status: 503, headers: { 'retry-after': '120' } }, { status: 302 });
+      const first = await fire(id);
+      expect(first.next).toMatchObject({ kind: 'again', at: new Date(start.getTime() + 120_000) });
+      expect((await reminder(event)).reason).toBe('not sent yet: the receiver answered 503');
+      await fire(id);
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 3 });
+      expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([id]));
+    });
+
+    it('fails at once when the receiver is gone or the address is private', async () => {
+      const gone = await due(notificationOf.webhook(30, receiver.url));
+      receiver.answers.push({ status: 410 });
+      await fire(gone.id);
+      expect(await reminder(gone.event)).toMatchObject({
+        status: 'failed',
+        reason: 'the receiver answered 410',
+      });
+      const inside = await due(notificationOf.webhook(30, 'http://10.0.0.1/'));
+      await fire(inside.id);
+      expect((await reminder(inside.event)).status).toBe('failed');
+    });
+
+    it('is repeated when nobody answers', async () => {
+      const { event, id } = await due(notificationOf.webhook(30, 'http://127.0.0.1:1/'));
+      const { next } = await fire(id);
+      expect(next).toMatchObject({ kind: 'again' });
+      expect((await reminder(event)).reason).toMatch(/^not sent yet: no connection/);
+    });
+  });
+
+  describe('by SMS', () => {
+    const texts = (dedupe: string) =>
+      fixture.database.query('select phone_number, text from sms_message where dedupe like $1', [
+        `%${dedupe}%`,
+      ]);
+
+    it('goes to the gateway once, however often it is handed over', async () => {
+      const { event, id } = await due(notificationOf.sms(30));
+      const job = await claim(id);
+      await dispatcher.run(job, leaseOf(job));
+      await fixture.database.query('update reminder_job set state = 0, ambiguous = true where id = $1', [id]);
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 2 });
+      expect(await texts(id)).toEqual([{ phone_number: '+15550100', text: 'Soon!' }]);
+    });
+
+    it('fails when there is no gateway', async () => {
+      dispatcher = build(new NoSmsGateway());
+      const { event, id } = await due(notificationOf.sms(30));
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({
+        status: 'failed',
+        reason: 'this server has no SMS gateway (SMS_GATEWAY=none)',
+      });
+    });
+
+    it('fails when the application has lost the feature meanwhile', async () => {
+      const { event, id } = await due(notificationOf.sms(30));
+      await fixture.database.query(`update application set features = '{}'`);
+      try {
+        await fire(id);
+      } finally {
+        await fixture.database.query(`update application set features = '{sms}'`);
+      }
+      expect(await reminder(event)).toMatchObject({
+        status: 'failed',
+        reason: 'SMS is not enabled for this application',
+      });
+      expect(await texts(id)).toEqual([]);
+    });
+  });
+
+  describe('after an outage', () => {
+    it('is still sent while the event has not begun', async () => {
+      const { event, id } = await due(notificationOf.sms(30));
+      clock.advance(29 * MINUTE);
+      await fire(id);
+      expect((await reminder(event)).status).toBe('sent');
+    });
+
+    it('is skipped when it has', async () => {
+      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      clock.advance(30 * MINUTE);
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({
+        status: 'skipped',
+        reason: 'the event has already begun',
+        attempts: 0,
+        run_at: null,
+      });
+      expect(receiver.requests).toEqual([]);
+    });
+
+    it('for the very beginning of the event is sent within a minute of it', async () => {
+      const { event, id } = await due(notificationOf.sms(0));
+      clock.advance(30 * MINUTE + 59_000);
+      await fire(id);
+      expect((await reminder(event)).status).toBe('sent');
+    });
+  });
+
+  describe('while its event is changed', () => {
+    it('is not sent when the change was committed before the hand-over', async () => {
+      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      await fire(id, { before: () => plan({ ...event, cancelled: true }) });
+      expect(receiver.requests).toEqual([]);
+      expect(await reminder(event)).toMatchObject({
+        status: 'cancelled',
+        reason: 'the event was cancelled',
+        run_at: null,
+      });
+    });
+
+    it('is told as sent when it had left before, and sent anew for the new time', async () => {
+      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      const job = await claim(id);
+      const outcome = await dispatcher.run(job, leaseOf(job));
+      await plan({ ...event, startsAt: new Date(event.startsAt.getTime() + 60 * MINUTE) });
+      await settle(job, outcome);
+      const rows = await fixture.reminders(event.eventId);
+      expect(rows.map(({ status, reason, run_at }) => [status, reason, run_at !== null])).toEqual([
+        ['sent', null, false],
+        ['scheduled', null, true],
+      ]);
+    });
+
+    it('is not lost when it is cancelled and wanted again within one run', async () => {
+      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      const job = await claim(id);
+      const outcome = await dispatcher.run(
+        job,
+        leaseOf(job, () => plan({ ...event, cancelled: true })),
+      );
+      await plan(event);
+      await settle(job, outcome);
+      const row = await reminder(event);
+      expect(row.status).toBe('scheduled');
+      expect(row.run_at).not.toBeNull();
+      await fire(id);
+      expect(receiver.requests).toHaveLength(1);
+    });
+
+    it('is not retried once its event is cancelled', async () => {
+      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      receiver.answers.push({ status: 500 });
+      const job = await claim(id);
+      const outcome = await dispatcher.run(job, leaseOf(job));
+      await plan({ ...event, cancelled: true });
+      await settle(job, outcome);
+      expect((await reminder(event)).status).toBe('cancelled');
+      await fire(id);
+      expect(receiver.requests).toHaveLength(1);
+      expect(await reminder(event)).toMatchObject({ status: 'cancelled', run_at: null });
+    });
+
+    it('is never lost and never doubled, whatever meets at the same time', async () => {
+      const moves = new Map<string, () => Promise<unknown>>();
+      receiver.onRequest = ({ path }) => moves.get(path)?.() ?? Promise.resolve();
+      const rounds = Array.from({ length: 60 }, async (_, index) => {
+        const { event, id } = await due(notificationOf.webhook(30, `${receiver.url}/race-${index}`));
+        const later = { ...event, startsAt: new Date(event.startsAt.getTime() + 60 * MINUTE) };
+        const change = () =>
+          Promise.all([
+            plan({ ...event, title: 'Other' }).then(() => plan(later)),
+            plan({ ...event, cancelled: true }),
+          ]);
+        const meetings = [
+          // The change comes while the request is under way, with the run, before it, or right after the claim.
+          () => {
+            moves.set(`/race-${index}`, change);
+            return fireIfDue(id);
+          },
+          () => Promise.all([fireIfDue(id), change()]),
+          () => Promise.all([change(), fireIfDue(id)]),
+          async () => {
+            const job = await claim(id);
+            await Promise.all([dispatcher.run(job, leaseOf(job)).then((end) => settle(job, end)), change()]);
+          },
+        ];
+        await meetings[index % meetings.length]?.();
+        await plan(later);
+        const rows = await fixture.reminders(event.eventId);
+        const hits = receiver.requests.filter(({ path }) => path === `/race-${index}`).length;
+        return { index, rows, hits };
+      });
+      const ends = await Promise.all(rounds).finally(() => {
+        receiver.onRequest = () => Promise.resolve();
+      });
+      for (const { index, rows, hits } of ends) {
+        if (index % 4 === 0) expect(hits).toBe(1);
+        expect(hits).toBeLessThanOrEqual(1);
+        expect(rows.filter(({ status }) => status === 'sent')).toHaveLength(hits);
+        // One is still to come, at the new time, and it is queued.
+        const scheduled = rows.filter(({ status }) => status === 'scheduled');
+        expect(scheduled.map(({ due_at, run_at }) => [due_at.getTime(), run_at !== null])).toEqual([
+          [start.getTime() + 60 * MINUTE, true],
+        ]);
+      }
+    });
+  });
+
+  it('is dropped without a word when its account is gone', async () => {
+    const { id } = await due(notificationOf.webhook(30, receiver.url));
+    await fixture.database.query('delete from reminder where id = $1', [id]);
+    const { next, result } = await fire(id);
+    expect([next, result]).toEqual([{ kind: 'done' }, { kind: 'dropped' }]);
+    expect(await fixture.database.query('select 1 from reminder_job where id = $1', [id])).toEqual([]);
+  });
+
+  it('is set aside when it keeps ending its worker, and looked at again after a surprise', async () => {
+    const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+    const job = await claim(id);
+    await settle(job, dispatcher.onError(job, new Error('boom')));
+    expect(await reminder(event)).toMatchObject({
+      status: 'scheduled',
+      reason: 'internal error: boom',
+      attempts: 1,
+    });
+    const again = await claim(id);
+    await settle(again, dispatcher.onPoison());
+    expect(await reminder(event)).toMatchObject({ status: 'failed', run_at: null });
+  });
+});
