@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
@@ -7,6 +8,7 @@ import type { AppConfig } from './config/app-config.ts';
 import { jsonBodyParser } from './http/body-parser.ts';
 import { Draining } from './http/http.module.ts';
 import { createOpenApiDocument, serveOpenApi } from './http/openapi.ts';
+import { servedPaths } from './http/surface.ts';
 
 /**
  * Builds the whole application for a configuration; call `listen` next. Tests use the same function.
@@ -37,7 +39,10 @@ export async function createApp(
     }),
   );
   app.use(app.get(Draining).middleware);
+  app.use(servedPaths(config));
   app.use(jsonBodyParser(config.maxBodyBytes));
   serveOpenApi(app, createOpenApiDocument(app));
+  // Longer than the idle limits of common load balancers: the server must not be the first to close.
+  (app.getHttpServer() as Server).keepAliveTimeout = 65_000;
   return app;
 }

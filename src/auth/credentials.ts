@@ -16,7 +16,7 @@ const ACCOUNT_BY_TOKEN = `
   where t.hash = $1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`;
 
 const APPLICATION_BY_CLIENT_ID = `
-  select id as "applicationId", client_id as "clientId", plan, features, secret_hash as "secretHash"
+  select id as "applicationId", client_id as "clientId", plan, region, features, secret_hash as "secretHash"
   from application where client_id = $1`;
 
 type AccountRow = Omit<AccountPrincipal, 'kind' | 'scopes'> & {

@@ -1,8 +1,10 @@
-import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { ForbiddenError } from '../common/errors/domain-error.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { addressedRegion } from '../http/surface.ts';
 import { ACCESS_RULE, type AccessRule } from './access-rule.ts';
 import { principalOf } from './principal.ts';
 import { allows } from './scopes.ts';
@@ -15,9 +17,30 @@ export const STRATEGY = {
   applicationSecret: 'application-secret',
 } as const;
 
-/** Basic `client_id:client_secret`. */
+/** Basic `client_id:client_secret`, at the integrations address of the application's own region. */
 @Injectable()
-export class ApplicationGuard extends AuthGuard(STRATEGY.application) {}
+export class ApplicationGuard extends AuthGuard(STRATEGY.application) {
+  constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {
+    super();
+  }
+
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (!(await super.canActivate(context))) return false;
+    const request = context.switchToHttp().getRequest<Request>();
+    const application = principalOf(request);
+    if (application?.kind !== 'application') return false;
+    const { integrationsUrl } = this.config;
+    const region = addressedRegion(request.headers.host, integrationsUrl);
+    if (region && region !== application.region) {
+      const url = integrationsUrl[application.region];
+      throw new ForbiddenError(
+        'application.region',
+        `This application belongs to the region ${application.region}: use ${url}`,
+      );
+    }
+    return true;
+  }
+}
 
 /** Basic with the client secret as user name; it must be the secret of the application in the path. */
 @Injectable()

@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { ApplicationFeature, Plan } from '../applications/plan.ts';
+import type { Region } from '../config/app-config.ts';
 import type { BillingState, GrantStatus, OrganizationUnit } from '../grants/grant-status.ts';
 import type { Scope } from './scopes.ts';
 
@@ -9,6 +10,8 @@ export interface ApplicationPrincipal {
   applicationId: string;
   clientId: string;
   plan: Plan;
+  /** Whose integrations address it uses. */
+  region: Region;
   features: readonly ApplicationFeature[];
 }
 

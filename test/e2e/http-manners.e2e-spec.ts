@@ -1,20 +1,176 @@
 import request from 'supertest';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 describe('HTTP manners', () => {
   let server: TestApp;
+  let application: TestApplication;
+  let ada: TestAccount;
   beforeAll(async () => {
     server = await startTestApp();
+    application = await createApplication(server.app);
+    ada = await createAccount(server.app, application);
   });
   afterAll(() => server.close());
+  const client = () => request(server.url);
 
   it('answers an unknown path with a flat 404 and a request id', async () => {
-    const response = await request(server.url).get('/nothing-here').set('X-Request-Id', 'abc-1');
+    const response = await client().get('/nothing-here').set('X-Request-Id', 'abc-1');
     expect(response.status).toBe(404);
     expect(response.body).toEqual({
       message: 'There is nothing at /nothing-here',
       type: 'invalid_request_error',
     });
     expect(response.headers['x-request-id']).toBe('abc-1');
+  });
+
+  it('makes a request id of its own where none or a strange one was given', async () => {
+    const none = await client().get('/account').set(ada.bearer);
+    expect(none.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    const strange = await client().get('/account').set('X-Request-Id', 'a b"c').set(ada.bearer);
+    expect(strange.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it.each(['/account', '/messages', '/calendars', '/events', '/v2/outbox', '/job-statuses'])(
+    'refuses %s without, with wrong and with malformed credentials: flat 401 and a challenge',
+    async (path) => {
+      const refused = [
+        client().get(path),
+        client().get(path).set('Authorization', 'Bearer nonsense'),
+        client().get(path).set('Authorization', 'Bearer a b'),
+        client().get(path).set('Authorization', 'Basic ???'),
+        client()
+          .get(path)
+          .set('Authorization', `Basic ${Buffer.from(':').toString('base64')}`),
+        client()
+          .get(path)
+          .set('Authorization', `Basic ${Buffer.from('a\0b:').toString('base64')}`),
+        client().get(path).set('Authorization', `Digest ${ada.token}`),
+        client().get(`${path}?access_token=${ada.token}`),
+        client().get(path).set(application.basic),
+      ];
+      for (const response of await Promise.all(refused)) {
+        expect(response.status).toBe(401);
+        expect(response.body).toEqual({
+          message: 'Could not verify access credential.',
+          type: 'invalid_request_error',
+        });
+        expect(response.headers['www-authenticate']).toBe('Basic realm="API Access Token Required"');
+      }
+    },
+  );
+
+  it('takes the scheme in any case', async () => {
+    for (const scheme of ['bearer', 'BEARER']) {
+      await client().get('/account').set('Authorization', `${scheme} ${ada.token}`).expect(200);
+    }
+    const encoded = Buffer.from(`${ada.token}:`).toString('base64');
+    await client().get('/account').set('Authorization', `basic ${encoded}`).expect(200);
+  });
+
+  it('answers on the integrations address with the envelope', async () => {
+    const response = await client().get('/connect/integrations').set('X-Request-Id', 'r1');
+    expect(response.status).toBe(401);
+    expect(response.headers['www-authenticate']).toMatch(/^Basic/);
+    expect(response.body).toEqual({
+      success: false,
+      error: { type: 'api.authentication_error', message: 'Could not verify access credential.' },
+      request_id: 'r1',
+    });
+  });
+
+  it.each([
+    ['PATCH', '/account', 'GET'],
+    ['POST', '/job-statuses/1', 'GET'],
+    ['DELETE', '/v2/outbox', 'GET, POST'],
+    ['DELETE', '/connect/integrations', 'GET, POST'],
+  ])('answers %s %s with 405 and what is allowed', async (method, path, allowed) => {
+    const response = await client()[method.toLowerCase() as 'patch'](path).set(ada.bearer);
+    expect(response.status).toBe(405);
+    expect(response.headers['allow']?.split(', ')).toEqual(expect.arrayContaining(allowed.split(', ')));
+  });
+
+  it('takes a trailing slash', async () => {
+    await client().get('/job-statuses/').set(ada.bearer).expect(200);
+  });
+
+  it.each([
+    ['limit=abc', /limit/i],
+    ['limit=-1', /Limit parameter must be nonnegative/],
+    ['limit=1001', /Cannot request more than 1000 resources at once/],
+    ['limit=1.5', /limit/i],
+    ['offset=-1', /Offset parameter must be nonnegative/],
+    ['limit=1&limit=2', /limit/i],
+  ])('refuses ?%s', async (query, message) => {
+    const response = await client().get(`/job-statuses?${query}`).set(ada.bearer);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toMatch(message);
+  });
+
+  it('ignores query parameters it does not know', async () => {
+    await client().get('/job-statuses?includeTypes=message&limit=1000').set(ada.bearer).expect(200);
+  });
+
+  it('answers a path that cannot be decoded without a server error', async () => {
+    const response = await client().get('/job-statuses/%E0%A4%A').set(ada.bearer);
+    expect(response.status).toBe(400);
+  });
+
+  it('limits requests per second and says when to come back', async () => {
+    const limited = await startTestApp({ RATE_LIMIT_ACCOUNT: '3' });
+    try {
+      const account = await createAccount(limited.app, await createApplication(limited.app));
+      const responses = await Promise.all(
+        Array.from({ length: 5 }, () => request(limited.url).get('/job-statuses').set(account.bearer)),
+      );
+      const refused = responses.filter(({ status }) => status === 429);
+      expect(refused).toHaveLength(2);
+      expect(refused[0]?.headers['x-ratelimit-limit']).toBe('3');
+      expect(refused[0]?.headers['x-ratelimit-reset']).toBe('1');
+      expect(refused[0]?.body).toEqual({ message: 'Too many requests', type: 'invalid_request_error' });
+      // Another endpoint has its own budget.
+      await request(limited.url).get('/account').set(account.bearer).expect(200);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('serves only health in a worker, and only its surface where SERVE says so', async () => {
+    const worker = await startTestApp({ ROLES: 'worker' });
+    const main = await startTestApp({ ROLES: 'api', SERVE: 'main' });
+    try {
+      await request(worker.url).get('/health/live').expect(200);
+      await request(worker.url).get('/account').expect(404);
+      await request(main.url).get('/account').expect(401);
+      const elsewhere = await request(main.url).get('/connect/grants');
+      expect(elsewhere.status).toBe(404);
+      expect(elsewhere.body.error.message).toMatch(/is served at the integrations address/);
+    } finally {
+      await worker.close();
+      await main.close();
+    }
+  });
+
+  it("refuses an application at the other region's address and names its own", async () => {
+    const regional = await startTestApp({
+      INTEGRATIONS_URL_US: 'https://us.example.test',
+      INTEGRATIONS_URL_EU: 'https://eu.example.test',
+    });
+    try {
+      const { basic } = await createApplication(regional.app);
+      const ask = (host: string) =>
+        request(regional.url).get('/connect/integrations').set(basic).set('Host', host);
+      await ask('us.example.test').expect(200);
+      const refused = await ask('eu.example.test');
+      expect(refused.status).toBe(403);
+      expect(refused.body.error.message).toMatch(/belongs to the region us: use https:\/\/us\.example\.test/);
+    } finally {
+      await regional.close();
+    }
   });
 });
