@@ -19,11 +19,12 @@ const base = {
   extensionsToTreatAsEsm: ['.ts'],
   transform,
 };
-/** Tiers: unit beside the code; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client. */
+/** Tiers: unit beside the code; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client;
+ * faults = processes that die. */
 export default {
   projects: [
     { ...base, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
-    ...['medium', 'e2e', 'sdk'].map((tier) => ({
+    ...['medium', 'e2e', 'sdk', 'faults'].map((tier) => ({
       ...base,
       displayName: tier,
       roots: ['<rootDir>/test'],

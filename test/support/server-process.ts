@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const ENTRY = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+
+/** A server in a process of its own, from the built program: one that can be killed. */
+export interface ServerProcess {
+  url: string;
+  /** Ends it like a power cut. */
+  kill(): Promise<void>;
+  /** Asks it to stop; resolves to its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** @param environment needs DATABASE_URL and ENCRYPTION_KEYS; the port is chosen by the system */
+export async function startServerProcess(
+  environment: Readonly<Record<string, string>>,
+): Promise<ServerProcess> {
+  if (!existsSync(ENTRY)) throw new Error('the program is not built: run npm run build (npm test does)');
+  const child = spawn(process.execPath, [ENTRY], {
+    env: {
+      PATH: process.env['PATH'],
+      PORT: '0',
+      LOG_LEVEL: 'info',
+      RATE_LIMIT_ACCOUNT: '0',
+      RATE_LIMIT_APPLICATION: '0',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  return {
+    url: await listeningAt(child),
+    async kill() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+    stop() {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}
+
+function listeningAt(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const read = (chunk: Buffer) => {
+      output += chunk.toString();
+      const url = /http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+/.exec(
+        /listening[^\n]*/i.exec(output)?.[0] ?? '',
+      );
+      if (url) resolve(url[0]);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${output.slice(-2000)}`)));
+  });
+}
