@@ -1,0 +1,176 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { newId } from '../common/ids/ids.ts';
+import { Clock } from '../common/time/clock.ts';
+import { Wake } from '../common/wake.ts';
+import type {
+  ClaimedJob,
+  Dispatcher,
+  Lease,
+  Outcome,
+  QueueTable,
+  Settled,
+} from '../common/work/dispatcher.ts';
+import type { Sql } from '../database/sql.ts';
+import { recordChanges } from '../deltas/change-log.ts';
+import { markGrantInvalid } from '../grants/mark-invalid.ts';
+import { ProviderAccounts } from '../grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import { CalendarSync } from './calendar-sync.ts';
+import { MailboxSync } from './mailbox-sync.ts';
+import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
+import { FAILURES_UNTIL_SHOWN, INVALID_WAIT_SECONDS, nextLook } from './sync-policy.ts';
+
+/** How a look at a mailbox ended. */
+export type SyncResult =
+  | { kind: 'current' } // the mirror shows the mailbox' present
+  | { kind: 'idle' } // nothing was done
+  | { kind: 'failed'; failures: number; reason: string }
+  | { kind: 'refused'; reason: string }; // credentials refused for good
+
+const AT_ONCE = `update sync_job set run_at = now() where id = any($1::uuid[]) and again`;
+const COUNT_FAILURES = `
+  update sync_job j set failures = x.failures
+  from unnest($1::uuid[], $2::int[]) x(id, failures) where j.id = x.id and j.failures <> x.failures`;
+const SHOW_STATE = `
+  update "grant" set sync_state = $2, updated_at = $3
+  where id = any($1::uuid[]) and status = 'valid' and sync_state not in ($2, 'stopped')
+  returning id, application_id as "applicationId"`;
+
+/**
+ * The queue `sync`: one permanent row per account. A run follows the mailbox to its present; afterwards the row waits
+ * for the next poll, for a change the provider tells of (`SyncWaker`), or for the end of a back-off.
+ */
+@Injectable()
+export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult> {
+  readonly table: QueueTable = {
+    queue: 'sync',
+    table: 'sync_job',
+    gateColumn: 'account_id',
+    columns: {},
+    permanent: true,
+  };
+  readonly slots = 4;
+  readonly #log = new Logger(MailboxSyncDispatcher.name);
+
+  constructor(
+    private readonly repository: MirrorRepository,
+    private readonly accounts: ProviderAccounts,
+    private readonly connectors: ConnectorRegistry,
+    private readonly mailboxes: MailboxSync,
+    private readonly calendars: CalendarSync,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  async run(job: ClaimedJob, lease: Lease): Promise<Outcome<SyncResult>> {
+    const claim: MirrorClaim = { id: job.id, fence: job.fence, accountId: job.gateId };
+    const [state, account] = await Promise.all([
+      this.repository.begin(claim),
+      this.accounts.find(job.gateId),
+    ]);
+    // The row is not ours, or goes with its account: what becomes of it is not decided here.
+    if (!state || !account) return { next: { kind: 'done' }, result: { kind: 'idle' } };
+    if (account.grantStatus === 'invalid') return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
+    try {
+      const { mail, calendar } = this.connectors.require(account.provider);
+      if (calendar && state.syncState !== 'running') await this.calendars.run(account, calendar, claim);
+      const current =
+        !mail ||
+        (await this.mailboxes.run(
+          account,
+          mail,
+          claim,
+          state,
+          () => lease.trusted() && !lease.signal.aborted,
+        ));
+      return current ? this.#poll({ kind: 'current' }) : this.#wait(0, { kind: 'idle' });
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      if (error.code === 'auth-invalid') {
+        return this.#wait(INVALID_WAIT_SECONDS, { kind: 'refused', reason: error.message });
+      }
+      return this.#failed(state.failures + 1, error.message, error.retryAfterSeconds);
+    }
+  }
+
+  onError(job: ClaimedJob, error: unknown): Outcome<SyncResult> {
+    return this.#failed(job.attempt, error instanceof Error ? error.message : String(error), null);
+  }
+
+  onPoison(): Outcome<SyncResult> {
+    return this.#failed(FAILURES_UNTIL_SHOWN, 'set aside: mirroring it ended its worker several times', null);
+  }
+
+  async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<void> {
+    const now = this.clock.now();
+    const failures = settled.flatMap(({ job, result }) => {
+      if (result.kind === 'failed') return [{ id: job.id, failures: result.failures }];
+      return result.kind === 'current' ? [{ id: job.id, failures: 0 }] : [];
+    });
+    await sql.query(COUNT_FAILURES, [
+      failures.map(({ id }) => id),
+      failures.map(({ failures: count }) => Math.min(count, 1_000)),
+    ]);
+    const current = settled.filter(({ result }) => result.kind === 'current');
+    // Something changed while it was running, perhaps behind its back.
+    await sql.query(AT_ONCE, [current.map(({ job }) => job.id)]);
+    await this.#show(sql, current, 'running', 'account.running', now);
+    const failing = settled.filter(
+      ({ result }) => result.kind === 'failed' && result.failures >= FAILURES_UNTIL_SHOWN,
+    );
+    await this.#show(sql, failing, 'sync-error', 'account.sync_error', now);
+    for (const { job, result } of settled) {
+      if (result.kind === 'failed')
+        this.#log.warn(`account ${job.gateId} cannot be mirrored: ${result.reason}`);
+      if (result.kind === 'refused') await markGrantInvalid(sql, job.gateId, result.reason, now);
+    }
+  }
+
+  afterCommit(settled: readonly Settled<ClaimedJob, SyncResult>[]): void {
+    // Subscribers may have been told of a new state; a wake too many costs one look at an index.
+    if (settled.some(({ result }) => result.kind !== 'idle')) this.wake.wake('hook');
+  }
+
+  async #show(
+    sql: Sql,
+    settled: readonly Settled<ClaimedJob, SyncResult>[],
+    state: 'running' | 'sync-error',
+    trigger: 'account.running' | 'account.sync_error',
+    at: Date,
+  ): Promise<void> {
+    if (settled.length === 0) return;
+    const changed = await sql.query<{ id: string; applicationId: string }>(SHOW_STATE, [
+      settled.map(({ job }) => job.gateId),
+      state,
+      at,
+    ]);
+    await recordChanges(
+      sql,
+      changed.map(({ id, applicationId }) => ({
+        applicationId,
+        accountId: id,
+        object: 'account' as const,
+        objectId: id,
+        event: 'modify' as const,
+        at,
+        webhook: { trigger, dedupe: `account:${id}:${state}:${newId()}` },
+      })),
+    );
+  }
+
+  #poll(result: SyncResult): Outcome<SyncResult> {
+    const at = nextLook(this.clock.now(), 0, null, Math.random());
+    return { next: { kind: 'again', at, ambiguous: false }, result };
+  }
+
+  #wait(seconds: number, result: SyncResult): Outcome<SyncResult> {
+    const at = new Date(this.clock.now().getTime() + seconds * 1000);
+    return { next: { kind: 'again', at, ambiguous: false }, result };
+  }
+
+  #failed(failures: number, reason: string, retryAfterSeconds: number | null): Outcome<SyncResult> {
+    const at = nextLook(this.clock.now(), failures, retryAfterSeconds, Math.random());
+    return { next: { kind: 'again', at, ambiguous: false }, result: { kind: 'failed', failures, reason } };
+  }
+}

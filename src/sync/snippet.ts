@@ -1,0 +1,63 @@
+/** Longest snippet, in UTF-16 units (api facts 5.1). */
+export const SNIPPET_LENGTH = 191;
+
+/** How much of a body is looked at: more can only be markup. */
+const LOOK_AT = 64 * 1024;
+/** Elements whose content is not text. */
+const SILENT = ['style', 'script', 'head', 'title', 'template'] as const;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', ndash: '–', mdash: '—', hellip: '…',
+  lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', laquo: '«', raquo: '»', euro: '€', copy: '©', zwnj: '', zwj: '',
+  shy: '',
+  auml: 'ä', ouml: 'ö', uuml: 'ü', Auml: 'Ä', Ouml: 'Ö', Uuml: 'Ü', szlig: 'ß', eacute: 'é', egrave: 'è',
+  agrave: 'à', ccedil: 'ç', ntilde: 'ñ',
+}; // prettier-ignore
+
+function decodeEntity(entity: string, name: string): string {
+  if (!name.startsWith('#')) return ENTITIES[name] ?? entity;
+  const code = /^#x/i.test(name) ? parseInt(name.slice(2), 16) : parseInt(name.slice(1), 10);
+  if (!(code > 0 && code <= 0x10ffff)) return entity;
+  return String.fromCodePoint(code).toWellFormed();
+}
+
+/** Where the tag that begins at `at` ends, and how much after it is no text. One pass: markup cannot make it slow. */
+function endOfTag(html: string, lower: string, at: number): number {
+  const find = (text: string, from: number) => {
+    const found = lower.indexOf(text, from);
+    return found === -1 ? html.length : found + text.length;
+  };
+  if (lower.startsWith('<!--', at)) return find('-->', at + 4);
+  const end = find('>', at);
+  for (const name of SILENT) {
+    const next = lower[at + name.length + 1] ?? '';
+    if (lower.startsWith(`<${name}`, at) && !/[a-z0-9]/.test(next)) return find('>', find(`</${name}`, end));
+  }
+  return end;
+}
+
+/** The text of a body in HTML: tags, styles and scripts removed, entities decoded, white space collapsed. */
+export function snippetOf(html: string): string {
+  const part = html.slice(0, LOOK_AT);
+  const lower = part.toLowerCase();
+  let text = '';
+  for (let at = 0; at < part.length;) {
+    const tag = part.indexOf('<', at);
+    // A lone "<" is text.
+    const isTag = tag !== -1 && /[a-z/!?]/.test(lower[tag + 1] ?? '');
+    const end = tag === -1 ? part.length : isTag ? tag : tag + 1;
+    text += part.slice(at, end);
+    if (isTag) {
+      at = endOfTag(part, lower, tag);
+      text += ' ';
+    } else {
+      at = end;
+    }
+  }
+  const collapsed = text
+    .replace(/&(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8});/gi, decodeEntity)
+    .replace(/(?:\s|\u200b|\u200c|\u200d|\ufeff|\u00ad|\u034f)+/g, ' ')
+    .trim();
+  // The cut may have left half of a surrogate pair.
+  return collapsed.slice(0, SNIPPET_LENGTH).replace(/[\ud800-\udbff]$/, '');
+}
