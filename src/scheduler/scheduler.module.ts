@@ -8,17 +8,19 @@ import { NotificationsModule } from '../notifications/notifications.module.ts';
 import { ReminderDispatcher } from '../notifications/reminder-dispatcher.ts';
 import { OutboxModule } from '../outbox/outbox.module.ts';
 import { SendDispatcher } from '../outbox/send-dispatcher.ts';
+import { MailboxSyncDispatcher } from '../sync/mailbox-sync.dispatcher.ts';
+import { SyncModule } from '../sync/sync.module.ts';
 import { DISPATCHERS, Engine } from './engine.ts';
 import { Maintenance } from './maintenance.ts';
 import { Notifier } from './notifier.ts';
 
 /** The engine, its tick, and the table of queues: one dispatcher per queue. */
 @Module({
-  imports: [ScheduleModule.forRoot(), OutboxModule, ProviderWritesModule, NotificationsModule],
+  imports: [ScheduleModule.forRoot(), OutboxModule, ProviderWritesModule, NotificationsModule, SyncModule],
   providers: [
     {
       provide: DISPATCHERS,
-      inject: [SendDispatcher, ProviderWriteDispatcher, ReminderDispatcher],
+      inject: [SendDispatcher, ProviderWriteDispatcher, ReminderDispatcher, MailboxSyncDispatcher],
       useFactory: (...dispatchers: AnyDispatcher[]) => dispatchers,
     },
     Engine,

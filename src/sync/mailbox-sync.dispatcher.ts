@@ -18,7 +18,7 @@ import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { MailboxSync } from './mailbox-sync.ts';
-import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
+import { ClaimLostError, type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 import { FAILURES_UNTIL_SHOWN, INVALID_WAIT_SECONDS, nextLook } from './sync-policy.ts';
 
 /** How a look at a mailbox ended. */
@@ -36,6 +36,9 @@ const SHOW_STATE = `
   update "grant" set sync_state = $2, updated_at = $3
   where id = any($1::uuid[]) and status = 'valid' and sync_state not in ($2, 'stopped')
   returning id, application_id as "applicationId"`;
+
+/** The row is somebody else's by now, or went with its account: the fence keeps this outcome from touching it. */
+const NOT_OURS: Outcome<SyncResult> = { next: { kind: 'done' }, result: { kind: 'idle' } };
 
 /**
  * The queue `sync`: one permanent row per account. A run follows the mailbox to its present; afterwards the row waits
@@ -69,8 +72,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
       this.repository.begin(claim),
       this.accounts.find(job.gateId),
     ]);
-    // The row is not ours, or goes with its account: what becomes of it is not decided here.
-    if (!state || !account) return { next: { kind: 'done' }, result: { kind: 'idle' } };
+    if (!state || !account) return NOT_OURS;
     if (account.grantStatus === 'invalid') return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
     try {
       const { mail, calendar } = this.connectors.require(account.provider);
@@ -86,6 +88,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
         ));
       return current ? this.#poll({ kind: 'current' }) : this.#wait(0, { kind: 'idle' });
     } catch (error) {
+      if (error instanceof ClaimLostError) return NOT_OURS;
       if (!(error instanceof ProviderError)) throw error;
       if (error.code === 'auth-invalid') {
         return this.#wait(INVALID_WAIT_SECONDS, { kind: 'refused', reason: error.message });
