@@ -112,8 +112,8 @@ module.exports = {
       name: 'the-client-stands-alone',
       comment: 'The api command is an HTTP client: it starts fast and could live in a package of its own.',
       severity: 'error',
-      from: { path: '^src/cli/(api\\.ts|client/)' },
-      to: { path: '^src/', pathNot: '^src/(common|cli/client)/' },
+      from: { path: '^src/cli/(api[^/]*|groups)\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/(common/|cli/(api[^/]*|groups)\\.ts$)' },
     },
     {
       name: 'entry-points-are-not-imported',

@@ -1,0 +1,56 @@
+import fs from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { ApiCommandError } from './api-error.ts';
+
+/** A terminal and /dev/null have no body to give; a file and a pipe have. */
+function hasInput(): boolean {
+  try {
+    const input = fs.fstatSync(0);
+    return input.isFile() || input.isFIFO() || input.isSocket();
+  } catch {
+    return false; // standard input is closed
+  }
+}
+
+/**
+ * The body of a request: `--body`, else what is redirected or piped into the command, else none.
+ * @returns JSON text
+ * @throws {ApiCommandError} when it is not JSON
+ */
+export async function readBody(flag: string | undefined): Promise<string | undefined> {
+  const body = flag ?? (hasInput() ? await text(process.stdin) : '');
+  if (body.trim() === '') return undefined;
+  try {
+    JSON.parse(body);
+  } catch (error) {
+    throw new ApiCommandError(`The body is not valid JSON: ${(error as Error).message}`);
+  }
+  return body;
+}
+
+const FILTER = /^--([a-z][a-z0-9_]*)=(.*)$/s;
+
+/** What follows the method: at most one id, and filters the command itself does not know. */
+export function readArguments(words: readonly string[]): { id?: string; filters: [string, string][] } {
+  const filters: [string, string][] = [];
+  const ids: string[] = [];
+  for (const word of words) {
+    const filter = FILTER.exec(word);
+    if (filter) filters.push([filter[1] ?? '', filter[2] ?? '']);
+    else if (word.startsWith('-'))
+      throw new ApiCommandError(`Unknown option ${word}; filters are written --name=value`);
+    else ids.push(word);
+  }
+  if (ids.length > 1)
+    throw new ApiCommandError(`One id is enough; several have commas between them: ${ids.join(',')}`);
+  return { id: ids[0], filters };
+}
+
+/** `name=value` of `--query`. */
+export function readQuery(pairs: readonly string[]): [string, string][] {
+  return pairs.map((pair) => {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new ApiCommandError(`--query takes name=value, not ${pair}`);
+    return [pair.slice(0, at), pair.slice(at + 1)];
+  });
+}

@@ -1,0 +1,57 @@
+import Table from 'cli-table3';
+
+type Row = Record<string, unknown>;
+
+const isRow = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Follows `a.b` into objects. */
+function pick(row: Row, column: string): unknown {
+  let value: unknown = row;
+  for (const key of column.split('.')) value = isRow(value) ? value[key] : undefined;
+  return value;
+}
+
+const WIDEST = 60;
+
+/** An address shows as its address, a list as its items, an object as JSON. */
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return value.map(cell).join(', ');
+  if (isRow(value)) return typeof value['email'] === 'string' ? value['email'] : JSON.stringify(value);
+  return String(value);
+}
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > WIDEST ? `${line.slice(0, WIDEST - 1)}…` : line;
+}
+
+/** Lists are the answer itself, or its `data` on the integrations address. */
+function rowsOf(answer: unknown): unknown {
+  return isRow(answer) && 'data' in answer ? answer['data'] : answer;
+}
+
+const STYLE = { head: [], border: [] };
+
+/** An answer as a table: a list with one column per field, one object with one line per field. */
+export function formatTable(answer: unknown, columns: readonly string[]): string {
+  const content = rowsOf(answer);
+  if (Array.isArray(content)) {
+    const rows = content.filter(isRow);
+    // `view=ids` answers plain strings.
+    if (rows.length === 0) return content.length === 0 ? '(none)' : content.map(cell).join('\n');
+    const table = new Table({ head: [...columns], style: STYLE });
+    for (const row of rows) table.push(columns.map((column) => shorten(cell(pick(row, column)))));
+    return table.toString();
+  }
+  if (!isRow(content)) return cell(content);
+  const table = new Table({ style: STYLE });
+  for (const [name, value] of Object.entries(content)) table.push({ [name]: shorten(cell(value)) });
+  return table.toString();
+}
+
+/** An answer as JSON, for people and for `jq`. */
+export function formatJson(answer: unknown): string {
+  return JSON.stringify(answer, null, 2);
+}

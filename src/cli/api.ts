@@ -1,0 +1,127 @@
+#!/usr/bin/env node
+import { Command, Option } from 'commander';
+import { ApiCommandError } from './api-error.ts';
+import { readArguments, readBody, readQuery } from './api-input.ts';
+import { formatJson, formatTable } from './api-output.ts';
+import { type ApiRequest, callApi } from './api-request.ts';
+import { readSettings } from './api-settings.ts';
+import { type Action, type Group, GROUPS, MISSING_GROUPS } from './groups.ts';
+
+interface Flags {
+  limit?: string;
+  offset?: string;
+  body?: string;
+  query?: string[];
+  raw?: boolean;
+  output: 'json' | 'table';
+  display_columns?: string;
+}
+
+async function run(
+  name: string,
+  group: Group,
+  action: Action,
+  words: readonly string[],
+  flags: Flags,
+): Promise<string> {
+  const { id, filters } = readArguments(words);
+  if (action.id === 'required' && !id)
+    throw new ApiCommandError('This needs an id: api <group> <method> <id>');
+  if (!action.id && id) throw new ApiCommandError(`This takes no id (${id})`);
+  if (flags.raw && (name !== 'messages' || !id))
+    throw new ApiCommandError('--raw belongs to: api messages get <id>');
+  const paging = (['limit', 'offset'] as const).flatMap((key): [string, string][] =>
+    flags[key] === undefined ? [] : [[key, flags[key]]],
+  );
+  const request: ApiRequest = {
+    action,
+    credentials: group.credentials,
+    id,
+    query: [...paging, ...readQuery(flags.query ?? []), ...filters],
+    body: action.body ? await readBody(flags.body) : undefined,
+    raw: flags.raw,
+  };
+  if (flags.body !== undefined && !action.body) throw new ApiCommandError('This method sends no body');
+  const answer = await callApi(request, readSettings({ ...flags }, process.env));
+  if ('text' in answer) return answer.text;
+  const columns = flags.display_columns?.split(',').map((column) => column.trim()) ?? group.columns;
+  return `${flags.output === 'table' ? formatTable(answer.json, columns) : formatJson(answer.json)}\n`;
+}
+
+function addGroup(program: Command, name: string, group: Group): void {
+  const command = program
+    .command(name)
+    .description(group.summary)
+    .configureHelp({
+      subcommandTerm: (method) => [method.name(), /^[<[]id[>\]]/.exec(method.usage())].join(' '),
+    });
+  for (const [method, action] of Object.entries(group.actions)) {
+    const placeholder = action.id === 'required' ? '<id>' : '[id]';
+    const leaf = command
+      .command(method)
+      .description(`${action.summary} (${action.verb} ${action.path})`)
+      .usage(`${action.id ? `${placeholder} ` : ''}[flags] [--filter=value …]`)
+      .argument('[words...]')
+      .allowUnknownOption()
+      .configureHelp({ showGlobalOptions: true, visibleArguments: () => [] });
+    leaf.action(async (words: string[]) => {
+      process.stdout.write(await run(name, group, action, words, leaf.optsWithGlobals<Flags>()));
+    });
+  }
+}
+
+function createProgram(): Command {
+  const program = new Command('api')
+    .description('Client of Carillon: one command per endpoint group.')
+    .usage('<group> <method> [id] [flags]')
+    .option('--limit <n>', 'page size')
+    .option('--offset <n>', 'how many to skip')
+    .option('--body <json>', 'body of the request; else what is redirected into the command')
+    .option(
+      '--query <name=value>',
+      'any filter of a list, repeatable; --name=value is the same',
+      (pair: string, all: string[] = []) => [...all, pair],
+    )
+    .option('--raw', 'messages get <id>: the message as it travelled')
+    .addOption(
+      new Option('-o, --output <format>', 'how to show the answer')
+        .choices(['json', 'table'])
+        .default('json'),
+    )
+    .option('--display_columns <names>', 'columns of the table, with commas between them')
+    .option('--access_token <token>', 'of an account (CARILLON_ACCESS_TOKEN)')
+    .option('--client_id <id>', 'of the application (CARILLON_CLIENT_ID)')
+    .option('--client_secret <secret>', 'of the application (CARILLON_CLIENT_SECRET)')
+    .option('--api_url <address>', 'default http://localhost:3000 (CARILLON_API_URL)')
+    .option('--integrations_url <address>', 'default: the api_url (CARILLON_INTEGRATIONS_URL)')
+    .option('--config_file <path>', 'JSON with these names; default ~/.carillon/config.json')
+    .showHelpAfterError('(api --help lists the groups, api <group> --help its methods)');
+  for (const [name, group] of Object.entries(GROUPS)) addGroup(program, name, group);
+  for (const name of MISSING_GROUPS) {
+    program
+      .command(name, { hidden: true })
+      .argument('[words...]')
+      .allowUnknownOption()
+      .action(() => {
+        throw new ApiCommandError(
+          `The group ${name} is not in this version. There are: ${Object.keys(GROUPS).join(', ')}`,
+        );
+      });
+  }
+  return program;
+}
+
+/** The `api` command: answers on standard output; what went wrong on standard error, with exit code 1. */
+export async function main(args: readonly string[]): Promise<void> {
+  // The reader of a pipe may leave before everything is written (`api … | head`): that is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  try {
+    await createProgram().parseAsync(args, { from: 'user' });
+  } catch (error) {
+    const told = error instanceof ApiCommandError;
+    process.stderr.write(`${told ? `Error: ${error.message}` : (error as Error).stack}\n`);
+    process.exitCode = 1;
+  }
+}
+
+if (import.meta.main) await main(process.argv.slice(2));

@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+describe('api command', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let ada: TestAccount;
+  let home: string;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    application = await createApplication(server.app, { name: 'Command line' });
+    ada = await createAccount(server.app, application);
+    home = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-api-'));
+  });
+  afterAll(async () => {
+    fs.rmSync(home, { recursive: true, force: true });
+    await server.close();
+  });
+
+  /** Runs the command with the settings of Ada in its environment. */
+  function api(
+    args: string[],
+    { input, env = {} }: { input?: string; env?: Record<string, string> } = {},
+  ): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, ['src/cli/api.ts', ...args], {
+        env: {
+          PATH: process.env['PATH'],
+          HOME: home,
+          CARILLON_API_URL: server.url,
+          CARILLON_ACCESS_TOKEN: ada.token,
+          CARILLON_CLIENT_ID: application.clientId,
+          CARILLON_CLIENT_SECRET: application.clientSecret,
+          ...env,
+        },
+        stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      });
+      const outcome: Outcome = { code: null, stdout: '', stderr: '' };
+      child.stdout?.on('data', (chunk: Buffer) => (outcome.stdout += chunk.toString()));
+      child.stderr?.on('data', (chunk: Buffer) => (outcome.stderr += chunk.toString()));
+      child.once('error', reject);
+      child.once('close', (code) => resolve({ ...outcome, code }));
+      child.stdin?.end(input);
+    });
+  }
+
+  const message = (subject: string) =>
+    JSON.stringify({
+      to: [{ email: 'bo@example.test' }],
+      subject,
+      send_at: Math.floor(Date.now() / 1000) + 7200,
+    });
+
+  it('answers the account of the token as JSON', async () => {
+    const { code, stdout, stderr } = await api(['account', 'get']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ id: ada.id, email_address: ada.email });
+  });
+
+  it('sends the body of --body, changes and deletes by id', async () => {
+    const created = await api(['outbox', 'post', `--body=${message('First')}`]);
+    expect(created.stderr).toBe('');
+    const { job_status_id: id } = JSON.parse(created.stdout) as { job_status_id: string };
+
+    const changed = await api(['outbox', 'patch', id, '--body', '{"subject":"Second"}']);
+    expect(JSON.parse(changed.stdout)).toMatchObject({ original_data: { subject: 'Second' } });
+
+    expect(await api(['outbox', 'delete', id])).toMatchObject({ code: 0, stderr: '' });
+    const status = await api(['job-statuses', 'get', id]);
+    expect(JSON.parse(status.stdout)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('reads the body from standard input when there is no --body', async () => {
+    const { code, stdout } = await api(['outbox', 'post'], { input: message('From a file') });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ original_data: { subject: 'From a file' } });
+  });
+
+  it('passes limit, offset and filters on', async () => {
+    const two = await api(['outbox', 'get', '--limit=1', '--offset=0']);
+    expect(JSON.parse(two.stdout)).toHaveLength(1);
+    const refused = await api(['outbox', 'get', '--limit=100000']);
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'Error: Cannot request more than 1000 resources at once. (invalid_request_error, HTTP 400)\n',
+    });
+    const byFilter = await api(['job-statuses', 'get', '--limit=0', '--view=ids', '--query', 'unknown=1']);
+    expect(byFilter.code).toBe(0);
+    expect(JSON.parse(byFilter.stdout)).toEqual([]);
+  });
+
+  it('shows a list as a table with the columns asked for', async () => {
+    await api(['outbox', 'post', `--body=${message('In a table')}`]);
+    const { stdout } = await api([
+      'outbox', 'get', '--output=table', '--display_columns=original_data.subject,original_data.to',
+    ]); // prettier-ignore
+    expect(stdout).toContain('│ original_data.subject │ original_data.to │');
+    expect(stdout).toMatch(/│ In a table +│ bo@example\.test +│/);
+    const one = await api(['account', 'get', '-o', 'table']);
+    expect(one.stdout).toMatch(new RegExp(`│ id +│ ${ada.id} +│`));
+  });
+
+  it('uses the application’s own credentials where the endpoint wants them', async () => {
+    const { stdout } = await api(['applications', 'get'], { env: { CARILLON_ACCESS_TOKEN: '' } });
+    expect(JSON.parse(stdout)).toMatchObject({ application_name: 'Command line' });
+  });
+
+  it('takes settings from flags before the environment, and from a config file last', async () => {
+    const file = path.join(home, 'settings.json');
+    fs.writeFileSync(file, JSON.stringify({ api_url: server.url, access_token: ada.token }));
+    const bare = { CARILLON_API_URL: '', CARILLON_ACCESS_TOKEN: '' };
+    expect(await api(['account', 'get', `--config_file=${file}`], { env: bare })).toMatchObject({ code: 0 });
+
+    fs.mkdirSync(path.join(home, '.carillon'), { recursive: true });
+    fs.copyFileSync(file, path.join(home, '.carillon/config.json'));
+    expect(await api(['account', 'get'], { env: bare })).toMatchObject({ code: 0 });
+    expect(await api(['account', 'get'], { env: { CARILLON_ACCESS_TOKEN: 'wrong' } })).toMatchObject({
+      code: 1,
+    });
+    const flag = await api(['--access_token', ada.token, 'account', 'get'], {
+      env: { CARILLON_ACCESS_TOKEN: 'wrong' },
+    });
+    expect(flag.code).toBe(0);
+    fs.rmSync(path.join(home, '.carillon'), { recursive: true });
+  });
+
+  it.each([
+    ['a refused token', ['account', 'get', '--access_token=nope'], 'Could not verify access credential. (invalid_request_error, HTTP 401)'],
+    ['an unknown id', ['job-statuses', 'get', 'nope'], "Couldn't find job status nope (invalid_request_error, HTTP 404)"],
+    ['a body that is not JSON', ['outbox', 'post', '--body={'], 'The body is not valid JSON'],
+    ['a group of a later version', ['contacts', 'get'], 'The group contacts is not in this version. There are: account, accounts,'],
+    ['a method without its id', ['calendars', 'put'], 'This needs an id'],
+    ['an id too many', ['events', 'get', 'a', 'b'], 'One id is enough; several have commas between them: a,b'],
+    ['a server that is not there', ['account', 'get', '--api_url=http://127.0.0.1:9'], 'Cannot reach http://127.0.0.1:9 ('],
+    ['an address that is none', ['account', 'get', '--api_url=localhost'], 'api_url must be an http(s) address'],
+    ['a config file that is not there', ['account', 'get', '--config_file=/nope.json'], 'Cannot read /nope.json: ENOENT'],
+    ['a filter without a value', ['messages', 'get', '--unread'], 'Unknown option --unread; filters are written --name=value'],
+  ])('says on standard error what is wrong with %s and ends with 1', async (_, args, text) => {
+    const { code, stdout, stderr } = await api(args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(`Error: ${text}`);
+  }); // prettier-ignore
+
+  it('never shows the token in an error', async () => {
+    const { stderr } = await api(['job-statuses', 'get', 'nope']);
+    expect(stderr).not.toContain(ada.token);
+  });
+});
