@@ -80,9 +80,10 @@ module.exports = {
     },
     {
       name: 'scheduler-imports-dispatchers-only',
+      comment: 'And what clears away old rows: prune-*.ts.',
       severity: 'error',
       from: { path: '^src/scheduler/', pathNot: NOT_TESTS },
-      to: { path: FEATURE, pathNot: '(-dispatcher|\\.module)\\.ts$' },
+      to: { path: FEATURE, pathNot: '(-dispatcher|\\.module|/prune-[a-z-]+)\\.ts$' },
     },
     {
       name: 'repositories-and-controllers-are-private',

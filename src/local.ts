@@ -1,17 +1,8 @@
-import { ConfigError, type AppConfig } from './config/app-config.ts';
+import type { AppConfig } from './config/app-config.ts';
 import { EmbeddedPostgresError } from './database/embedded-postgres.ts';
-import { DataDirError, localConfig, openLocalEnvironment } from './local/environment.ts';
-import { InstanceRunningError } from './local/instance-lock.ts';
+import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from './local/environment.ts';
 import { laterWelcome, serverWelcome } from './local/welcome.ts';
-import {
-  fail,
-  listen,
-  PortTakenError,
-  requireCurrentSchema,
-  requireFreePort,
-  SchemaBehindError,
-  stopOnSignals,
-} from './startup.ts';
+import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from './startup.ts';
 
 export { openLocalEnvironment } from './local/environment.ts';
 
@@ -75,14 +66,7 @@ export async function main(): Promise<void> {
     stopOnSignals(running.config, () => running.stop());
     process.stdout.write(running.welcome);
   } catch (error) {
-    fail(error, [
-      ConfigError,
-      DataDirError,
-      EmbeddedPostgresError,
-      InstanceRunningError,
-      PortTakenError,
-      SchemaBehindError,
-    ]);
+    fail(error, LOCAL_ERRORS);
   }
 }
 

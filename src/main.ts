@@ -1,14 +1,6 @@
 import { createApp } from './app.ts';
-import { ConfigError, loadConfig } from './config/app-config.ts';
-import {
-  fail,
-  listen,
-  PortTakenError,
-  requireCurrentSchema,
-  requireFreePort,
-  SchemaBehindError,
-  stopOnSignals,
-} from './startup.ts';
+import { loadConfig } from './config/app-config.ts';
+import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from './startup.ts';
 
 /** The container's entry: everything from the environment, no embedded database. */
 export async function main(): Promise<void> {
@@ -20,7 +12,7 @@ export async function main(): Promise<void> {
     stopOnSignals(config, () => app.close());
     await listen(app, config);
   } catch (error) {
-    fail(error, [ConfigError, SchemaBehindError, PortTakenError]);
+    fail(error);
   }
 }
 

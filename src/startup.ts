@@ -1,14 +1,16 @@
 import net from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { AppConfig } from './config/app-config.ts';
+import { type AppConfig, ConfigError } from './config/app-config.ts';
+import { EmbeddedPostgresError } from './database/embedded-postgres.ts';
 import { pendingMigrations } from './database/migrate.ts';
 
 /** The schema is older than the program. */
 export class SchemaBehindError extends Error {
   constructor(pending: readonly string[]) {
     super(
-      `The database schema is behind (migrations to run: ${pending.join(', ')}). Run: npm run db:migrate`,
+      `The database schema is behind (to run: ${pending.join(', ')}).\n` +
+        'Run: npm run db:migrate   (in the container: node dist/src/cli/migrate.js)',
     );
     this.name = 'SchemaBehindError';
   }
@@ -22,9 +24,36 @@ export class PortTakenError extends Error {
   }
 }
 
-/** @throws {SchemaBehindError} when the database lacks migrations this program has */
+/** The database cannot be reached, or does not let us in. */
+export class DatabaseAccessError extends Error {
+  constructor(cause: Error & { code?: string }) {
+    super(`Cannot use the database of DATABASE_URL: ${cause.message || cause.code}`, { cause });
+    this.name = 'DatabaseAccessError';
+  }
+}
+
+/** Class 08: connection; 28: authorization; 3D: no such database; 42501: no right to; the rest is the network. */
+const NO_ACCESS = /^(08|28|3D|57P03|42501|E[A-Z]+$)/;
+
+/** @throws {DatabaseAccessError} instead of the driver's own words when `work` cannot reach the database */
+export async function withDatabaseAccess<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (error instanceof Error && typeof code === 'string' && NO_ACCESS.test(code)) {
+      throw new DatabaseAccessError(error as Error & { code: string });
+    }
+    throw error;
+  }
+}
+
+/**
+ * @throws {SchemaBehindError} when the database lacks migrations this program has
+ * @throws {DatabaseAccessError}
+ */
 export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
-  const pending = await pendingMigrations(databaseUrl);
+  const pending = await withDatabaseAccess(() => pendingMigrations(databaseUrl));
   if (pending.length > 0) throw new SchemaBehindError(pending);
 }
 
@@ -74,11 +103,23 @@ export function stopOnSignals(config: AppConfig, stop: () => Promise<void>): voi
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
 }
 
+/** Problems the operator can solve: the message says how. */
+export const OPERATOR_ERRORS = [
+  ConfigError,
+  DatabaseAccessError,
+  EmbeddedPostgresError,
+  PortTakenError,
+  SchemaBehindError,
+] as const;
+
 /**
  * Ends the process with code 1 and says why: the message alone for the `told` kinds, which are the operator's to
  * solve; with its stack for everything else.
  */
-export function fail(error: unknown, told: readonly (abstract new (...args: never[]) => Error)[]): never {
+export function fail(
+  error: unknown,
+  told: readonly (abstract new (...args: never[]) => Error)[] = OPERATOR_ERRORS,
+): never {
   const known = told.some((kind) => error instanceof kind);
   const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
   process.stderr.write(`${text}\n`);

@@ -80,7 +80,7 @@ function createProgram(): Command {
     .option(
       '--query <name=value>',
       'any filter of a list, repeatable; --name=value is the same',
-      (pair: string, all: string[] = []) => [...all, pair],
+      (pair: string, all: string[] | undefined) => [...(all ?? []), pair],
     )
     .option('--raw', 'messages get <id>: the message as it travelled')
     .addOption(

@@ -1,12 +1,10 @@
 #!/usr/bin/env node
-import { ConfigError } from '../config/app-config.ts';
-import { EmbeddedPostgresError } from '../database/embedded-postgres.ts';
 import { migrate } from '../database/migrate.ts';
-import { DataDirError, localConfig, openLocalEnvironment } from '../local/environment.ts';
-import { fail } from '../startup.ts';
+import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from '../local/environment.ts';
+import { fail, withDatabaseAccess } from '../startup.ts';
 
 async function migrateAndTell(url: string): Promise<void> {
-  const names = await migrate(url);
+  const names = await withDatabaseAccess(() => migrate(url));
   process.stdout.write(
     names.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${names.join(', ')}\n`,
   );
@@ -27,7 +25,7 @@ export async function main(): Promise<void> {
       await environment.close();
     }
   } catch (error) {
-    fail(error, [ConfigError, DataDirError, EmbeddedPostgresError]);
+    fail(error, LOCAL_ERRORS);
   }
 }
 

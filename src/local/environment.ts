@@ -3,7 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { type AppConfig, type Environment, loadConfig } from '../config/app-config.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../database/embedded-postgres.ts';
-import { lockHolder, takeInstanceLock } from './instance-lock.ts';
+import { OPERATOR_ERRORS } from '../startup.ts';
+import { InstanceRunningError, lockHolder, takeInstanceLock } from './instance-lock.ts';
 import { localKeyRing } from './key-file.ts';
 import { runningServerUrl } from './running-server.ts';
 
@@ -32,6 +33,9 @@ export interface LocalOptions {
 export class DataDirError extends Error {
   override name = 'DataDirError';
 }
+
+/** Problems of local mode that its user can solve: for `fail`. */
+export const LOCAL_ERRORS = [...OPERATOR_ERRORS, DataDirError, InstanceRunningError] as const;
 
 function makeDataDir(dataDir: string): void {
   try {
