@@ -211,6 +211,38 @@ async function waitForFormerServer(dataDir: string): Promise<void> {
   );
 }
 
+/**
+ * Makes the files of a new server. They are made next to `dataDir` and moved there whole: whoever is interrupted
+ * half-way just starts again.
+ */
+async function initialize(initdb: string, dataDir: string, account: Account | null): Promise<void> {
+  const draft = `${dataDir}.new`;
+  fs.rmSync(draft, { recursive: true, force: true });
+  fs.mkdirSync(draft, { mode: 0o700 });
+  if (account) fs.chownSync(draft, account.uid, account.gid);
+  const options = [
+    '-U',
+    'postgres',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--locale=C',
+    '--no-sync',
+    '--no-instructions',
+  ];
+  const env = { PATH: process.env['PATH'] ?? '', TZ: 'UTC', LC_ALL: 'C', HOME: draft };
+  try {
+    await run(initdb, ['-D', DATA_DIR, ...options], { ...account, cwd: draft, env });
+  } catch (cause) {
+    fs.rmSync(draft, { recursive: true, force: true });
+    throw new EmbeddedPostgresError(`initdb failed: ${(cause as { stderr?: string }).stderr?.trim()}`, {
+      cause,
+    });
+  }
+  fs.renameSync(draft, dataDir);
+}
+
 async function createDatabase(port: number): Promise<void> {
   const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
   await client.connect();
@@ -247,29 +279,7 @@ export async function startEmbeddedPostgres(
   fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   if (account) fs.chownSync(dataDir, account.uid, account.gid);
   await waitForFormerServer(dataDir);
-  const env = { PATH: process.env['PATH'] ?? '', TZ: 'UTC', LC_ALL: 'C', HOME: dataDir };
-  if (!fs.existsSync(path.join(dataDir, 'PG_VERSION'))) {
-    const args = [
-      '-D',
-      DATA_DIR,
-      '-U',
-      'postgres',
-      '-A',
-      'trust',
-      '-E',
-      'UTF8',
-      '--locale=C',
-      '--no-sync',
-      '--no-instructions',
-    ];
-    try {
-      await run(bin('initdb'), args, { ...account, cwd: dataDir, env });
-    } catch (cause) {
-      throw new EmbeddedPostgresError(`initdb failed: ${(cause as { stderr?: string }).stderr?.trim()}`, {
-        cause,
-      });
-    }
-  }
+  if (!fs.existsSync(path.join(dataDir, 'PG_VERSION'))) await initialize(bin('initdb'), dataDir, account);
 
   const port = await freePort();
   const settings = {

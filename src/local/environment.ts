@@ -39,7 +39,7 @@ export const LOCAL_ERRORS = [...OPERATOR_ERRORS, DataDirError, InstanceRunningEr
 
 function makeDataDir(dataDir: string): void {
   try {
-    fs.mkdirSync(dataDir, { recursive: true, mode: 0o755 });
+    fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     fs.accessSync(dataDir, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
   } catch (cause) {
     throw new DataDirError(

@@ -1,0 +1,144 @@
+import fs from 'node:fs';
+import { ModulesContainer } from '@nestjs/core';
+import request from 'supertest';
+import { PUBLIC_ROUTE } from '../../src/auth/access-rule.ts';
+import { AccountGuard, ApplicationGuard, ApplicationSecretGuard } from '../../src/auth/guards.ts';
+import { createOpenApiDocument, openApiText } from '../../src/http/openapi.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+interface Media {
+  schema?: object;
+  example?: unknown;
+  examples?: unknown;
+}
+interface Operation {
+  tags?: string[];
+  summary?: string;
+  security?: object[];
+  parameters?: { name: string; in: string; schema?: object }[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, { content?: Record<string, Media>; description: string }>;
+}
+
+/** One handler of a controller, as Nest's metadata describe it. */
+interface Handler {
+  name: string;
+  isPublic: boolean;
+  isGuarded: boolean;
+}
+
+const GUARDS: readonly unknown[] = [AccountGuard, ApplicationGuard, ApplicationSecretGuard];
+const VERBS = new Set(['get', 'post', 'put', 'patch', 'delete']);
+
+function handlersOf(server: TestApp): Handler[] {
+  const controllers = [...server.app.get(ModulesContainer).values()].flatMap((module) => [
+    ...module.controllers.values(),
+  ]);
+  return controllers.flatMap(({ metatype }) => {
+    if (!metatype) return [];
+    const prototype = metatype.prototype as Record<string, unknown>;
+    const read = (key: string, target: object): unknown => Reflect.getMetadata(key, target) as unknown;
+    return Object.getOwnPropertyNames(prototype).flatMap((name): Handler[] => {
+      const handler = prototype[name];
+      if (typeof handler !== 'function' || read('path', handler) === undefined) return [];
+      const guards = [read('__guards__', metatype), read('__guards__', handler)].flat();
+      return [
+        {
+          name: `${metatype.name}.${name}`,
+          isPublic: [metatype, handler].some((target) => read(PUBLIC_ROUTE, target) === true),
+          isGuarded: guards.some((guard) => GUARDS.includes(guard)),
+        },
+      ];
+    });
+  });
+}
+
+describe('OpenAPI document', () => {
+  let server: TestApp;
+  let operations: [string, Operation][];
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    const { paths } = createOpenApiDocument(server.app);
+    operations = Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item)
+        .filter(([verb]) => VERBS.has(verb))
+        .map(([verb, operation]): [string, Operation] => [
+          `${verb.toUpperCase()} ${path}`,
+          operation as unknown as Operation,
+        ]),
+    );
+  });
+  afterAll(() => server.close());
+
+  /** Names of the operations that break a rule. */
+  const breaking = (rule: (operation: Operation, name: string) => boolean): string[] =>
+    operations.filter(([name, operation]) => !rule(operation, name)).map(([name]) => name);
+
+  it('is committed as it is served', async () => {
+    const text = openApiText(createOpenApiDocument(server.app));
+    expect(fs.readFileSync('openapi.json', 'utf8') === text).toBe(true);
+    const { body } = await request(server.url).get('/openapi.json').expect(200);
+    expect(body).toEqual(JSON.parse(text));
+  });
+
+  it('is shown at /docs', async () => {
+    const page = await request(server.url).get('/docs').expect(200);
+    expect(page.text).toContain('Carillon API');
+  });
+
+  it('leaves no handler without credentials that does not say so', () => {
+    const handlers = handlersOf(server);
+    expect(handlers.length).toBeGreaterThan(10);
+    expect(
+      handlers.filter(({ isPublic, isGuarded }) => isPublic === isGuarded).map(({ name }) => name),
+    ).toEqual([]);
+  });
+
+  it('gives every operation a tag, a summary and the shape of its answer', () => {
+    expect(breaking(({ tags }) => tags?.length === 1)).toEqual([]);
+    expect(breaking(({ summary }) => Boolean(summary))).toEqual([]);
+    const describesAnswer = ({ responses }: Operation): boolean =>
+      Object.entries(responses).some(
+        ([status, { content }]) =>
+          status.startsWith('2') && Object.values(content ?? {}).some(({ schema }) => schema !== undefined),
+      );
+    expect(breaking(describesAnswer)).toEqual([]);
+  });
+
+  it('describes every body, with an example', () => {
+    const document = createOpenApiDocument(server.app);
+    const resolve = (schema: object | undefined): Record<string, unknown> => {
+      const reference = (schema as { $ref?: string } | undefined)?.$ref;
+      const name = reference?.split('/').at(-1);
+      return (name ? document.components?.schemas?.[name] : schema) as Record<string, unknown>;
+    };
+    expect(
+      breaking(({ requestBody }) =>
+        Object.values(requestBody?.content ?? {}).every(
+          ({ schema, example, examples }) =>
+            schema !== undefined && (example ?? examples ?? resolve(schema)['example']) !== undefined,
+        ),
+      ),
+    ).toEqual([]);
+  });
+
+  it('describes every parameter of a path and a query', () => {
+    expect(breaking(({ parameters = [] }) => parameters.every(({ schema }) => schema !== undefined))).toEqual(
+      [],
+    );
+  });
+
+  it('names the credentials of every operation that needs some', () => {
+    const schemes = createOpenApiDocument(server.app).components?.securitySchemes ?? {};
+    const known = ({ security = [] }: Operation): boolean =>
+      security.flatMap((choice) => Object.keys(choice)).every((name) => name in schemes);
+    expect(breaking(known)).toEqual([]);
+    expect(Object.keys(schemes).sort()).toEqual([
+      'accessToken',
+      'accessTokenAsUser',
+      'application',
+      'applicationSecret',
+    ]);
+  });
+});
