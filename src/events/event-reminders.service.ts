@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../common/errors/domain-error.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
 import { isId } from '../common/ids/ids.ts';
-import type { ReminderInfo } from '../notifications/reminder.repository.ts';
+import type { ReminderInfo } from '../notifications/reminder-info.ts';
 import { Reminders } from '../notifications/reminders.service.ts';
 import { Event } from './event.entity.ts';
 

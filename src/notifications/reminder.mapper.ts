@@ -1,5 +1,5 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../common/time/unix-seconds.ts';
-import type { ReminderInfo } from './reminder.repository.ts';
+import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderView } from './reminder.schema.ts';
 
 export function toReminderView(reminder: ReminderInfo): ReminderView {

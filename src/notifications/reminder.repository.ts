@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Page } from '../common/http/pagination.schema.ts';
 import { Database } from '../database/sql.ts';
 import type { DueReminder } from './due-reminder.ts';
-import type { ReminderStatus, ReminderType } from './reminder-status.ts';
+import type { ReminderInfo } from './reminder-info.ts';
+import type { ReminderStatus } from './reminder-status.ts';
 
 const FIND_DUE = `
   select r.id, r.account_id as "accountId", r.type, r.recipient, r.content, r.due_at as "dueAt",
@@ -20,21 +21,6 @@ const LIST = `
     attempts, sent_at as "sentAt"
   from reminder where account_id = $1 and event_id = $2
   order by due_at, type, participant, id limit $3 offset $4`;
-
-/** A reminder as its owner sees it. */
-export interface ReminderInfo {
-  id: string;
-  notificationId: string;
-  type: ReminderType;
-  /** Empty for webhooks. */
-  participant: string;
-  recipient: string;
-  dueAt: Date;
-  status: ReminderStatus;
-  reason: string | null;
-  attempts: number;
-  sentAt: Date | null;
-}
 
 /** Reads reminders for those who send and show them. */
 @Injectable()

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Page } from '../common/http/pagination.schema.ts';
-import { type ReminderInfo, ReminderRepository } from './reminder.repository.ts';
+import type { ReminderInfo } from './reminder-info.ts';
+import { ReminderRepository } from './reminder.repository.ts';
 
 /** What the owner of an event may know about its reminders. */
 @Injectable()

@@ -1,0 +1,16 @@
+import type { ReminderStatus, ReminderType } from './reminder-status.ts';
+
+/** A reminder as its owner sees it. */
+export interface ReminderInfo {
+  id: string;
+  notificationId: string;
+  type: ReminderType;
+  /** Empty for webhooks. */
+  participant: string;
+  recipient: string;
+  dueAt: Date;
+  status: ReminderStatus;
+  reason: string | null;
+  attempts: number;
+  sentAt: Date | null;
+}
