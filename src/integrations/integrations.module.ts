@@ -1,4 +1,7 @@
 import { Module } from '@nestjs/common';
+import { IntegrationsController } from './integrations.controller.ts';
+import { IntegrationsService } from './integrations.service.ts';
 
-@Module({})
+/** Providers an application has registered. */
+@Module({ controllers: [IntegrationsController], providers: [IntegrationsService] })
 export class IntegrationsModule {}

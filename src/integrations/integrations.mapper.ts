@@ -1,0 +1,24 @@
+import type { Page } from '../common/http/pagination.schema.ts';
+import type { Integration } from './integration.entity.ts';
+import type { IntegrationEnvelope, IntegrationListView, IntegrationView } from './integrations.schema.ts';
+
+export function toIntegrationView(integration: Integration): IntegrationView {
+  const { id, name, provider, settings, redirectUris, expiresIn, scope } = integration;
+  return {
+    id,
+    name,
+    provider,
+    settings,
+    redirect_uris: redirectUris,
+    expires_in: expiresIn,
+    scope: scope ?? [],
+  };
+}
+
+export function toIntegrationEnvelope(integration: Integration): IntegrationEnvelope {
+  return { success: true, data: toIntegrationView(integration) };
+}
+
+export function toIntegrationListView(integrations: Integration[], page: Page): IntegrationListView {
+  return { data: integrations.map(toIntegrationView), limit: page.limit, offset: page.offset };
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { scopeList } from '../auth/scope.schema.ts';
+import { betaPageQuery } from '../common/http/pagination.schema.ts';
+import { httpUrl, integerLike } from '../common/http/wire.schema.ts';
+import { PROVIDER_NAMES } from '../providers/provider-name.ts';
+import type { IntegrationChange, IntegrationSettings, NewIntegration } from './integrations.service.ts';
+
+/** A login request made through an integration lives this long unless it says otherwise. */
+const DEFAULT_EXPIRES_IN_SECONDS = 3600;
+
+const setting = z.string().trim().max(2000, 'must not be longer than 2000 characters').nullish();
+
+const settingsInput = z
+  .object({ client_id: setting, client_secret: setting, tenant: setting })
+  .describe('`client_id` and `client_secret` are required for google and microsoft');
+
+const fields = {
+  name: z.string().trim().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters'),
+  settings: settingsInput.nullish(),
+  redirect_uris: z.array(httpUrl()).max(100, 'must not have more than 100 addresses').nullish(),
+  expires_in: integerLike({ min: 61, max: 315_359_999 })
+    .nullish()
+    .describe(`Seconds a login request lives; default ${DEFAULT_EXPIRES_IN_SECONDS}`),
+  scope: scopeList().optional().describe('Scopes of grants that have none of their own; empty or null: all'),
+};
+
+/** The provider names there are; others are refused with the list. */
+export const providerField = z.enum(PROVIDER_NAMES, {
+  error: (issue) =>
+    issue.input === 'nylas'
+      ? 'virtual calendars (provider nylas) are not part of this version'
+      : `must be one of ${PROVIDER_NAMES.join(', ')}`,
+});
+
+export const createIntegrationSchema = z.object({ ...fields, provider: providerField }).meta({
+  id: 'CreateIntegration',
+  example: {
+    name: 'Sandbox',
+    provider: 'sandbox',
+    settings: {},
+    redirect_uris: ['https://app.example.test/callback'],
+    expires_in: 3600,
+    scope: ['email.modify', 'email.send', 'calendar'],
+  },
+});
+export type CreateIntegration = z.infer<typeof createIntegrationSchema>;
+
+export const updateIntegrationSchema = z
+  .object({ ...fields, name: fields.name.optional() })
+  .meta({ id: 'UpdateIntegration', example: { name: 'Sandbox 2', scope: ['email.send'] } });
+export type UpdateIntegration = z.infer<typeof updateIntegrationSchema>;
+
+export const listIntegrationsSchema = z.object(betaPageQuery);
+
+export const integrationView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    provider: z.string(),
+    settings: z
+      .object({ client_id: z.string().optional(), tenant: z.string().optional() })
+      .describe('Without `client_secret`, which is never shown'),
+    redirect_uris: z.array(z.string()),
+    expires_in: z.number().int(),
+    scope: z.array(z.string()),
+  })
+  .meta({
+    id: 'Integration',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      name: 'Google',
+      provider: 'google',
+      settings: { client_id: '1234.apps.example.test' },
+      redirect_uris: ['https://app.example.test/callback'],
+      expires_in: 3600,
+      scope: ['email.modify'],
+    },
+  });
+export type IntegrationView = z.infer<typeof integrationView>;
+
+export const integrationEnvelope = z
+  .object({ success: z.literal(true), data: integrationView })
+  .meta({ id: 'IntegrationEnvelope' });
+export type IntegrationEnvelope = z.infer<typeof integrationEnvelope>;
+
+export const integrationListView = z
+  .object({ data: z.array(integrationView), limit: z.number().int(), offset: z.number().int() })
+  .meta({ id: 'IntegrationList' });
+export type IntegrationListView = z.infer<typeof integrationListView>;
+
+/** `{success: true}`: the answer to a deletion on the integrations address. */
+export const successView = z
+  .object({ success: z.literal(true) })
+  .meta({ id: 'Success', example: { success: true } });
+export type SuccessView = z.infer<typeof successView>;
+
+function toSettings(settings: z.infer<typeof settingsInput>): IntegrationSettings {
+  return {
+    clientId: settings.client_id ?? undefined,
+    clientSecret: settings.client_secret ?? undefined,
+    tenant: settings.tenant ?? undefined,
+  };
+}
+
+export function toNewIntegration(body: CreateIntegration): NewIntegration {
+  return {
+    provider: body.provider,
+    name: body.name,
+    settings: toSettings(body.settings ?? {}),
+    redirectUris: body.redirect_uris ?? [],
+    expiresIn: body.expires_in ?? DEFAULT_EXPIRES_IN_SECONDS,
+    scope: body.scope ?? null,
+  };
+}
+
+export function toIntegrationChange(body: UpdateIntegration): IntegrationChange {
+  return {
+    name: body.name,
+    settings: body.settings ? toSettings(body.settings) : undefined,
+    redirectUris: body.redirect_uris ?? undefined,
+    expiresIn: body.expires_in ?? undefined,
+    scope: body.scope,
+  };
+}

@@ -1,0 +1,242 @@
+import request from 'supertest';
+import { createApplication, type TestApplication } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const GOOGLE = {
+  name: 'Google',
+  provider: 'google',
+  settings: { client_id: 'gid.example.test', client_secret: 'very-secret-value' },
+  redirect_uris: ['https://app.example.test/cb'],
+  expires_in: 7200,
+  scope: ['email.modify', 'calendar'],
+};
+
+describe('/connect/integrations', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  beforeAll(async () => {
+    server = await startTestApp();
+  });
+  beforeEach(async () => {
+    application = await createApplication(server.app);
+  });
+  afterAll(() => server.close());
+
+  const call = (
+    method: 'get' | 'post' | 'patch' | 'delete' | 'put',
+    path = '',
+    body?: object,
+    headers: Record<string, string> = application.basic,
+  ) => {
+    const sent = request(server.url)[method](`/connect/integrations${path}`).set(headers);
+    return body ? sent.send(body) : sent;
+  };
+  const list = async () => (await call('get')).body.data as { id: string; provider: string }[];
+
+  it('creates one and answers it in the envelope, without the secret', async () => {
+    const response = await call('post', '', GOOGLE);
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({
+      success: true,
+      data: {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        name: 'Google',
+        provider: 'google',
+        settings: { client_id: 'gid.example.test' },
+        redirect_uris: ['https://app.example.test/cb'],
+        expires_in: 7200,
+        scope: ['email.modify', 'calendar'],
+      },
+    });
+  });
+
+  it('never shows the client secret, on any answer', async () => {
+    const answers = [
+      await call('post', '', GOOGLE),
+      await call('post', '', GOOGLE),
+      await call('get'),
+      await call('get', '/google'),
+      await call('patch', '/google', { settings: { client_secret: 'very-secret-value-2' } }),
+      await call('delete', '/google'),
+    ];
+    for (const answer of answers) expect(answer.text).not.toContain('very-secret-value');
+  });
+
+  it('accepts a minimal sandbox integration, numbers as text and JSON under any content type', async () => {
+    const minimal = await call('post', '', { name: 'S', provider: 'sandbox' });
+    expect(minimal.body.data).toMatchObject({ settings: {}, redirect_uris: [], expires_in: 3600, scope: [] });
+    const text = await request(server.url)
+      .post('/connect/integrations')
+      .set(application.basic)
+      .type('text/plain')
+      .send(JSON.stringify({ ...GOOGLE, expires_in: '120', scope: null }));
+    expect(text.body.data).toMatchObject({ expires_in: 120, scope: [] });
+  });
+
+  it('reads, changes and deletes by provider and by id', async () => {
+    const { id } = (await call('post', '', GOOGLE)).body.data;
+    expect((await call('get', '/google')).body).toEqual((await call('get', `/${id}`)).body);
+    const changed = await call('patch', `/${id}`, { name: 'G2', scope: [], settings: { tenant: 't' } });
+    expect(changed.status).toBe(200);
+    expect(changed.body.data).toMatchObject({
+      id,
+      name: 'G2',
+      scope: [],
+      expires_in: 7200,
+      settings: { client_id: 'gid.example.test', tenant: 't' },
+    });
+    expect((await call('patch', '/google', { redirect_uris: [] })).body.data).toMatchObject({
+      name: 'G2',
+      redirect_uris: [],
+    });
+    expect((await call('delete', '/google')).body).toEqual({ success: true });
+    expect((await call('get', `/${id}`)).status).toBe(404);
+    expect((await call('post', '', GOOGLE)).status).toBe(200);
+  });
+
+  it('lists with limit and offset, 10 by default', async () => {
+    for (const provider of ['sandbox', 'imap']) await call('post', '', { name: provider, provider });
+    await call('post', '', GOOGLE);
+    const all = await call('get');
+    expect(all.body).toMatchObject({ limit: 10, offset: 0 });
+    expect(all.body.data.map(({ provider }: { provider: string }) => provider)).toEqual([
+      'sandbox',
+      'imap',
+      'google',
+    ]);
+    const page = await call('get', '?limit=1&offset=1&unknown=1');
+    expect(page.body).toMatchObject({ limit: 1, offset: 1, data: [{ provider: 'imap' }] });
+    expect((await call('get', '?limit=0')).body).toEqual({ data: [], limit: 0, offset: 0 });
+    for (const query of ['limit=-1', 'limit=x', 'limit=1001', 'offset=-1', 'limit=1.5']) {
+      const refused = await call('get', `?${query}`);
+      expect(refused.status).toBe(400);
+      expect(refused.body).toMatchObject({ success: false, error: { type: 'api.invalid_request_payload' } });
+    }
+  });
+
+  it('refuses a second one for the provider with 409', async () => {
+    await call('post', '', GOOGLE);
+    const second = await call('post', '', { ...GOOGLE, name: 'Another' });
+    expect(second.status).toBe(409);
+    expect(second.body).toEqual({
+      success: false,
+      error: { type: 'integration.already_exists', message: expect.stringContaining('google') },
+      request_id: second.headers['x-request-id'],
+    });
+    expect(await list()).toHaveLength(1);
+  });
+
+  it('lets one of several simultaneous creations win', async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => call('post', '', GOOGLE)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(await list()).toHaveLength(1);
+  });
+
+  it.each([
+    ['no name', { name: undefined }, 'name is required'],
+    ['an empty name', { name: '  ' }, 'name'],
+    ['no provider', { provider: undefined }, 'provider is required'],
+    ['an unknown provider', { provider: 'zoom' }, 'sandbox, google, microsoft, imap'],
+    ['virtual calendars', { provider: 'nylas' }, 'not part of this version'],
+    ['no client id for google', { settings: { client_secret: 's' } }, 'settings.client_id'],
+    [
+      'no client secret for microsoft',
+      { provider: 'microsoft', settings: { client_id: 'c' } },
+      'client_secret',
+    ],
+    ['no settings for google', { settings: undefined }, 'settings.client_id and settings.client_secret'],
+    ['settings that are a list', { settings: [] }, 'settings'],
+    [
+      'a client id that is a number',
+      { settings: { client_id: 5, client_secret: 's' } },
+      'settings.client_id',
+    ],
+    ['a lifetime of 60 seconds', { expires_in: 60 }, 'expires_in'],
+    ['a lifetime of ten years', { expires_in: 315_360_000 }, 'expires_in'],
+    ['a lifetime in words', { expires_in: 'soon' }, 'expires_in'],
+    ['an unknown scope', { scope: ['email', 'everything'] }, 'everything'],
+    ['a redirect address that is none', { redirect_uris: ['not a url'] }, 'redirect_uris.0'],
+    ['a redirect address of another scheme', { redirect_uris: ['javascript:alert(1)'] }, 'redirect_uris.0'],
+  ])('refuses %s and stores nothing', async (_, change, words) => {
+    const response = await call('post', '', { ...GOOGLE, ...change });
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({
+      success: false,
+      error: { type: 'api.invalid_request_payload', message: expect.stringContaining(words) },
+      request_id: response.headers['x-request-id'],
+    });
+    expect(await list()).toEqual([]);
+  });
+
+  it('accepts lifetimes just inside the bounds', async () => {
+    expect((await call('post', '', { ...GOOGLE, expires_in: 61 })).body.data.expires_in).toBe(61);
+    expect((await call('patch', '/google', { expires_in: 315_359_999 })).body.data.expires_in).toBe(
+      315_359_999,
+    );
+  });
+
+  it('refuses to empty settings the provider needs', async () => {
+    await call('post', '', GOOGLE);
+    const response = await call('patch', '/google', { name: 'x', settings: { client_secret: '' } });
+    expect(response.status).toBe(400);
+    expect((await call('get', '/google')).body.data.name).toBe('Google');
+  });
+
+  it('refuses broken JSON, JSON that is no object and methods that do not exist', async () => {
+    const send = (text: string) =>
+      request(server.url)
+        .post('/connect/integrations')
+        .set(application.basic)
+        .type('application/json')
+        .send(text);
+    expect((await send('{"name":')).status).toBe(400);
+    expect((await send('[1]')).status).toBe(400);
+    expect((await send('"text"')).body).toMatchObject({
+      success: false,
+      error: { message: expect.any(String) },
+    });
+    const put = await call('put', '/google', GOOGLE);
+    expect(put.status).toBe(405);
+    expect(put.headers['allow']).toContain('PATCH');
+  });
+
+  it('keeps applications apart', async () => {
+    const { id } = (await call('post', '', GOOGLE)).body.data;
+    const other = await createApplication(server.app);
+    expect((await call('get', '', undefined, other.basic)).body.data).toEqual([]);
+    for (const key of ['google', id]) {
+      expect((await call('get', `/${key}`, undefined, other.basic)).status).toBe(404);
+      expect((await call('patch', `/${key}`, { name: 'mine' }, other.basic)).status).toBe(404);
+      expect((await call('delete', `/${key}`, undefined, other.basic)).status).toBe(404);
+    }
+    expect((await call('post', '', GOOGLE, other.basic)).status).toBe(200);
+    expect((await call('get', '/google')).body.data.name).toBe('Google');
+  });
+
+  it('answers 404 for keys that are no provider and no id', async () => {
+    for (const key of ['nope', '1', '%00', '019aa1b2-0000-7000-8000-000000000001', 'a'.repeat(5000)]) {
+      const response = await call('get', `/${key}`);
+      expect(response.status).toBe(404);
+      expect(response.body).toMatchObject({ success: false, error: { type: 'api.not_found_error' } });
+    }
+  });
+
+  it('needs client id and client secret', async () => {
+    const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+    const wrong = [
+      {},
+      application.secretBasic,
+      basic(`${application.clientId}:wrong`),
+      basic(`${application.clientId}:`),
+      basic(`\0:x`),
+      { authorization: `Bearer ${application.clientSecret}` },
+    ];
+    for (const headers of wrong) {
+      const response = await call('post', '', GOOGLE, headers as Record<string, string>);
+      expect(response.status).toBe(401);
+      expect(response.headers['www-authenticate']).toBeDefined();
+      expect(response.body).toMatchObject({ success: false, error: { type: 'api.authentication_error' } });
+    }
+    expect(await list()).toEqual([]);
+  });
+});
