@@ -1,6 +1,7 @@
 import type { SecretBox } from '../common/crypto/secret-box.ts';
 
-const context = (grantId: string) => `grant.settings:${grantId}`;
+/** What the sealed settings of a grant are bound to. */
+export const grantSettingsContext = (grantId: string): string => `grant.settings:${grantId}`;
 
 /** Seals the provider settings of a grant for its row. */
 export function sealGrantSettings(
@@ -8,10 +9,10 @@ export function sealGrantSettings(
   grantId: string,
   settings: Readonly<Record<string, unknown>>,
 ): string {
-  return box.sealJson(settings, context(grantId));
+  return box.sealJson(settings, grantSettingsContext(grantId));
 }
 
 /** @throws {UnsealError} */
 export function openGrantSettings(box: SecretBox, grantId: string, sealed: string): Record<string, unknown> {
-  return box.openJson(sealed, context(grantId)) as Record<string, unknown>;
+  return box.openJson(sealed, grantSettingsContext(grantId)) as Record<string, unknown>;
 }

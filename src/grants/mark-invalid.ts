@@ -1,6 +1,6 @@
-import { newId } from '../common/ids/ids.ts';
 import { recordChanges } from '../deltas/change-log.ts';
 import type { Sql } from '../database/sql.ts';
+import { accountChange } from './account-change.ts';
 
 /**
  * The provider refused the account's credentials for good: the grant becomes `invalid` until the user
@@ -20,15 +20,6 @@ export async function markGrantInvalid(
     [accountId, reason, at],
   );
   if (!grant) return false;
-  return recordChanges(sql, [
-    {
-      applicationId: grant.applicationId,
-      accountId,
-      object: 'account',
-      objectId: accountId,
-      event: 'modify',
-      at,
-      webhook: { trigger: 'account.invalid', dedupe: `account:${accountId}:invalid:${newId()}` },
-    },
-  ]);
+  const { applicationId } = grant;
+  return recordChanges(sql, [accountChange({ applicationId, accountId }, 'modify', 'account.invalid', at)]);
 }

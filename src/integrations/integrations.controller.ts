@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { ApplicationAuth, CurrentApplication } from '../auth/access.decorators.ts';
 import type { ApplicationPrincipal } from '../auth/principal.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
+import { type SuccessView, successView } from '../common/http/wire.schema.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../http/error.schema.ts';
 import { toIntegrationEnvelope, toIntegrationListView } from './integrations.mapper.ts';
@@ -14,8 +15,6 @@ import {
   type IntegrationListView,
   integrationListView,
   listIntegrationsSchema,
-  type SuccessView,
-  successView,
   toIntegrationChange,
   toNewIntegration,
   type UpdateIntegration,

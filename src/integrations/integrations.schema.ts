@@ -88,12 +88,6 @@ export const integrationListView = z
   .meta({ id: 'IntegrationList' });
 export type IntegrationListView = z.infer<typeof integrationListView>;
 
-/** `{success: true}`: the answer to a deletion on the integrations address. */
-export const successView = z
-  .object({ success: z.literal(true) })
-  .meta({ id: 'Success', example: { success: true } });
-export type SuccessView = z.infer<typeof successView>;
-
 function toSettings(settings: z.infer<typeof settingsInput>): IntegrationSettings {
   return {
     clientId: settings.client_id ?? undefined,

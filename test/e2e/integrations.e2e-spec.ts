@@ -128,7 +128,8 @@ describe('/connect/integrations', () => {
 
   it('lets one of several simultaneous creations win', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => call('post', '', GOOGLE)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(5);
     expect(await list()).toHaveLength(1);
   });
 

@@ -147,3 +147,9 @@ export const countView = z.object({ count: z.number().int() }).meta({ id: 'Count
 
 /** Array of ids: the answer to `view=ids`. */
 export const idsView = z.array(z.string()).meta({ id: 'Ids' });
+
+/** `{success: true}`: the answer to a deletion. */
+export const successView = z
+  .object({ success: z.literal(true) })
+  .meta({ id: 'Success', example: { success: true } });
+export type SuccessView = z.infer<typeof successView>;

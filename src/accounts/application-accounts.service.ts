@@ -1,0 +1,150 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { NotFoundError } from '../common/errors/domain-error.ts';
+import type { Page } from '../common/http/pagination.schema.ts';
+import { isId } from '../common/ids/ids.ts';
+import { Clock } from '../common/time/clock.ts';
+import { Wake } from '../common/wake.ts';
+import { Conditions } from '../database/conditions.ts';
+import { addMetadataCondition, type MetadataFilter } from '../database/metadata-filter.ts';
+import { Database, type Sql, sqlOf } from '../database/sql.ts';
+import { recordChanges } from '../deltas/change-log.ts';
+import { accountChange } from '../grants/account-change.ts';
+import { AccessTokens, type TokenInfo } from '../grants/access-tokens.service.ts';
+import { lockApplication } from '../grants/application-lock.ts';
+import { Grant } from '../grants/grant.entity.ts';
+import { GrantsService } from '../grants/grants.service.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import { scheduleSync } from '../sync/schedule-sync.ts';
+
+/** What an application sees of an account. */
+export type ApplicationAccount = Pick<
+  Grant,
+  'id' | 'email' | 'provider' | 'syncState' | 'billingState' | 'metadata'
+>;
+
+const COLUMNS = `g.id, g.email, g.provider, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata`;
+
+/** Accounts as their application manages them. Every method throws NotFoundError for accounts of others. */
+@Injectable()
+export class ApplicationAccountsService {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly database: Database,
+    private readonly grants: GrantsService,
+    private readonly tokens: AccessTokens,
+    private readonly connectors: ConnectorRegistry,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Oldest first. */
+  list(applicationId: string, page: Page, metadata?: MetadataFilter): Promise<ApplicationAccount[]> {
+    const where = new Conditions();
+    where.add(`g.application_id = ${where.value(applicationId)}`);
+    if (metadata) addMetadataCondition(where, 'g.metadata', metadata);
+    const paging = `limit ${where.value(page.limit)} offset ${where.value(page.offset)}`;
+    return this.database.query<ApplicationAccount>(
+      `select ${COLUMNS} from "grant" g where ${where.text} order by g.id ${paging}`,
+      where.values,
+    );
+  }
+
+  async get(applicationId: string, accountId: string): Promise<ApplicationAccount> {
+    return find(this.database, applicationId, accountId);
+  }
+
+  /** Replaces all metadata. */
+  async setMetadata(
+    applicationId: string,
+    accountId: string,
+    metadata: Record<string, string>,
+  ): Promise<ApplicationAccount> {
+    await find(this.database, applicationId, accountId);
+    return this.grants.update(applicationId, accountId, { metadata });
+  }
+
+  /** Disconnects it: see `GrantsService.remove`. */
+  async remove(applicationId: string, accountId: string): Promise<void> {
+    await find(this.database, applicationId, accountId);
+    await this.grants.remove(applicationId, accountId);
+  }
+
+  /** Takes a cancelled account up again. Nothing changes for one that is not cancelled. */
+  async upgrade(applicationId: string, accountId: string): Promise<void> {
+    const hooks = await this.#changeBilling(applicationId, accountId, async (sql, account) => {
+      if (account.billingState === 'paid') return undefined;
+      if (this.connectors.require(account.provider).mail) await scheduleSync(sql, accountId);
+      const [row] = await sql.query<{ status: Grant['status'] }>(
+        `update "grant" set billing_state = 'paid', updated_at = $2,
+           sync_state = case status when 'valid' then 'running' else 'invalid' end
+         where id = $1 returning status`,
+        [accountId, this.clock.now()],
+      );
+      return row?.status === 'valid' ? 'account.running' : 'account.invalid';
+    });
+    this.wake.wake('sync');
+    if (hooks) this.wake.wake('hook');
+  }
+
+  /**
+   * Cancels an account: what it has stays, its mailbox is not looked at any more and its tokens are refused with 403
+   * until it is upgraded.
+   */
+  async downgrade(applicationId: string, accountId: string): Promise<void> {
+    const hooks = await this.#changeBilling(applicationId, accountId, async (sql, account) => {
+      if (account.billingState === 'cancelled') return undefined;
+      await sql.query('delete from sync_job where account_id = $1', [accountId]);
+      await sql.query(
+        `update "grant" set billing_state = 'cancelled', sync_state = 'stopped', updated_at = $2 where id = $1`,
+        [accountId, this.clock.now()],
+      );
+      return 'account.stopped';
+    });
+    if (hooks) this.wake.wake('hook');
+  }
+
+  /** @param keep the one token that keeps working */
+  async revokeAll(applicationId: string, accountId: string, keep?: string): Promise<void> {
+    await find(this.database, applicationId, accountId);
+    await this.tokens.revokeAll(applicationId, accountId, keep);
+  }
+
+  /** @throws {NotFoundError} also for a token that is not of this account; the message does not repeat it */
+  async tokenInfo(applicationId: string, accountId: string, token: string): Promise<TokenInfo> {
+    await find(this.database, applicationId, accountId);
+    const info = await this.tokens.info(applicationId, accountId, token);
+    if (!info) throw new NotFoundError('access token', `of account ${accountId}`);
+    return info;
+  }
+
+  /** @returns whether webhook deliveries were queued */
+  #changeBilling(
+    applicationId: string,
+    accountId: string,
+    change: (
+      sql: Sql,
+      account: ApplicationAccount,
+    ) => Promise<'account.running' | 'account.invalid' | 'account.stopped' | undefined>,
+  ): Promise<boolean> {
+    return this.em.transactional(async (em) => {
+      const sql = sqlOf(em);
+      await lockApplication(sql, applicationId);
+      const trigger = await change(sql, await find(sql, applicationId, accountId));
+      if (!trigger) return false;
+      const account = { applicationId, accountId };
+      return recordChanges(sql, [accountChange(account, 'modify', trigger, this.clock.now())]);
+    });
+  }
+}
+
+async function find(sql: Sql, applicationId: string, accountId: string): Promise<ApplicationAccount> {
+  const [account] = isId(accountId)
+    ? await sql.query<ApplicationAccount>(
+        `select ${COLUMNS} from "grant" g where g.id = $1 and g.application_id = $2`,
+        [accountId, applicationId],
+      )
+    : [];
+  if (!account) throw new NotFoundError('account', accountId);
+  return account;
+}

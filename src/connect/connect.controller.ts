@@ -1,0 +1,66 @@
+import { Body, Controller, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Public } from '../auth/access.decorators.ts';
+import { Endpoint } from '../http/endpoint.decorator.ts';
+import { ApiErrors } from '../http/error.schema.ts';
+import { toConnectedAccountView, toDetectedProviderView } from './connect.mapper.ts';
+import {
+  type Authorize,
+  authorizeSchema,
+  codeView,
+  type CodeView,
+  connectedAccountView,
+  type ConnectedAccountView,
+  type DetectProviderBody,
+  detectProviderSchema,
+  detectedProviderView,
+  type DetectedProviderView,
+  type ExchangeCode,
+  exchangeCodeSchema,
+  toNativeRequest,
+} from './connect.schema.ts';
+import { ConnectService } from './connect.service.ts';
+
+/** Credentials are in the body here; an Authorization header is ignored (api facts 1.2). */
+@ApiTags('connect')
+@Public()
+@ApiErrors(400, 401)
+@Controller('connect')
+export class ConnectController {
+  constructor(private readonly connect: ConnectService) {}
+
+  @Post('authorize')
+  @Endpoint({
+    summary: 'Authenticate an account with its credentials',
+    description:
+      'The provider is asked at once; nothing is connected before the code is exchanged at /connect/token. Providers of this version: sandbox.',
+    response: codeView,
+  })
+  async authorize(@Body({ schema: authorizeSchema }) body: Authorize): Promise<CodeView> {
+    return { code: await this.connect.authorize(toNativeRequest(body)) };
+  }
+
+  @Post('token')
+  @ApiErrors(403)
+  @Endpoint({
+    summary: 'Exchange a code for a connected account and its access token',
+    response: connectedAccountView,
+  })
+  async token(
+    @Body({ schema: exchangeCodeSchema }) { client_id, client_secret, code }: ExchangeCode,
+  ): Promise<ConnectedAccountView> {
+    return toConnectedAccountView(await this.connect.exchange(client_id, client_secret, code));
+  }
+
+  @Post('detect-provider')
+  @Endpoint({ summary: 'Guess the provider of an address by its domain', response: detectedProviderView })
+  async detect(
+    @Body({ schema: detectProviderSchema }) body: DetectProviderBody,
+  ): Promise<DetectedProviderView> {
+    const { client_id, client_secret, email_address } = body;
+    return toDetectedProviderView(
+      email_address,
+      await this.connect.detect(client_id, client_secret, email_address),
+    );
+  }
+}

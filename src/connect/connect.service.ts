@@ -1,0 +1,115 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { ApplicationsService } from '../applications/applications.service.ts';
+import { Credentials } from '../auth/credentials.ts';
+import type { Scope } from '../auth/scopes.ts';
+import { NotFoundError } from '../common/errors/domain-error.ts';
+import { type AccountCredentials, CredentialCheck } from '../grants/credential-check.ts';
+import { type Connection, GrantConnections } from '../grants/grant-connections.service.ts';
+import type { Grant } from '../grants/grant.entity.ts';
+import { ReauthenticationMismatchError } from '../grants/grants.errors.ts';
+import { GrantsService } from '../grants/grants.service.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import { AuthorizationCodes } from './authorization-codes.ts';
+import { ClientCredentialsError, CodeError, NativeProviderError } from './connect.errors.ts';
+import { type DetectedProvider, detectProvider } from './detect-provider.ts';
+
+/** An account to be connected with credentials the application has collected itself. */
+export interface NativeRequest {
+  clientId: string;
+  credentials: AccountCredentials;
+  /** Absent: as they are, or none of its own. */
+  scope?: Scope[] | null;
+  reauthAccountId?: string;
+}
+
+/** Native authentication: credentials for a code, the code and the client secret for an account (api facts 3.2). */
+@Injectable()
+export class ConnectService {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly applications: ApplicationsService,
+    private readonly clientCredentials: Credentials,
+    private readonly connectors: ConnectorRegistry,
+    private readonly credentialCheck: CredentialCheck,
+    private readonly connections: GrantConnections,
+    private readonly grants: GrantsService,
+    private readonly codes: AuthorizationCodes,
+  ) {}
+
+  /**
+   * Verifies the credentials with the provider. No account is connected yet.
+   * @returns a code for one exchange
+   * @throws {ClientCredentialsError} {NativeProviderError} and what `CredentialCheck.verify` throws
+   */
+  async authorize({ clientId, credentials, scope, reauthAccountId }: NativeRequest): Promise<string> {
+    const applicationId = await this.#applicationOf(clientId);
+    const supported = this.connectors.all().map(({ name }) => name as string);
+    if (!supported.includes(credentials.provider))
+      throw new NativeProviderError(credentials.provider, supported);
+    if (reauthAccountId !== undefined) {
+      const grant = await this.#reauthenticating(applicationId, reauthAccountId);
+      if (grant.provider !== credentials.provider || grant.email !== credentials.email.toLowerCase()) {
+        throw new ReauthenticationMismatchError(
+          `reauth_account_id: this account is ${grant.email} of provider ${grant.provider}`,
+        );
+      }
+    }
+    const verified = await this.credentialCheck.verify(applicationId, credentials);
+    return this.em.transactional((em) =>
+      this.codes.issue(em, applicationId, { credentials: verified, scope, reauthAccountId }),
+    );
+  }
+
+  /**
+   * Connects the account behind the code.
+   * @throws {ClientCredentialsError}
+   * @throws {CodeError}
+   * @throws {QuickstartLimitError} the code stays good until it expires
+   */
+  async exchange(clientId: string, clientSecret: string, code: string): Promise<Connection> {
+    const { applicationId } = await this.#authenticate(clientId, clientSecret);
+    const connection = await this.em.transactional(async (em) => {
+      const request = await this.codes.take(em, applicationId, code);
+      if (!request) throw new CodeError();
+      const { credentials, ...options } = request;
+      return this.connections.connectWithin(em, applicationId, credentials, {
+        ...options,
+        integrationRequired: false,
+      });
+    });
+    this.connections.announce(connection);
+    return connection;
+  }
+
+  /** @throws {ClientCredentialsError} */
+  async detect(clientId: string, clientSecret: string, email: string): Promise<DetectedProvider> {
+    await this.#authenticate(clientId, clientSecret);
+    return detectProvider(email);
+  }
+
+  async #authenticate(clientId: string, clientSecret: string): Promise<{ applicationId: string }> {
+    const application = await this.clientCredentials.applicationBySecret(clientId, clientSecret);
+    if (!application) throw new ClientCredentialsError();
+    return application;
+  }
+
+  async #applicationOf(clientId: string): Promise<string> {
+    try {
+      return (await this.applications.findByClientId(clientId)).id;
+    } catch (error) {
+      if (error instanceof NotFoundError) throw new ClientCredentialsError();
+      throw error;
+    }
+  }
+
+  async #reauthenticating(applicationId: string, accountId: string): Promise<Grant> {
+    try {
+      return await this.grants.get(applicationId, accountId);
+    } catch (error) {
+      if (error instanceof NotFoundError)
+        throw new ReauthenticationMismatchError(`reauth_account_id: Couldn't find account ${accountId}`);
+      throw error;
+    }
+  }
+}

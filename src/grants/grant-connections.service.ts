@@ -1,0 +1,201 @@
+import { Injectable } from '@nestjs/common';
+import { LockMode, ref } from '@mikro-orm/core';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { Application } from '../applications/application.entity.ts';
+import type { Scope } from '../auth/scopes.ts';
+import { SecretBox } from '../common/crypto/secret-box.ts';
+import { newId } from '../common/ids/ids.ts';
+import { Clock } from '../common/time/clock.ts';
+import { type QueueName, Wake } from '../common/wake.ts';
+import { sqlOf } from '../database/sql.ts';
+import { recordChanges } from '../deltas/change-log.ts';
+import { Integration } from '../integrations/integration.entity.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import { scheduleSync } from '../sync/schedule-sync.ts';
+import { AccessTokens } from './access-tokens.service.ts';
+import { accountChange } from './account-change.ts';
+import { lockApplication } from './application-lock.ts';
+import { type AccountCredentials, CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
+import { sealGrantSettings } from './grant-secrets.ts';
+import { Grant } from './grant.entity.ts';
+import {
+  IntegrationRequiredError,
+  QuickstartLimitError,
+  ReauthenticationMismatchError,
+} from './grants.errors.ts';
+import type { GrantMetadata } from './grants.service.ts';
+
+/** How an account is connected. Absent values stay as they are when the account is connected already. */
+export interface ConnectOptions {
+  /** Whether the application must have an integration for the provider (the integrations address). */
+  integrationRequired: boolean;
+  /** Null: none of its own, the integration's apply. */
+  scope?: readonly Scope[] | null;
+  metadata?: GrantMetadata;
+  state?: string;
+  userAgent?: string;
+  ip?: string;
+  /** The grant that has to come out of it. */
+  reauthAccountId?: string;
+}
+
+/** A connected account. */
+export interface Connection {
+  grant: Grant;
+  /** A new one; it cannot be read again. Earlier ones keep working until they are revoked. */
+  accessToken: string;
+  /** Queues that have work after the commit. */
+  due: QueueName[];
+}
+
+/** The one place where accounts become connected: for native, hosted and direct grants alike. */
+@Injectable()
+export class GrantConnections {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly credentials: CredentialCheck,
+    private readonly tokens: AccessTokens,
+    private readonly connectors: ConnectorRegistry,
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /**
+   * Verifies the credentials with the provider, then connects.
+   * @throws what `CredentialCheck.verify` and `connect` throw; nothing is stored then
+   */
+  async authenticate(
+    applicationId: string,
+    credentials: AccountCredentials,
+    options: ConnectOptions,
+  ): Promise<Connection> {
+    const { provider } = credentials;
+    if (options.integrationRequired) {
+      const known = await this.em.fork().count(Integration, { application: applicationId, provider });
+      if (known === 0) throw new IntegrationRequiredError(provider);
+    }
+    const verified = await this.credentials.verify(applicationId, credentials);
+    return this.connect(applicationId, verified, options);
+  }
+
+  /**
+   * Makes the grant, or authenticates the one with the same provider and address again: same id, valid, not
+   * cancelled any more.
+   * @throws {QuickstartLimitError} for a second account of a quickstart application
+   * @throws {IntegrationRequiredError}
+   * @throws {ReauthenticationMismatchError}
+   */
+  async connect(
+    applicationId: string,
+    credentials: VerifiedCredentials,
+    options: ConnectOptions,
+  ): Promise<Connection> {
+    const connection = await this.em.transactional((em) =>
+      this.connectWithin(em, applicationId, credentials, options),
+    );
+    this.announce(connection);
+    return connection;
+  }
+
+  /** As `connect`, in the caller's transaction: after its commit call `announce`. */
+  async connectWithin(
+    em: EntityManager,
+    applicationId: string,
+    credentials: VerifiedCredentials,
+    options: ConnectOptions,
+  ): Promise<Connection> {
+    const sql = sqlOf(em);
+    const { plan } = await lockApplication(sql, applicationId);
+    const { provider, email } = credentials;
+    const integration = await em.findOne(
+      Integration,
+      { application: applicationId, provider },
+      { lockMode: LockMode.PESSIMISTIC_READ, refresh: true },
+    );
+    if (!integration && options.integrationRequired) throw new IntegrationRequiredError(provider);
+    const hasMail = this.connectors.require(provider).mail !== undefined;
+    const known = await em.findOne(Grant, { application: applicationId, provider, email });
+    if (options.reauthAccountId && options.reauthAccountId !== known?.id) {
+      throw new ReauthenticationMismatchError(
+        `reauth_account_id: ${email} is not the address of this account`,
+      );
+    }
+    if (!known && plan === 'quickstart' && (await em.count(Grant, { application: applicationId })) > 0) {
+      throw new QuickstartLimitError();
+    }
+    // The queue row before the grant's: the order of everything that settles a sync.
+    if (known && hasMail) await scheduleSync(sql, known.id);
+    const grant = known ? await lockGrant(em, known) : this.#newGrant(em, applicationId, credentials);
+    const wasRunning = known !== null && grant.status === 'valid' && grant.syncState === 'running';
+    this.#apply(grant, credentials, integration, options);
+    const accessToken = this.tokens.issue(em, grant);
+    await em.flush();
+    if (!known && hasMail) await scheduleSync(sql, grant.id);
+    const account = { applicationId, accountId: grant.id };
+    const event = known ? 'modify' : 'create';
+    const hooks = await recordChanges(sql, [
+      accountChange(account, event, 'account.connected', grant.updatedAt),
+      ...(wasRunning ? [] : [accountChange(account, 'modify', 'account.running', grant.updatedAt)]),
+    ]);
+    return {
+      grant,
+      accessToken,
+      due: [...(hasMail ? ['sync' as const] : []), ...(hooks ? ['hook' as const] : [])],
+    };
+  }
+
+  /** After the commit: tells the engine. */
+  announce({ due }: Connection): void {
+    for (const queue of due) this.wake.wake(queue);
+  }
+
+  #newGrant(em: EntityManager, applicationId: string, { provider, email }: VerifiedCredentials): Grant {
+    const now = this.clock.now();
+    return em.create(Grant, {
+      id: newId(),
+      application: em.getReference(Application, applicationId),
+      provider,
+      email,
+      name: '',
+      status: 'valid',
+      syncState: 'running',
+      organizationUnit: 'folder',
+      billingState: 'paid',
+      metadata: {},
+      settingsSealed: '',
+      linkedAt: now,
+      createdAt: now,
+      updatedAt: now,
+    });
+  }
+
+  #apply(
+    grant: Grant,
+    { name, organizationUnit, settings }: VerifiedCredentials,
+    integration: Integration | null,
+    options: ConnectOptions,
+  ): void {
+    grant.integration = integration && ref(integration);
+    grant.name = name;
+    grant.organizationUnit = organizationUnit;
+    grant.settingsSealed = sealGrantSettings(this.secretBox, grant.id, settings);
+    grant.status = 'valid';
+    grant.statusReason = null;
+    grant.syncState = 'running';
+    grant.billingState = 'paid';
+    if (options.scope !== undefined) grant.scope = options.scope && [...options.scope];
+    // Whoever authenticates agrees to what is asked for then.
+    grant.grantedScope = grant.scope ?? integration?.scope ?? null;
+    if (options.metadata) grant.metadata = options.metadata;
+    grant.state = options.state ?? grant.state;
+    grant.userAgent = options.userAgent ?? grant.userAgent;
+    grant.ip = options.ip ?? grant.ip;
+    grant.updatedAt = this.clock.now();
+  }
+}
+
+async function lockGrant(em: EntityManager, { id }: Grant): Promise<Grant> {
+  await sqlOf(em).query('select from "grant" where id = $1 for no key update', [id]);
+  return em.findOneOrFail(Grant, { id }, { refresh: true });
+}

@@ -1,0 +1,71 @@
+import {
+  ConflictError,
+  DomainError,
+  ForbiddenError,
+  InvalidInputError,
+} from '../common/errors/domain-error.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+
+/** A quickstart application already has its one account (spec 1, 8). */
+export class QuickstartLimitError extends ForbiddenError {
+  constructor() {
+    super(
+      'application.quickstart-limit',
+      'A quickstart application has one connected account at a time: disconnect it first, or use a standard application.',
+      { betaType: 'grant.quickstart_limit' },
+    );
+  }
+}
+
+/** Accounts are connected through the integration of their provider (spec 1). */
+export class IntegrationRequiredError extends InvalidInputError {
+  constructor(provider: string) {
+    super(`provider: there is no integration for ${provider}: create one first`, {
+      betaType: 'grant.integration_required',
+    });
+  }
+}
+
+/** The credentials belong to another account than the one that is to be authenticated again. */
+export class ReauthenticationMismatchError extends InvalidInputError {
+  constructor(message: string) {
+    super(message, { betaType: 'grant.reauth_email_invalid' });
+  }
+}
+
+/** Two requests changed the settings of one grant at the same time; the later one changed nothing. */
+export class GrantChangedError extends ConflictError {
+  constructor() {
+    super('grant.changed', 'The settings of this grant were changed at the same time: try again');
+  }
+}
+
+/** What a client is told when the provider did not accept an account. */
+export function toConnectError(error: ProviderError): DomainError {
+  const details = { cause: error, serverError: error.message };
+  switch (error.code) {
+    case 'auth-invalid':
+      return new InvalidInputError(`The provider refused the credentials: ${error.message}`, {
+        ...details,
+        betaType: 'grant.credentials_refused',
+      });
+    case 'temporary':
+    case 'rate-limited':
+    case 'quota-exhausted':
+    case 'outcome-unknown':
+      return new DomainError(
+        'provider.unavailable',
+        'unavailable',
+        `The provider could not be asked at the moment: ${error.message}`,
+        { ...details, betaType: 'grant.provider_unavailable' },
+      );
+    case 'rejected':
+    case 'not-found':
+    case 'conflict':
+    case 'unsupported':
+      return new InvalidInputError(`The provider did not accept the account: ${error.message}`, {
+        ...details,
+        betaType: 'grant.provider_error',
+      });
+  }
+}

@@ -1,0 +1,251 @@
+import request from 'supertest';
+import { rowsOf } from '../support/connect.ts';
+import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+describe('native authentication', () => {
+  const clock = new TestClock();
+  let server: TestApp;
+  let application: TestApplication;
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' }, { clock });
+  });
+  beforeEach(async () => {
+    application = await createApplication(server.app);
+  });
+  afterAll(() => server.close());
+
+  const post = (path: string, body: object) => request(server.url).post(path).send(body);
+  const authorize = (change: object = {}) =>
+    post('/connect/authorize', {
+      client_id: application.clientId,
+      name: 'Ada Example',
+      email_address: 'Ada@Sandbox.test',
+      provider: 'sandbox',
+      settings: { password: 'p4ssw0rd-of-ada' },
+      ...change,
+    });
+  const exchange = (code: string, change: object = {}) =>
+    post('/connect/token', {
+      client_id: application.clientId,
+      client_secret: application.clientSecret,
+      code,
+      ...change,
+    });
+  const codeFor = async (change: object = {}): Promise<string> => (await authorize(change)).body.code;
+  const accounts = async () =>
+    (await request(server.url).get(`/a/${application.clientId}/accounts`).set(application.secretBasic))
+      .body as { id: string }[];
+
+  it('gives a code for credentials and an account for the code', async () => {
+    const authorized = await authorize({ scopes: 'email.modify, calendar' });
+    expect(authorized.status).toBe(200);
+    expect(authorized.body).toEqual({ code: expect.stringMatching(/^[0-9a-z]{40}$/) });
+    expect(await accounts()).toEqual([]);
+    const connected = await exchange(authorized.body.code);
+    expect(connected.status).toBe(200);
+    expect(connected.body).toEqual({
+      id: expect.any(String),
+      object: 'account',
+      account_id: connected.body.id,
+      name: 'Ada Example',
+      email_address: 'ada@sandbox.test',
+      provider: 'sandbox',
+      organization_unit: 'folder',
+      sync_state: 'running',
+      linked_at: expect.any(Number),
+      billing_state: 'paid',
+      access_token: expect.stringMatching(/^[0-9a-z]{50}$/),
+    });
+    const self = await request(server.url)
+      .get('/account')
+      .set('authorization', `Bearer ${connected.body.access_token}`);
+    expect(self.body.id).toBe(connected.body.id);
+    const info = await request(server.url)
+      .post(`/a/${application.clientId}/accounts/${connected.body.id}/token-info`)
+      .set(application.secretBasic)
+      .send({ access_token: connected.body.access_token });
+    expect(info.body.scopes).toBe('email.modify,calendar');
+  });
+
+  it('accepts `email`, a list of scopes, JSON as text and any Authorization header', async () => {
+    const response = await request(server.url)
+      .post('/connect/authorize')
+      .set('authorization', 'Basic bm9ib2R5Og==')
+      .type('text/plain')
+      .send(
+        JSON.stringify({
+          client_id: application.clientId,
+          name: 'Bo',
+          email: 'bo@sandbox.test',
+          provider: 'sandbox',
+          scopes: ['calendar'],
+        }),
+      );
+    expect(response.status).toBe(200);
+    expect((await exchange(response.body.code)).body.email_address).toBe('bo@sandbox.test');
+  });
+
+  it('keeps the code as a hash and the request sealed', async () => {
+    const code = await codeFor();
+    const rows = await rowsOf(
+      server,
+      'select c::text as text from authorization_code c where application_id = $1',
+      [application.id],
+    );
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.['text']).not.toContain(code);
+    expect(rows[0]?.['text']).not.toMatch(/p4ssw0rd|ada@/);
+  });
+
+  it('takes a code once', async () => {
+    const code = await codeFor();
+    const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(code)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { body } of answers.filter(({ status }) => status !== 200)) {
+      expect(body).toEqual({
+        message: 'code: is unknown, expired or already used',
+        type: 'invalid_request_error',
+      });
+    }
+    expect(await accounts()).toHaveLength(1);
+  });
+
+  it('takes a code for ten minutes', async () => {
+    const [late, punctual] = [await codeFor(), await codeFor()];
+    clock.advance(9 * 60_000);
+    expect((await exchange(punctual)).status).toBe(200);
+    clock.advance(60_000);
+    expect((await exchange(late)).status).toBe(400);
+    expect(await accounts()).toHaveLength(1);
+    await authorize();
+    expect(
+      await rowsOf(server, 'select 1 from authorization_code where application_id = $1', [application.id]),
+    ).toHaveLength(1);
+  });
+
+  it('refuses a wrong secret with 401 and keeps the code', async () => {
+    const code = await codeFor();
+    const other = await createApplication(server.app);
+    for (const change of [
+      { client_secret: 'wrong' },
+      { client_id: 'wrong' },
+      { client_id: other.clientId },
+    ]) {
+      const refused = await exchange(code, change);
+      expect(refused.status).toBe(401);
+      expect(refused.body.message).toBe('Could not verify access credential.');
+    }
+    const stolen = await exchange(code, { client_id: other.clientId, client_secret: other.clientSecret });
+    expect(stolen.status).toBe(400);
+    expect(await accounts()).toEqual([]);
+    expect((await exchange(code)).status).toBe(200);
+  });
+
+  it.each([
+    ['no client id', { client_id: undefined }, 400, 'client_id is required'],
+    ['an unknown client id', { client_id: 'nobody' }, 401, 'Could not verify'],
+    ['no name', { name: undefined }, 400, 'name is required'],
+    ['no address', { email_address: undefined }, 400, 'email_address is required'],
+    ['an address that is none', { email_address: 'ada' }, 400, 'email_address'],
+    ['no provider', { provider: undefined }, 400, 'provider is required'],
+    ['a provider of a later version', { provider: 'gmail' }, 400, 'supported: sandbox'],
+    ['virtual calendars', { provider: 'nylas', scopes: ['calendar'] }, 400, 'virtual calendars'],
+    ['an unknown scope', { scopes: 'email,everything' }, 400, 'everything'],
+    ['settings that are text', { settings: 'x' }, 400, 'settings'],
+    ['a setting of the wrong type', { settings: { password: 1 } }, 400, 'settings.password'],
+    ['refused credentials', { settings: { password: 'wrong' } }, 400, '535'],
+    ['an unknown account to authenticate again', { reauth_account_id: 'x' }, 400, 'reauth_account_id'],
+  ])('refuses %s and gives no code', async (_, change, status, words) => {
+    const response = await authorize(change);
+    expect(response.status).toBe(status);
+    expect(response.body.message).toContain(words);
+    expect(response.body.type).toBe('invalid_request_error');
+    expect(
+      await rowsOf(server, 'select 1 from authorization_code where application_id = $1', [application.id]),
+    ).toEqual([]);
+  });
+
+  it("tells the provider's own words when it refuses the credentials", async () => {
+    const response = await authorize({ settings: { password: 'wrong' } });
+    expect(response.body.server_error).toContain('535 5.7.8');
+    expect(response.text).not.toContain('p4ssw0rd');
+  });
+
+  it('authenticates an account again, and only that one', async () => {
+    const ada = await createAccount(server.app, application, {
+      email: 'ada@sandbox.test',
+      status: 'invalid',
+    });
+    const bo = await createAccount(server.app, application, { email: 'bo@sandbox.test' });
+    expect((await authorize({ reauth_account_id: bo.id })).status).toBe(400);
+    const foreign = await createAccount(server.app, await createApplication(server.app), {
+      email: 'ada@sandbox.test',
+    });
+    expect((await authorize({ reauth_account_id: foreign.id })).status).toBe(400);
+    const connected = await exchange(await codeFor({ reauth_account_id: ada.id }));
+    expect(connected.body).toMatchObject({ id: ada.id, sync_state: 'running' });
+    const code = await codeFor({ reauth_account_id: ada.id });
+    await request(server.url).delete(`/connect/grants/${ada.id}`).set(application.basic).expect(200);
+    expect((await exchange(code)).status).toBe(400);
+    expect((await accounts()).map(({ id }) => id)).toEqual([bo.id]);
+  });
+
+  it('refuses a second account of a quickstart application; the code stays good', async () => {
+    application = await createApplication(server.app, { plan: 'quickstart' });
+    const first = await exchange(await codeFor());
+    const code = await codeFor({ email_address: 'bo@sandbox.test' });
+    const refused = await exchange(code);
+    expect(refused.status).toBe(403);
+    expect(refused.body).toEqual({
+      message: expect.stringContaining('one connected account'),
+      type: 'invalid_request_error',
+    });
+    expect(await accounts()).toHaveLength(1);
+    await request(server.url).delete(`/connect/grants/${first.body.id}`).set(application.basic);
+    expect((await exchange(code)).status).toBe(200);
+  });
+
+  it('lets one of two simultaneous exchanges win in a quickstart application', async () => {
+    application = await createApplication(server.app, { plan: 'quickstart' });
+    const codes = [await codeFor(), await codeFor({ email_address: 'bo@sandbox.test' })];
+    const answers = await Promise.all(codes.map((code) => exchange(code)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(1);
+    expect(await accounts()).toHaveLength(1);
+  });
+
+  describe('POST /connect/detect-provider', () => {
+    const detect = (email: unknown, change: object = {}) =>
+      post('/connect/detect-provider', {
+        client_id: application.clientId,
+        client_secret: application.clientSecret,
+        email_address: email,
+        ...change,
+      });
+
+    it.each([
+      [
+        'ada@sandbox.test',
+        { detected: true, provider_name: 'sandbox', auth_name: 'sandbox', is_imap: false },
+      ],
+      ['ada@Gmail.com', { detected: true, provider_name: 'gmail', auth_name: 'gmail', is_imap: false }],
+      ['ada@hotmail.com', { detected: true, provider_name: 'hotmail', auth_name: 'hotmail', is_imap: false }],
+      ['ada@me.com', { detected: true, provider_name: 'icloud', auth_name: 'icloud', is_imap: true }],
+      ['ada@constructor', { detected: false, provider_name: null, auth_name: null, is_imap: false }],
+      ['ada@example.test', { detected: false, provider_name: null, auth_name: null, is_imap: false }],
+    ])('%s', async (email, expected) => {
+      const response = await detect(email);
+      expect(response.status).toBe(200);
+      expect(response.body).toEqual({ ...expected, email_address: email });
+    });
+
+    it('needs an address and the client credentials', async () => {
+      expect((await detect('nobody')).status).toBe(400);
+      expect((await detect(5)).status).toBe(400);
+      expect((await detect(undefined)).body.missing_fields).toEqual(['email_address']);
+      expect((await detect('a@gmail.com', { client_secret: 'wrong' })).status).toBe(401);
+    });
+  });
+});
