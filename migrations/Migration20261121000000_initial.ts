@@ -189,7 +189,7 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`create index "file_message" on "file" ("message_id");`);
 
     this.addSql(
-      `create table "webhook" ("id" uuid not null, "application_id" uuid not null, "callback_url" text not null, "state" text not null, "triggers" text[] not null, "failing_since" timestamptz null, "failures" int not null default 0, "created_at" timestamptz not null, "updated_at" timestamptz not null, primary key ("id"));`,
+      `create table "webhook" ("id" uuid not null, "application_id" uuid not null, "callback_url" text not null, "state" text not null, "triggers" text[] not null, "subscribed_at" timestamptz not null, "failing_since" timestamptz null, "failures" int not null default 0, "created_at" timestamptz not null, "updated_at" timestamptz not null, primary key ("id"));`,
     );
     this.addSql(
       `alter table "webhook" add constraint "webhook_application_callback_url" unique ("application_id", "callback_url");`,

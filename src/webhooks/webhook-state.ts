@@ -1,14 +1,18 @@
 import type { Transitions } from '../common/state/transitions.ts';
 
 /**
- * `inactive` is set by the owner, `failing` after 15 minutes of only failures, `failed` after 72 hours: then
- * deliveries stop until the owner activates it again (api facts 10.1).
+ * `inactive` is set by the owner, `failing` after 15 minutes of only failures, `failed` after 72 hours or when the
+ * receiver answers 410: then deliveries stop until the owner activates it again (api facts 10.1).
  */
 export const WEBHOOK_STATES = ['active', 'inactive', 'failing', 'failed'] as const;
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
 
+/** The states an owner may ask for. */
+export const OWNER_STATES = ['active', 'inactive'] as const satisfies readonly WebhookState[];
+export type OwnerState = (typeof OWNER_STATES)[number];
+
 export const WEBHOOK_TRANSITIONS = {
-  active: ['inactive', 'failing'],
+  active: ['inactive', 'failing', 'failed'],
   failing: ['active', 'inactive', 'failed'],
   failed: ['active', 'inactive'],
   inactive: ['active'],

@@ -15,6 +15,8 @@ const WebhookSchema = defineEntity({
     state: p.enum(WEBHOOK_STATES),
     /** Names of `TRIGGERS`. */
     triggers: p.array(),
+    /** Since when its owner has wanted it without a pause: events before are never delivered late. */
+    subscribedAt: p.datetime().columnType('timestamptz'),
     /** First failure since the last success; null while healthy. */
     failingSince: p.datetime().columnType('timestamptz').nullable(),
     /** Failed deliveries since the last success. */

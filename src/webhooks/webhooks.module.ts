@@ -1,4 +1,13 @@
 import { Module } from '@nestjs/common';
+import { WebhookChallenge } from './webhook-challenge.ts';
+import { WebhookDispatcher } from './webhook-dispatcher.ts';
+import { WebhooksController } from './webhooks.controller.ts';
+import { WebhooksService } from './webhooks.service.ts';
 
-@Module({})
+/** Subscriptions to what happens, and their deliveries. */
+@Module({
+  controllers: [WebhooksController],
+  providers: [WebhooksService, WebhookChallenge, WebhookDispatcher],
+  exports: [WebhookDispatcher],
+})
 export class WebhooksModule {}

@@ -11,6 +11,12 @@ export function isId(value: string): boolean {
   return validate(value) && version(value) >= 1;
 }
 
+/** The lowest id that can have been made at `instant`: rows with ids of ours are cut off by age with it. */
+export function firstIdAt(instant: Date): string {
+  const milliseconds = instant.getTime().toString(16).padStart(12, '0');
+  return `${milliseconds.slice(0, 8)}-${milliseconds.slice(8)}-7000-8000-000000000000`;
+}
+
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**

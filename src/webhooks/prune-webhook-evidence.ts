@@ -1,0 +1,43 @@
+import { firstIdAt } from '../common/ids/ids.ts';
+import type { Sql } from '../database/sql.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** Events are kept this long: replay needs three days of them. */
+export const EVENT_RETENTION_MS = 7 * DAY_MS;
+/** Attempts are kept this long. */
+export const ATTEMPT_RETENTION_MS = 30 * DAY_MS;
+
+const BATCH = 5_000;
+
+// Ids sort by time, so the oldest rows are one range of the primary key.
+const PRUNE_EVENTS = `
+  with old as materialized (
+    select e.id from webhook_event e
+    where e.id < $1 and not exists (select 1 from hook_job j where j.event_id = e.id)
+    order by e.id limit $2),
+  gone as (delete from webhook_event e using old where e.id = old.id returning 1)
+  select count(*)::int as count from gone`;
+
+const PRUNE_ATTEMPTS = `
+  with old as materialized (select id from webhook_attempt where id < $1 order by id limit $2),
+  gone as (delete from webhook_attempt a using old where a.id = old.id returning 1)
+  select count(*)::int as count from gone`;
+
+/**
+ * Deletes events older than 7 days that no delivery waits for, and attempts older than 30 days; in batches, each a
+ * transaction of its own. Safe to run at any time and by several processes.
+ * @returns how many rows went
+ */
+export async function pruneWebhookEvidence(sql: Sql, now: Date): Promise<number> {
+  const before = (retentionMs: number) => firstIdAt(new Date(now.getTime() - retentionMs));
+  const events = await inBatches(sql, PRUNE_EVENTS, before(EVENT_RETENTION_MS));
+  return events + (await inBatches(sql, PRUNE_ATTEMPTS, before(ATTEMPT_RETENTION_MS)));
+}
+
+async function inBatches(sql: Sql, text: string, beforeId: string): Promise<number> {
+  for (let total = 0; ;) {
+    const [batch] = await sql.query<{ count: number }>(text, [beforeId, BATCH]);
+    total += batch?.count ?? 0;
+    if (!batch || batch.count < BATCH) return total;
+  }
+}

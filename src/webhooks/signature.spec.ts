@@ -1,0 +1,22 @@
+import { deliveryHeaders } from './signature.ts';
+
+describe('deliveryHeaders', () => {
+  it('signs the bytes as they are (values made with openssl)', () => {
+    // printf '{"deltas":["ü"]}' | openssl dgst -sha256 -hmac 's3cret'
+    // printf 'evt-1.1795255200.{"deltas":["ü"]}' | openssl dgst -sha256 -hmac 's3cret' -binary | base64
+    expect(
+      deliveryHeaders({
+        eventId: 'evt-1',
+        body: Buffer.from('{"deltas":["ü"]}'),
+        at: new Date(1795255200_900),
+        secret: 's3cret',
+      }),
+    ).toEqual({
+      'content-type': 'application/json',
+      'webhook-id': 'evt-1',
+      'webhook-timestamp': '1795255200',
+      'webhook-signature': 'v1,W/koxCiRxyM8iXHr7r5sDzz7u2BbmVvaHY8SpSmjphI=',
+      'x-nylas-signature': '0f2a1abb7a6f21b9021226c407737205b9cfc70160859b6c1d37e6c515dbd410',
+    });
+  });
+});

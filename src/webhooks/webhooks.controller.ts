@@ -1,0 +1,115 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApplicationSecretAuth, CurrentApplication } from '../auth/access.decorators.ts';
+import type { ApplicationPrincipal } from '../auth/principal.ts';
+import { Endpoint } from '../http/endpoint.decorator.ts';
+import { ApiErrors } from '../http/error.schema.ts';
+import {
+  toDeliveryView,
+  toNewWebhook,
+  toWebhookChange,
+  toWebhooksView,
+  toWebhookView,
+} from './webhooks.mapper.ts';
+import {
+  type CreateWebhook,
+  createWebhookSchema,
+  deliveriesView,
+  type DeliveryView,
+  type ListDeliveriesQuery,
+  listDeliveriesQuery,
+  type ListWebhooksQuery,
+  listWebhooksQuery,
+  type UpdateWebhook,
+  updateWebhookSchema,
+  webhookDeletedView,
+  type WebhooksView,
+  webhooksView,
+  type WebhookView,
+  webhookView,
+} from './webhooks.schema.ts';
+import { WebhooksService } from './webhooks.service.ts';
+
+@ApiTags('webhooks')
+@ApiParam({ name: 'client_id' })
+@ApplicationSecretAuth()
+@Controller('a/:client_id/webhooks')
+export class WebhooksController {
+  constructor(private readonly webhooks: WebhooksService) {}
+
+  @Get()
+  @Endpoint({ summary: 'List the webhooks of the application, oldest first', response: webhooksView })
+  async list(
+    @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
+    @Query({ schema: listWebhooksQuery }) { view, ...page }: ListWebhooksQuery,
+  ): Promise<WebhooksView> {
+    return toWebhooksView(await this.webhooks.list(applicationId, page, view), clientId);
+  }
+
+  @Post()
+  @ApiErrors(409)
+  @Endpoint({
+    summary: 'Subscribe a callback address to triggers',
+    description:
+      'Unless `state` is `inactive`, `callback_url` is called with `GET …?challenge=<random>` and must answer 200 with exactly that value within ten seconds; else nothing is stored.',
+    response: webhookView,
+  })
+  async create(
+    @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
+    @Body({ schema: createWebhookSchema }) body: CreateWebhook,
+  ): Promise<WebhookView> {
+    return toWebhookView(await this.webhooks.create(applicationId, toNewWebhook(body)), clientId);
+  }
+
+  @Get(':id')
+  @ApiErrors(404)
+  @Endpoint({ summary: 'Read a webhook', response: webhookView })
+  async get(
+    @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<WebhookView> {
+    return toWebhookView(await this.webhooks.get(applicationId, id), clientId);
+  }
+
+  @Put(':id')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Activate or deactivate a webhook',
+    description:
+      'Only `state` can change. Setting `active` runs the challenge again; a webhook that had `failed` then gets the events of the last 72 hours that it has missed.',
+    response: webhookView,
+  })
+  async update(
+    @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateWebhookSchema }) body: UpdateWebhook,
+  ): Promise<WebhookView> {
+    return toWebhookView(await this.webhooks.update(applicationId, id, toWebhookChange(body)), clientId);
+  }
+
+  @Delete(':id')
+  @ApiErrors(404)
+  @Endpoint({ summary: 'Delete a webhook and its open deliveries', response: webhookDeletedView })
+  async delete(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<{ success: true }> {
+    await this.webhooks.delete(applicationId, id);
+    return { success: true };
+  }
+
+  @Get(':id/deliveries')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'What was delivered, what was not, and why',
+    description: 'Attempts of the last 30 days, newest first.',
+    response: deliveriesView,
+  })
+  async deliveries(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: listDeliveriesQuery }) page: ListDeliveriesQuery,
+  ): Promise<DeliveryView[]> {
+    return (await this.webhooks.deliveries(applicationId, id, page)).map(toDeliveryView);
+  }
+}

@@ -1,0 +1,330 @@
+import { createHmac } from 'node:crypto';
+import type { Lease } from '../../src/common/work/dispatcher.ts';
+import { Database } from '../../src/database/sql.ts';
+import { type HookJobRow, WebhookDispatcher } from '../../src/webhooks/webhook-dispatcher.ts';
+import { createApplication, type TestApplication } from '../support/factories.ts';
+import { Receiver, type ReceiverBehaviour } from '../support/receiver.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { createWebhook, happen } from '../support/webhook-fixture.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+describe('WebhookDispatcher', () => {
+  let server: TestApp;
+  let clock: TestClock;
+  let receiver: Receiver;
+  let application: TestApplication;
+  let dispatcher: WebhookDispatcher;
+  let database: Database;
+
+  beforeAll(async () => {
+    clock = new TestClock();
+    // No engine: the tests claim and settle themselves.
+    server = await startTestApp({ ROLES: 'api' }, { clock });
+    dispatcher = server.app.get(WebhookDispatcher, { strict: false });
+    database = server.app.get(Database);
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    receiver = await Receiver.start();
+    application = await createApplication(server.app);
+  });
+  afterEach(() => receiver.stop());
+
+  const lease = (signal = new AbortController().signal): Lease => ({
+    handOff: () => Promise.resolve(true),
+    trusted: () => true,
+    signal,
+  });
+
+  /** What the engine would claim for a webhook. */
+  async function claim(webhookId: string, attempt = 1): Promise<HookJobRow[]> {
+    const rows = await database.query<HookJobRow>(
+      `select id, event_id as "eventId", webhook_id as "gateId", give_up_at as "giveUpAt", due_at as "dueAt", fence, ambiguous
+       from hook_job where webhook_id = $1 order by id`,
+      [webhookId],
+    );
+    return rows.map((row) => ({ ...row, attempt }));
+  }
+
+  async function claimOne(webhookId: string, attempt = 1): Promise<HookJobRow> {
+    const [job] = await claim(webhookId, attempt);
+    if (!job) throw new Error('nothing is queued');
+    return job;
+  }
+
+  /** One attempt, with what the engine does around it. */
+  async function attempt(job: HookJobRow) {
+    const outcome = await dispatcher.run(job, lease());
+    await database.transaction(async (sql) => {
+      if (outcome.next.kind === 'done') await sql.query('delete from hook_job where id = $1', [job.id]);
+      await dispatcher.record(sql, [{ job, ...outcome }]);
+    });
+    return outcome;
+  }
+
+  const webhookRow = async (id: string) => {
+    const [row] = await database.query<{ state: string; failingSince: Date | null; failures: number }>(
+      `select state, failing_since as "failingSince", failures from webhook where id = $1`,
+      [id],
+    );
+    return row;
+  };
+  const evidenceOf = (id: string) =>
+    database.query<{
+      outcome: string;
+      httpStatus: number | null;
+      detail: string | null;
+      nextAt: Date | null;
+    }>(
+      `select outcome, http_status as "httpStatus", detail, next_at as "nextAt", attempt
+       from webhook_attempt where webhook_id = $1 order by id`,
+      [id],
+    );
+
+  it('posts the stored bytes, signed with the client secret', async () => {
+    const id = await createWebhook(server.app, application, `${receiver.origin}/hooks?x=1`);
+    expect(await happen(server.app, application)).toBe(true);
+    const job = await claimOne(id);
+    expect(await attempt(job)).toMatchObject({ next: { kind: 'done' }, result: { effect: 'delivered' } });
+    const [delivery] = receiver.posted;
+    const [stored] = await database.query<{ body: Buffer }>('select body from webhook_event where id = $1', [
+      job.eventId,
+    ]);
+    expect(delivery?.url).toBe('/hooks?x=1');
+    expect(delivery?.body).toEqual(stored?.body);
+    const { deltas } = JSON.parse(delivery?.body.toString() ?? '') as { deltas: { type: string }[] };
+    expect(deltas).toMatchObject([{ object: 'job_status', type: 'job.failed' }]);
+    const hmac = (data: Buffer | string, encoding: 'hex' | 'base64') =>
+      createHmac('sha256', application.clientSecret).update(data).digest(encoding);
+    const timestamp = String(Math.floor(clock.now().getTime() / 1000));
+    expect(delivery?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-nylas-signature': hmac(delivery?.body ?? '', 'hex'),
+      'webhook-id': job.eventId,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${hmac(`${job.eventId}.${timestamp}.${delivery?.body.toString()}`, 'base64')}`,
+      'user-agent': expect.stringMatching(/^Carillon/),
+    });
+    expect(await evidenceOf(id)).toMatchObject([{ outcome: 'delivered', httpStatus: 200, detail: null }]);
+    expect(await webhookRow(id)).toEqual({ state: 'active', failingSince: null, failures: 0 });
+  });
+
+  const answer =
+    (status: number, headers: Record<string, string> = {}): ReceiverBehaviour =>
+    (response) =>
+      response.writeHead(status, headers).end('no');
+  it.each<[string, ReceiverBehaviour, number | null, RegExp, [number, number]]>([
+    ['500', answer(500), 500, /answered 500/, [4, 6]],
+    ['404', answer(404), 404, /answered 404/, [4, 6]],
+    ['a redirect', answer(302, { location: '/elsewhere' }), 302, /redirects are not followed/, [4, 6]],
+    ['429 with Retry-After', answer(429, { 'retry-after': '3600' }), 429, /answered 429/, [8, 12]],
+    [
+      '503 with a date to retry after',
+      answer(503, { 'retry-after': 'Fri, 31 Dec 9999 00:00:00 GMT' }),
+      503,
+      /503/,
+      [8, 12],
+    ],
+    ['a reset', (_response, _request, socket) => socket.resetAndDestroy(), null, /connection broke/, [4, 6]],
+  ])('repeats after %s and remembers why', async (_, behave, status, detail, [least, most]) => {
+    receiver.behave = behave;
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await happen(server.app, application);
+    const job = await claimOne(id);
+    const { next, result } = await attempt(job);
+    if (next.kind !== 'again') throw new Error('it was given up');
+    const pause = (next.at.getTime() - clock.now().getTime()) / 1000;
+    expect(pause).toBeGreaterThanOrEqual(least);
+    expect(pause).toBeLessThanOrEqual(most);
+    expect(result.effect).toBe('failed');
+    expect(await evidenceOf(id)).toMatchObject([
+      { outcome: 'retry', httpStatus: status, detail: expect.stringMatching(detail), nextAt: next.at },
+    ]);
+    expect(await webhookRow(id)).toEqual({ state: 'active', failingSince: clock.now(), failures: 1 });
+    expect(receiver.received).toHaveLength(1); // no redirect was followed
+  });
+
+  it('sends the same bytes and the same id again, with a new time', async () => {
+    receiver.behave = answer(500);
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await happen(server.app, application);
+    await attempt(await claimOne(id, 1));
+    clock.advance(5 * MINUTE);
+    await attempt(await claimOne(id, 2));
+    const [first, second] = receiver.posted;
+    expect(second?.body).toEqual(first?.body);
+    for (const name of ['webhook-id', 'x-nylas-signature'])
+      expect(second?.headers[name]).toBe(first?.headers[name]);
+    expect(Number(second?.headers['webhook-timestamp']) - Number(first?.headers['webhook-timestamp'])).toBe(
+      300,
+    );
+  });
+
+  it('gives up on a receiver that hangs after ten seconds, and meanwhile delivers to others', async () => {
+    receiver.behave = () => undefined;
+    const other = await Receiver.start();
+    try {
+      const [hanging, well] = [
+        await createWebhook(server.app, application, receiver.origin),
+        await createWebhook(server.app, application, other.origin),
+      ];
+      await happen(server.app, application);
+      let hung = true;
+      const slow = attempt(await claimOne(hanging)).finally(() => (hung = false));
+      expect(await attempt(await claimOne(well))).toMatchObject({ result: { effect: 'delivered' } });
+      expect(hung).toBe(true);
+      expect(await slow).toMatchObject({
+        next: { kind: 'again' },
+        result: {
+          effect: 'failed',
+          evidence: { httpStatus: null, detail: expect.stringContaining('10000 ms') },
+        },
+      });
+    } finally {
+      await other.stop();
+    }
+  }, 20_000);
+
+  it('does nothing more when the process stops: the row is given back', async () => {
+    receiver.behave = () => abort.abort(new Error('stopping'));
+    const abort = new AbortController();
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await happen(server.app, application);
+    const outcome = await dispatcher.run(await claimOne(id), lease(abort.signal));
+    expect(outcome.result).toEqual({ evidence: null, effect: null });
+  });
+
+  it('becomes failing after 15 minutes of only failures, failed after 72 hours, and stops', async () => {
+    receiver.behave = answer(500);
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await happen(server.app, application);
+    const step = async (advanceMs: number, number: number) => {
+      clock.advance(advanceMs);
+      await attempt({ ...(await claimOne(id, number)), giveUpAt: new Date(clock.now().getTime() + HOUR) });
+      return (await webhookRow(id))?.state;
+    };
+    expect(await step(0, 1)).toBe('active');
+    expect(await step(14 * MINUTE, 2)).toBe('active');
+    expect(await step(2 * MINUTE, 3)).toBe('failing');
+    expect(await step(71 * HOUR, 4)).toBe('failing');
+    // what happens while it fails is still queued for it
+    expect(await happen(server.app, application)).toBe(true);
+    expect(await step(HOUR, 5)).toBe('failed');
+    const before = receiver.posted.length;
+    for (const job of await claim(id, 6))
+      expect(await attempt(job)).toMatchObject({ next: { kind: 'done' } });
+    expect(receiver.posted).toHaveLength(before);
+    expect((await evidenceOf(id)).at(-1)).toMatchObject({
+      outcome: 'dropped',
+      detail: expect.stringContaining('failed'),
+    });
+    // what happens afterwards is stored, but not queued
+    expect(await happen(server.app, application)).toBe(false);
+    const [events] = await database.query<{ count: number }>(
+      'select count(*)::int as count from webhook_event where application_id = $1',
+      [application.id],
+    );
+    expect(events?.count).toBe(3);
+  });
+
+  it('recovers with the first success', async () => {
+    const id = await createWebhook(server.app, application, receiver.origin, {
+      state: 'failing',
+      failingSince: new Date(clock.now().getTime() - 71 * HOUR),
+      failures: 20,
+    });
+    await happen(server.app, application);
+    await attempt(await claimOne(id));
+    expect(await webhookRow(id)).toEqual({ state: 'active', failingSince: null, failures: 0 });
+  });
+
+  it('stops at once when the receiver is gone', async () => {
+    receiver.behave = answer(410);
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await happen(server.app, application);
+    expect(await attempt(await claimOne(id))).toMatchObject({
+      next: { kind: 'done' },
+      result: { effect: 'gone', evidence: { outcome: 'dropped', httpStatus: 410 } },
+    });
+    expect((await webhookRow(id))?.state).toBe('failed');
+  });
+
+  it('drops what comes due while the webhook is inactive, without calling it', async () => {
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await happen(server.app, application);
+    await database.query(`update webhook set state = 'inactive' where id = $1`, [id]);
+    expect(await attempt(await claimOne(id))).toMatchObject({
+      next: { kind: 'done' },
+      result: { effect: null, evidence: { outcome: 'dropped', detail: 'the webhook is inactive' } },
+    });
+    expect(receiver.received).toHaveLength(0);
+    expect(await webhookRow(id)).toMatchObject({ state: 'inactive', failures: 0 });
+  });
+
+  it('refuses a private address even if it was stored, and counts it as a failure', async () => {
+    const id = await createWebhook(server.app, application, 'http://10.0.0.1/');
+    await happen(server.app, application);
+    expect(await attempt(await claimOne(id))).toMatchObject({
+      next: { kind: 'again' },
+      result: { effect: 'failed', evidence: { httpStatus: null } },
+    });
+  });
+
+  it('has nothing to do for a deleted webhook, and drops an event that is gone', async () => {
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await happen(server.app, application);
+    const job = await claimOne(id);
+    await database.query('delete from webhook_event where id = $1', [job.eventId]);
+    expect(await attempt(job)).toMatchObject({ next: { kind: 'done' }, result: { effect: null } });
+    await database.query('delete from webhook where id = $1', [id]);
+    expect(await dispatcher.run(job, lease())).toEqual({
+      next: { kind: 'done' },
+      result: { evidence: null, effect: null },
+    });
+    expect(receiver.received).toHaveLength(0);
+  });
+
+  it('does not blame the receiver for errors of our own, nor for deaths of its worker', async () => {
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await happen(server.app, application);
+    const job = await claimOne(id);
+    await database.query(`update application set secret_sealed = 'v1.gone.x.y' where id = $1`, [
+      application.id,
+    ]);
+    await expect(dispatcher.run(job, lease())).rejects.toThrow('ENCRYPTION_KEYS');
+    expect(dispatcher.onError(job)).toMatchObject({
+      next: { kind: 'again', at: new Date(clock.now().getTime() + MINUTE) },
+      result: { effect: null, evidence: { outcome: 'retry' } },
+    });
+    expect(dispatcher.onError({ ...job, giveUpAt: clock.now() })).toMatchObject({
+      next: { kind: 'done' },
+      result: { effect: null, evidence: { outcome: 'dropped' } },
+    });
+    expect(dispatcher.onPoison(job)).toMatchObject({ next: { kind: 'done' }, result: { effect: null } });
+    expect(receiver.received).toHaveLength(0);
+  });
+
+  it('records results of several webhooks at once, from two workers in opposite order', async () => {
+    const ids = [
+      await createWebhook(server.app, application, `${receiver.origin}/a`),
+      await createWebhook(server.app, application, `${receiver.origin}/b`),
+    ];
+    receiver.behave = (response, { url }) => response.writeHead(url === '/a' ? 200 : 500).end();
+    for (let round = 0; round < 10; round++) await happen(server.app, application);
+    const jobs = (await Promise.all(ids.map((id) => claim(id)))).flat();
+    const settled = await Promise.all(
+      jobs.map(async (job) => ({ job, ...(await dispatcher.run(job, lease())) })),
+    );
+    const half = (odd: number) => settled.filter((_, index) => index % 2 === odd);
+    await Promise.all([
+      database.transaction((sql) => dispatcher.record(sql, half(0))),
+      database.transaction((sql) => dispatcher.record(sql, half(1).toReversed())),
+    ]);
+    expect(await webhookRow(ids[0] ?? '')).toMatchObject({ failures: 0, failingSince: null });
+    expect(await webhookRow(ids[1] ?? '')).toMatchObject({ failures: 10 });
+    expect(await evidenceOf(ids[0] ?? '')).toHaveLength(10);
+  });
+});

@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** A request as it arrived. */
+export interface ReceivedRequest {
+  method: string;
+  /** Path and query. */
+  url: string;
+  headers: IncomingMessage['headers'];
+  /** The raw bytes. */
+  body: Buffer;
+}
+
+/** Answers one request; the body has arrived. */
+export type ReceiverBehaviour = (response: ServerResponse, request: ReceivedRequest, socket: Socket) => void;
+
+/** Says yes to challenges and 200 to deliveries, as a receiver should. */
+export const agreeable: ReceiverBehaviour = (response, { url }) => {
+  const challenge = new URL(url, 'http://receiver').searchParams.get('challenge');
+  response.writeHead(200).end(challenge ?? 'ok');
+};
+
+/** A real HTTP server on loopback that keeps what it receives. */
+export class Receiver {
+  readonly received: ReceivedRequest[] = [];
+  /** How it answers; may be changed at any time. */
+  behave: ReceiverBehaviour = agreeable;
+  readonly #sockets = new Set<Socket>();
+  readonly #server = http.createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      const { method = '', url = '', headers, socket } = request;
+      const received = { method, url, headers, body: Buffer.concat(chunks) };
+      this.received.push(received);
+      this.behave(response, received, socket);
+    });
+  });
+
+  static async start(): Promise<Receiver> {
+    const receiver = new Receiver();
+    receiver.#server.on('connection', (socket) => receiver.#sockets.add(socket));
+    receiver.#server.listen(0, '127.0.0.1');
+    await once(receiver.#server, 'listening');
+    return receiver;
+  }
+
+  /** http://127.0.0.1:port */
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Deliveries: what was posted. */
+  get posted(): ReceivedRequest[] {
+    return this.received.filter(({ method }) => method === 'POST');
+  }
+
+  /** Ends hanging requests too. */
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}

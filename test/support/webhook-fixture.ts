@@ -1,0 +1,61 @@
+import { EntityManager } from '@mikro-orm/postgresql';
+import type { INestApplicationContext } from '@nestjs/common';
+import { Application } from '../../src/applications/application.entity.ts';
+import { newId } from '../../src/common/ids/ids.ts';
+import { Database } from '../../src/database/sql.ts';
+import { recordChanges } from '../../src/deltas/change-log.ts';
+import { Webhook } from '../../src/webhooks/webhook.entity.ts';
+import type { Trigger } from '../../src/webhooks/webhook-state.ts';
+import type { TestApplication } from './factories.ts';
+
+/** Writes a webhook as it is after a passed challenge. */
+export async function createWebhook(
+  app: INestApplicationContext,
+  application: TestApplication,
+  callbackUrl: string,
+  overrides: Partial<Pick<Webhook, 'state' | 'triggers' | 'failingSince' | 'failures' | 'subscribedAt'>> = {},
+): Promise<string> {
+  const em = app.get(EntityManager).fork();
+  const id = newId();
+  // Before anything the test does afterwards, whatever the clocks' resolution.
+  const now = new Date(Date.now() - 1000);
+  em.create(Webhook, {
+    id,
+    application: em.getReference(Application, application.id),
+    callbackUrl,
+    state: 'active',
+    triggers: ['job.failed'],
+    subscribedAt: now,
+    createdAt: now,
+    updatedAt: now,
+    ...overrides,
+  });
+  await em.flush();
+  return id;
+}
+
+/** Lets something happen in the application, as every room does. @returns whether deliveries were queued */
+export function happen(
+  app: INestApplicationContext,
+  application: TestApplication,
+  trigger: Trigger = 'job.failed',
+): Promise<boolean> {
+  const id = newId();
+  return app.get(Database).transaction((sql) =>
+    recordChanges(sql, [
+      {
+        applicationId: application.id,
+        accountId: newId(),
+        object: 'job_status',
+        objectId: id,
+        event: 'modify',
+        at: new Date(),
+        webhook: {
+          trigger,
+          dedupe: `test:${id}`,
+          attributes: { job_status_id: id, extras: { reason: 'ümlaut' } },
+        },
+      },
+    ]),
+  );
+}
