@@ -11,15 +11,11 @@ const PRUNE = `
   select count(*)::int as count from gone`;
 
 /**
- * Deletes changes older than 14 days, in batches, each a transaction of its own. Safe to run at any time and by several
- * processes.
- * @returns how many rows went
+ * Deletes changes older than 14 days: at most 5000, oldest first. Safe to run at any time and by several processes.
+ * @returns how many rows went; 0 when there is nothing left to delete
  */
 export async function pruneChanges(sql: Sql, now: Date): Promise<number> {
   const before = new Date(now.getTime() - CHANGE_RETENTION_MS);
-  for (let total = 0; ;) {
-    const [batch] = await sql.query<{ count: number }>(PRUNE, [before, BATCH]);
-    total += batch?.count ?? 0;
-    if (!batch || batch.count < BATCH) return total;
-  }
+  const [row] = await sql.query<{ count: number }>(PRUNE, [before, BATCH]);
+  return row?.count ?? 0;
 }

@@ -4,6 +4,8 @@ import { Clock } from '../common/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { pruneAuthorizationCodes } from '../connect/prune-codes.ts';
 import { Database, type Sql } from '../database/sql.ts';
+import { pruneChanges } from '../deltas/prune-changes.ts';
+import { pruneWebhookEvidence } from '../webhooks/prune-webhook-evidence.ts';
 
 /** Removes what has outlived its time, a bounded number of rows per call; answers how many there were. */
 export type MaintenanceTask = (sql: Sql, now: Date) => Promise<number>;
@@ -11,6 +13,8 @@ export type MaintenanceTask = (sql: Sql, now: Date) => Promise<number>;
 /** What is cleared away, by name. */
 export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'authorization codes': pruneAuthorizationCodes,
+  'webhook events and attempts': pruneWebhookEvidence,
+  changes: pruneChanges,
 };
 
 /** One process at a time. */

@@ -10,17 +10,32 @@ import { OutboxModule } from '../outbox/outbox.module.ts';
 import { SendDispatcher } from '../outbox/send-dispatcher.ts';
 import { MailboxSyncDispatcher } from '../sync/mailbox-sync.dispatcher.ts';
 import { SyncModule } from '../sync/sync.module.ts';
+import { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
+import { WebhooksModule } from '../webhooks/webhooks.module.ts';
 import { DISPATCHERS, Engine } from './engine.ts';
 import { Maintenance } from './maintenance.ts';
 import { Notifier } from './notifier.ts';
 
 /** The engine, its tick, and the table of queues: one dispatcher per queue. */
 @Module({
-  imports: [ScheduleModule.forRoot(), OutboxModule, ProviderWritesModule, NotificationsModule, SyncModule],
+  imports: [
+    ScheduleModule.forRoot(),
+    OutboxModule,
+    ProviderWritesModule,
+    NotificationsModule,
+    SyncModule,
+    WebhooksModule,
+  ],
   providers: [
     {
       provide: DISPATCHERS,
-      inject: [SendDispatcher, ProviderWriteDispatcher, ReminderDispatcher, MailboxSyncDispatcher],
+      inject: [
+        SendDispatcher,
+        ProviderWriteDispatcher,
+        ReminderDispatcher,
+        MailboxSyncDispatcher,
+        WebhookDispatcher,
+      ],
       useFactory: (...dispatchers: AnyDispatcher[]) => dispatchers,
     },
     Engine,

@@ -24,20 +24,16 @@ const PRUNE_ATTEMPTS = `
   select count(*)::int as count from gone`;
 
 /**
- * Deletes events older than 7 days that no delivery waits for, and attempts older than 30 days; in batches, each a
- * transaction of its own. Safe to run at any time and by several processes.
- * @returns how many rows went
+ * Deletes events older than 7 days that no delivery waits for, and attempts older than 30 days: at most 5000 of each,
+ * oldest first. Safe to run at any time and by several processes.
+ * @returns how many rows went; 0 when there is nothing left to delete
  */
 export async function pruneWebhookEvidence(sql: Sql, now: Date): Promise<number> {
-  const before = (retentionMs: number) => firstIdAt(new Date(now.getTime() - retentionMs));
-  const events = await inBatches(sql, PRUNE_EVENTS, before(EVENT_RETENTION_MS));
-  return events + (await inBatches(sql, PRUNE_ATTEMPTS, before(ATTEMPT_RETENTION_MS)));
-}
-
-async function inBatches(sql: Sql, text: string, beforeId: string): Promise<number> {
-  for (let total = 0; ;) {
-    const [batch] = await sql.query<{ count: number }>(text, [beforeId, BATCH]);
-    total += batch?.count ?? 0;
-    if (!batch || batch.count < BATCH) return total;
-  }
+  const remove = async (text: string, retentionMs: number) => {
+    const before = firstIdAt(new Date(now.getTime() - retentionMs));
+    const [row] = await sql.query<{ count: number }>(text, [before, BATCH]);
+    return row?.count ?? 0;
+  };
+  const events = await remove(PRUNE_EVENTS, EVENT_RETENTION_MS);
+  return events + (await remove(PRUNE_ATTEMPTS, ATTEMPT_RETENTION_MS));
 }

@@ -1,0 +1,84 @@
+import { firstIdAt } from '../../src/common/ids/ids.ts';
+import { Database } from '../../src/database/sql.ts';
+import { pruneChanges } from '../../src/deltas/prune-changes.ts';
+import { pruneWebhookEvidence } from '../../src/webhooks/prune-webhook-evidence.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const DAY = 24 * 3_600_000;
+const now = new Date('2026-11-20T10:00:00Z');
+const ago = (days: number) => new Date(now.getTime() - days * DAY);
+
+describe('retention', () => {
+  let own: TestDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    database = new Database({ url: own.url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' });
+  });
+  afterAll(async () => {
+    await database.close();
+    await own.drop();
+  });
+
+  const ids = async (table: string) =>
+    (await database.query<{ id: string }>(`select id from ${table} order by id`)).map(({ id }) => id);
+
+  it('keeps webhook events for 7 days and for as long as a delivery waits for them', async () => {
+    const [application, webhook] = [firstIdAt(ago(100)), firstIdAt(ago(99))];
+    await database.query(
+      `insert into application (id, client_id, name, secret_hash, secret_sealed, plan, features, region, redirect_uris, created_at, updated_at)
+       values ($1, 'c', 'n', 'h', 's', 'standard', '{}', 'us', '{}', now(), now())`,
+      [application],
+    );
+    await database.query(
+      `insert into webhook (id, application_id, callback_url, state, triggers, subscribed_at, created_at, updated_at)
+       values ($1, $2, 'https://a.test/', 'active', '{}', now(), now(), now())`,
+      [webhook, application],
+    );
+    const [waiting, old, edge, young] = [ago(20), ago(8), ago(7), ago(6)].map(firstIdAt);
+    for (const id of [waiting, old, edge, young]) {
+      await database.query(
+        `insert into webhook_event (id, application_id, type, body, dedupe) values ($1, $2, 'job.failed', '', $3)`,
+        [id, application, id],
+      );
+    }
+    await database.query(
+      `insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at) values ($1, $1, $2, now(), now(), now())`,
+      [waiting, webhook],
+    );
+    expect(await pruneWebhookEvidence(database, now)).toBe(1);
+    expect(await ids('webhook_event')).toEqual([waiting, edge, young]);
+    expect(await pruneWebhookEvidence(database, now)).toBe(0);
+  });
+
+  it('keeps webhook attempts for 30 days, and removes a bounded number at a time', async () => {
+    await database.query(
+      `insert into webhook_attempt (id, webhook_id, event_id, attempt, started_at, took_ms, outcome)
+       select ($1 || lpad(to_hex(n), 12, '0'))::uuid, $2, $2, 1, now(), 0, 'delivered' from generate_series(1, 5001) n`,
+      [firstIdAt(ago(31)).slice(0, 24), firstIdAt(now)],
+    );
+    const young = firstIdAt(ago(29));
+    await database.query(
+      `insert into webhook_attempt (id, webhook_id, event_id, attempt, started_at, took_ms, outcome)
+       values ($1, $1, $1, 1, now(), 0, 'delivered')`,
+      [young],
+    );
+    expect(await pruneWebhookEvidence(database, now)).toBe(5000);
+    expect(await pruneWebhookEvidence(database, now)).toBe(1);
+    expect(await pruneWebhookEvidence(database, now)).toBe(0);
+    expect(await ids('webhook_attempt')).toEqual([young]);
+  });
+
+  it('keeps changes for 14 days', async () => {
+    for (const days of [15, 13, 0]) {
+      await database.query(
+        `insert into change (account_id, object, object_id, event, at) values ($1, 'event', $1, 'create', $2)`,
+        [firstIdAt(now), ago(days)],
+      );
+    }
+    expect(await pruneChanges(database, now)).toBe(1);
+    expect(await pruneChanges(database, now)).toBe(0);
+    const left = await database.query<{ at: Date }>('select at from change order by at');
+    expect(left.map(({ at }) => at)).toEqual([ago(13), ago(0)]);
+  });
+});
