@@ -150,8 +150,8 @@ export class WebhooksService {
     const fixed = (field: string) =>
       new InvalidInputError(`${field} cannot be changed: delete the webhook and create another`);
     if (callbackUrl !== undefined && callbackUrl !== webhook.callbackUrl) throw fixed('callback_url');
-    const same =
-      Array.isArray(triggers) && new Set([...triggers, ...webhook.triggers]).size === webhook.triggers.length;
+    const asked = new Set(Array.isArray(triggers) ? triggers : []);
+    const same = asked.size === webhook.triggers.length && webhook.triggers.every((name) => asked.has(name));
     if (triggers !== undefined && !same) throw fixed('triggers');
   }
 
