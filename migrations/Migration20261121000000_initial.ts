@@ -100,12 +100,17 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`create index "provider_job_object" on "provider_job" ("object_id");`);
 
     this.addSql(
-      `create table "reminder" ("id" uuid not null, "account_id" uuid not null, "event_id" uuid not null, "notification_id" uuid not null, "participant" text not null, "type" text not null, "recipient" text not null, "content" jsonb not null, "due_at" timestamptz not null, "expires_at" timestamptz not null, "status" text not null, "reason" text null, "attempts" smallint not null default 0, "message_id_header" text null, "sent_at" timestamptz null, "created_at" timestamptz not null default now(), "updated_at" timestamptz not null default now(), primary key ("id"));`,
+      `create table "reminder" ("id" uuid not null, "account_id" uuid not null, "event_id" uuid not null, "notification_id" uuid not null, "participant" text not null, "type" text not null, "recipient" text not null, "name" text not null, "due_at" timestamptz not null, "expires_at" timestamptz not null, "status" text not null, "reason" text null, "attempts" smallint not null default 0, "message_id_header" text null, "sent_at" timestamptz null, "created_at" timestamptz not null default now(), "updated_at" timestamptz not null default now(), primary key ("id"));`,
     );
     this.addSql(`create index "reminder_account" on "reminder" ("account_id");`);
     this.addSql(
       `alter table "reminder" add constraint "reminder_once" unique ("event_id", "notification_id", "participant", "due_at");`,
     );
+
+    this.addSql(
+      `create table "reminder_content" ("event_id" uuid not null, "notification_id" uuid not null, "account_id" uuid not null, "content" jsonb not null, primary key ("event_id", "notification_id"));`,
+    );
+    this.addSql(`create index "reminder_content_account" on "reminder_content" ("account_id");`);
 
     this.addSql(
       `create table "reminder_job" ("id" uuid not null, "run_at" timestamptz not null, "due_at" timestamptz not null, "handoff_at" timestamptz null, "fence" int not null default 0, "worker_id" int null, "shard" smallint not null default 0, "state" smallint not null default 0, "attempt" smallint not null default 0, "ambiguous" boolean not null default false, "crashes" smallint not null default 0, "account_id" uuid not null, primary key ("id"));`,
@@ -307,6 +312,10 @@ export class Migration20261121000000_initial extends Migration {
     );
 
     this.addSql(
+      `alter table "reminder_content" add constraint "reminder_content_account_id_foreign" foreign key ("account_id") references "grant" ("id") on delete cascade;`,
+    );
+
+    this.addSql(
       `alter table "sync_job" add constraint "sync_job_account_id_foreign" foreign key ("account_id") references "grant" ("id") on delete cascade;`,
     );
 
@@ -366,6 +375,7 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`alter table "job_status" drop constraint "job_status_account_id_foreign";`);
     this.addSql(`alter table "outbox_message" drop constraint "outbox_message_account_id_foreign";`);
     this.addSql(`alter table "reminder" drop constraint "reminder_account_id_foreign";`);
+    this.addSql(`alter table "reminder_content" drop constraint "reminder_content_account_id_foreign";`);
     this.addSql(`alter table "sync_job" drop constraint "sync_job_account_id_foreign";`);
     this.addSql(`alter table "thread" drop constraint "thread_account_id_foreign";`);
     this.addSql(`alter table "message" drop constraint "message_account_id_foreign";`);
@@ -394,6 +404,7 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`drop table if exists "outbox_message" cascade;`);
     this.addSql(`drop table if exists "provider_job" cascade;`);
     this.addSql(`drop table if exists "reminder" cascade;`);
+    this.addSql(`drop table if exists "reminder_content" cascade;`);
     this.addSql(`drop table if exists "reminder_job" cascade;`);
     this.addSql(`drop table if exists "sandbox_calendar" cascade;`);
     this.addSql(`drop table if exists "sandbox_event" cascade;`);

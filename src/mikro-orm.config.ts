@@ -16,6 +16,7 @@ import { JobStatus } from './job-statuses/job-status.entity.ts';
 import { ProviderJob } from './job-statuses/provider-job.entity.ts';
 import { MessageFolder } from './messages/message-folder.entity.ts';
 import { Message, MessageBody } from './messages/message.entity.ts';
+import { ReminderContent } from './notifications/reminder-content.entity.ts';
 import { ReminderJob } from './notifications/reminder-job.entity.ts';
 import { Reminder } from './notifications/reminder.entity.ts';
 import { OutboxMessage } from './outbox/outbox-message.entity.ts';
@@ -43,7 +44,7 @@ export const entities = [
   Webhook, WebhookEvent, WebhookAttempt, HookJob,
   JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob,
   Folder, Thread, Message, MessageBody, MessageFolder, File,
-  Calendar, Event, Reminder, ReminderJob, SmsMessage,
+  Calendar, Event, Reminder, ReminderContent, ReminderJob, SmsMessage,
   Worker, AccountGate, SyncJob, Change,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault,
 ]; // prettier-ignore

@@ -9,7 +9,9 @@ export interface DueReminder {
   type: ReminderType;
   /** Email address, phone number or URL. */
   recipient: string;
-  /** `{subject, body, name}`, `{message, name}` or `{payload, name}`. */
+  /** The participant's; empty for webhooks. */
+  name: string;
+  /** `{subject, body}`, `{message}` or `{payload}`. */
   content: Readonly<Record<string, string>>;
   dueAt: Date;
   expiresAt: Date;

@@ -27,11 +27,11 @@ export class EmailReminderSender implements ReminderSender {
     account: ConnectedAccount,
     signal: AbortSignal,
   ): Promise<ReminderDelivery> {
-    const { recipient, content } = reminder;
+    const { recipient, name, content } = reminder;
     const messageIdHeader = messageIdOf(reminder);
     const mime = await compose({
       from: { email: account.email, name: account.name },
-      to: [{ email: recipient, name: content['name'] ?? '' }],
+      to: [{ email: recipient, name }],
       cc: [],
       bcc: [],
       replyTo: [],

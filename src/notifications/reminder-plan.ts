@@ -80,7 +80,7 @@ export interface PlannedMove {
 /** What has to be written to bring the reminders in line with the event. */
 export interface ReminderChanges {
   moves: PlannedMove[];
-  /** Rows whose recipient, content or time may differ from what they were planned for. */
+  /** Rows whose recipient, name or time may differ from what they were planned for. */
   rewrites: (DesiredReminder & { id: string })[];
   inserts: (DesiredReminder & { status: 'scheduled' | 'skipped'; reason: string | null })[];
   fates: PlannedReminder[];
@@ -95,7 +95,7 @@ export const BEGINNING_GRACE_MS = 60_000;
 const MINUTE_MS = 60_000;
 const iso = (instant: Date): string => instant.toISOString().replace('.000Z', 'Z');
 
-/** Text and recipients apart: when a notification is due and until when it is of use. */
+/** When a notification is due and until when it is of use. */
 export function timesOf(startsAt: Date, minutes: number): { dueAt: Date; expiresAt: Date } {
   const dueAt = new Date(startsAt.getTime() - minutes * MINUTE_MS);
   return { dueAt, expiresAt: new Date(Math.max(startsAt.getTime(), dueAt.getTime() + BEGINNING_GRACE_MS)) };
@@ -109,7 +109,7 @@ function lateness(dueAt: Date, expiresAt: Date, at: Date): string | null {
   return null;
 }
 
-/** What is sent, the recipient's name apart. */
+/** What is sent. */
 export function contentOf(notification: ReminderNotification, title: string): Record<string, string> {
   const fallback = `Reminder: ${title || 'your event'}`;
   switch (notification.type) {

@@ -29,39 +29,33 @@ const READ = `
     (extract(epoch from h.due_at) * 1000)::float8 as due, u.id is not null as untouched
   from held h left join untouched u using (id)`;
 
-// Contents travel once per notification, not once per recipient.
-const REWRITE = `
-  with wanted as (
-    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[])
-      w(id, notification_id, name, recipient, due_at, expires_at)),
-  contents as (select * from unnest($7::uuid[], $8::jsonb[]) c(notification_id, content)),
-  fresh as (
-    select w.*, c.content || jsonb_build_object('name', w.name) as content
-    from wanted w join contents c using (notification_id)),
-  changed as (
+// Contents are stored once per notification, not once per recipient. Only rows that move to another time, which READ has
+// locked, have their queue row touched: nobody waits for the engine here.
+const WRITE = `
+  with contents as (
+    insert into reminder_content as c (event_id, notification_id, account_id, content)
+    select $2, n.notification_id, $1, n.content
+    from jsonb_to_recordset($3) n(notification_id uuid, content jsonb)
+    on conflict (event_id, notification_id) do update set content = excluded.content
+      where c.content is distinct from excluded.content),
+  rewritten as (
     update reminder r
-    set recipient = f.recipient, content = f.content, due_at = f.due_at, expires_at = f.expires_at, updated_at = $9
-    from fresh f
-    where r.id = f.id
-      and (r.recipient, r.content, r.due_at, r.expires_at)
-        is distinct from (f.recipient, f.content, f.due_at, f.expires_at)
-    returning r.id, r.due_at)
-  update reminder_job j set run_at = greatest(c.due_at, now()), due_at = c.due_at
-  from changed c
-  where j.id = c.id and j.state = 0 and j.due_at <> c.due_at`;
-
-const INSERT = `
-  with wanted as (
-    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[],
-      $8::timestamptz[], $9::text[], $10::text[], $11::text[])
-      w(id, notification_id, participant, name, type, recipient, due_at, expires_at, status, reason, message_id)),
-  contents as (select * from unnest($12::uuid[], $13::jsonb[]) c(notification_id, content)),
+    set recipient = w.recipient, name = w.name, due_at = w.due_at, expires_at = w.expires_at, updated_at = $6
+    from jsonb_to_recordset($4) w(id uuid, recipient text, name text, due_at timestamptz, expires_at timestamptz)
+    where r.id = w.id
+      and (r.recipient, r.name, r.due_at, r.expires_at) is distinct from (w.recipient, w.name, w.due_at, w.expires_at)
+    returning r.id, r.due_at),
+  moved as (
+    update reminder_job j set run_at = greatest(w.due_at, now()), due_at = w.due_at
+    from rewritten w
+    where j.id = w.id and j.state = 0 and j.due_at <> w.due_at),
   added as (
-    insert into reminder (id, account_id, event_id, notification_id, participant, type, recipient, content, due_at,
+    insert into reminder (id, account_id, event_id, notification_id, participant, name, type, recipient, due_at,
       expires_at, status, reason, message_id_header, created_at, updated_at)
-    select w.id, $14, $15, w.notification_id, w.participant, w.type, w.recipient,
-      c.content || jsonb_build_object('name', w.name), w.due_at, w.expires_at, w.status, w.reason, w.message_id, $16, $16
-    from wanted w join contents c using (notification_id)
+    select n.id, $1, $2, n.notification_id, n.participant, n.name, n.type, n.recipient, n.due_at, n.expires_at,
+      n.status, n.reason, n.message_id, $6, $6
+    from jsonb_to_recordset($5) n(id uuid, notification_id uuid, participant text, name text, type text,
+      recipient text, due_at timestamptz, expires_at timestamptz, status text, reason text, message_id text)
     returning id, account_id, due_at, status)
   insert into reminder_job (id, account_id, run_at, due_at)
   select id, account_id, greatest(due_at, now()), due_at from added where status = 'scheduled'`;
@@ -94,7 +88,7 @@ export class ReminderPlanner {
    * Brings the reminders of an event in line with the event as it now is, in the transaction that writes the event:
    * one reminder per participant for email and sms, one per notification for webhooks, due `minutes_before_event`
    * before the start. Call it after every change of start, title, participants, notifications or status; unchanged
-   * reminders are left alone, and what has been sent is never sent again for the same due time. Five round trips at
+   * reminders are left alone, and what has been sent is never sent again for the same due time. Four round trips at
    * most. Wake `reminder` after the commit.
    *
    * A notification that stays the same must keep its id (`keepNotificationIds`): the id is what makes it the same.
@@ -106,8 +100,7 @@ export class ReminderPlanner {
     await sql.query(TAKE_TURNS, [event.eventId]);
     const changes = planChanges(event, await this.#read(sql, event), at);
     await moveReminders(sql, changes.moves, at);
-    await this.#rewrite(sql, event, changes.rewrites, at);
-    await this.#insert(sql, event, changes.inserts, at);
+    await this.#write(sql, event, changes, at);
     return changes.fates;
   }
 
@@ -136,49 +129,41 @@ export class ReminderPlanner {
     return rows.map(({ due, ...row }) => ({ ...row, dueAt: new Date(Number(due)) }));
   }
 
-  async #rewrite(sql: Sql, event: ReminderEvent, rows: ReminderChanges['rewrites'], at: Date): Promise<void> {
-    if (rows.length === 0) return;
-    await sql.query(REWRITE, [
-      rows.map(({ id }) => id),
-      rows.map(({ notificationId }) => notificationId),
-      rows.map(({ name }) => name),
-      rows.map(({ recipient }) => recipient),
-      rows.map(({ dueAt }) => dueAt),
-      rows.map(({ expiresAt }) => expiresAt),
-      ...contents(event, rows),
+  async #write(
+    sql: Sql,
+    event: ReminderEvent,
+    { rewrites, inserts }: ReminderChanges,
+    at: Date,
+  ): Promise<void> {
+    if (rewrites.length === 0 && inserts.length === 0) return;
+    const used = new Set([...rewrites, ...inserts].map(({ notificationId }) => notificationId));
+    const contents = event.notifications
+      .filter(({ id }) => used.has(id))
+      .map((notification) => ({
+        notification_id: notification.id,
+        content: contentOf(notification, event.title),
+      }));
+    await sql.query(WRITE, [
+      event.accountId,
+      event.eventId,
+      JSON.stringify(contents),
+      JSON.stringify(rewrites.map((reminder) => ({ id: reminder.id, ...columnsOf(reminder) }))),
+      JSON.stringify(inserts.map((reminder) => this.#newRow(reminder))),
       at,
     ]);
   }
 
-  async #insert(sql: Sql, event: ReminderEvent, rows: ReminderChanges['inserts'], at: Date): Promise<void> {
-    if (rows.length === 0) return;
-    const ids = rows.map(() => newId());
-    await sql.query(INSERT, [
-      ids,
-      rows.map(({ notificationId }) => notificationId),
-      rows.map(({ participant }) => participant),
-      rows.map(({ name }) => name),
-      rows.map(({ type }) => type),
-      rows.map(({ recipient }) => recipient),
-      rows.map(({ dueAt }) => dueAt),
-      rows.map(({ expiresAt }) => expiresAt),
-      rows.map(({ status }) => status),
-      rows.map(({ reason }) => reason),
-      rows.map(({ type }, index) => (type === 'email' ? `<${ids[index]}@${this.#domain}>` : null)),
-      ...contents(event, rows),
-      event.accountId,
-      event.eventId,
-      at,
-    ]);
+  #newRow(reminder: ReminderChanges['inserts'][number]): Record<string, unknown> {
+    const { notificationId, participant, type, status, reason } = reminder;
+    const id = newId();
+    // Fixed now: every attempt to send it carries the same, and a doubtful one can be looked up.
+    const message_id = type === 'email' ? `<${id}@${this.#domain}>` : null;
+    const columns = columnsOf(reminder);
+    return { id, notification_id: notificationId, participant, type, status, reason, message_id, ...columns };
   }
 }
 
-/** Ids and contents of the notifications these rows belong to. */
-function contents(event: ReminderEvent, rows: readonly DesiredReminder[]): [string[], string[]] {
-  const used = new Set(rows.map(({ notificationId }) => notificationId));
-  const notifications = event.notifications.filter(({ id }) => used.has(id));
-  return [
-    notifications.map(({ id }) => id),
-    notifications.map((notification) => JSON.stringify(contentOf(notification, event.title))),
-  ];
+/** What may differ after the event was changed. */
+function columnsOf({ recipient, name, dueAt, expiresAt }: DesiredReminder): Record<string, unknown> {
+  return { recipient, name, due_at: dueAt, expires_at: expiresAt };
 }

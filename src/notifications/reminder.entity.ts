@@ -20,8 +20,8 @@ const ReminderSchema = defineEntity({
     type: p.enum(REMINDER_TYPES),
     /** Email address, phone number or URL. */
     recipient: p.text(),
-    /** What is sent: `{subject, body}`, `{message}` or `{payload}`, and the participant's name. */
-    content: p.json<Record<string, string>>(),
+    /** The participant's; empty for webhooks. */
+    name: p.text(),
     dueAt: p.datetime().columnType('timestamptz'),
     /** After this it is useless and skipped: the start of the event, never less than a minute after `dueAt`. */
     expiresAt: p.datetime().columnType('timestamptz'),

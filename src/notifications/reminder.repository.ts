@@ -6,10 +6,11 @@ import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderStatus } from './reminder-status.ts';
 
 const FIND_DUE = `
-  select r.id, r.account_id as "accountId", r.type, r.recipient, r.content, r.due_at as "dueAt",
+  select r.id, r.account_id as "accountId", r.type, r.recipient, r.name, c.content, r.due_at as "dueAt",
     r.expires_at as "expiresAt", r.status, r.reason as "lastFailure", r.message_id_header as "messageIdHeader", a.features,
     a.secret_sealed as "secretSealed"
   from reminder r
+  join reminder_content c using (event_id, notification_id)
   join "grant" g on g.id = r.account_id
   join application a on a.id = g.application_id
   where r.id = $1 and r.account_id = $2`;

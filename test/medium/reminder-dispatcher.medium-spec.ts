@@ -283,8 +283,8 @@ describe('a reminder that is due', () => {
       try {
         const { event, id } = await due(notificationOf.email(30), 'auth-invalid@sandbox.test');
         await database.query(
-          `insert into webhook (id, application_id, callback_url, triggers, state, created_at, updated_at)
-           values (gen_random_uuid(), $1, 'https://x.test', '{account.invalid}', 'active', now(), now())`,
+          `insert into webhook (id, application_id, callback_url, triggers, state, subscribed_at, created_at, updated_at)
+           values (gen_random_uuid(), $1, 'https://x.test', '{account.invalid}', 'active', now(), now(), now())`,
           [fixture.applicationId],
         );
         await fire(id);

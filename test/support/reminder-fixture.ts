@@ -15,6 +15,7 @@ export interface ReminderRow {
   participant: string;
   type: string;
   recipient: string;
+  name: string;
   content: Record<string, string>;
   due_at: Date;
   expires_at: Date;
@@ -88,7 +89,9 @@ export async function startReminderFixture(features: string[] = ['sms']): Promis
     accountEmail,
     reminders: (eventId) =>
       database.query<ReminderRow>(
-        `select r.*, j.run_at from reminder r left join reminder_job j using (id)
+        `select r.*, c.content, j.run_at from reminder r
+         join reminder_content c using (event_id, notification_id)
+         left join reminder_job j on j.id = r.id
          where r.event_id = $1 order by r.due_at, r.type, r.participant, r.id`,
         [eventId],
       ),
