@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { pageQuery } from '../common/http/pagination.schema.ts';
 import { REMINDER_STATUSES, REMINDER_TYPES } from './reminder-status.ts';
 
 /** One reminder to one recipient, as it is answered. */
@@ -37,8 +36,3 @@ export const reminderView = z
     },
   });
 export type ReminderView = z.infer<typeof reminderView>;
-
-/** The reminders of an event. */
-export const reminders = z.array(reminderView);
-
-export const listRemindersQuery = z.object({ ...pageQuery });
