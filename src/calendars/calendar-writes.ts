@@ -7,8 +7,7 @@ import {
   ProviderWrites,
   type WriteOutcome,
 } from '../job-statuses/provider-writes.ts';
-import type { CalendarContent, ProviderAccount } from '../providers/connector.ts';
-import type { CalendarPort } from '../providers/connector.ts';
+import type { CalendarContent, CalendarPort, ProviderAccount } from '../providers/connector.ts';
 
 /** What the jobs of calendars are opened with: a deleted calendar has no row to read it from. */
 interface Payload {
@@ -96,9 +95,7 @@ const TAKE_OVER_EVENTS = `
   where c.id = e.calendar_id and c.account_id = $2 and c.provider_id = $3 and c.id <> $1`;
 
 const DELETE_TWINS = `
-  delete from calendar c using "grant" g
-  where c.account_id = $2 and c.provider_id = $3 and c.id <> $1 and g.id = c.account_id
-  returning c.id, g.application_id as "applicationId"`;
+  delete from calendar where account_id = $2 and provider_id = $3 and id <> $1 returning id`;
 
 const STORE = `
   update calendar set provider_id = $3 where id = $1 and account_id = $2 and provider_id is null returning id`;
@@ -106,7 +103,7 @@ const STORE = `
 /** Stores the provider's id, or hands it on to the deletion when the calendar has been deleted meanwhile. */
 async function store(
   sql: Sql,
-  { accountId }: ProviderAccount,
+  { accountId, applicationId }: ProviderAccount,
   calendarId: string,
   providerId: string,
   at: Date,
@@ -114,10 +111,10 @@ async function store(
   const key = [calendarId, accountId, providerId];
   // The mirror may have met the calendar at the provider before we knew its id: then there are two rows of it.
   await sql.query(TAKE_OVER_EVENTS, key);
-  const twins = await sql.query<{ id: string; applicationId: string }>(DELETE_TWINS, key);
+  const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
   await recordChanges(
     sql,
-    twins.map(({ id, applicationId }) => ({
+    twins.map(({ id }) => ({
       applicationId,
       accountId,
       object: 'calendar',

@@ -100,6 +100,6 @@ describe('boundsOf', () => {
   });
 
   it('has an end for the last day there is', () => {
-    expect(bounds({ object: 'date', date: '9999-12-31' })[1]).toBe('+010000-01-01T00:00:00.000Z');
+    expect(bounds({ object: 'date', date: '9999-12-31' })[1]).toBe('9999-12-31T23:59:59.999Z');
   });
 });

@@ -95,6 +95,8 @@ export function isDate(text: string): boolean {
 }
 
 const ONE_DAY_MS = 86_400_000;
+/** Years of five digits are understood by nobody. */
+const END_OF_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * First instant of `when` and the instant it is over. All-day events last from the first instant of their first day
@@ -113,7 +115,7 @@ export function boundsOf(when: When, zone: string): { startsAt: Date; endsAt: Da
         when.object === 'date' ? [when.date, when.date] : [when.start_date, when.end_date];
       return {
         startsAt: startOfDay(dayMs(first), zone),
-        endsAt: startOfDay(dayMs(last) + ONE_DAY_MS, zone),
+        endsAt: new Date(Math.min(startOfDay(dayMs(last) + ONE_DAY_MS, zone).getTime(), END_OF_TIME_MS)),
       };
     }
   }

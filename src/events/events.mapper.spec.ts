@@ -1,0 +1,72 @@
+import { NEW_EVENT } from './apply-input.ts';
+import type { EventRecord } from './event-record.ts';
+import { toEventView } from './events.mapper.ts';
+import { eventView } from './events.schema.ts';
+import { boundsOf } from './when.ts';
+
+const when = { object: 'timespan', start_time: 1_900_000_000, end_time: 1_900_003_600 } as const;
+const record = (overrides: Partial<EventRecord> = {}): EventRecord => ({
+  ...NEW_EVENT,
+  when,
+  ...boundsOf(when, 'UTC'),
+  id: 'ev1',
+  accountId: 'a1',
+  calendarId: 'c1',
+  icalUid: null,
+  status: 'confirmed',
+  readOnly: false,
+  organizerEmail: 'ada@example.test',
+  organizerName: 'Ada',
+  updatedAt: new Date(1_800_000_000_999),
+  ...overrides,
+});
+
+describe('toEventView', () => {
+  it('has every field, null where nothing is set', () => {
+    const view = toEventView(record());
+    expect(view).toEqual({
+      id: 'ev1', object: 'event', account_id: 'a1', calendar_id: 'c1', message_id: null, ical_uid: null, title: '',
+      description: '', location: '', owner: 'Ada <ada@example.test>', organizer_email: 'ada@example.test',
+      organizer_name: 'Ada', participants: [], read_only: false, when, busy: true, status: 'confirmed',
+      visibility: null, hide_participants: false, recurrence: null, master_event_id: null, original_start_time: null,
+      conferencing: null, reminders: null, metadata: {}, event_collection_id: null, capacity: null,
+      round_robin_order: [], customer_event_id: null, updated_at: 1_800_000_000,
+    }); // prettier-ignore
+    expect(eventView.parse(view)).toEqual(view);
+  });
+
+  it.each([
+    ['Ada', 'ada@example.test', 'Ada <ada@example.test>'],
+    [null, 'ada@example.test', 'ada@example.test'],
+    ['Ada', null, 'Ada'],
+    [null, null, ''],
+  ])('names the owner: %s, %s', (organizerName, organizerEmail, owner) =>
+    expect(toEventView(record({ organizerName, organizerEmail })).owner).toBe(owner),
+  );
+
+  it('omits notifications when there are none', () => {
+    expect(toEventView(record())).not.toHaveProperty('notifications');
+    expect(toEventView(record(), { jobId: 'j', planned: [] })).not.toHaveProperty('notifications');
+  });
+
+  it('says after a write what becomes of each notification', () => {
+    const notifications = [
+      { id: 'n1', type: 'sms', minutes_before_event: 5, message: 'm' },
+      { id: 'n2', type: 'webhook', minutes_before_event: 9, url: 'https://a.test/', payload: 'p' },
+    ] as const;
+    const dueAt = new Date(1_899_999_700_000);
+    const planned = [
+      { notificationId: 'n2', type: 'webhook', dueAt, status: 'skipped', reason: 'too late', recipients: 0 },
+      { notificationId: 'n1', type: 'sms', dueAt, status: 'scheduled', reason: null, recipients: 2 },
+    ] as const;
+    const event = record({ notifications: [...notifications] });
+    const written = toEventView(event, { jobId: 'j1', planned });
+    expect(written.job_status_id).toBe('j1');
+    expect(written.notifications).toEqual([
+      { ...notifications[0], status: 'scheduled', reason: null, due_at: 1_899_999_700 },
+      { ...notifications[1], status: 'skipped', reason: 'too late', due_at: 1_899_999_700 },
+    ]);
+    expect(eventView.parse(written)).toEqual(written);
+    expect(toEventView(event).notifications).toEqual(notifications);
+  });
+});

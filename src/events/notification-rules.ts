@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ApplicationFeature } from '../applications/plan.ts';
+import { allows, type Scope, SCOPES_FOR } from '../auth/scopes.ts';
+import { ForbiddenError, InvalidInputError } from '../common/errors/domain-error.ts';
+import type { EventFields } from './event-record.ts';
+import type { Participant, StoredNotification } from './event-values.ts';
+
+/** What an account may use. */
+export interface NotificationRights {
+  /** Null: every scope. */
+  scopes: readonly Scope[] | null;
+  features: readonly ApplicationFeature[];
+}
+
+/** How many participants an error names. */
+const NAMED = 10;
+
+const listed = (names: readonly string[]): string =>
+  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');
+
+/**
+ * The rules of notifications (spec 4.5), for the event as it is after the change. An event without notifications
+ * breaks none of them: `notifications: []` is always fine, also for a recurring event.
+ * @param before what was stored; what has not changed needs no right anew
+ * @throws {InvalidInputError} recurring event, nobody to remind, or participants who cannot be reached
+ * @throws {ForbiddenError} the account's scopes or the application's features do not allow it
+ */
+export function assertNotificationsAllowed(
+  before: readonly StoredNotification[],
+  {
+    notifications,
+    participants,
+    recurrence,
+  }: Pick<EventFields, 'notifications' | 'participants' | 'recurrence'>,
+  rights: NotificationRights,
+): void {
+  if (notifications.length === 0) return;
+  const added = notifications.filter((each) => !before.some((stored) => isDeepStrictEqual(stored, each)));
+  if (added.length > 0) assertRights(added, rights);
+  if (recurrence) throw new InvalidInputError('notifications: a recurring event cannot have notifications');
+  assertReachable(new Set(notifications.map(({ type }) => type)), participants);
+}
+
+function assertRights(added: readonly StoredNotification[], { scopes, features }: NotificationRights): void {
+  if (!allows(scopes, SCOPES_FOR.sendMail)) {
+    throw new ForbiddenError(
+      'scope.missing',
+      `notifications: this needs one of the scopes ${SCOPES_FOR.sendMail.join(', ')}, which the account has not granted.`,
+    );
+  }
+  if (added.some(({ type }) => type === 'sms') && !features.includes('sms')) {
+    throw new ForbiddenError(
+      'feature.sms',
+      'notifications: SMS notifications are not enabled for this application.',
+    );
+  }
+}
+
+function assertReachable(types: ReadonlySet<string>, participants: readonly Participant[]): void {
+  if (participants.length === 0) {
+    const needing = ['email', 'sms'].filter((type) => types.has(type));
+    if (needing.length === 0) return;
+    throw new InvalidInputError(
+      `participants: ${needing.join(' and ')} notifications need at least one participant`,
+    );
+  }
+  // Every participant has an email address; the phone number is what may be missing.
+  const unreachable = participants.filter(({ phone_number }) => !phone_number).map(({ email }) => email);
+  if (unreachable.length === 0) return;
+  if (types.size > 1) {
+    throw new InvalidInputError(
+      `participants: with notifications of several types every participant needs an email and a phone_number; no phone_number: ${listed(unreachable)}`,
+    );
+  }
+  if (types.has('sms')) {
+    throw new InvalidInputError(
+      `participants: sms notifications need a phone_number of every participant; none: ${listed(unreachable)}`,
+    );
+  }
+}

@@ -1,0 +1,916 @@
+import request from 'supertest';
+import { Database } from '../../src/database/sql.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
+const START = 1_900_000_000;
+const WHEN = { start_time: START, end_time: START + 3600 };
+const EMAIL = { type: 'email', minutes_before_event: '60', subject: 'Soon', body: '<b>Soon</b>' };
+const SMS = { type: 'sms', minutes_before_event: 60, message: 'Soon' };
+const HOOK = {
+  type: 'webhook',
+  minutes_before_event: 30,
+  url: 'https://hooks.example.test/x',
+  payload: '{"a":1}',
+};
+const BO = { email: 'bo@example.test', name: 'Bo', phone_number: '+15550100' };
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+interface EventBody {
+  id: string;
+  job_status_id: string;
+  [key: string]: unknown;
+}
+
+describe('/events', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let ada: TestAccount;
+  let calendar: string;
+
+  beforeAll(async () => {
+    // Only the API: what a write opens stays open and can be looked at.
+    server = await startTestApp({ ROLES: 'api' });
+    application = await createApplication(server.app, { features: ['sms'] });
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    ada = await createAccount(server.app, application);
+    calendar = await createCalendar({ name: 'Team' });
+  });
+
+  const call = (method: Method, path: string, by = ada) => request(server.url)[method](path).set(by.bearer);
+  const query = <R extends object>(text: string, ...values: unknown[]) =>
+    server.app.get(Database).query<R>(text, values);
+  async function createCalendar(body: object, by = ada): Promise<string> {
+    const response = await call('post', '/calendars', by).send(body);
+    expect(response.status).toBe(200);
+    return response.body.id;
+  }
+  async function create(body: object = {}, by = ada): Promise<EventBody> {
+    const response = await call('post', '/events', by).send({ calendar_id: calendar, when: WHEN, ...body });
+    expect([response.status, response.body.message]).toEqual([200, undefined]);
+    return response.body;
+  }
+  const stateOf = async (id: string) => {
+    const [event] = await query('select * from event where id = $1', id);
+    const jobs = await query('select id from provider_job where object_id = $1', id);
+    const reminders = await query(
+      'select id, status, due_at from reminder where event_id = $1 order by id',
+      id,
+    );
+    const changes = await query('select seq from change where object_id = $1', id);
+    return { event, jobs, reminders, changes };
+  };
+  const titles = async (filter: string) => {
+    const response = await call('get', `/events?${filter}`);
+    expect([response.status, response.body.message]).toEqual([200, undefined]);
+    return response.body.map(({ title }: { title: string }) => title);
+  };
+
+  describe('POST', () => {
+    it('creates an event at once and opens a job for the provider', async () => {
+      const response = await call('post', '/events').send({
+        calendar_id: calendar,
+        title: 'Review',
+        description: 'All of it',
+        location: 'Room 1',
+        when: {
+          start_time: String(START),
+          end_time: String(START + 3600),
+          start_timezone: 'Europe/Berlin',
+          object: 'time',
+        },
+        participants: [{ ...BO, email: 'BO@Example.test', status: 'maybe', comment: 'perhaps' }],
+        conferencing: {
+          provider: 'Zoom Meeting',
+          details: {
+            meeting_code: '1',
+            password: 'p',
+            pin: '2',
+            url: 'https://zoom.example.test/1',
+            phone: ['+1 2'],
+            extra: 1,
+          },
+        },
+        metadata: { team: 'sales' },
+        visibility: 'private',
+        hide_participants: true,
+        capacity: '5',
+        event_collection_id: 'col',
+        round_robin_order: ['BO@example.test'],
+        customer_event_id: 'cust',
+        reminder_minutes: '[20]',
+        reminder_method: 'popup',
+        unknown: 'dropped',
+      });
+      expect(response.status).toBe(200);
+      expect(response.body).toEqual({
+        id: expect.any(String),
+        object: 'event',
+        account_id: ada.id,
+        calendar_id: calendar,
+        message_id: null,
+        ical_uid: null,
+        title: 'Review',
+        description: 'All of it',
+        location: 'Room 1',
+        owner: `Test User <${ada.email}>`,
+        organizer_email: ada.email,
+        organizer_name: 'Test User',
+        participants: [
+          {
+            email: 'bo@example.test',
+            name: 'Bo',
+            phone_number: '+15550100',
+            status: 'maybe',
+            comment: 'perhaps',
+          },
+        ],
+        read_only: false,
+        when: {
+          object: 'timespan',
+          start_time: START,
+          end_time: START + 3600,
+          start_timezone: 'Europe/Berlin',
+        },
+        busy: true,
+        status: 'confirmed',
+        visibility: 'private',
+        hide_participants: true,
+        recurrence: null,
+        master_event_id: null,
+        original_start_time: null,
+        conferencing: {
+          provider: 'Zoom Meeting',
+          details: {
+            meeting_code: '1',
+            password: 'p',
+            pin: '2',
+            url: 'https://zoom.example.test/1',
+            phone: ['+1 2'],
+          },
+        },
+        reminders: { reminder_minutes: '[20]', reminder_method: 'popup' },
+        metadata: { team: 'sales' },
+        event_collection_id: 'col',
+        capacity: 5,
+        round_robin_order: ['bo@example.test'],
+        customer_event_id: 'cust',
+        updated_at: expect.any(Number),
+        job_status_id: expect.any(String),
+      });
+      const { job_status_id: jobId, ...stored } = response.body;
+      expect((await call('get', `/events/${stored.id}`)).body).toEqual(stored);
+      expect((await call('get', '/events')).body).toEqual([stored]);
+      expect((await call('get', `/job-statuses/${jobId}`)).body).toMatchObject({
+        id: stored.id,
+        action: 'create_event',
+        object: 'event',
+        status: 'pending',
+      });
+    });
+
+    it.each([
+      [{ time: String(START) }, { object: 'time', time: START }],
+      [
+        { time: START, timezone: 'UTC' },
+        { object: 'time', time: START, timezone: 'UTC' },
+      ],
+      [
+        { start_time: START, end_time: START },
+        { object: 'time', time: START },
+      ],
+      [
+        { start_time: START, end_time: START + 1, end_timezone: '' },
+        { object: 'timespan', start_time: START, end_time: START + 1 },
+      ],
+      [{ date: '2030-02-28' }, { object: 'date', date: '2030-02-28' }],
+      [{ date: '1000-01-01' }, { object: 'date', date: '1000-01-01' }],
+      [{ date: '9999-12-31' }, { object: 'date', date: '9999-12-31' }],
+      [
+        { start_date: '2030-02-27', end_date: '2030-02-28', time: null },
+        { object: 'datespan', start_date: '2030-02-27', end_date: '2030-02-28' },
+      ],
+      [
+        { start_date: '2030-02-28', end_date: '2030-02-28' },
+        { object: 'date', date: '2030-02-28' },
+      ],
+    ])('takes when %j', async (when, expected) => {
+      const event = await create({ when });
+      expect(event['when']).toEqual(expected);
+      expect((await call('get', `/events/${event.id}`)).body.when).toEqual(expected);
+    });
+
+    it('puts all-day events where the calendar is', async () => {
+      calendar = await createCalendar({ name: 'Berlin', timezone: 'Europe/Berlin' });
+      const { id } = await create({ when: { date: '2030-07-15' } });
+      const [event] = await query('select starts_at, ends_at from event where id = $1', id);
+      expect(event).toEqual({
+        starts_at: new Date('2030-07-14T22:00:00Z'),
+        ends_at: new Date('2030-07-15T22:00:00Z'),
+      });
+    });
+
+    it('stores a recurring event once, in the zone of the calendar', async () => {
+      calendar = await createCalendar({ name: 'Berlin', timezone: 'Europe/Berlin' });
+      const rrule = ['RRULE:FREQ=WEEKLY;BYDAY=MO', 'EXDATE:20300101T000000Z'];
+      const event = await create({ recurrence: { rrule } });
+      expect(event['recurrence']).toEqual({ rrule, timezone: 'Europe/Berlin' });
+      expect((await call('get', '/events?view=count')).body).toEqual({ count: 1 });
+    });
+
+    it.each([
+      [{ calendar_id: undefined }, 'calendar_id is required'],
+      [{ calendar_id: 5 }, /^calendar_id: /],
+      [{ calendar_id: 'x' }, "calendar_id: Couldn't find calendar x"],
+      [{ calendar_id: UNKNOWN }, `calendar_id: Couldn't find calendar ${UNKNOWN}`],
+      [{ when: undefined }, 'when is required'],
+      [{ when: null }, /^when: /],
+      [{ when: 'now' }, /^when: /],
+      [{ when: [] }, /^when: /],
+      [{ when: {} }, /^when: When object had invalid keys\./],
+      [{ when: { object: 'time' } }, /^when: When object had invalid keys\./],
+      [{ when: { start_time: START } }, /^when: When object had invalid keys\./],
+      [{ when: { time: START, date: '2030-01-01' } }, /^when: When object had invalid keys\./],
+      [{ when: { time: START, somewhere: 1 } }, /^when: When object had invalid keys\./],
+      [{ when: { start_time: START + 1, end_time: START } }, `when: 'start_time' must be < 'end_time'.`],
+      [
+        { when: { start_date: '2030-01-02', end_date: '2030-01-01' } },
+        `when: 'start_date' must be < 'end_date'.`,
+      ],
+      [{ when: { time: 'soon' } }, 'when.time: must be an integer'],
+      [{ when: { time: 1.5 } }, 'when.time: must be an integer'],
+      [{ when: { time: -1 } }, /^when\.time: must be between/],
+      [{ when: { time: START * 1000 } }, /^when\.time: must be between/],
+      [{ when: { time: START, timezone: 'Mars' } }, /^when\.timezone: must be the name of an IANA time zone/],
+      [{ when: { date: '2030-02-30' } }, 'when.date: must be a date that exists, as YYYY-MM-DD'],
+      [{ when: { date: 20300101 } }, /^when\.date: /],
+      [{ title: 5 }, /^title: /],
+      [{ title: 'x'.repeat(1025) }, 'title: must not be longer than 1024 characters'],
+      [{ title: 'nul \0' }, /NUL/],
+      [{ description: 'x'.repeat(65_537) }, /^description: /],
+      [{ location: {} }, /^location: /],
+      [{ busy: 'yes' }, 'busy: must be true or false'],
+      [{ hide_participants: 1 }, 'hide_participants: must be true or false'],
+      [{ visibility: 'secret' }, 'visibility: must be public or private'],
+      [{ participants: 'bo' }, /^participants: /],
+      [{ participants: [{}] }, 'participants.0.email is required'],
+      [{ participants: [{ email: 'bo' }] }, 'participants.0.email: must be an email address'],
+      [{ participants: [{ email: null }] }, /^participants\.0\.email: /],
+      [{ participants: ['bo@example.test'] }, /^participants\.0: /],
+      [
+        { participants: [BO, { ...BO, email: 'BO@example.test' }] },
+        'participants: bo@example.test is there twice',
+      ],
+      [
+        { participants: [{ ...BO, phone_number: '555 0100' }] },
+        /^participants\.0\.phone_number: must be in international format/,
+      ],
+      [{ participants: [{ ...BO, phone_number: 15550100 }] }, /^participants\.0\.phone_number: /],
+      [
+        { participants: [{ ...BO, status: 'perhaps' }] },
+        'participants.0.status: must be one of: yes, no, maybe, noreply',
+      ],
+      [
+        { participants: Array.from({ length: 501 }, (_, i) => ({ email: `p${i}@example.test` })) },
+        'participants: must not have more than 500 entries',
+      ],
+      [
+        { participants: [BO, { email: 'c@example.test' }], capacity: 1 },
+        /^capacity: the event has 2 participants/,
+      ],
+      [{ capacity: -2 }, /^capacity: must be between -1/],
+      [{ capacity: 'many' }, 'capacity: must be an integer'],
+      [{ conferencing: 'zoom' }, /^conferencing: /],
+      [{ conferencing: { details: { url: 'x' } } }, 'conferencing.provider is required'],
+      [{ conferencing: { provider: '', details: {} } }, 'conferencing.provider: must not be empty'],
+      [{ conferencing: { provider: 'WebEx' } }, 'conferencing: details are required'],
+      [{ conferencing: { provider: 'WebEx', autocreate: {} } }, /^conferencing: autocreate is not supported/],
+      [
+        { conferencing: { provider: 'WebEx', autocreate: { settings: {} }, details: {} } },
+        'conferencing: details and autocreate cannot be used together',
+      ],
+      [{ conferencing: { provider: 'WebEx', details: { url: 5 } } }, /^conferencing\.details\.url: /],
+      [{ recurrence: { rrule: [] } }, /^recurrence\.rrule: must have a rule/],
+      [{ recurrence: { rrule: 'RRULE:FREQ=DAILY' } }, /^recurrence\.rrule: /],
+      [{ recurrence: { rrule: ['FREQ=DAILY'] } }, /^recurrence\.rrule\.0: must start with RRULE:/],
+      [{ recurrence: { rrule: ['RRULE:COUNT=3'] } }, /^recurrence\.rrule\.0: must start with RRULE:/],
+      [{ recurrence: { rrule: ['RDATE:20300101T000000Z'] } }, /^recurrence\.rrule\.0: /],
+      [{ recurrence: { rrule: ['EXDATE:20300101T000000Z'] } }, 'recurrence.rrule: must have an RRULE'],
+      [{ recurrence: { rrule: ['RRULE:FREQ=DAILY'], timezone: 'Mars' } }, /^recurrence\.timezone: /],
+      [{ recurrence: {} }, 'recurrence.rrule is required'],
+      [{ reminder_minutes: 'soon' }, 'reminder_minutes: must be of the form "[20]"'],
+      [{ reminder_minutes: '[20' }, 'reminder_minutes: must be of the form "[20]"'],
+      [{ reminder_method: 'popup' }, 'reminder_method: needs reminder_minutes'],
+      [
+        { reminder_method: 'pigeon', reminder_minutes: '[1]' },
+        'reminder_method: must be one of: email, popup, display, sound',
+      ],
+      [{ metadata: { a: 1 } }, /^metadata/],
+      [{ metadata: { ['k'.repeat(41)]: '' } }, /^metadata/],
+      [{ round_robin_order: ['bo'] }, /^round_robin_order\.0: /],
+      [{ customer_event_id: 'x'.repeat(256) }, /^customer_event_id: /],
+      [{ notifications: EMAIL }, /^notifications: /],
+      [{ notifications: ['email'] }, /^notifications\.0: /],
+      [{ notifications: [{}] }, 'notifications.0.type is required'],
+      [
+        { notifications: [{ ...EMAIL, type: 'pigeon' }] },
+        'notifications.0.type: must be one of email, sms, webhook',
+      ],
+      [
+        { notifications: [{ ...EMAIL, minutes_before_event: -1 }] },
+        /^notifications\.0\.minutes_before_event: must be between 0/,
+      ],
+      [
+        { notifications: [{ ...EMAIL, minutes_before_event: 525_601 }] },
+        /^notifications\.0\.minutes_before_event: must be between 0/,
+      ],
+      [
+        { notifications: [{ ...EMAIL, minutes_before_event: 'soon' }] },
+        'notifications.0.minutes_before_event: must be an integer',
+      ],
+      [
+        { notifications: [{ ...EMAIL, minutes_before_event: undefined }] },
+        'notifications.0.minutes_before_event is required',
+      ],
+      [
+        { notifications: [{ ...EMAIL, subject: undefined, body: undefined }] },
+        'notifications.0.subject is required; notifications.0.body is required',
+      ],
+      [{ notifications: [{ ...SMS, message: '' }] }, 'notifications.0.message: must not be empty'],
+      [
+        { notifications: [{ ...HOOK, url: 'ftp://hooks.example.test/' }] },
+        'notifications.0.url: must be an http or https address',
+      ],
+      [{ notifications: [{ ...HOOK, url: 'javascript:alert(1)' }] }, /^notifications\.0\.url: /],
+      [{ notifications: [{ ...HOOK, url: '/relative' }] }, /^notifications\.0\.url: /],
+      [{ notifications: [{ ...HOOK, payload: { a: 1 } }] }, /^notifications\.0\.payload: /],
+      [
+        { notifications: Array.from({ length: 21 }, () => HOOK) },
+        'notifications: must not have more than 20 entries',
+      ],
+      [{ notifications: [EMAIL] }, 'participants: email notifications need at least one participant'],
+      [{ notifications: [SMS], participants: [{ email: 'c@example.test' }] }, /none: c@example\.test$/],
+      [
+        { notifications: [EMAIL, HOOK], participants: [BO, { email: 'c@example.test' }] },
+        /no phone_number: c@example\.test$/,
+      ],
+      [
+        { notifications: [HOOK], recurrence: { rrule: ['RRULE:FREQ=DAILY'] } },
+        'notifications: a recurring event cannot have notifications',
+      ],
+    ])('refuses %j', async (body, message) => {
+      const response = await call('post', '/events').send({ calendar_id: calendar, when: WHEN, ...body });
+      expect([response.status, response.body]).toEqual([
+        400,
+        expect.objectContaining({ type: 'invalid_request_error' }),
+      ]);
+      expect(response.body.message).toEqual(
+        typeof message === 'string' ? message : expect.stringMatching(message),
+      );
+      expect((await call('get', '/events?view=count&show_cancelled=true')).body).toEqual({ count: 0 });
+      expect(await query('select id from reminder where account_id = $1', ada.id)).toEqual([]);
+    });
+
+    it('names every missing field', async () => {
+      const response = await call('post', '/events').send({});
+      expect(response.body.missing_fields).toEqual(['calendar_id', 'when']);
+    });
+
+    it('does not know calendars of other accounts', async () => {
+      const bo = await createAccount(server.app, application);
+      const foreign = await createCalendar({ name: 'Bo' }, bo);
+      const response = await call('post', '/events').send({ calendar_id: foreign, when: WHEN });
+      expect(response.status).toBe(400);
+      expect((await call('get', '/events?view=count', bo)).body).toEqual({ count: 0 });
+    });
+
+    it('refuses a read_only calendar', async () => {
+      await query('update calendar set read_only = true where id = $1', calendar);
+      const response = await call('post', '/events').send({ calendar_id: calendar, when: WHEN });
+      expect(response.status).toBe(400);
+      expect(response.body.message).toMatch(/^Can't create, change or delete events on a read_only calendar/);
+    });
+
+    it('says that invitations are not there yet, and takes notify_participants=false', async () => {
+      const refused = await call('post', '/events?notify_participants=true').send({
+        calendar_id: calendar,
+        when: WHEN,
+      });
+      expect([refused.status, refused.body.type]).toEqual([501, 'api_error']);
+      expect((await call('get', '/events?view=count')).body).toEqual({ count: 0 });
+      const taken = await call('post', '/events?notify_participants=false').send({
+        calendar_id: calendar,
+        when: WHEN,
+      });
+      expect(taken.status).toBe(200);
+      const nonsense = await call('post', '/events?notify_participants=1').send({
+        calendar_id: calendar,
+        when: WHEN,
+      });
+      expect(nonsense.status).toBe(400);
+    });
+
+    it('needs the calendar scope, and valid credentials at the provider', async () => {
+      const body = { calendar_id: calendar, when: WHEN };
+      const reader = await createAccount(server.app, application, { scope: ['calendar.read_only'] });
+      expect((await call('post', '/events', reader).send(body)).status).toBe(403);
+      expect((await call('get', '/events', reader)).status).toBe(200);
+      const mailer = await createAccount(server.app, application, { scope: ['email.send'] });
+      expect((await call('get', '/events', mailer)).status).toBe(403);
+      const stale = await createAccount(server.app, application, { status: 'invalid' });
+      expect((await call('post', '/events', stale).send(body)).status).toBe(403);
+      expect((await request(server.url).get('/events')).status).toBe(401);
+    });
+  });
+
+  describe('notifications', () => {
+    it('are planned with the event, and the answer says what will happen', async () => {
+      const start = Math.floor(Date.now() / 1000) + 3600;
+      const event = await create({
+        when: { time: start },
+        participants: [BO, { ...BO, email: 'cy@example.test' }],
+        notifications: [EMAIL, { ...SMS, minutes_before_event: 5 }, { ...HOOK, minutes_before_event: 600 }],
+      });
+      expect(event['notifications']).toEqual([
+        {
+          ...EMAIL,
+          minutes_before_event: 60,
+          id: expect.any(String),
+          status: 'scheduled',
+          reason: null,
+          due_at: start - 3600,
+        },
+        {
+          ...SMS,
+          minutes_before_event: 5,
+          id: expect.any(String),
+          status: 'scheduled',
+          reason: null,
+          due_at: start - 300,
+        },
+        {
+          ...HOOK,
+          minutes_before_event: 600,
+          id: expect.any(String),
+          status: 'skipped',
+          reason: expect.stringMatching(/^too late/),
+          due_at: start - 36_000,
+        },
+      ]);
+      const reminders = await call('get', `/events/${event.id}/notifications`);
+      expect(reminders.body).toHaveLength(5);
+      expect(reminders.body.filter(({ status }: { status: string }) => status === 'scheduled')).toHaveLength(
+        4,
+      );
+      const read = await call('get', `/events/${event.id}`);
+      expect(Object.keys(read.body.notifications[0]).sort()).toEqual([
+        'body',
+        'id',
+        'minutes_before_event',
+        'subject',
+        'type',
+      ]);
+    });
+
+    it('are not there when there are none: the official client would send them back as "remove all"', async () => {
+      const { id } = await create();
+      expect((await call('get', `/events/${id}`)).body).not.toHaveProperty('notifications');
+    });
+
+    it('keep their reminders when they are sent back unchanged, and move with the event', async () => {
+      const event = await create({ participants: [BO], notifications: [EMAIL] });
+      const before = (await stateOf(event.id)).reminders;
+      const same = await call('put', `/events/${event.id}`).send({
+        title: 'renamed',
+        notifications: [{ ...EMAIL, minutes_before_event: 60 }],
+      });
+      expect(same.status).toBe(200);
+      expect((await stateOf(event.id)).reminders).toEqual(before);
+      await call('put', `/events/${event.id}`).send({ when: { time: START + 7200 } });
+      expect((await stateOf(event.id)).reminders).toEqual([
+        { ...before[0], due_at: new Date((START + 7200 - 3600) * 1000) },
+      ]);
+    });
+
+    it('go with an empty list, with the event and with its calendar', async () => {
+      const removed = await create({ participants: [BO], notifications: [EMAIL] });
+      const answer = await call('put', `/events/${removed.id}`).send({ notifications: [] });
+      expect(answer.body).not.toHaveProperty('notifications');
+      const deleted = await create({ notifications: [HOOK] });
+      await call('delete', `/events/${deleted.id}`);
+      const orphaned = await create({ notifications: [HOOK] });
+      await call('delete', `/calendars/${calendar}`);
+      for (const { id } of [removed, deleted, orphaned]) {
+        expect((await stateOf(id)).reminders).toMatchObject([{ status: 'cancelled' }]);
+      }
+      expect(await query('select id from reminder_job where account_id = $1', ada.id)).toEqual([]);
+    });
+
+    it('are cancelled for a participant who is taken off the event', async () => {
+      const cy = { email: 'cy@example.test' };
+      const { id } = await create({ participants: [BO, cy], notifications: [EMAIL] });
+      await call('put', `/events/${id}`).send({ participants: [cy] });
+      const fates = await query(
+        'select participant, status from reminder where event_id = $1 order by participant',
+        id,
+      );
+      expect(fates).toEqual([
+        { participant: BO.email, status: 'cancelled' },
+        { participant: cy.email, status: 'scheduled' },
+      ]);
+      const nobody = await call('put', `/events/${id}`).send({ participants: [] });
+      expect(nobody.status).toBe(400);
+    });
+
+    it('are refused for a recurring event, but removing none is no change', async () => {
+      const { id } = await create({ recurrence: { rrule: ['RRULE:FREQ=DAILY'] } });
+      const before = await stateOf(id);
+      const refused = await call('put', `/events/${id}`).send({ notifications: [HOOK] });
+      expect([refused.status, refused.body.message]).toEqual([
+        400,
+        'notifications: a recurring event cannot have notifications',
+      ]);
+      expect(await stateOf(id)).toEqual(before);
+      expect((await call('put', `/events/${id}`).send({ title: 'x', notifications: [] })).status).toBe(200);
+      const reminding = await create({ notifications: [HOOK] });
+      const recurring = await call('put', `/events/${reminding.id}`).send({
+        recurrence: { rrule: ['RRULE:FREQ=DAILY'] },
+      });
+      expect(recurring.status).toBe(400);
+    });
+
+    it('need the scope to send and, for sms, the feature', async () => {
+      const { id: standard } = application;
+      const silent = await createAccount(server.app, application, { scope: ['calendar'] });
+      const theirs = await createCalendar({ name: 'x' }, silent);
+      const body = { calendar_id: theirs, when: WHEN, participants: [BO] };
+      const refused = await call('post', '/events', silent).send({ ...body, notifications: [HOOK] });
+      expect([refused.status, refused.body.type]).toEqual([403, 'invalid_request_error']);
+      expect((await call('post', '/events', silent).send(body)).status).toBe(200);
+      const sender = await createAccount(server.app, application, { scope: ['calendar', 'email.send'] });
+      const ours = await createCalendar({ name: 'x' }, sender);
+      const allowed = await call('post', '/events', sender).send({
+        ...body,
+        calendar_id: ours,
+        notifications: [HOOK],
+      });
+      expect(allowed.status).toBe(200);
+      const other = await createApplication(server.app);
+      expect(other.id).not.toBe(standard);
+      const cheap = await createAccount(server.app, other);
+      const cheapCalendar = await createCalendar({ name: 'x' }, cheap);
+      const sms = await call('post', '/events', cheap).send({
+        ...body,
+        calendar_id: cheapCalendar,
+        notifications: [SMS],
+      });
+      expect([sms.status, sms.body.message]).toEqual([
+        403,
+        'notifications: SMS notifications are not enabled for this application.',
+      ]);
+      expect((await call('get', '/events?view=count', cheap)).body).toEqual({ count: 0 });
+    });
+  });
+
+  describe('GET', () => {
+    it('lists by start, by pages, ids or count', async () => {
+      const later = await create({ title: 'later', when: { time: START + 10 } });
+      const sooner = await create({ title: 'sooner', when: { time: START } });
+      const day = await create({ title: 'day', when: { date: '2000-01-01' } });
+      expect(await titles('')).toEqual(['day', 'sooner', 'later']);
+      expect(await titles('limit=1&offset=1')).toEqual(['sooner']);
+      expect(await titles('limit=0')).toEqual([]);
+      expect((await call('get', '/events?view=ids')).body).toEqual([day.id, sooner.id, later.id]);
+      expect((await call('get', '/events?view=count&limit=1&busy=true')).body).toEqual({ count: 3 });
+    });
+
+    it('filters by everything, all filters together', async () => {
+      const second = await createCalendar({ name: 'second' });
+      const a = await create({
+        title: 'Alpha 100%',
+        description: 'first_thing',
+        location: 'Berlin',
+        when: WHEN,
+        participants: [{ ...BO, status: 'yes' }],
+        customer_event_id: 'c-1',
+        metadata: { team: 'sales' },
+      });
+      await create({
+        calendar_id: second,
+        title: 'Beta 100',
+        description: 'firstXthing',
+        location: 'Bonn',
+        when: { start_time: START + 3600, end_time: START + 7200 },
+        busy: false,
+        participants: [{ email: 'cy@example.test', name: 'Cy Twombly' }],
+      });
+      const A = ['Alpha 100%'];
+      const B = ['Beta 100'];
+      const expectations: [string, string[]][] = [
+        [`calendar_id=${second}`, B],
+        [`calendar_id=${UNKNOWN}`, []],
+        ['calendar_id=nonsense', []],
+        [`event_id=${a.id}`, A],
+        ['event_id=nonsense', []],
+        ['title=ALPHA', A],
+        ['title=100%25', A],
+        ['title=100', [...A, ...B]],
+        ['title=%5C', []],
+        ['description=first_t', A],
+        ['location=bO', B],
+        ['participants=BO@example.test', A],
+        ['participants=cy%20twombly', B],
+        ['participants=yes', A],
+        ['participants=%2B15550100', A],
+        ['participants=bo@example', []],
+        ['busy=FALSE', B],
+        ['busy=true', A],
+        [`starts_after=${START}`, B],
+        [`starts_after=${START - 1}`, [...A, ...B]],
+        [`starts_before=${START + 3600}`, A],
+        [`starts_before=${START}`, []],
+        [`ends_after=${START + 3600}`, B],
+        [`ends_before=${START + 7200}`, A],
+        [`starts_after=${START - 1}&ends_before=${START + 3601}`, A],
+        ['customer_event_id=c-1', A],
+        ['metadata_pair=team:sales', A],
+        ['metadata_key=team&metadata_search=none', B],
+        ['title=alpha&location=bonn', []],
+        [`updated_at_after=${Math.floor(Date.now() / 1000) - 3600}`, [...A, ...B]],
+        [`updated_at_before=${Math.floor(Date.now() / 1000) - 3600}`, []],
+        ['show_cancelled=true&expand_recurring=false', [...A, ...B]],
+        ['includeTypes=x', [...A, ...B]],
+      ];
+      for (const [filter, expected] of expectations)
+        expect([filter, await titles(filter)]).toEqual([filter, expected]);
+    });
+
+    it('compares times of change by the whole seconds it shows', async () => {
+      const { id } = await create({ title: 'x' });
+      const { updated_at: at } = (await call('get', `/events/${id}`)).body;
+      expect(await titles(`updated_at_after=${at}`)).toEqual([]);
+      expect(await titles(`updated_at_after=${at - 1}`)).toEqual(['x']);
+      expect(await titles(`updated_at_before=${at}`)).toEqual([]);
+      expect(await titles(`updated_at_before=${at + 1}`)).toEqual(['x']);
+    });
+
+    it.each([
+      ['busy=yes', 400],
+      ['starts_after=tomorrow', 400],
+      ['starts_before=-1', 400],
+      ['limit=1001', 400],
+      ['limit=x', 400],
+      ['view=expanded', 400],
+      ['show_cancelled=1', 400],
+      [`title=${'x'.repeat(256)}`, 400],
+      ['title=a&title=b', 400],
+      ['title=%00', 400],
+      ['metadata_pair=x', 400],
+      ['expand_recurring=maybe', 400],
+      ['expand_recurring=true', 501],
+    ])('?%s answers %i', async (filter, status) => {
+      const response = await call('get', `/events?${filter}`);
+      expect(response.status).toBe(status);
+      expect(response.body).toEqual({
+        message: expect.any(String),
+        type: status === 501 ? 'api_error' : 'invalid_request_error',
+      });
+    });
+  });
+
+  it.each([
+    ['get', ''],
+    ['get', '/notifications'],
+    ['put', ''],
+    ['patch', ''],
+    ['post', ''],
+    ['delete', ''],
+  ] as [Method, string][])(
+    '%s {id}%s answers 404 for what is unknown, malformed or of another account',
+    async (method, rest) => {
+      const bo = await createAccount(server.app, application);
+      const theirs = await createCalendar({ name: 'Bo' }, bo);
+      const foreign = await create({ calendar_id: theirs, title: 'Bo' }, bo);
+      const before = await stateOf(foreign.id);
+      for (const id of [UNKNOWN, 'x', '%00', 'a'.repeat(300), foreign.id]) {
+        const body = ['put', 'patch', 'post'].includes(method) ? { title: 'mine now' } : undefined;
+        const response = await call(method, `/events/${id}${rest}`).send(body);
+        expect([id, response.status]).toEqual([id, 404]);
+        expect(response.body.message).toMatch(/^Couldn't find event /);
+      }
+      expect(await stateOf(foreign.id)).toEqual(before);
+    },
+  );
+
+  describe.each(['put', 'patch', 'post'] as const)('%s {id}', (method) => {
+    it('changes what is sent and keeps the rest', async () => {
+      const {
+        id,
+        job_status_id: first,
+        ...before
+      } = await create({ title: 'a', description: 'b', participants: [BO] });
+      const response = await call(method, `/events/${id}`).send({
+        title: 'new',
+        when: { time: String(START) },
+      });
+      expect(response.status).toBe(200);
+      expect(response.body).toEqual({
+        ...before,
+        id,
+        title: 'new',
+        when: { object: 'time', time: START },
+        updated_at: expect.any(Number),
+        job_status_id: expect.any(String),
+      });
+      expect(response.body.job_status_id).not.toBe(first);
+    });
+
+    it.each([
+      [{}, /^Empty request body/],
+      [{ title: null }, /^Empty request body/],
+      [{ status: 'cancelled' }, /^Empty request body/],
+      [{ when: { start_time: 5 } }, /^when: When object had invalid keys/],
+      [{ busy: 'x' }, 'busy: must be true or false'],
+      [{ calendar_id: UNKNOWN }, 'calendar_id: an event cannot be moved to another calendar'],
+      [{ capacity: 0 }, /^capacity: the event has 1 participants/],
+      [
+        { notifications: [SMS, EMAIL], participants: [{ email: 'c@example.test' }] },
+        /no phone_number: c@example\.test$/,
+      ],
+    ])('refuses %j and changes nothing', async (body, message) => {
+      const { id } = await create({ participants: [BO] });
+      const before = await stateOf(id);
+      const response = await call(method, `/events/${id}`).send(body);
+      expect(response.status).toBe(400);
+      expect(response.body.message).toEqual(
+        typeof message === 'string' ? message : expect.stringMatching(message),
+      );
+      expect(await stateOf(id)).toEqual(before);
+    });
+  });
+
+  it('takes back what the official client sends after reading', async () => {
+    const created = await create({
+      title: 'a',
+      participants: [
+        { ...BO, status: 'yes' },
+        { email: 'cy@example.test', status: 'no' },
+      ],
+    });
+    // As nylas 6.11 writes it: null texts as "", participants without status, text/plain.
+    const echo = {
+      calendar_id: calendar,
+      event_collection_id: '',
+      title: 'b',
+      description: '',
+      participants: [
+        { name: 'Bo', email: BO.email, comment: '', phone_number: BO.phone_number },
+        { name: 'cy@example.test', email: 'cy@example.test', comment: '', phone_number: '' },
+      ],
+      read_only: false,
+      location: '',
+      when: { start_time: START, end_time: START + 3600 },
+      busy: true,
+      recurrence: null,
+      capacity: null,
+      conferencing: null,
+      round_robin_order: [],
+      metadata: {},
+      hide_participants: false,
+      customer_event_id: '',
+    };
+    const response = await call('put', `/events/${created.id}`).type('text/plain').send(JSON.stringify(echo));
+    expect(response.status).toBe(200);
+    const { job_status_id: _job, updated_at: _at, ...expected } = created;
+    expect(response.body).toMatchObject({
+      ...expected,
+      title: 'b',
+      participants: [
+        { email: BO.email, status: 'yes', phone_number: BO.phone_number, comment: null },
+        { email: 'cy@example.test', status: 'no', phone_number: null, comment: null },
+      ],
+    });
+  });
+
+  it('refuses every change of a read_only event or in a read_only calendar', async () => {
+    const locked = await create({ read_only: true });
+    expect(locked['read_only']).toBe(true);
+    const open = await create();
+    await query('update calendar set read_only = true where id = $1', calendar);
+    for (const [{ id }, message] of [
+      [locked, 'Cannot change a read_only event.'],
+      [open, "Can't create, change or delete events on a read_only calendar."],
+    ] as const) {
+      const before = await stateOf(id);
+      for (const response of [
+        await call('put', `/events/${id}`).send({ title: 'x' }),
+        await call('delete', `/events/${id}`),
+      ])
+        expect([response.status, response.body.message]).toEqual([400, message]);
+      expect(await stateOf(id)).toEqual(before);
+    }
+  });
+
+  it('cancels: readable, listed on request, not to be changed, to be deleted again', async () => {
+    const { id } = await create({ title: 'gone' });
+    const response = await call('delete', `/events/${id}`).type('text/plain').send('{}');
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({ job_status_id: expect.any(String) });
+    expect((await call('get', `/events/${id}`)).body.status).toBe('cancelled');
+    expect(await titles('')).toEqual([]);
+    expect(await titles('show_cancelled=true')).toEqual(['gone']);
+    const change = await call('put', `/events/${id}`).send({ title: 'back' });
+    expect([change.status, change.body.type]).toEqual([409, 'invalid_request_error']);
+    expect((await call('delete', `/events/${id}?notify_participants=true`)).status).toBe(501);
+    expect((await call('delete', `/events/${id}`)).status).toBe(200);
+    const changes = await query<{ event: string }>(
+      'select event from change where object_id = $1 order by seq',
+      id,
+    );
+    expect(changes.map(({ event }) => event)).toEqual(['create', 'delete']);
+  });
+
+  it('tells subscribers of every change but not of metadata alone, nor of none', async () => {
+    await query(
+      `insert into webhook (id, application_id, callback_url, triggers, state, created_at, updated_at)
+       values (gen_random_uuid(), $1, 'http://127.0.0.1:9/', '{event.created,event.updated,event.deleted}', 'active', now(), now())`,
+      application.id,
+    );
+    const { id } = await create({ title: 'a', metadata: { a: '1' } });
+    await call('put', `/events/${id}`).send({ metadata: { a: '2' } });
+    await call('put', `/events/${id}`).send({ title: 'a' });
+    await call('put', `/events/${id}`).send({ title: 'b' });
+    await call('delete', `/events/${id}`);
+    const other = await create({ title: 'in the calendar' });
+    await call('delete', `/calendars/${calendar}`);
+    const told = await query<{ body: Buffer }>(
+      `select body from webhook_event where type like 'event.%' order by id`,
+    );
+    const attributes = { calendar_id: calendar, created_before_account_connection: false };
+    expect(told.map(({ body }) => JSON.parse(body.toString()).deltas[0])).toMatchObject([
+      {
+        type: 'event.created',
+        object: 'event',
+        object_data: { id, account_id: ada.id, attributes, metadata: { a: '1' } },
+      },
+      { type: 'event.updated', object_data: { id, attributes, metadata: { a: '2' } } },
+      { type: 'event.deleted', object_data: { id, attributes } },
+      { type: 'event.created', object_data: { id: other.id } },
+      { type: 'event.deleted', object_data: { id: other.id, attributes } },
+    ]);
+    const changes = await query<{ event: string }>(
+      'select event from change where object_id = $1 order by seq',
+      id,
+    );
+    expect(changes.map(({ event }) => event)).toEqual(['create', 'modify', 'modify', 'delete']);
+    expect((await call('get', `/events/${other.id}`)).status).toBe(404);
+  });
+
+  it('moves all-day events and their reminders when the calendar changes its zone', async () => {
+    const { id } = await create({ when: { date: '2030-07-15' }, notifications: [HOOK] });
+    const timed = await create({ when: WHEN });
+    await call('put', `/calendars/${calendar}`).send({ timezone: 'America/New_York' });
+    const [event] = await query('select starts_at, ends_at from event where id = $1', id);
+    expect(event).toEqual({
+      starts_at: new Date('2030-07-15T04:00:00Z'),
+      ends_at: new Date('2030-07-16T04:00:00Z'),
+    });
+    expect((await stateOf(id)).reminders).toMatchObject([
+      { status: 'scheduled', due_at: new Date('2030-07-15T03:30:00Z') },
+    ]);
+    const [other] = await query('select starts_at from event where id = $1', timed.id);
+    expect(other).toEqual({ starts_at: new Date(START * 1000) });
+  });
+
+  it('loses no change when many arrive at once', async () => {
+    const { id } = await create({ title: 'a' });
+    const fields = ['title', 'description', 'location', 'customer_event_id', 'event_collection_id'];
+    const responses = await Promise.all(
+      fields.map((field) => call('put', `/events/${id}`).send({ [field]: 'changed' })),
+    );
+    expect(responses.map(({ status }) => status)).toEqual(fields.map(() => 200));
+    const event = (await call('get', `/events/${id}`)).body;
+    expect(fields.map((field) => event[field])).toEqual(fields.map(() => 'changed'));
+  });
+
+  it('creates no event in a calendar that is being deleted, and leaves none behind', async () => {
+    const attempts = Array.from({ length: 6 }, () =>
+      call('post', '/events').send({ calendar_id: calendar, when: WHEN }),
+    );
+    const [deletion, ...creations] = await Promise.all([
+      call('delete', `/calendars/${calendar}`),
+      ...attempts,
+    ]);
+    expect(deletion?.status).toBe(200);
+    for (const { status } of creations) expect([200, 400]).toContain(status);
+    expect((await call('get', '/events?view=count&show_cancelled=true')).body).toEqual({ count: 0 });
+  });
+});
