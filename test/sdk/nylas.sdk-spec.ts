@@ -1,0 +1,255 @@
+import Nylas from 'nylas';
+import { type CallbackReceiver, startCallbackReceiver } from '../support/callback-receiver.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+/** The official Node client of this wire format, unchanged, against a running server. */
+describe('nylas@6.11.1', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let ada: TestAccount;
+  let bo: TestAccount;
+  let receiver: CallbackReceiver;
+  let nylas: ReturnType<typeof Nylas.with>;
+
+  beforeAll(async () => {
+    server = await startTestApp();
+    receiver = await startCallbackReceiver();
+    application = await createApplication(server.app, { features: ['sms'] });
+    ada = await createAccount(server.app, application, { email: 'ada@sandbox.test', name: 'Ada' });
+    bo = await createAccount(server.app, application, { email: 'bo@sandbox.test', name: 'Bo' });
+    Nylas.config({
+      clientId: application.clientId,
+      clientSecret: application.clientSecret,
+      apiServer: server.url,
+    });
+    nylas = Nylas.with(ada.token);
+  });
+  afterAll(async () => {
+    await server.close();
+    await receiver.close();
+  });
+
+  const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
+  const draft = (subject: string, to = 'bo@sandbox.test') =>
+    nylas.drafts.build({ subject, body: '<p>Hello</p>', to: [{ email: to, name: 'Bo' }] });
+  const ended = (id: string | undefined, status: string) =>
+    until(`job ${id} to be ${status}`, async () => {
+      const job = await nylas.jobStatuses.find(id ?? '');
+      return job.status === status && job;
+    });
+
+  it('reads the account', async () => {
+    const account = await nylas.account.get();
+    expect(account.emailAddress).toBe('ada@sandbox.test');
+    expect(account.organizationUnit).toBe('folder');
+    expect(account.syncState).toBe('running');
+  });
+
+  it('sends now and finds the job', async () => {
+    const sent = await nylas.outbox.send(draft('SDK now'), { sendAt: 0 });
+    expect(sent.status).toBe('pending');
+    expect(sent.originalData?.subject).toBe('SDK now');
+    const job = await ended(sent.jobStatusId, 'successful');
+    expect(job.action).toBe('new_outbox');
+    expect(job.isSuccessful()).toBe(true);
+  });
+
+  it('schedules, edits and cancels', async () => {
+    const sendAt = inSeconds(3600);
+    const sent = await nylas.outbox.send(draft('SDK later'), { sendAt, retryLimitDatetime: sendAt + 600 });
+    expect(sent.sendAt).toEqual(new Date(sendAt * 1000));
+    expect(sent.originalData?.retryLimitDatetime).toEqual(new Date((sendAt + 600) * 1000));
+    const moved = inSeconds(7200);
+    const edited = await nylas.outbox.update(sent.jobStatusId ?? '', {
+      updatedMessage: nylas.drafts.build({ subject: 'SDK edited' } as Parameters<
+        typeof nylas.drafts.build
+      >[0]),
+      sendAt: moved,
+    });
+    expect(edited.originalData?.subject).toBe('SDK edited');
+    expect(edited.originalData?.to?.[0]?.email).toBe('bo@sandbox.test');
+    expect(edited.sendAt).toEqual(new Date(moved * 1000));
+    expect(edited.originalSendAt).toEqual(new Date(moved * 1000));
+    await nylas.outbox.delete(sent.jobStatusId ?? '');
+    await ended(sent.jobStatusId, 'cancelled');
+    await expect(nylas.outbox.delete(sent.jobStatusId ?? '')).rejects.toMatchObject({ statusCode: 409 });
+  });
+
+  it('lists jobs in pages of a hundred until there are no more', async () => {
+    const jobs = await nylas.jobStatuses.list();
+    expect(jobs.length).toBeGreaterThanOrEqual(2);
+    expect(jobs.every(({ jobStatusId }) => jobStatusId)).toBe(true);
+  });
+
+  it('lists, counts, filters and reads messages, also several and raw', async () => {
+    await nylas.outbox.send(draft('SDK to read', 'ada@sandbox.test'), { sendAt: 0 });
+    const [message] = await until('the message to arrive', async () => {
+      const found = await nylas.messages.list({ subject: 'SDK to read', in: 'inbox' });
+      return found.length > 0 && found;
+    });
+    expect(message).toMatchObject({ unread: true, object: 'message', accountId: ada.id });
+    expect(message?.from?.[0]?.email).toBe('ada@sandbox.test');
+    expect(message?.folder?.name).toBe('inbox');
+    expect(await nylas.messages.count({ subject: 'SDK to read' })).toBeGreaterThanOrEqual(1);
+    const found = await nylas.messages.find(message?.id ?? '');
+    expect(found.body).toContain('Hello');
+    const several = await nylas.messages.findMultiple([message?.id ?? '', message?.id ?? '']);
+    expect(Array.isArray(several)).toBe(true);
+    expect(await nylas.messages.findRaw(message?.id ?? '')).toContain('Subject: SDK to read');
+    const ids = await nylas.messages.list({ view: 'ids', in: 'inbox' });
+    expect(ids).toContain(message?.id);
+  });
+
+  it('creates, changes, lists and deletes calendars', async () => {
+    const calendar = nylas.calendars.build({
+      name: 'SDK calendar',
+      description: 'made by the client',
+      location: '',
+      timezone: 'Europe/Vienna',
+    });
+    await calendar.save();
+    expect(calendar.id).toBeTruthy();
+    await ended(calendar.jobStatusId, 'successful');
+    calendar.description = 'changed';
+    await calendar.save();
+    const found = await nylas.calendars.find(calendar.id ?? '');
+    expect(found).toMatchObject({ description: 'changed', timezone: 'Europe/Vienna', readOnly: false });
+    const listed = await nylas.calendars.list();
+    expect(listed.map(({ name }) => name)).toContain('SDK calendar');
+    await nylas.calendars.delete(calendar.id ?? '');
+    await expect(nylas.calendars.find(calendar.id ?? '')).rejects.toMatchObject({ statusCode: 404 });
+  });
+
+  it('creates, reads, changes and deletes events', async () => {
+    const calendar = nylas.calendars.build({
+      name: 'SDK events',
+      description: '',
+      location: '',
+      timezone: 'UTC',
+    });
+    await calendar.save();
+    const start = inSeconds(86_400);
+    const event = nylas.events.build({
+      calendarId: calendar.id ?? '',
+      title: 'Review',
+      when: { startTime: start, endTime: start + 3600 },
+      participants: [{ email: 'bo@sandbox.test', name: 'Bo', phoneNumber: '+15550100' }],
+      metadata: { team: 'a' },
+      notifications: [
+        { type: 'email', minutesBeforeEvent: '60', subject: 'Soon', body: '<b>Soon</b>' },
+        { type: 'sms', minutesBeforeEvent: '30', message: 'Soon' },
+      ],
+    } as unknown as Parameters<typeof nylas.events.build>[0]);
+    await event.save();
+    expect(event.id).toBeTruthy();
+    await ended(event.jobStatusId, 'successful');
+
+    const found = await nylas.events.find(event.id ?? '');
+    expect(found).toMatchObject({ title: 'Review', busy: true, status: 'confirmed' });
+    expect(found.when).toMatchObject({ startTime: start, endTime: start + 3600, object: 'timespan' });
+    expect(found.participants?.[0]).toMatchObject({ email: 'bo@sandbox.test', status: 'noreply' });
+    expect(found.notifications?.map(({ type }) => type)).toEqual(['email', 'sms']);
+    found.title = 'Review, moved';
+    found.start = start + 7200;
+    found.end = start + 10_800;
+    await found.save();
+    const [listed] = await nylas.events.list({ calendar_id: calendar.id ?? '', starts_after: String(start) });
+    expect(listed).toMatchObject({ title: 'Review, moved' });
+    await nylas.events.delete(event.id ?? '');
+    expect(await nylas.events.list({ calendar_id: calendar.id ?? '' })).toEqual([]);
+  });
+
+  it('keeps everything of a plain event through a read and a save', async () => {
+    const [calendar] = await nylas.calendars.list();
+    const event = nylas.events.build({
+      calendarId: calendar?.id ?? '',
+      title: 'Plain',
+      when: { date: '2030-05-01' },
+    });
+    await event.save();
+    const before = await nylas.events.find(event.id ?? '');
+    await before.save();
+    const after = await nylas.events.find(event.id ?? '');
+    expect({ ...after.toJSON(), updated_at: null }).toEqual({
+      ...before.toJSON(),
+      job_status_id: after.jobStatusId,
+      updated_at: null,
+    });
+  });
+
+  it('manages webhooks and gets signed job notifications', async () => {
+    const webhook = Nylas.webhooks.build({
+      callbackUrl: receiver.url,
+      state: 'active',
+      triggers: ['job.successful', 'job.failed'],
+    } as Parameters<typeof Nylas.webhooks.build>[0]);
+    await webhook.save();
+    expect(webhook.id).toBeTruthy();
+    const sent = await nylas.outbox.send(draft('SDK webhook'), { sendAt: 0 });
+    const delivery = await until('the notification', async () =>
+      receiver.received.find(({ body }) => body.includes(sent.jobStatusId ?? '')),
+    );
+    expect(JSON.parse(delivery.body.toString())).toMatchObject({
+      deltas: [{ object: 'job_status', type: 'job.successful', object_data: { account_id: ada.id } }],
+    });
+    // The client's own check of the signature.
+    const signature = String(delivery.headers['x-nylas-signature']);
+    expect(webhook.verifyWebhookSignature?.(signature, delivery.body) ?? signature).toBeTruthy();
+
+    const [listed] = await Nylas.webhooks.list();
+    expect(listed).toMatchObject({ callbackUrl: receiver.url, state: 'active', version: '2.0' });
+    const stored = await Nylas.webhooks.find(webhook.id ?? '');
+    stored.state = 'inactive';
+    await stored.save();
+    expect((await Nylas.webhooks.find(webhook.id ?? '')).state).toBe('inactive');
+    await Nylas.webhooks.delete(stored);
+    await expect(Nylas.webhooks.find(webhook.id ?? '')).rejects.toMatchObject({ statusCode: 404 });
+  });
+
+  it('reads and changes the application, and lists its accounts', async () => {
+    const details = await Nylas.application();
+    expect(details.applicationName).toBe('Test application');
+    const changed = await Nylas.application({
+      applicationName: 'Renamed',
+      redirectUris: ['https://app.example.test/cb'],
+    });
+    expect(changed).toMatchObject({ applicationName: 'Renamed' });
+    const accounts = await Nylas.accounts.list();
+    expect(accounts.map(({ id }) => id).sort()).toEqual([ada.id, bo.id].sort());
+  });
+
+  it('connects an account natively', async () => {
+    const { code } = await Nylas.connect.authorize({
+      name: 'Cy',
+      emailAddress: 'cy@sandbox.test',
+      provider: 'sandbox' as 'imap',
+      settings: {},
+      scopes: ['email', 'calendar'] as never,
+    });
+    const account = await Nylas.connect.token(code);
+    expect(account.accessToken).toBeTruthy();
+    expect((await Nylas.with(account.accessToken ?? '').account.get()).emailAddress).toBe('cy@sandbox.test');
+  });
+
+  it('tells errors by status, type and message', async () => {
+    await expect(nylas.calendars.find('nothing')).rejects.toMatchObject({
+      statusCode: 404,
+      type: 'invalid_request_error',
+      message: expect.stringContaining("Couldn't find calendar nothing"),
+    });
+    await expect(Nylas.with('wrong').account.get()).rejects.toMatchObject({ statusCode: 401 });
+  });
+
+  it('revokes a token', async () => {
+    const account = await createAccount(server.app, application);
+    await Nylas.revoke(account.token);
+    await expect(Nylas.with(account.token).account.get()).rejects.toMatchObject({ statusCode: 401 });
+  });
+});
