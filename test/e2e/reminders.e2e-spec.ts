@@ -1,0 +1,236 @@
+import { createHmac } from 'node:crypto';
+import request from 'supertest';
+import { newId } from '../../src/common/ids/ids.ts';
+import { Database } from '../../src/database/sql.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const BO = { email: 'bo@sandbox.test', name: 'Bo', phone_number: '+15550100' };
+const FAR = 86_400;
+const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
+
+interface ListedReminder {
+  type: string;
+  status: string;
+  sent_at: number;
+}
+
+describe('reminders of events', () => {
+  let server: TestApp;
+  let receiver: HttpReceiver;
+  let application: TestApplication;
+  let ada: TestAccount;
+  let calendarId: string;
+  beforeAll(async () => {
+    server = await startTestApp();
+    receiver = await startHttpReceiver();
+    application = await createApplication(server.app, { features: ['sms'] });
+    ada = await createAccount(server.app, application, { email: 'ada@sandbox.test', name: 'Ada' });
+    calendarId = await createCalendar(ada);
+  });
+  afterAll(async () => {
+    await server.close();
+    await receiver.close();
+  });
+
+  const send = (method: 'post' | 'put' | 'delete', path: string, body: object = {}, account = ada) =>
+    request(server.url)[method](path).set(account.bearer).send(body);
+
+  async function createCalendar(account: TestAccount): Promise<string> {
+    const { body } = await send('post', '/calendars', { name: 'Work' }, account).expect(200);
+    return body.id;
+  }
+
+  /** An event that begins at `startsAt` (Unix seconds) with Bo. */
+  async function createEvent(startsAt: number, notifications: object[]) {
+    const { body } = await send('post', '/events', {
+      calendar_id: calendarId,
+      title: 'Review',
+      when: { time: String(startsAt) },
+      participants: [BO],
+      notifications,
+    }).expect(200);
+    return body;
+  }
+
+  const list = (eventId: string, query = '', account = ada) =>
+    request(server.url).get(`/events/${eventId}/notifications${query}`).set(account.bearer);
+  const statuses = async (eventId: string): Promise<string[]> =>
+    (await list(eventId)).body.map(({ type, status }: ListedReminder) => `${type} ${status}`);
+
+  const threeNotifications = (path: string) => [
+    { type: 'email', minutes_before_event: '1', subject: 'Soon', body: '<b>Soon</b>' },
+    { type: 'sms', minutes_before_event: '1', message: 'Soon!' },
+    { type: 'webhook', minutes_before_event: 1, url: `${receiver.url}${path}`, payload: '{"soon":true}' },
+  ];
+
+  it('really leave at their time, each its own way, and tell their fates', async () => {
+    const startsAt = inSeconds(62);
+    const event = await createEvent(startsAt, threeNotifications('/all'));
+    const planned = { status: 'scheduled', reason: null, due_at: startsAt - 60 };
+    expect(event.notifications).toMatchObject([planned, planned, planned]);
+    const before = (await list(event.id)).body;
+    expect(before).toHaveLength(3);
+    for (const reminder of before) {
+      expect(reminder).toMatchObject({ ...planned, attempts: 0, sent_at: null });
+    }
+
+    const after: ListedReminder[] = await until('all three to be sent', async () => {
+      const { body } = await list(event.id);
+      return body.every(({ status }: ListedReminder) => status === 'sent') && body;
+    });
+    const [email, sms, webhook] = event.notifications;
+    const common = { due_at: startsAt - 60, status: 'sent', reason: null, attempts: 1 };
+    expect(after).toEqual([
+      {
+        ...common,
+        id: expect.any(String),
+        object: 'reminder',
+        notification_id: email.id,
+        type: 'email',
+        participant: 'bo@sandbox.test',
+        recipient: 'bo@sandbox.test',
+        sent_at: expect.any(Number),
+      },
+      expect.objectContaining({
+        ...common,
+        notification_id: sms.id,
+        participant: 'bo@sandbox.test',
+        recipient: '+15550100',
+      }),
+      expect.objectContaining({
+        ...common,
+        notification_id: webhook.id,
+        participant: null,
+        recipient: `${receiver.url}/all`,
+      }),
+    ]);
+    for (const { sent_at: sentAt } of after) expect(sentAt).toBeGreaterThanOrEqual(startsAt - 60);
+
+    const database = server.app.get(Database);
+    const mails = await database.query<{ mime: Buffer }>(
+      `select mime from sandbox_message where application_id = $1 and address = 'bo@sandbox.test'`,
+      [application.id],
+    );
+    expect(mails.map(({ mime }) => /^Subject: (.*)\r$/m.exec(mime.toString())?.[1])).toEqual(['Soon']);
+    expect(
+      await database.query('select phone_number, text from sms_message where account_id = $1', [ada.id]),
+    ).toEqual([{ phone_number: '+15550100', text: 'Soon!' }]);
+    const posted = receiver.requests.filter(({ path }) => path === '/all');
+    expect(posted).toHaveLength(1);
+    expect(posted[0]).toMatchObject({
+      body: '{"soon":true}',
+      headers: expect.objectContaining({
+        'x-nylas-signature': createHmac('sha256', application.clientSecret)
+          .update('{"soon":true}')
+          .digest('hex'),
+      }),
+    });
+  });
+
+  it('do not leave when the event is cancelled, moved or loses them before', async () => {
+    const startsAt = inSeconds(63);
+    const [kept, cancelled, moved, stripped] = await Promise.all(
+      ['/kept', '/cancelled', '/moved', '/stripped'].map((path) =>
+        createEvent(startsAt, threeNotifications(path).slice(2)),
+      ),
+    );
+    await send('delete', `/events/${cancelled.id}`).expect(200);
+    await send('put', `/events/${moved.id}`, { when: { time: startsAt + FAR } }).expect(200);
+    await send('put', `/events/${stripped.id}`, { notifications: [] }).expect(200);
+    // The one that was kept is due at the same time: once it has come, the others would have come as well.
+    await until('the reminder that was kept', async () => (await statuses(kept.id))[0] === 'webhook sent');
+    expect(receiver.requests.map(({ path }) => path)).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^\/(cancelled|moved|stripped)/)]),
+    );
+    expect(await statuses(cancelled.id)).toEqual(['webhook cancelled']);
+    expect(await statuses(stripped.id)).toEqual(['webhook cancelled']);
+    expect((await list(moved.id)).body).toMatchObject([{ status: 'scheduled', due_at: startsAt + FAR - 60 }]);
+  });
+
+  it('are not sent twice by a client that sends everything back', async () => {
+    const event = await createEvent(inSeconds(61), threeNotifications('/once').slice(2));
+    await until('the reminder', async () => (await statuses(event.id))[0] === 'webhook sent');
+    const { notifications } = (await request(server.url).get(`/events/${event.id}`).set(ada.bearer)).body;
+    const again = await send('put', `/events/${event.id}`, { title: 'Review 2', notifications }).expect(200);
+    expect(again.body.notifications).toMatchObject([{ id: event.notifications[0].id, status: 'sent' }]);
+    expect(await statuses(event.id)).toEqual(['webhook sent']);
+  });
+
+  it('that are too late are skipped, and the answer says so', async () => {
+    const event = await createEvent(inSeconds(600), [
+      { ...threeNotifications('/late')[2], minutes_before_event: 30 },
+    ]);
+    const skipped = {
+      status: 'skipped',
+      reason: expect.stringMatching(/^too late: it would have been due at /),
+    };
+    expect(event.notifications).toMatchObject([skipped]);
+    expect((await list(event.id)).body).toMatchObject([{ ...skipped, attempts: 0, sent_at: null }]);
+  });
+
+  it('tell the words of the provider when they fail', async () => {
+    const { body: event } = await send('post', '/events', {
+      calendar_id: calendarId,
+      title: 'Review',
+      when: { time: inSeconds(61) },
+      participants: [{ email: 'rejected@sandbox.test' }],
+      notifications: threeNotifications('').slice(0, 1),
+    }).expect(200);
+    await until('the reminder to fail', async () => (await statuses(event.id))[0] === 'email failed');
+    expect((await list(event.id)).body[0].reason).toMatch(/^550 5\.1\.1 /);
+  });
+
+  describe('their list', () => {
+    it('is paged', async () => {
+      const event = await createEvent(inSeconds(FAR), threeNotifications('/list'));
+      const types = async (query: string) =>
+        (await list(event.id, query)).body.map(({ type }: ListedReminder) => type);
+      expect(await types('?limit=2')).toEqual(['email', 'sms']);
+      expect(await types('?limit=2&offset=2')).toEqual(['webhook']);
+      expect(await types('?limit=0')).toEqual([]);
+    });
+
+    it('is empty for an event without notifications', async () => {
+      const response = await list((await createEvent(inSeconds(FAR), [])).id);
+      expect([response.status, response.body]).toEqual([200, []]);
+    });
+
+    it.each(['limit=-1', 'limit=1001', 'limit=x', 'offset=-1'])('refuses %s', async (query) => {
+      const response = await list((await createEvent(inSeconds(FAR), [])).id, `?${query}`);
+      expect(response.status).toBe(400);
+      expect(response.body.type).toBe('invalid_request_error');
+    });
+
+    it('does not exist for unknown events and those of other accounts', async () => {
+      const event = await createEvent(inSeconds(FAR), threeNotifications('/list'));
+      const neighbour = await createAccount(server.app, application);
+      const stranger = await createAccount(server.app, await createApplication(server.app));
+      for (const response of [
+        await list(newId()),
+        await list('not-an-id'),
+        await list(event.id, '', neighbour),
+        await list(event.id, '', stranger),
+      ]) {
+        expect(response.status).toBe(404);
+        expect(response.body.message).toMatch(/^Couldn't find event /);
+      }
+    });
+
+    it('needs a token and a calendar scope', async () => {
+      const event = await createEvent(inSeconds(FAR), []);
+      expect((await request(server.url).get(`/events/${event.id}/notifications`)).status).toBe(401);
+      const mailOnly = await createAccount(server.app, application, { scope: ['email.send'] });
+      expect((await list(event.id, '', mailOnly)).status).toBe(403);
+      const reader = await createAccount(server.app, application, { scope: ['calendar.read_only'] });
+      expect((await list(event.id, '', reader)).status).toBe(404);
+    });
+  });
+});
