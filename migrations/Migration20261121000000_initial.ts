@@ -169,11 +169,15 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`create index "thread_account_last" on "thread" ("account_id", "last_message_at");`);
 
     this.addSql(
-      `create table "message" ("id" uuid not null, "account_id" uuid not null, "provider_id" text not null, "thread_id" uuid not null, "subject" text not null, "snippet" text not null, "date" timestamptz not null, "from_addresses" jsonb not null, "to_addresses" jsonb not null, "cc_addresses" jsonb not null, "bcc_addresses" jsonb not null, "reply_to_addresses" jsonb not null, "unread" boolean not null, "starred" boolean not null, "has_attachments" boolean not null, "draft" boolean not null, "message_id_header" text null, "in_reply_to" text null, "reference_ids" text[] not null, "metadata" jsonb not null, "created_at" timestamptz not null default now(), "updated_at" timestamptz not null default now(), primary key ("id"));`,
+      `create table "message" ("id" uuid not null, "account_id" uuid not null, "provider_id" text not null, "thread_id" uuid not null, "subject" text not null, "snippet" text not null, "date" timestamptz not null, "from_addresses" jsonb not null, "to_addresses" jsonb not null, "cc_addresses" jsonb not null, "bcc_addresses" jsonb not null, "reply_to_addresses" jsonb not null, "participants" text[] not null, "unread" boolean not null, "starred" boolean not null, "has_attachments" boolean not null, "draft" boolean not null, "message_id_header" text null, "in_reply_to" text null, "reference_ids" text[] not null, "metadata" jsonb not null, "created_at" timestamptz not null default now(), "updated_at" timestamptz not null default now(), primary key ("id"));`,
     );
     this.addSql(`create index "message_account_date" on "message" ("account_id", "date", "id");`);
     this.addSql(`create index "message_account_header" on "message" ("account_id", "message_id_header");`);
     this.addSql(`create index "message_thread" on "message" ("thread_id");`);
+    this.addSql(
+      `create index "message_account_unread" on "message" ("account_id", "date", "id") where unread;`,
+    );
+    this.addSql(`create index "message_participants" on "message" using gin ("participants");`);
     this.addSql(
       `alter table "message" add constraint "message_account_provider_id" unique ("account_id", "provider_id");`,
     );

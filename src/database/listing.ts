@@ -24,8 +24,9 @@ export interface ListingQuery {
 export async function runListing<T extends object>(sql: Sql, query: ListingQuery): Promise<Listing<T>> {
   const { columns, from, id, orderBy, conditions, page, view } = query;
   const where = `from ${from} where ${conditions.text}`;
-  // The account alone is the usual case; texts with filters are too many to be kept by every connection.
-  const options = { prepared: conditions.count === 1 };
+  // Nothing but the account and perhaps one filter is the usual case; texts with more are too many to be kept by
+  // every connection.
+  const options = { prepared: conditions.count <= 2 };
   if (view === 'count') {
     const text = `select count(*)::int as count ${where}`;
     const [row] = await sql.query<{ count: number }>(text, conditions.values, options);

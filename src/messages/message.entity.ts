@@ -12,6 +12,8 @@ const MessageSchema = defineEntity({
     { name: 'message_account_date', properties: ['account', 'date', 'id'] },
     { name: 'message_account_header', properties: ['account', 'messageIdHeader'] },
     { name: 'message_thread', properties: ['thread'] },
+    { name: 'message_account_unread', properties: ['account', 'date', 'id'], where: 'unread' },
+    { name: 'message_participants', properties: ['participants'], type: 'gin' },
   ],
   properties: {
     ...idColumn,
@@ -27,6 +29,8 @@ const MessageSchema = defineEntity({
     cc: p.json<Address[]>().fieldName('cc_addresses'),
     bcc: p.json<Address[]>().fieldName('bcc_addresses'),
     replyTo: p.json<Address[]>().fieldName('reply_to_addresses'),
+    /** Addresses of from, to, cc and bcc, each once, lower case: what filters by address look at. */
+    participants: p.array(),
     unread: p.boolean(),
     starred: p.boolean(),
     hasAttachments: p.boolean(),

@@ -8,7 +8,7 @@ import { NotificationsModule } from '../notifications/notifications.module.ts';
 import { ReminderDispatcher } from '../notifications/reminder-dispatcher.ts';
 import { OutboxModule } from '../outbox/outbox.module.ts';
 import { SendDispatcher } from '../outbox/send-dispatcher.ts';
-import { MailboxSyncDispatcher } from '../sync/mailbox-sync.dispatcher.ts';
+import { MailboxSyncDispatcher } from '../sync/mailbox-sync-dispatcher.ts';
 import { SyncModule } from '../sync/sync.module.ts';
 import { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
 import { WebhooksModule } from '../webhooks/webhooks.module.ts';

@@ -82,16 +82,16 @@ const WRITE_MESSAGES = `
   with given as (
     select * from jsonb_to_recordset($2::jsonb) x(
       id uuid, provider_id text, thread_id uuid, subject text, snippet text, date timestamptz, from_addresses jsonb,
-      to_addresses jsonb, cc_addresses jsonb, bcc_addresses jsonb, reply_to_addresses jsonb, unread boolean,
+      to_addresses jsonb, cc_addresses jsonb, bcc_addresses jsonb, reply_to_addresses jsonb, participants text[], unread boolean,
       starred boolean, has_attachments boolean, draft boolean, message_id_header text, in_reply_to text,
       reference_ids text[], metadata jsonb)),
   written as (
     insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
-      cc_addresses, bcc_addresses, reply_to_addresses, unread, starred, has_attachments, draft, message_id_header,
-      in_reply_to, reference_ids, metadata, created_at, updated_at)
+      cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,
+      message_id_header, in_reply_to, reference_ids, metadata, created_at, updated_at)
     select id, $1, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses, cc_addresses,
-      bcc_addresses, reply_to_addresses, unread, starred, has_attachments, draft, message_id_header, in_reply_to,
-      reference_ids, metadata, $3, $3
+      bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft, message_id_header,
+      in_reply_to, reference_ids, metadata, $3, $3
     from given)
   insert into message_body (message_id, body)
   select * from unnest($4::uuid[], $5::text[])`;
@@ -294,6 +294,7 @@ export class MirrorRepository {
       cc_addresses: message.cc,
       bcc_addresses: message.bcc,
       reply_to_addresses: message.replyTo,
+      participants: participantsOf(message),
       unread: message.remote.unread,
       starred: message.remote.starred,
       has_attachments: message.files.some(({ contentDisposition }) => contentDisposition === 'attachment'),
@@ -311,4 +312,12 @@ export class MirrorRepository {
       added.map(({ body }) => body),
     ]);
   }
+}
+
+/** Longer ones are no addresses, and would not fit the index. */
+const MAX_EMAIL_LENGTH = 320;
+
+function participantsOf({ from, to, cc, bcc }: NewMessage): string[] {
+  const emails = [from, to, cc, bcc].flat().map(({ email }) => email.toLowerCase());
+  return [...new Set(emails.filter(({ length }) => length <= MAX_EMAIL_LENGTH))];
 }

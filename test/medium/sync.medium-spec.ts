@@ -7,7 +7,7 @@ import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/connector.ts';
 import { ProviderError } from '../../src/providers/provider-error.ts';
 import { CalendarSync } from '../../src/sync/calendar-sync.ts';
-import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync.dispatcher.ts';
+import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
@@ -222,6 +222,7 @@ describe('MailboxSyncDispatcher', () => {
       Buffer.from([0, 255, 254, 13, 10, 0]),
       Buffer.from('Subject: a\0b\r\nFrom: "\0" <\0@x>\r\nContent-Type: text/html\r\n\r\n\0&#xD800;'),
       Buffer.from(`Message-ID: <${'x'.repeat(5_000)}@y>\r\nSubject: ${'long '.repeat(20_000)}\r\n\r\nx`),
+      Buffer.from(`From: <${'x'.repeat(9_000)}@y.z>\r\n\r\nx`),
       Buffer.from(`References: ${'<a@b> '.repeat(10_000)}\r\nTo: ${'a@b.c, '.repeat(5_000)}\r\n\r\nx`),
     ];
     for (const mime of awkward) await deliver(account, { mime });

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Lease, Outcome } from '../../src/common/work/dispatcher.ts';
 import { Database } from '../../src/database/sql.ts';
-import { type MailboxSyncDispatcher, type SyncResult } from '../../src/sync/mailbox-sync.dispatcher.ts';
+import { type MailboxSyncDispatcher, type SyncResult } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { scheduleSync } from '../../src/sync/schedule-sync.ts';
 
 /** A lease that holds until it is told otherwise. */

@@ -1,0 +1,73 @@
+import { Controller, Get, Headers, Param, Query, StreamableFile } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { SCOPES_FOR } from '../auth/scopes.ts';
+import { toListView } from '../database/listing.ts';
+import { Endpoint } from '../http/endpoint.decorator.ts';
+import { ApiErrors } from '../http/error.schema.ts';
+import { toMessageFilter, toMessageView } from './messages.mapper.ts';
+import {
+  listMessagesQuery,
+  type ListMessagesQuery,
+  messageList,
+  messageOrMessages,
+  messageQuery,
+  type MessageQuery,
+} from './messages.schema.ts';
+import { MessagesService } from './messages.service.ts';
+
+const MIME = 'message/rfc822';
+
+@ApiTags('messages')
+@AccountAuth({ anyScope: SCOPES_FOR.readMail })
+@Controller('messages')
+export class MessagesController {
+  constructor(private readonly messages: MessagesService) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List messages, newest first',
+    description: 'All filters given have to match. Drafts are listed only with `in=drafts`.',
+    response: messageList,
+  })
+  async list(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: listMessagesQuery }) { view, ...query }: ListMessagesQuery,
+  ) {
+    const listing = await this.messages.list(account, {
+      filter: toMessageFilter(query),
+      page: query,
+      view: view === 'expanded' ? undefined : view,
+    });
+    return toListView(listing, (message) => toMessageView(message, account.organizationUnit, view));
+  }
+
+  @Get(':id')
+  @ApiErrors(404, 503)
+  @ApiHeader({ name: 'Accept', required: false, description: `\`${MIME}\`: the message as it was received` })
+  @Endpoint({
+    summary: 'Read a message',
+    description:
+      'Several ids, separated by commas, answer an array in their order. ' +
+      `With \`Accept: ${MIME}\` the answer is the message in that format, as the provider stores it.`,
+    response: messageOrMessages,
+  })
+  async get(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: messageQuery }) { view }: MessageQuery,
+    @Headers('accept') accept = '',
+  ) {
+    if (wantsMime(accept)) return new StreamableFile(await this.messages.raw(account, id), { type: MIME });
+    const toView = (message: Parameters<typeof toMessageView>[0]) =>
+      toMessageView(message, account.organizationUnit, view);
+    if (!id.includes(',')) return toView(await this.messages.get(account, id));
+    return (await this.messages.getMany(account, id.split(',').filter(Boolean))).map(toView);
+  }
+}
+
+/** Whether the client names the format; wildcards mean JSON. */
+function wantsMime(accept: string): boolean {
+  return accept.split(',').some((range) => range.split(';', 1)[0]?.trim().toLowerCase() === MIME);
+}

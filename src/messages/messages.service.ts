@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
+import { isId } from '../common/ids/ids.ts';
+import type { Listing } from '../database/listing.ts';
+import { ProviderAccounts } from '../grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import { providerFailure } from '../providers/provider-failure.ts';
+import type { MessageListRequest, MessageRecord } from './message-filter.ts';
+import { MessagesRepository } from './messages.repository.ts';
+
+/** Most ids in one path. */
+const MOST_IDS = 100;
+
+/** Reading messages of an account (spec 4.2), from the mirror; only raw messages come from the provider. */
+@Injectable()
+export class MessagesService {
+  constructor(
+    private readonly repository: MessagesRepository,
+    private readonly accounts: ProviderAccounts,
+    private readonly connectors: ConnectorRegistry,
+  ) {}
+
+  /** Newest first. */
+  list(account: AccountPrincipal, request: MessageListRequest): Promise<Listing<MessageRecord>> {
+    return this.repository.list(account.accountId, request);
+  }
+
+  /** @throws {NotFoundError} */
+  async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
+    const [message] = await this.#find(account, [id]);
+    if (!message) throw new NotFoundError('message', id);
+    return message;
+  }
+
+  /**
+   * Several messages, in the order they were asked for.
+   * @throws {NotFoundError} when one of them does not exist
+   * @throws {InvalidInputError} when they are too many
+   */
+  async getMany(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
+    if (ids.length > MOST_IDS) throw new InvalidInputError(`id: must not be more than ${MOST_IDS} ids`);
+    const found = new Map((await this.#find(account, ids)).map((message) => [message.id, message]));
+    return ids.map((id) => {
+      const message = found.get(id.toLowerCase());
+      if (!message) throw new NotFoundError('message', id);
+      return message;
+    });
+  }
+
+  /**
+   * The message as it is stored at the provider: RFC 5322.
+   * @throws {NotFoundError} also when it is not there any more
+   * @throws {DomainError} when the provider cannot give it at the moment
+   */
+  async raw(principal: AccountPrincipal, id: string): Promise<Buffer> {
+    const [providerId, account] = await Promise.all([
+      isId(id) ? this.repository.findProviderId(principal.accountId, id) : undefined,
+      this.accounts.find(principal.accountId),
+    ]);
+    if (providerId === undefined || !account) throw new NotFoundError('message', id);
+    try {
+      return await this.connectors.requireMail(account.provider).fetchRaw(account, providerId);
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      if (error.code === 'not-found') throw new NotFoundError('message', id);
+      throw providerFailure(error, 'give the message');
+    }
+  }
+
+  async #find(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
+    const possible = ids.filter(isId);
+    return possible.length === 0 ? [] : this.repository.findMany(account.accountId, possible);
+  }
+}
