@@ -157,7 +157,7 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`alter table "sms_message" add constraint "sms_message_dedupe_unique" unique ("dedupe");`);
 
     this.addSql(
-      `create table "sync_job" ("id" uuid not null, "run_at" timestamptz not null, "due_at" timestamptz not null, "handoff_at" timestamptz null, "fence" int not null default 0, "worker_id" int null, "shard" smallint not null default 0, "state" smallint not null default 0, "attempt" smallint not null default 0, "ambiguous" boolean not null default false, "crashes" smallint not null default 0, "account_id" uuid not null, "cursor" text null, "again" boolean not null default false, "failures" smallint not null default 0, primary key ("id"));`,
+      `create table "sync_job" ("id" uuid not null, "run_at" timestamptz not null, "due_at" timestamptz not null, "handoff_at" timestamptz null, "fence" int not null default 0, "worker_id" int null, "shard" smallint not null default 0, "state" smallint not null default 0, "attempt" smallint not null default 0, "ambiguous" boolean not null default false, "crashes" smallint not null default 0, "account_id" uuid not null, "cursor" text null, "current_since" timestamptz null, "again" boolean not null default false, "failures" smallint not null default 0, primary key ("id"));`,
     );
     this.addSql(`alter table "sync_job" add constraint "sync_job_account_id_unique" unique ("account_id");`);
     this.addSql(`create index "sync_job_due" on "sync_job" ("run_at") where state = 0;`);

@@ -28,7 +28,9 @@ export type SyncResult =
   | { kind: 'failed'; failures: number; reason: string }
   | { kind: 'refused'; reason: string }; // credentials refused for good
 
-const AT_ONCE = `update sync_job set run_at = now() where id = any($1::uuid[]) and again`;
+const CURRENT = `
+  update sync_job set current_since = coalesce(current_since, $2), run_at = case when again then now() else run_at end
+  where id = any($1::uuid[]) and (again or current_since is null)`;
 const COUNT_FAILURES = `
   update sync_job j set failures = x.failures
   from unnest($1::uuid[], $2::int[]) x(id, failures) where j.id = x.id and j.failures <> x.failures`;
@@ -76,7 +78,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     if (account.grantStatus === 'invalid') return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
     try {
       const { mail, calendar } = this.connectors.require(account.provider);
-      if (calendar && state.syncState !== 'running') await this.calendars.run(account, calendar, claim);
+      if (calendar && !state.wasCurrent) await this.calendars.run(account, calendar, claim);
       const current =
         !mail ||
         (await this.mailboxes.run(
@@ -117,7 +119,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     ]);
     const current = settled.filter(({ result }) => result.kind === 'current');
     // Something changed while it was running, perhaps behind its back.
-    await sql.query(AT_ONCE, [current.map(({ job }) => job.id)]);
+    await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
     await this.#show(sql, current, 'running', 'account.running', now);
     const failing = settled.filter(
       ({ result }) => result.kind === 'failed' && result.failures >= FAILURES_UNTIL_SHOWN,

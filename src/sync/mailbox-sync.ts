@@ -46,7 +46,7 @@ export class MailboxSync {
     goOn: () => boolean,
   ): Promise<boolean> {
     const folders = await this.#mirrorFolders(account, claim, await mail.listFolders(account));
-    const newsSince = state.syncState === 'running' ? null : state.connectedAt;
+    const newsSince = state.wasCurrent ? null : state.connectedAt;
     let { cursor } = state;
     while (goOn()) {
       const changes = await mail.listChanges(account, cursor, BATCH);

@@ -15,7 +15,8 @@ export interface MirrorClaim {
 export interface MirrorState {
   cursor: string | null;
   failures: number;
-  syncState: string;
+  /** Whether the mirror has shown the mailbox' present before. */
+  wasCurrent: boolean;
   /** What arrived earlier is history. */
   connectedAt: Date;
 }
@@ -36,7 +37,7 @@ export class ClaimLostError extends Error {
 const BEGIN = `
   update sync_job j set again = false from "grant" g
   where j.id = $1 and j.fence = $2 and j.state = 1 and g.id = j.account_id
-  returning j.cursor, j.failures, g.sync_state as "syncState", g.created_at as "connectedAt"`;
+  returning j.cursor, j.failures, j.current_since is not null as "wasCurrent", g.created_at as "connectedAt"`;
 
 const HOLD = `
   update sync_job set cursor = coalesce($3, cursor) where id = $1 and fence = $2 and state = 1 returning 1`;

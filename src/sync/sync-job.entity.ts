@@ -14,6 +14,8 @@ const SyncJobSchema = defineEntity({
     account: () => p.manyToOne(Grant).ref().unique().deleteRule('cascade'),
     /** How far the mirror has come, in the provider's own terms. */
     cursor: p.text().nullable(),
+    /** When the mirror first showed the mailbox' present; until then it holds what was there before the account. */
+    currentSince: p.datetime().columnType('timestamptz').nullable(),
     /** Asked to run again while it was running. */
     again: p.boolean().default(false),
     /** Consecutive failures. */

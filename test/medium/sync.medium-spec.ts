@@ -134,6 +134,7 @@ describe('MailboxSyncDispatcher', () => {
     );
     expect(body?.body).toContain('<b>Thursday</b>');
     expect(await changes(account)).toEqual([
+      'calendar create',
       ...Array.from({ length: 6 }, () => 'folder create'),
       ...Array.from({ length: 3 }, () => 'thread create'),
       ...Array.from({ length: 3 }, () => 'message create'),
@@ -283,8 +284,7 @@ describe('MailboxSyncDispatcher', () => {
   });
 
   it('mirrors the calendars of a new account once', async () => {
-    const account = await connect({});
-    await database.query(`update "grant" set sync_state = 'initializing' where id = $1`, [account.id]);
+    const account = await connect();
     await sync(account);
     await sync(account);
     expect(
@@ -299,8 +299,8 @@ describe('MailboxSyncDispatcher', () => {
     const subscribed = async (triggers: string[]) => {
       application = await createApplication(server.app);
       await database.query(
-        `insert into webhook (id, application_id, callback_url, triggers, state, created_at, updated_at)
-         values ($1, $2, 'http://127.0.0.1:9/', $3, 'active', now(), now())`,
+        `insert into webhook (id, application_id, callback_url, triggers, state, subscribed_at, created_at, updated_at)
+         values ($1, $2, 'http://127.0.0.1:9/', $3, 'active', now(), now(), now())`,
         [randomUUID(), application.id, triggers],
       );
     };
