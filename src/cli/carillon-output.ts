@@ -1,0 +1,53 @@
+import type { Application } from '../applications/application.entity.ts';
+import type { SmsMessage } from '../sms/sms-message.entity.ts';
+import { formatJson, formatTable } from './api-output.ts';
+
+/** How the operator wants to read it. */
+export interface OutputOptions {
+  json?: boolean;
+}
+
+const APPLICATION_COLUMNS = ['client_id', 'name', 'plan', 'features', 'region', 'created_at'] as const;
+const SMS_COLUMNS = ['created_at', 'account_id', 'phone_number', 'text'] as const;
+
+const applicationRow = (application: Application, clientSecret?: string) => ({
+  client_id: application.clientId,
+  ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+  name: application.name,
+  plan: application.plan,
+  features: application.features,
+  region: application.region,
+  created_at: application.createdAt.toISOString(),
+});
+
+/** One application; with its secret where it has just been made. */
+export function showApplication(
+  application: Application,
+  { json }: OutputOptions,
+  clientSecret?: string,
+): string {
+  const row = applicationRow(application, clientSecret);
+  if (json) return formatJson(row);
+  return clientSecret === undefined
+    ? formatTable(row, [])
+    : `${formatTable(row, [])}\nThe client secret is shown this once: keep it.`;
+}
+
+export function showApplications(applications: readonly Application[], { json }: OutputOptions): string {
+  const rows = applications.map((application) => applicationRow(application));
+  return json ? formatJson(rows) : formatTable(rows, APPLICATION_COLUMNS);
+}
+
+export function showSms(
+  messages: readonly Pick<SmsMessage, 'id' | 'accountId' | 'phoneNumber' | 'text' | 'createdAt'>[],
+  { json }: OutputOptions,
+): string {
+  const rows = messages.map(({ id, accountId, phoneNumber, text, createdAt }) => ({
+    id,
+    account_id: accountId,
+    phone_number: phoneNumber,
+    text,
+    created_at: createdAt.toISOString(),
+  }));
+  return json ? formatJson(rows) : formatTable(rows, SMS_COLUMNS);
+}

@@ -1,0 +1,210 @@
+#!/usr/bin/env node
+import { randomBytes } from 'node:crypto';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { APPLICATION_FEATURES, type ApplicationFeature, type Plan, PLANS } from '../applications/plan.ts';
+import { ApplicationsService } from '../applications/applications.service.ts';
+import { SecretBox } from '../common/crypto/secret-box.ts';
+import { DomainError } from '../common/errors/domain-error.ts';
+import { randomBase36 } from '../common/ids/ids.ts';
+import { type Region, REGIONS } from '../config/app-config.ts';
+import { Database } from '../database/sql.ts';
+import { LOCAL_ERRORS } from '../local/environment.ts';
+import type { SmsMessage } from '../sms/sms-message.entity.ts';
+import { fail } from '../startup.ts';
+import { formatJson } from './api-output.ts';
+import { type OutputOptions, showApplication, showApplications, showSms } from './carillon-output.ts';
+import { main as migrate } from './migrate.ts';
+import { withOperator } from './operator-context.ts';
+import { reseal } from './reseal.ts';
+
+/** What the commands read and write; tests give their own. */
+export interface OperatorIo {
+  environment: Readonly<Record<string, string | undefined>>;
+  /** One answer, without the line break at its end. */
+  print(text: string): void;
+  /** Help and what is wrong with the command line, as commander writes it. */
+  write(text: string): void;
+}
+
+interface ApplicationFlags extends OutputOptions {
+  name?: string;
+  plan?: Plan;
+  feature?: ApplicationFeature[];
+  region?: Region;
+}
+
+/** Some secrets cannot be opened by any key of the ring. */
+class UnopenedSecretsError extends Error {
+  override name = 'UnopenedSecretsError';
+}
+
+function nameOf(value: string): string {
+  const name = value.trim();
+  if (!name || name.length > 200) throw new InvalidArgumentError('It needs 1 to 200 characters.');
+  return name;
+}
+
+function countOf(value: string): number {
+  const count = /^\d{1,6}$/.test(value) ? Number(value) : NaN;
+  if (!(count > 0)) throw new InvalidArgumentError('It must be a positive number.');
+  return count;
+}
+
+const planOption = () => new Option('--plan <plan>', 'quickstart: one connected account').choices(PLANS);
+const regionOption = () => new Option('--region <region>', 'which integrations address').choices(REGIONS);
+const featureOption = () =>
+  new Option('--feature <name...>', 'switch on; repeatable').choices(APPLICATION_FEATURES);
+
+function addApplications(program: Command, { environment, print }: OperatorIo): void {
+  const application = program
+    .command('application')
+    .alias('applications')
+    .description('Applications: who may use this server');
+  application
+    .command('create')
+    .description('make one; its client secret is shown this once')
+    .requiredOption('--name <name>', 'what it is called', nameOf)
+    .addOption(planOption().default('standard' satisfies Plan))
+    .addOption(featureOption())
+    .addOption(regionOption().default('us' satisfies Region))
+    .action(async (_: unknown, command: Command) => {
+      const {
+        name = '',
+        plan = 'standard',
+        feature = [],
+        region = 'us',
+        ...output
+      } = command.optsWithGlobals<ApplicationFlags>();
+      const made = await withOperator(environment, (context) =>
+        context.get(ApplicationsService).create({ name, plan, features: feature, region }),
+      );
+      print(showApplication(made.application, output, made.clientSecret));
+    });
+  application
+    .command('update <client_id>')
+    .description('change name, plan, features or region; features replace the present ones')
+    .option('--name <name>', 'what it is called', nameOf)
+    .addOption(planOption())
+    .addOption(featureOption())
+    .option('--no-features', 'switch all features off')
+    .addOption(regionOption())
+    .action(async (clientId: string, flags: { features: boolean }, command: Command) => {
+      const { name, plan, feature, region, ...output } = command.optsWithGlobals<ApplicationFlags>();
+      const features = flags.features ? feature : (feature ?? []);
+      const changed = await withOperator(environment, async (context) => {
+        const applications = context.get(ApplicationsService);
+        const { id } = await applications.findByClientId(clientId);
+        return applications.update(id, { name, plan, features, region });
+      });
+      print(showApplication(changed, output));
+    });
+  application
+    .command('rotate-secret <client_id>')
+    .description('make a new client secret; the old one is refused at once')
+    .action(async (clientId: string, _: unknown, command: Command) => {
+      const { application, clientSecret } = await withOperator(environment, (context) =>
+        context.get(ApplicationsService).rotateSecret(clientId),
+      );
+      print(showApplication(application, command.optsWithGlobals(), clientSecret));
+    });
+  application
+    .command('list')
+    .description('all of them, oldest first')
+    .action(async (_: unknown, command: Command) => {
+      const all = await withOperator(environment, (context) => context.get(ApplicationsService).list());
+      print(showApplications(all, command.optsWithGlobals()));
+    });
+}
+
+function addKeys(program: Command, { environment, print }: OperatorIo): void {
+  const keys = program.command('keys').description('Keys that secrets are sealed with (ENCRYPTION_KEYS)');
+  keys
+    .command('generate')
+    .description('print a new entry for ENCRYPTION_KEYS')
+    .action((_: unknown, command: Command) => {
+      const entry = `k${randomBase36(8)}:${randomBytes(32).toString('base64')}`;
+      const { json } = command.optsWithGlobals<OutputOptions>();
+      print(json ? formatJson({ encryption_key: entry }) : entry);
+    });
+  keys
+    .command('reseal')
+    .description(
+      'seal all secrets with the first key of ENCRYPTION_KEYS, which every process must know by then',
+    )
+    .action(async (_: unknown, command: Command) => {
+      const { resealed, unopened } = await withOperator(environment, (context) =>
+        reseal(context.get(Database), context.get(SecretBox)),
+      );
+      const { json } = command.optsWithGlobals<OutputOptions>();
+      print(json ? formatJson({ resealed, unopened }) : `${resealed} values sealed with the newest key.`);
+      if (unopened.length === 0) return;
+      const rows = unopened.map(({ table, id }) => `  ${table} ${id}`);
+      throw new UnopenedSecretsError(
+        `${unopened.length} values open with no key of ENCRYPTION_KEYS and were left alone:\n${rows.join('\n')}`,
+      );
+    });
+}
+
+const SMS = `
+  select id, account_id as "accountId", phone_number as "phoneNumber", text, created_at as "createdAt"
+  from sms_message order by id desc limit $1`;
+
+function addSms(program: Command, { environment, print }: OperatorIo): void {
+  program
+    .command('sms')
+    .description('Text messages that SMS_GATEWAY=recording kept instead of sending them')
+    .command('list')
+    .description('the latest first')
+    .option('--limit <n>', 'how many at most', countOf, 50)
+    .action(async ({ limit }: { limit: number }, command: Command) => {
+      const messages = await withOperator(environment, (context) =>
+        context.get(Database).query<SmsMessage>(SMS, [limit]),
+      );
+      print(showSms(messages, command.optsWithGlobals()));
+    });
+}
+
+function createProgram(io: OperatorIo): Command {
+  const program = new Command('carillon')
+    .description(
+      'Operator of Carillon. Works on the database of DATABASE_URL, else on the embedded one of DATA_DIR (.carillon).',
+    )
+    .option('--json', 'answer in JSON')
+    .showHelpAfterError('(more: carillon --help)')
+    .exitOverride()
+    .configureOutput({ writeErr: io.write });
+  addApplications(program, io);
+  addKeys(program, io);
+  program
+    .command('migrate')
+    .description('bring the database schema up to date')
+    .action(() => migrate());
+  addSms(program, io);
+  return program;
+}
+
+/**
+ * Runs one command.
+ * @param args without the program's own name
+ * @throws {CommanderError} when the command line is wrong, which commander has told by then, and for `--help`
+ */
+export async function run(args: readonly string[], io: OperatorIo): Promise<void> {
+  await createProgram(io).parseAsync(args, { from: 'user' });
+}
+
+/** The `carillon` command. Answers on standard output; errors on standard error with exit code 1. */
+export async function main(): Promise<void> {
+  const print = (text: string): void => void process.stdout.write(`${text}\n`);
+  try {
+    await run(process.argv.slice(2), {
+      environment: process.env,
+      print,
+      write: (text) => void process.stderr.write(text),
+    });
+  } catch (error) {
+    if (error instanceof CommanderError) process.exit(error.exitCode);
+    fail(error, [...LOCAL_ERRORS, DomainError, UnopenedSecretsError]);
+  }
+}
+
+if (import.meta.main) await main();

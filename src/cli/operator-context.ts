@@ -1,0 +1,50 @@
+import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ApplicationsModule } from '../applications/applications.module.ts';
+import type { AppConfig } from '../config/app-config.ts';
+import { ConfigModule } from '../config/config.module.ts';
+import { DatabaseModule } from '../database/database.module.ts';
+import { localConfig, openLocalEnvironment } from '../local/environment.ts';
+import { requireCurrentSchema } from '../startup.ts';
+
+/** What operator commands need: services and the database, no HTTP and no worker. */
+@Module({})
+class OperatorModule {
+  static register(config: AppConfig): DynamicModule {
+    return {
+      module: OperatorModule,
+      imports: [ConfigModule.register(config), DatabaseModule.register(config), ApplicationsModule],
+    };
+  }
+}
+
+/** The services of the operator on the database of a complete configuration. The caller closes it. */
+export function createOperatorContext(config: AppConfig): Promise<INestApplicationContext> {
+  return NestFactory.createApplicationContext(OperatorModule.register(config), {
+    logger: false,
+    abortOnError: false,
+  });
+}
+
+/**
+ * Opens the database of DATABASE_URL, else the embedded one of DATA_DIR (also while Carillon runs with it), does the
+ * work and closes everything again.
+ * @throws {SchemaBehindError} and the errors of `openLocalEnvironment`
+ */
+export async function withOperator<T>(
+  environment: Readonly<Record<string, string | undefined>>,
+  work: (context: INestApplicationContext) => Promise<T>,
+): Promise<T> {
+  const local = await openLocalEnvironment({ config: localConfig(environment) });
+  try {
+    await requireCurrentSchema(local.config.database.url);
+    const context = await createOperatorContext(local.config);
+    try {
+      return await work(context);
+    } finally {
+      await context.close();
+    }
+  } finally {
+    await local.close();
+  }
+}

@@ -1,0 +1,79 @@
+import { applicationSecretContext } from '../applications/application-secrets.ts';
+import { type SecretBox, UnsealError } from '../common/crypto/secret-box.ts';
+import { authorizationCodeContext } from '../connect/authorization-codes.ts';
+import type { Sql } from '../database/sql.ts';
+import { grantSettingsContext } from '../grants/grant-secrets.ts';
+import { integrationSecretContext } from '../integrations/integration-secrets.ts';
+
+/** A column of sealed values; `context` is what the value of a row is bound to. */
+export interface SealedColumn {
+  table: string;
+  column: string;
+  context: (id: string) => string;
+}
+
+/** Every column of the schema that holds sealed values. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  { table: 'application', column: 'secret_sealed', context: applicationSecretContext },
+  { table: 'integration', column: 'secret_settings_sealed', context: integrationSecretContext },
+  { table: 'grant', column: 'settings_sealed', context: grantSettingsContext },
+  { table: 'authorization_code', column: 'request_sealed', context: authorizationCodeContext },
+];
+
+/** What became of the values that older keys had sealed. */
+export interface ResealReport {
+  /** Sealed anew with the newest key. */
+  resealed: number;
+  /** Left as they were, because no key of the ring opens them. */
+  unopened: { table: string; id: string }[];
+}
+
+const DEFAULT_BATCH = 500;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Seals everything with the newest key of the ring, batch by batch, while Carillon runs: a value that changes in the
+ * meantime is left to whoever changed it. Every running process must already know the newest key.
+ * @param batch rows per statement
+ */
+export async function reseal(sql: Sql, box: SecretBox, batch = DEFAULT_BATCH): Promise<ResealReport> {
+  const report: ResealReport = { resealed: 0, unopened: [] };
+  for (const column of SEALED_COLUMNS) await resealColumn(sql, box, column, batch, report);
+  return report;
+}
+
+async function resealColumn(
+  sql: Sql,
+  box: SecretBox,
+  { table, column, context }: SealedColumn,
+  batch: number,
+  report: ResealReport,
+): Promise<void> {
+  const current = `v1.${box.currentKeyId}.`;
+  for (let last = FIRST_ID; ;) {
+    const rows = await sql.query<{ id: string; sealed: string }>(
+      `select id, "${column}" as sealed from "${table}"
+       where id > $1 and not starts_with("${column}", $2) order by id limit $3`,
+      [last, current, batch],
+    );
+    const renewed: { id: string; was: string; sealed: string }[] = [];
+    for (const { id, sealed } of rows) {
+      try {
+        renewed.push({ id, was: sealed, sealed: box.seal(box.open(sealed, context(id)), context(id)) });
+      } catch (error) {
+        if (!(error instanceof UnsealError)) throw error;
+        report.unopened.push({ table, id });
+      }
+    }
+    const written = await sql.query(
+      `update "${table}" t set "${column}" = n.sealed
+       from unnest($1::uuid[], $2::text[], $3::text[]) n(id, was, sealed)
+       where t.id = n.id and t."${column}" = n.was returning 1`,
+      [renewed.map(({ id }) => id), renewed.map(({ was }) => was), renewed.map(({ sealed }) => sealed)],
+    );
+    report.resealed += written.length;
+    const end = rows.at(-1);
+    if (!end || rows.length < batch) return;
+    last = end.id;
+  }
+}
