@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { Credentials } from '../../src/auth/credentials.ts';
-import { registerSandbox, rowsOf } from '../support/connect.ts';
+import { registerSandbox, rowsOf, subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -69,13 +69,7 @@ describe('/connect/grants', () => {
     });
 
     it('schedules the first sync and tells subscribers', async () => {
-      await rowsOf(
-        server,
-        `insert into webhook (id, application_id, callback_url, state, triggers, created_at, updated_at)
-         values (gen_random_uuid(), $1, 'https://app.example.test/h', 'active',
-                 '{account.connected,account.running}', now(), now())`,
-        [application.id],
-      );
+      await subscribe(server, application, ['account.connected', 'account.running']);
       const { id } = await connect();
       expect(await rowsOf(server, 'select 1 from sync_job where account_id = $1', [id])).toHaveLength(1);
       const events = await rowsOf<{ type: string }>(

@@ -24,3 +24,17 @@ export function rowsOf<R extends object = Record<string, unknown>>(
 ): Promise<R[]> {
   return server.app.get(Database).query<R>(text, values);
 }
+
+/** Writes an active webhook; nothing listens behind it. */
+export async function subscribe(
+  server: TestApp,
+  application: TestApplication,
+  triggers: readonly string[],
+): Promise<void> {
+  await rowsOf(
+    server,
+    `insert into webhook (id, application_id, callback_url, state, triggers, subscribed_at, created_at, updated_at)
+     values (gen_random_uuid(), $1, 'https://app.example.test/h', 'active', $2, now(), now(), now())`,
+    [application.id, triggers],
+  );
+}

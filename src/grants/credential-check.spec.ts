@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { DomainError } from '../common/errors/domain-error.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import type { Connector, ProviderAccount } from '../providers/connector.ts';
+import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
+import { CredentialCheck } from './credential-check.ts';
+
+type Verify = Connector['verify'];
+
+const check = (verify: Verify) =>
+  new CredentialCheck(
+    new ConnectorRegistry([
+      {
+        name: 'imap',
+        settingsSchema: z.object({ host: z.string(), port: z.number().default(993) }),
+        verify,
+      },
+    ]),
+  );
+const ada = { provider: 'imap', email: 'Ada@Example.test', name: 'Ada', settings: { host: 'mx', extra: 1 } };
+const accepts: Verify = async ({ email, name }) => ({ email, name, organizationUnit: 'label' });
+const refusal = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
+
+describe('CredentialCheck.verify', () => {
+  it('hands the connector the settings its schema made, and answers what the provider says', async () => {
+    const seen: Omit<ProviderAccount, 'accountId'>[] = [];
+    const verified = await check((account) => {
+      seen.push(account);
+      return accepts(account);
+    }).verify('app', ada);
+    expect(seen).toEqual([
+      {
+        applicationId: 'app',
+        email: 'ada@example.test',
+        name: 'Ada',
+        organizationUnit: 'folder',
+        settings: { host: 'mx', port: 993 },
+      },
+    ]);
+    expect(verified).toEqual({
+      provider: 'imap',
+      email: 'ada@example.test',
+      name: 'Ada',
+      organizationUnit: 'label',
+      settings: { host: 'mx', port: 993 },
+    });
+  });
+
+  it('takes the address from the provider where it knows better', async () => {
+    const verified = await check(async () => ({
+      email: 'Real@Example.test',
+      name: 'R',
+      organizationUnit: 'folder',
+    })).verify('app', { ...ada, email: '' });
+    expect(verified.email).toBe('real@example.test');
+  });
+
+  it('refuses when nobody knows the address', async () => {
+    const error = await refusal(check(accepts).verify('app', { ...ada, email: '' }));
+    expect(error).toMatchObject({ kind: 'invalid', details: { missingFields: ['settings.email'] } });
+  });
+
+  it('names wrong settings and does not ask the provider', async () => {
+    const error = await refusal(
+      check(() => {
+        throw new Error('asked');
+      }).verify('app', { ...ada, settings: { host: 5 } }),
+    );
+    expect(error).toBeInstanceOf(DomainError);
+    expect((error as Error).message).toContain('settings.host');
+  });
+
+  it.each([
+    ['auth-invalid', 'invalid', 'grant.credentials_refused'],
+    ['temporary', 'unavailable', 'grant.provider_unavailable'],
+    ['rate-limited', 'unavailable', 'grant.provider_unavailable'],
+    ['rejected', 'invalid', 'grant.provider_error'],
+    ['unsupported', 'invalid', 'grant.provider_error'],
+  ] as [ProviderErrorCode, string, string][])(
+    "turns the provider's %s into %s",
+    async (code, kind, betaType) => {
+      const error = await refusal(
+        check(async () => {
+          throw new ProviderError(code, 'their words');
+        }).verify('app', ada),
+      );
+      expect(error).toMatchObject({ kind, details: { betaType, serverError: 'their words' } });
+    },
+  );
+
+  it('does not hide a bug of a connector', async () => {
+    const bug = new TypeError('x is not a function');
+    expect(
+      await refusal(
+        check(async () => {
+          throw bug;
+        }).verify('app', ada),
+      ),
+    ).toBe(bug);
+  });
+
+  it('refuses a provider without a connector', async () => {
+    expect(await refusal(check(accepts).verify('app', { ...ada, provider: 'google' }))).toMatchObject({
+      code: 'provider.unsupported',
+    });
+  });
+});

@@ -1,0 +1,195 @@
+import { QUEUES, Wake } from '../../src/common/wake.ts';
+import { Database } from '../../src/database/sql.ts';
+import { AccessTokens } from '../../src/grants/access-tokens.service.ts';
+import type { VerifiedCredentials } from '../../src/grants/credential-check.ts';
+import { GrantConnections } from '../../src/grants/grant-connections.service.ts';
+import { GrantsService } from '../../src/grants/grants.service.ts';
+import { markGrantInvalid } from '../../src/grants/mark-invalid.ts';
+import { markGrantValid } from '../../src/grants/mark-valid.ts';
+import { subscribe } from '../support/connect.ts';
+import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const ada: VerifiedCredentials = {
+  provider: 'sandbox',
+  email: 'ada@sandbox.test',
+  name: 'Ada',
+  organizationUnit: 'folder',
+  settings: {},
+};
+const native = { integrationRequired: false };
+
+describe('grants', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let connections: GrantConnections;
+  let grants: GrantsService;
+  let sql: Database;
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    connections = server.app.get(GrantConnections, { strict: false });
+    grants = server.app.get(GrantsService, { strict: false });
+    sql = server.app.get(Database);
+  });
+  beforeEach(async () => {
+    application = await createApplication(server.app);
+  });
+  afterAll(() => server.close());
+
+  const listen = () =>
+    subscribe(server, application, [
+      'account.connected',
+      'account.running',
+      'account.stopped',
+      'account.invalid',
+    ]);
+  const told = async () =>
+    (
+      await sql.query<{ type: string }>(
+        'select type from webhook_event where application_id = $1 order by id',
+        [application.id],
+      )
+    ).map(({ type }) => type);
+
+  it('tells the life of an account, each happening once', async () => {
+    await listen();
+    const { grant } = await connections.connect(application.id, ada, native);
+    await connections.connect(application.id, ada, native);
+    await sql.transaction((sql) => markGrantInvalid(sql, grant.id, '535', new Date()));
+    expect(await sql.transaction((sql) => markGrantInvalid(sql, grant.id, '535', new Date()))).toBe(false);
+    await sql.transaction((sql) => markGrantValid(sql, grant.id, new Date()));
+    expect(await sql.transaction((sql) => markGrantValid(sql, grant.id, new Date()))).toBe(false);
+    await grants.remove(application.id, grant.id);
+    const types = await told();
+    expect(types.slice(0, 2).toSorted()).toEqual(['account.connected', 'account.running']);
+    expect(types.slice(2)).toEqual([
+      'account.connected',
+      'account.invalid',
+      'account.running',
+      'account.stopped',
+    ]);
+  });
+
+  it('wakes the queues after the commit only', async () => {
+    await listen();
+    const woken: string[] = [];
+    const end = server.app.get(Wake).onWake((queue) => woken.push(queue));
+    await expect(connections.connect(application.id, ada, { integrationRequired: true })).rejects.toThrow(
+      'no integration',
+    );
+    expect(woken).toEqual([]);
+    await connections.connect(application.id, ada, native);
+    end();
+    expect(woken.toSorted()).toEqual(['hook', 'sync']);
+    expect(QUEUES).toEqual(expect.arrayContaining(woken));
+  });
+
+  it('keeps what a new authentication does not mention and replaces what it does', async () => {
+    const first = await connections.connect(application.id, ada, {
+      ...native,
+      scope: ['email'],
+      state: 's',
+      metadata: { a: true },
+      userAgent: 'one',
+    });
+    const second = await connections.connect(
+      application.id,
+      { ...ada, name: 'Ada L.', organizationUnit: 'label' },
+      { ...native, scope: null, userAgent: 'two' },
+    );
+    expect(second.grant).toMatchObject({
+      id: first.grant.id,
+      name: 'Ada L.',
+      organizationUnit: 'label',
+      scope: null,
+      grantedScope: null,
+      state: 's',
+      metadata: { a: true },
+      userAgent: 'two',
+      linkedAt: first.grant.linkedAt,
+    });
+  });
+
+  it('lets the same address live in two applications', async () => {
+    const other = await createApplication(server.app);
+    const one = await connections.connect(application.id, ada, native);
+    const two = await connections.connect(other.id, ada, native);
+    expect(two.grant.id).not.toBe(one.grant.id);
+    await grants.remove(other.id, two.grant.id);
+    expect((await grants.get(application.id, one.grant.id)).id).toBe(one.grant.id);
+  });
+
+  it('takes a cancelled account up again when it authenticates', async () => {
+    const account = await createAccount(server.app, application, {
+      email: ada.email,
+      billingState: 'cancelled',
+    });
+    const { grant } = await connections.connect(application.id, ada, native);
+    expect(grant).toMatchObject({ id: account.id, billingState: 'paid', syncState: 'running' });
+  });
+
+  it('connects, renews, syncs and removes at the same time without a deadlock or a row left over', async () => {
+    for (let round = 0; round < 15; round += 1) {
+      const { grant } = await connections.connect(application.id, ada, native);
+      const work = [
+        () => connections.connect(application.id, ada, native),
+        () => grants.update(application.id, grant.id, { settings: { password: 'x' } }),
+        () => grants.update(application.id, grant.id, { scope: ['email'] }),
+        () => grants.requestSync(application.id, grant.id),
+        () => grants.remove(application.id, grant.id),
+        () =>
+          sql.transaction(async (sql) => {
+            // As a sync settles: its queue row, then rows that refer to the grant, then the grant.
+            await sql.query('update sync_job set fence = fence + 1 where account_id = $1', [grant.id]);
+            await sql.query(
+              `insert into folder (id, account_id, provider_id, display_name, created_at, updated_at)
+               select gen_random_uuid(), id, gen_random_uuid(), 'x', now(), now() from "grant" where id = $1 for key share`,
+              [grant.id],
+            );
+            await sql.query('update "grant" set updated_at = now() where id = $1', [grant.id]);
+          }),
+      ];
+      const outcomes = await Promise.allSettled(work.map((run) => run()));
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') {
+          expect(['grant.not-found', 'grant.changed']).toContain((outcome.reason as { code?: string }).code);
+        }
+      }
+    }
+    expect(
+      await sql.query('select 1 from sync_job where account_id not in (select id from "grant")'),
+    ).toEqual([]);
+  });
+
+  it('refuses to overwrite settings that changed while the provider was asked', async () => {
+    const { grant } = await connections.connect(application.id, ada, native);
+    const outcomes = await Promise.allSettled(
+      ['a', 'b', 'c'].map((password) => grants.update(application.id, grant.id, { settings: { password } })),
+    );
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    for (const outcome of refused as PromiseRejectedResult[]) {
+      expect(outcome.reason).toMatchObject({ code: 'grant.changed' });
+    }
+    expect(refused.length).toBeLessThan(3);
+  });
+
+  describe('access tokens', () => {
+    it('tells nothing about tokens of other accounts', async () => {
+      const tokens = server.app.get(AccessTokens, { strict: false });
+      const one = await connections.connect(application.id, ada, native);
+      const two = await connections.connect(application.id, { ...ada, email: 'bo@sandbox.test' }, native);
+      expect(await tokens.info(application.id, one.grant.id, one.accessToken)).toMatchObject({ valid: true });
+      expect(await tokens.info(application.id, one.grant.id, two.accessToken)).toBeUndefined();
+      const other = await createApplication(server.app);
+      expect(await tokens.info(other.id, one.grant.id, one.accessToken)).toBeUndefined();
+      await tokens.revokeAll(other.id, one.grant.id);
+      expect(await tokens.info(application.id, one.grant.id, one.accessToken)).toMatchObject({ valid: true });
+    });
+
+    it('keeps only hashes', async () => {
+      const { accessToken } = await connections.connect(application.id, ada, native);
+      const rows = await sql.query<{ text: string }>('select t::text as text from access_token t');
+      expect(rows.map(({ text }) => text).join()).not.toContain(accessToken);
+    });
+  });
+});
