@@ -51,6 +51,14 @@ describe('grants', () => {
       )
     ).map(({ type }) => type);
 
+  const untilSomebodyWaits = async () => {
+    const deadline = Date.now() + 5000;
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    while ((await sql.query(waiting)).length === 0) {
+      if (Date.now() > deadline) throw new Error('nobody waits for a lock');
+    }
+  };
+
   it('tells the life of an account, each happening once', async () => {
     await listen();
     const { grant } = await connections.connect(application.id, ada, native);
@@ -159,6 +167,28 @@ describe('grants', () => {
     expect(
       await sql.query('select 1 from sync_job where account_id not in (select id from "grant")'),
     ).toEqual([]);
+  });
+
+  it.each<[string, (grantId: string) => Promise<unknown>]>([
+    ['a removal', (id) => grants.remove(application.id, id)],
+    ['a new authentication', () => connections.connect(application.id, ada, native)],
+    ['a renewal', (id) => grants.update(application.id, id, { settings: { password: 'x' } })],
+    ['a request to sync', (id) => grants.requestSync(application.id, id)],
+  ])('lets %s wait for a sync that settles, instead of a deadlock', async (_, change) => {
+    const { grant } = await connections.connect(application.id, ada, native);
+    let changed: Promise<unknown> = Promise.resolve();
+    await sql.transaction(async (sync) => {
+      await sync.query('update sync_job set fence = fence + 1 where account_id = $1', [grant.id]);
+      changed = change(grant.id);
+      await untilSomebodyWaits();
+      await sync.query(
+        `insert into folder (id, account_id, provider_id, display_name, created_at, updated_at)
+         values (gen_random_uuid(), $1, 'x', 'x', now(), now())`,
+        [grant.id],
+      );
+      await sync.query('update "grant" set updated_at = now() where id = $1', [grant.id]);
+    });
+    await expect(changed).resolves.not.toThrow();
   });
 
   it('refuses to overwrite settings that changed while the provider was asked', async () => {
