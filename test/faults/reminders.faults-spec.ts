@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import request from 'supertest';
+import { SqlPool } from '../../src/database/sql.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const PEOPLE = 150;
+
+describe('a server that is killed while reminders leave', () => {
+  const encryptionKeys = `k:${randomBytes(32).toString('base64')}`;
+  let seed: TestApp;
+  let receiver: HttpReceiver;
+  let ada: TestAccount;
+  let sql: SqlPool;
+  const servers: ServerProcess[] = [];
+
+  beforeAll(async () => {
+    seed = await startTestApp({ ROLES: 'api', ENCRYPTION_KEYS: encryptionKeys });
+    receiver = await startHttpReceiver();
+    const application = await createApplication(seed.app, { features: ['sms'] });
+    ada = await createAccount(seed.app, application, { email: 'ada@sandbox.test' });
+    sql = new SqlPool({ url: seed.database.url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' });
+  });
+  afterAll(async () => {
+    for (const server of servers) await server.kill();
+    await sql.close();
+    await seed.close();
+    await receiver.close();
+  });
+
+  const start = async () => {
+    const server = await startServerProcess({
+      DATABASE_URL: seed.database.url,
+      ENCRYPTION_KEYS: encryptionKeys,
+      EGRESS_ALLOW: '127.0.0.0/8',
+      SMS_GATEWAY: 'recording',
+    });
+    servers.push(server);
+    return server;
+  };
+  const count = async (text: string) => (await sql.query<{ n: number }>(text))[0]?.n ?? 0;
+  const sent = () => count(`select count(*) as n from reminder where status = 'sent'`);
+  const post = (path: string, body: object) =>
+    request(seed.url).post(path).set(ada.bearer).send(body).expect(200);
+
+  it('loses none, and doubles no email and no text', async () => {
+    const calendar = await post('/calendars', { name: 'Work' });
+    const event = await post('/events', {
+      calendar_id: calendar.body.id,
+      title: 'All hands',
+      // Due now; the event is far enough away for the killed to come back.
+      when: { time: Math.floor(Date.now() / 1000) + 600 },
+      participants: Array.from({ length: PEOPLE }, (_, index) => ({
+        email: `guest-${index}@example.test`,
+        phone_number: `+1555${index}`,
+      })),
+      notifications: [
+        { type: 'email', minutes_before_event: 10, subject: 'Now', body: 'Now' },
+        { type: 'sms', minutes_before_event: 10, message: 'Now' },
+        { type: 'webhook', minutes_before_event: 10, url: receiver.url, payload: 'now' },
+      ],
+    });
+    const all = 2 * PEOPLE + 1;
+
+    for (const part of [0.2, 0.5, 0.8]) {
+      const server = await start();
+      await until('some to be sent', async () => (await sent()) >= all * part, 60_000);
+      await server.kill();
+    }
+    expect(await sent()).toBeLessThan(all);
+    await start();
+    await until('all to be sent', async () => (await sent()) === all, 90_000);
+
+    expect(await count('select count(*) as n from reminder_job')).toBe(0);
+    expect(await count('select count(*) as n from sms_message')).toBe(PEOPLE);
+    // The sandbox counts hand-overs per mailbox: a second one to a guest would show.
+    const mailboxes = await sql.query<{ modseq: number }>(
+      `select modseq from sandbox_mailbox where address like 'guest-%'`,
+    );
+    expect(mailboxes).toHaveLength(PEOPLE);
+    expect(mailboxes.filter(({ modseq }) => modseq !== 1)).toEqual([]);
+    // A webhook may come again, under the same id.
+    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    const { body } = await request(seed.url)
+      .get(`/events/${event.body.id}/notifications?limit=1000`)
+      .set(ada.bearer);
+    expect(new Set(body.map(({ status }: { status: string }) => status))).toEqual(new Set(['sent']));
+  }, 240_000);
+});
