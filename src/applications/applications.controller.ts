@@ -3,6 +3,7 @@ import { ApiParam, ApiTags } from '@nestjs/swagger';
 import { ApplicationSecretAuth, CurrentApplication } from '../auth/access.decorators.ts';
 import type { ApplicationPrincipal } from '../auth/principal.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
+import { ApiErrors } from '../http/error.schema.ts';
 import { toApplicationView, toIpAddressesView } from './applications.mapper.ts';
 import {
   applicationView,
@@ -51,6 +52,7 @@ export class ApplicationsController {
   }
 
   @Get('ip_addresses')
+  @ApiErrors(403)
   @Endpoint({
     summary: 'Addresses that requests of this server come from',
     description: 'Standard applications only; at most ten calls an hour.',
