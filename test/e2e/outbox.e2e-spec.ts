@@ -19,7 +19,11 @@ describe('outbox and job statuses', () => {
   beforeAll(async () => {
     server = await startTestApp();
     application = await createApplication(server.app);
-    ada = await createAccount(server.app, application, { email: 'ada@sandbox.test', name: 'Ada' });
+    ada = await createAccount(server.app, application, {
+      email: 'ada@sandbox.test',
+      name: 'Ada',
+      mirrored: true,
+    });
     eve = await createAccount(server.app, await createApplication(server.app));
   });
   afterAll(() => server.close());

@@ -35,7 +35,11 @@ describe('nylas@6.11.1', () => {
     server = await startTestApp();
     receiver = await Receiver.start();
     application = await createApplication(server.app, { features: ['sms'] });
-    ada = await createAccount(server.app, application, { email: 'ada@sandbox.test', name: 'Ada' });
+    ada = await createAccount(server.app, application, {
+      email: 'ada@sandbox.test',
+      name: 'Ada',
+      mirrored: true,
+    });
     bo = await createAccount(server.app, application, { email: 'bo@sandbox.test', name: 'Bo' });
     Nylas.config({
       clientId: application.clientId,

@@ -4,9 +4,12 @@ import { Application } from '../../src/applications/application.entity.ts';
 import { SecretBox } from '../../src/common/crypto/secret-box.ts';
 import { hashToken } from '../../src/common/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../src/common/ids/ids.ts';
+import { Wake } from '../../src/common/wake.ts';
+import { Database } from '../../src/database/sql.ts';
 import { AccessToken } from '../../src/grants/access-token.entity.ts';
 import { sealGrantSettings } from '../../src/grants/grant-secrets.ts';
 import { Grant } from '../../src/grants/grant.entity.ts';
+import { scheduleSync } from '../../src/sync/schedule-sync.ts';
 
 /** An application with what only its owner knows. */
 export interface TestApplication {
@@ -72,12 +75,14 @@ export async function createAccount(
     Pick<Grant, 'email' | 'name' | 'scope' | 'status' | 'organizationUnit' | 'billingState'>
   > & {
     settings?: Record<string, unknown>;
+    /** Whether the mailbox is mirrored (by the worker, without the sandbox's sample messages); default no. */
+    mirrored?: boolean;
   } = {},
 ): Promise<TestAccount> {
   const em = app.get(EntityManager).fork();
   const id = newId();
   const now = new Date();
-  const { settings = {}, ...columns } = overrides;
+  const { mirrored = false, settings = mirrored ? { sample_messages: false } : {}, ...columns } = overrides;
   const grant = em.create(Grant, {
     id,
     application: em.getReference(Application, application.id),
@@ -98,5 +103,9 @@ export async function createAccount(
   const token = randomBase36(50);
   em.create(AccessToken, { id: newId(), grant, hash: hashToken(token), createdAt: now });
   await em.flush();
+  if (mirrored) {
+    await scheduleSync(app.get(Database), id);
+    app.get(Wake).wake('sync');
+  }
   return { id, email: grant.email, token, bearer: { authorization: `Bearer ${token}` } };
 }
