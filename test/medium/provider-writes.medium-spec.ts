@@ -1,0 +1,444 @@
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import type { Outcome } from '../../src/common/work/dispatcher.ts';
+import { Database } from '../../src/database/sql.ts';
+import {
+  ProviderWriteDispatcher,
+  type ProviderWriteJob,
+  type WriteResult,
+} from '../../src/job-statuses/provider-write-dispatcher.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import type { CalendarPort } from '../../src/providers/connector.ts';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const WHEN = { time: 1_900_000_000 };
+
+/** A promise and how to end it. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
+
+/** The queue `provider`, with this test as its engine: it says which row runs when. */
+class HandDrivenQueue {
+  readonly #dispatcher: ProviderWriteDispatcher;
+
+  constructor(private readonly server: TestApp) {
+    this.#dispatcher = server.app.get(ProviderWriteDispatcher);
+  }
+
+  get #database(): Database {
+    return this.server.app.get(Database);
+  }
+
+  async claim(id: string): Promise<ProviderWriteJob> {
+    const [job] = await this.#database.query<ProviderWriteJob>(
+      `update provider_job set state = 1, attempt = attempt + 1, fence = fence + 1, handoff_at = null where id = $1 and state = 0
+       returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt", action, object_id as "objectId"`,
+      [id],
+    );
+    if (!job) throw new Error(`no waiting job ${id}`);
+    return job;
+  }
+
+  async run(job: ProviderWriteJob): Promise<Outcome<WriteResult>> {
+    const lease = {
+      handOff: async () => {
+        await this.#database.query('update provider_job set handoff_at = now() where id = $1', [job.id]);
+        return true;
+      },
+      trusted: () => true,
+      signal: new AbortController().signal,
+    };
+    try {
+      return await this.#dispatcher.run(job, lease);
+    } catch (error) {
+      return this.#dispatcher.onError(job, error);
+    }
+  }
+
+  async settle(job: ProviderWriteJob, outcome: Outcome<WriteResult>): Promise<void> {
+    await this.#database.transaction(async (sql) => {
+      const { next } = outcome;
+      if (next.kind === 'done') await sql.query('delete from provider_job where id = $1', [job.id]);
+      else {
+        await sql.query(
+          'update provider_job set state = 0, handoff_at = null, run_at = $2, ambiguous = $3 where id = $1',
+          [job.id, next.at, next.ambiguous],
+        );
+      }
+      await this.#dispatcher.record(sql, [{ job, ...outcome }]);
+    });
+  }
+
+  /** Claims, runs and settles one row. @returns how it ended */
+  async step(id: string): Promise<WriteResult['kind']> {
+    const job = await this.claim(id);
+    const outcome = await this.run(job);
+    await this.settle(job, outcome);
+    return outcome.result.kind;
+  }
+}
+
+describe('ProviderWriteDispatcher', () => {
+  let server: TestApp;
+  let queue: HandDrivenQueue;
+  let port: CalendarPort;
+  let ada: TestAccount;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    queue = new HandDrivenQueue(server);
+    port = server.app.get(ConnectorRegistry).requireCalendar('sandbox');
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    ada = await createAccount(server.app, await createApplication(server.app));
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  const query = <R extends object>(text: string, ...values: unknown[]) =>
+    server.app.get(Database).query<R>(text, values);
+  async function api(
+    method: 'post' | 'put' | 'delete',
+    path: string,
+    body?: object,
+  ): Promise<{ id: string; job: string }> {
+    const response = await request(server.url)[method](path).set(ada.bearer).send(body);
+    expect([response.status, response.body.message]).toEqual([200, undefined]);
+    return { id: response.body.id, job: response.body.job_status_id };
+  }
+  const createCalendar = (body: object = { name: 'Team' }) => api('post', '/calendars', body);
+  async function calendarAtProvider(): Promise<string> {
+    const calendar = await createCalendar();
+    expect(await queue.step(calendar.job)).toBe('written');
+    return calendar.id;
+  }
+  const jobOf = async (id: string) => {
+    const response = await request(server.url).get(`/job-statuses/${id}`).set(ada.bearer);
+    return response.body as { status: string; reason?: string };
+  };
+  const row = async (id: string) => {
+    const [job] = await query<{ attempt: number; waitSeconds: number; ambiguous: boolean }>(
+      `select attempt, ambiguous, extract(epoch from run_at - now())::float8 as "waitSeconds" from provider_job where id = $1`,
+      id,
+    );
+    return job;
+  };
+  const atProvider = async (kind: 'calendar' | 'event') =>
+    (
+      await query<{ data: Record<string, unknown> }>(
+        `select data from sandbox_${kind} where address = $1 order by id`,
+        ada.email,
+      )
+    ).map(({ data }) => data);
+  /** The provider does it, but its answer is lost. */
+  const loseAnswer = (method: 'createCalendar' | 'createEvent') => {
+    const original = port[method].bind(port) as (
+      ...parameters: unknown[]
+    ) => Promise<{ providerId: string; icalUid: string }>;
+    jest.spyOn(port, method).mockImplementationOnce(async (...parameters: unknown[]) => {
+      await original(...parameters);
+      throw new ProviderError('outcome-unknown', 'the connection was lost');
+    });
+  };
+
+  it('creates with the state of the moment and lets later writes of the object wait their turn', async () => {
+    const calendar = await calendarAtProvider();
+    const event = await api('post', '/events', { calendar_id: calendar, when: WHEN, title: 'one' });
+    const second = await api('put', `/events/${event.id}`, { title: 'two' });
+    const third = await api('put', `/events/${event.id}`, { title: 'three' });
+    expect(await queue.step(third.job)).toBe('waits');
+    expect(await queue.step(second.job)).toBe('waits');
+    expect(await atProvider('event')).toEqual([]);
+    expect(await queue.step(event.job)).toBe('written');
+    expect(await atProvider('event')).toMatchObject([
+      { title: 'three', when: { object: 'time', time: 1_900_000_000 } },
+    ]);
+    expect(await queue.step(third.job)).toBe('waits');
+    expect(await queue.step(second.job)).toBe('written');
+    expect(await queue.step(third.job)).toBe('written');
+    expect(await atProvider('event')).toMatchObject([{ title: 'three' }]);
+    for (const { job } of [event, second, third])
+      expect(await jobOf(job)).toMatchObject({ status: 'successful' });
+    const [stored] = await query('select provider_id, ical_uid from event where id = $1', event.id);
+    expect(stored).toEqual({ provider_id: expect.any(String), ical_uid: expect.stringContaining('@') });
+  });
+
+  it('does not count waiting as an attempt, and wakes the next in line at once', async () => {
+    const calendar = await createCalendar();
+    const update = await api('put', `/calendars/${calendar.id}`, { name: 'Crew' });
+    for (let times = 0; times < 30; times += 1) expect(await queue.step(update.job)).toBe('waits');
+    expect(await row(update.job)).toMatchObject({ attempt: 0 });
+    expect((await row(update.job))?.waitSeconds).toBeGreaterThan(0);
+    await queue.step(calendar.job);
+    expect((await row(update.job))?.waitSeconds).toBeLessThanOrEqual(0);
+    expect(await jobOf(update.job)).toMatchObject({ status: 'pending' });
+  });
+
+  it('waits for as long as the write before it does', async () => {
+    const calendar = await createCalendar({ name: '[sandbox:temporary+1]' });
+    const update = await api('put', `/calendars/${calendar.id}`, { description: 'x' });
+    expect(await queue.step(calendar.job)).toBe('delayed');
+    expect(await queue.step(update.job)).toBe('waits');
+    expect((await row(update.job))?.waitSeconds).toBeGreaterThan(25);
+  });
+
+  it('brings a change to the provider that is made while the creation is on its way', async () => {
+    const calendar = await calendarAtProvider();
+    const event = await api('post', '/events', { calendar_id: calendar, when: WHEN, title: 'old' });
+    const { opened, open } = gate();
+    const original = port.createEvent.bind(port);
+    const begun = gate();
+    jest.spyOn(port, 'createEvent').mockImplementationOnce(async (...parameters) => {
+      begun.open();
+      await opened;
+      return original(...parameters);
+    });
+    const job = await queue.claim(event.job);
+    const running = queue.run(job);
+    await begun.opened;
+    const update = await api('put', `/events/${event.id}`, { title: 'new' });
+    expect(await queue.step(update.job)).toBe('waits');
+    open();
+    await queue.settle(job, await running);
+    expect(await atProvider('event')).toMatchObject([{ title: 'old' }]);
+    expect(await queue.step(update.job)).toBe('written');
+    expect(await atProvider('event')).toMatchObject([{ title: 'new' }]);
+  });
+
+  it('never runs two writes of one object at once, whichever is older', async () => {
+    const id = await calendarAtProvider();
+    const older = await api('put', `/calendars/${id}`, { name: 'older' });
+    const younger = await api('put', `/calendars/${id}`, { name: 'younger' });
+    // The younger one got ahead before the older one was seen: ids are made on several machines.
+    await query('update provider_job set state = 1, handoff_at = now() where id = $1', younger.job);
+    expect(await queue.step(older.job)).toBe('waits');
+    await query('update provider_job set state = 0, handoff_at = null where id = $1', younger.job);
+    expect(await queue.step(older.job)).toBe('written');
+  });
+
+  describe.each(['calendar', 'event'] as const)('deletion of a %s', (kind) => {
+    const create = async () =>
+      kind === 'calendar'
+        ? createCalendar()
+        : api('post', '/events', { calendar_id: await calendarAtProvider(), when: WHEN });
+    const method = kind === 'calendar' ? 'createCalendar' : 'createEvent';
+    const deletion = kind === 'calendar' ? 'deleteCalendar' : 'deleteEvent';
+
+    it('needs no provider when the object has never been there', async () => {
+      const object = await create();
+      const update = await api('put', `/${kind}s/${object.id}`, { location: 'here' });
+      const removal = await api('delete', `/${kind}s/${object.id}`);
+      const calls = [jest.spyOn(port, method), jest.spyOn(port, deletion)];
+      expect(await queue.step(object.job)).toBe('superseded');
+      expect(await queue.step(update.job)).toBe('superseded');
+      expect(await queue.step(removal.job)).toBe('written');
+      for (const call of calls) expect(call).not.toHaveBeenCalled();
+      expect(await jobOf(object.job)).toMatchObject({
+        status: 'cancelled',
+        reason: `The ${kind} was deleted before this change had reached the provider`,
+      });
+      expect(await jobOf(removal.job)).toMatchObject({ status: 'successful' });
+    });
+
+    it('removes what a creation on its way leaves there', async () => {
+      const object = await create();
+      const job = await queue.claim(object.job);
+      const outcome = await queue.run(job);
+      const removal = await api('delete', `/${kind}s/${object.id}`);
+      expect(await queue.step(removal.job)).toBe('waits');
+      await queue.settle(job, outcome);
+      expect(await atProvider(kind)).toHaveLength(1);
+      expect(await queue.step(removal.job)).toBe('written');
+      expect(await atProvider(kind)).toEqual([]);
+      expect(await jobOf(object.job)).toMatchObject({ status: 'successful' });
+    });
+
+    it('removes what a creation without an answer may have left there', async () => {
+      const object = await create();
+      loseAnswer(method);
+      expect(await queue.step(object.job)).toBe('delayed');
+      expect(await row(object.job)).toMatchObject({ attempt: 1, ambiguous: true });
+      const removal = await api('delete', `/${kind}s/${object.id}`);
+      expect(await queue.step(removal.job)).toBe('waits');
+      expect(await queue.step(object.job)).toBe('written');
+      expect(await queue.step(removal.job)).toBe('written');
+      expect(await atProvider(kind)).toEqual([]);
+    });
+
+    it('may be repeated', async () => {
+      const object = await create();
+      await queue.step(object.job);
+      const removal = await api('delete', `/${kind}s/${object.id}`);
+      const job = await queue.claim(removal.job);
+      await queue.run(job); // the result is lost: the worker dies
+      await queue.settle(job, await queue.run(job));
+      expect(await jobOf(removal.job)).toMatchObject({ status: 'successful' });
+      expect(await atProvider(kind)).toEqual([]);
+    });
+  });
+
+  it('makes no second calendar when the answer to the creation was lost', async () => {
+    const calendar = await createCalendar();
+    loseAnswer('createCalendar');
+    expect(await queue.step(calendar.job)).toBe('delayed');
+    expect(await jobOf(calendar.job)).toMatchObject({ status: 'delayed', reason: 'the connection was lost' });
+    expect(await queue.step(calendar.job)).toBe('written');
+    expect(await atProvider('calendar')).toHaveLength(1);
+  });
+
+  it('lets an event wait for its calendar', async () => {
+    const calendar = await createCalendar();
+    const event = await api('post', '/events', { calendar_id: calendar.id, when: WHEN, title: 'x' });
+    expect(await queue.step(event.job)).toBe('waits');
+    expect(await row(event.job)).toMatchObject({ attempt: 0 });
+    await queue.step(calendar.job);
+    expect(await queue.step(event.job)).toBe('written');
+    expect(await atProvider('event')).toMatchObject([{ title: 'x' }]);
+  });
+
+  it('fails with the calendar, and a change repairs both', async () => {
+    const calendar = await createCalendar({ name: '[sandbox:rejected]' });
+    const event = await api('post', '/events', { calendar_id: calendar.id, when: WHEN, title: 'x' });
+    expect(await queue.step(calendar.job)).toBe('failed');
+    expect(await jobOf(calendar.job)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('rejects'),
+    });
+    expect(await queue.step(event.job)).toBe('failed');
+    expect(await jobOf(event.job)).toMatchObject({
+      status: 'failed',
+      reason: 'The calendar of this event could not be created at the provider',
+    });
+    const repaired = await api('put', `/calendars/${calendar.id}`, { name: 'Team' });
+    expect(await queue.step(repaired.job)).toBe('written');
+    const again = await api('put', `/events/${event.id}`, { title: 'y' });
+    expect(await queue.step(again.job)).toBe('written');
+    expect(await atProvider('calendar')).toMatchObject([{ name: 'Team' }]);
+    expect(await atProvider('event')).toMatchObject([{ title: 'y' }]);
+  });
+
+  it('supersedes the writes of events whose calendar was deleted', async () => {
+    const calendar = await calendarAtProvider();
+    const event = await api('post', '/events', { calendar_id: calendar, when: WHEN });
+    const removal = await api('delete', `/calendars/${calendar}`);
+    expect(await queue.step(event.job)).toBe('superseded');
+    expect(await queue.step(removal.job)).toBe('written');
+    expect(await atProvider('calendar')).toEqual([]);
+  });
+
+  it('tries again after a failure that may pass, and says why it is late', async () => {
+    const calendar = await createCalendar({ name: '[sandbox:temporary+1]' });
+    expect(await queue.step(calendar.job)).toBe('delayed');
+    expect(await jobOf(calendar.job)).toMatchObject({
+      status: 'delayed',
+      reason: '503 Service temporarily unavailable',
+    });
+    const waiting = await row(calendar.job);
+    expect(waiting?.attempt).toBe(1);
+    expect(waiting?.waitSeconds).toBeGreaterThan(25);
+    expect(waiting?.waitSeconds).toBeLessThan(34);
+    expect(await queue.step(calendar.job)).toBe('written');
+    const job = await jobOf(calendar.job);
+    expect(job).toMatchObject({ status: 'successful' });
+    expect(job.reason ?? null).toBeNull();
+    const attempts = await query(
+      'select attempt, outcome, code, rule from job_attempt where job_id = $1 order by id',
+      calendar.job,
+    );
+    expect(attempts).toEqual([
+      { attempt: 1, outcome: 'not-sent', code: 'temporary', rule: 'backoff' },
+      { attempt: 2, outcome: 'sent', code: null, rule: null },
+    ]);
+  });
+
+  it('gives up after twenty attempts', async () => {
+    const calendar = await createCalendar({ name: '[sandbox:temporary]' });
+    for (let attempt = 1; attempt < 20; attempt += 1) expect(await queue.step(calendar.job)).toBe('delayed');
+    expect(await queue.step(calendar.job)).toBe('failed');
+    expect(await jobOf(calendar.job)).toMatchObject({
+      status: 'failed',
+      reason: 'Given up after 20 attempts: 503 Service temporarily unavailable',
+    });
+    expect(await row(calendar.job)).toBeUndefined();
+  });
+
+  it('makes the grant invalid when the provider refuses its credentials, and asks no more', async () => {
+    const calendar = await createCalendar({ name: '[sandbox:auth-invalid]' });
+    const other = await createCalendar();
+    expect(await queue.step(calendar.job)).toBe('failed');
+    const [grant] = await query(`select status, status_reason from "grant" where id = $1`, ada.id);
+    expect(grant).toEqual({ status: 'invalid', status_reason: '401 Invalid credentials' });
+    const calls = jest.spyOn(port, 'createCalendar');
+    expect(await queue.step(other.job)).toBe('failed');
+    expect(calls).not.toHaveBeenCalled();
+    const [job] = await query<{ reason: string }>('select reason from job_status where id = $1', other.job);
+    expect(job?.reason).toMatch(/has to authenticate again/);
+  });
+
+  it('fails a change of something that is gone at the provider', async () => {
+    const id = await calendarAtProvider();
+    await query('delete from sandbox_calendar where address = $1', ada.email);
+    const update = await api('put', `/calendars/${id}`, { name: 'x' });
+    expect(await queue.step(update.job)).toBe('failed');
+    expect(await jobOf(update.job)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('404'),
+    });
+  });
+
+  it('treats a surprise as temporary and shows nothing of it', async () => {
+    const calendar = await createCalendar();
+    jest.spyOn(port, 'createCalendar').mockRejectedValueOnce(new TypeError('secret is undefined'));
+    expect(await queue.step(calendar.job)).toBe('delayed');
+    expect(await jobOf(calendar.job)).toMatchObject({
+      status: 'delayed',
+      reason: 'An unexpected error on our side',
+    });
+    expect(await queue.step(calendar.job)).toBe('written');
+  });
+
+  it('drops the writes of an account that is gone', async () => {
+    const calendar = await createCalendar();
+    await query('delete from "grant" where id = $1', ada.id);
+    const [left] = await query('select id from provider_job where id = $1', calendar.job);
+    if (left) expect(await queue.step(calendar.job)).toBe('gone');
+    expect(await row(calendar.job)).toBeUndefined();
+  });
+
+  it('becomes one row with what the mirror has met at the provider meanwhile', async () => {
+    const calendar = await createCalendar();
+    const job = await queue.claim(calendar.job);
+    const outcome = await queue.run(job);
+    const [met] = await query<{ id: string }>(
+      'select id from sandbox_calendar where address = $1',
+      ada.email,
+    );
+    const [twin] = await query<{ id: string }>(
+      `insert into calendar (id, account_id, provider_id, name, is_primary, read_only, metadata, created_at, updated_at)
+       values (gen_random_uuid(), $1, $2, 'Team', false, false, '{}', now(), now()) returning id`,
+      ada.id,
+      met?.id,
+    );
+    const event = await api('post', '/events', { calendar_id: twin?.id, when: WHEN });
+    await queue.settle(job, outcome);
+    const rows = await query('select id, provider_id from calendar where account_id = $1', ada.id);
+    expect(rows).toEqual([{ id: calendar.id, provider_id: met?.id }]);
+    const [moved] = await query('select calendar_id from event where id = $1', event.id);
+    expect(moved).toEqual({ calendar_id: calendar.id });
+  });
+
+  it('gives up a row that keeps killing its worker', async () => {
+    const calendar = await createCalendar();
+    const job = await queue.claim(calendar.job);
+    await queue.settle(job, server.app.get(ProviderWriteDispatcher).onPoison(job));
+    expect(await jobOf(calendar.job)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('died'),
+    });
+  });
+});
