@@ -331,8 +331,8 @@ describe('/calendars', () => {
 
   it('tells subscribers of every change but not of metadata alone', async () => {
     await query(
-      `insert into webhook (id, application_id, callback_url, triggers, state, created_at, updated_at)
-       values (gen_random_uuid(), $1, 'http://127.0.0.1:9/', '{calendar.created,calendar.updated,calendar.deleted}', 'active', now(), now())`,
+      `insert into webhook (id, application_id, callback_url, triggers, state, subscribed_at, created_at, updated_at)
+       values (gen_random_uuid(), $1, 'http://127.0.0.1:9/', '{calendar.created,calendar.updated,calendar.deleted}', 'active', now(), now(), now())`,
       application.id,
     );
     const { id } = await create({ name: 'Team', metadata: { a: '1' } });

@@ -840,8 +840,8 @@ describe('/events', () => {
 
   it('tells subscribers of every change but not of metadata alone, nor of none', async () => {
     await query(
-      `insert into webhook (id, application_id, callback_url, triggers, state, created_at, updated_at)
-       values (gen_random_uuid(), $1, 'http://127.0.0.1:9/', '{event.created,event.updated,event.deleted}', 'active', now(), now())`,
+      `insert into webhook (id, application_id, callback_url, triggers, state, subscribed_at, created_at, updated_at)
+       values (gen_random_uuid(), $1, 'http://127.0.0.1:9/', '{event.created,event.updated,event.deleted}', 'active', now(), now(), now())`,
       application.id,
     );
     const { id } = await create({ title: 'a', metadata: { a: '1' } });
