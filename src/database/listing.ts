@@ -33,15 +33,14 @@ export async function runListing<T extends object>(sql: Sql, query: ListingQuery
     return { view, count: row?.count ?? 0 };
   }
   const paged = `${where} order by ${orderBy} limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)}`;
+  const ids = `select ${id} as id ${paged}`;
   if (view === 'ids') {
-    const text = `select ${id} as id ${paged}`;
-    const rows = await sql.query<{ id: string }>(text, conditions.values, options);
+    const rows = await sql.query<{ id: string }>(ids, conditions.values, options);
     return { view, ids: rows.map((row) => row.id) };
   }
-  return {
-    view: 'items',
-    items: await sql.query<T>(`select ${columns} ${paged}`, conditions.values, options),
-  };
+  // The page is chosen first: subqueries in `columns` then never run for rows that are skipped.
+  const text = `with page as materialized (${ids}) select ${columns} from ${from}, page where ${id} = page.id order by ${orderBy}`;
+  return { view: 'items', items: await sql.query<T>(text, conditions.values, options) };
 }
 
 /** The answer of a list endpoint: views of the items, ids, or `{count}`. */

@@ -6,12 +6,20 @@ import { ConnectorRegistry } from '../providers/connector-registry.ts';
 /** A busy mailbox changes many times a second: its row is touched at most once in this time. */
 const COLLECT_MS = 50;
 
-// `again` outlives a run that is going on; the next one clears it when it begins.
+/** Pause after the database could not be told. */
+const RETRY_MS = 1_000;
+
+// `again` outlives a run that is going on; the next one clears it when it begins. Rows are locked in the order of
+// their ids, so that several processes do not wait for each other in a circle.
 const HURRY = `
-  update sync_job j set again = true, run_at = least(j.run_at, now())
-  from "grant" g, unnest($1::text[], $2::uuid[], $3::text[]) x(provider, application_id, email)
-  where g.provider = x.provider and g.application_id = x.application_id and g.email = x.email
-    and g.status = 'valid' and j.account_id = g.id and not (j.again and j.run_at <= now())
+  with due as (
+    select j.id
+    from unnest($1::text[], $2::uuid[], $3::text[]) x(provider, application_id, email)
+    join "grant" g on g.provider = x.provider and g.application_id = x.application_id and g.email = x.email
+    join sync_job j on j.account_id = g.id
+    where g.status = 'valid' and not (j.again and j.run_at <= now())
+    order by j.id for update of j)
+  update sync_job j set again = true, run_at = least(j.run_at, now()) from due where j.id = due.id
   returning 1`;
 
 interface ChangedMailbox {
@@ -26,6 +34,7 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
   readonly #log = new Logger(SyncWaker.name);
   readonly #changed = new Map<string, ChangedMailbox>();
   readonly #subscriptions: (() => void)[] = [];
+  #stopping = false;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
@@ -43,6 +52,7 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
   }
 
   async onModuleDestroy(): Promise<void> {
+    this.#stopping = true;
     for (const stop of this.#subscriptions) stop();
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -51,11 +61,19 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
   }
 
   #collect(mailbox: ChangedMailbox): void {
+    this.#remember(mailbox);
+    this.#writeIn(COLLECT_MS);
+  }
+
+  #remember(mailbox: ChangedMailbox): void {
     this.#changed.set(JSON.stringify([mailbox.provider, mailbox.applicationId, mailbox.email]), mailbox);
+  }
+
+  #writeIn(ms: number): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#writing = this.#writing.then(() => this.#write());
-    }, COLLECT_MS);
+    }, ms);
   }
 
   async #write(): Promise<void> {
@@ -70,7 +88,10 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
       ]);
       if (due.length > 0) this.wake.wake('sync');
     } catch (error) {
-      this.#log.warn(`changed mailboxes wait for their next poll: ${String(error)}`);
+      this.#log.warn(`changed mailboxes have to wait: ${String(error)}`);
+      if (this.#stopping) return; // the next poll finds the change
+      for (const mailbox of mailboxes) this.#remember(mailbox);
+      this.#writeIn(RETRY_MS);
     }
   }
 }

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { Wake } from '../../src/common/wake.ts';
+import { Database } from '../../src/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import type { Connector } from '../../src/providers/connector.ts';
+import { scheduleSync } from '../../src/sync/schedule-sync.ts';
+import { SyncWaker } from '../../src/sync/sync-waker.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+describe('SyncWaker', () => {
+  let server: TestApp;
+  let database: Database;
+  let application: TestApplication;
+  let waker: SyncWaker;
+  let wakes: string[];
+  let tell: (mailbox: { applicationId: string; email: string }) => void;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    database = server.app.get(Database);
+    application = await createApplication(server.app);
+  });
+  afterAll(() => server.close());
+
+  /** A waker of its own over a database that may fail, with a connector that is told what to say. */
+  function start(over: Pick<Database, 'query'> = database): void {
+    const connector = {
+      name: 'sandbox',
+      mail: {
+        onChange: (listener: typeof tell) => {
+          tell = listener;
+          return () => (tell = () => undefined);
+        },
+      },
+    } as unknown as Connector;
+    const wake = new Wake();
+    wakes = [];
+    wake.onWake((queue) => wakes.push(queue));
+    waker = new SyncWaker(over as Database, new ConnectorRegistry([connector]), wake);
+    waker.onModuleInit();
+  }
+  afterEach(() => waker.onModuleDestroy());
+
+  /** An account whose next look is far away. */
+  async function waiting(overrides: Parameters<typeof createAccount>[2] = {}): Promise<TestAccount> {
+    const account = await createAccount(server.app, application, overrides);
+    await scheduleSync(database, account.id);
+    await database.query(`update sync_job set run_at = now() + interval '1 h' where account_id = $1`, [
+      account.id,
+    ]);
+    return account;
+  }
+  const isDue = async ({ id }: TestAccount): Promise<boolean> => {
+    const [row] = await database.query<{ due: boolean }>(
+      `select run_at <= now() and again as due from sync_job where account_id = $1`,
+      [id],
+    );
+    return row?.due ?? false;
+  };
+
+  it('makes the accounts of changed mailboxes due, and wakes the queue', async () => {
+    start();
+    const [one, two, other] = [await waiting(), await waiting(), await waiting()];
+    for (const { email } of [one, two, one]) tell({ applicationId: application.id, email });
+    await until('both to be due', async () => (await isDue(one)) && (await isDue(two)));
+    expect(await isDue(other)).toBe(false);
+    await until('the wake', async () => wakes.length > 0);
+    expect(wakes).toEqual(['sync']);
+  });
+
+  it('leaves alone what it does not concern', async () => {
+    start();
+    const invalid = await waiting({ status: 'invalid' });
+    const mine = await waiting();
+    tell({ applicationId: randomUUID(), email: mine.email });
+    tell({ applicationId: application.id, email: 'nobody@sandbox.test' });
+    tell({ applicationId: application.id, email: invalid.email });
+    await waker.onModuleDestroy();
+    expect([await isDue(mine), await isDue(invalid)]).toEqual([false, false]);
+    expect(wakes).toEqual([]);
+  });
+
+  it('tells it later when the database could not be told', async () => {
+    let failures = 1;
+    start({
+      query: (...arguments_) =>
+        failures-- > 0 ? Promise.reject(new Error('connection lost')) : database.query(...arguments_),
+    });
+    const one = await waiting();
+    tell({ applicationId: application.id, email: one.email });
+    await until('it to be due', () => isDue(one));
+    expect(failures).toBeLessThan(0);
+  });
+
+  it('writes what it has collected before the process ends', async () => {
+    start();
+    const one = await waiting();
+    tell({ applicationId: application.id, email: one.email });
+    await waker.onModuleDestroy();
+    expect(await isDue(one)).toBe(true);
+  });
+});
