@@ -168,13 +168,13 @@ export const notificationInput = z
       z.object({
         type: z.literal('email'),
         minutes_before_event,
-        subject: text(998),
+        subject: text(998).describe('Empty: `Reminder: <title>`'),
         body: text(100_000).describe('HTML'),
       }),
       z.object({
         type: z.literal('sms'),
         minutes_before_event,
-        message: text(1600).min(1, 'must not be empty'),
+        message: text(1600).describe('Empty: `Reminder: <title>`'),
       }),
       z.object({ type: z.literal('webhook'), minutes_before_event, url: httpUrl, payload: text(65_536) }),
     ],

@@ -344,7 +344,7 @@ describe('/events', () => {
         { notifications: [{ ...EMAIL, subject: undefined, body: undefined }] },
         'notifications.0.subject is required; notifications.0.body is required',
       ],
-      [{ notifications: [{ ...SMS, message: '' }] }, 'notifications.0.message: must not be empty'],
+      [{ notifications: [{ ...SMS, message: undefined }] }, 'notifications.0.message is required'],
       [
         { notifications: [{ ...HOOK, url: 'ftp://hooks.example.test/' }] },
         'notifications.0.url: must be an http or https address',
