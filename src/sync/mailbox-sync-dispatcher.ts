@@ -25,15 +25,16 @@ import { FAILURES_UNTIL_SHOWN, INVALID_WAIT_SECONDS, nextLook } from './sync-pol
 export type SyncResult =
   | { kind: 'current' } // the mirror shows the mailbox' present
   | { kind: 'idle' } // nothing was done
-  | { kind: 'failed'; failures: number; reason: string }
+  | { kind: 'failed'; reason: string }
   | { kind: 'refused'; reason: string }; // credentials refused for good
 
 const CURRENT = `
   update sync_job set current_since = coalesce(current_since, $2), run_at = case when again then now() else run_at end
   where id = any($1::uuid[]) and (again or current_since is null)`;
+const FORGET_FAILURES = `update sync_job set failures = 0 where id = any($1::uuid[]) and failures > 0`;
 const COUNT_FAILURES = `
-  update sync_job j set failures = x.failures
-  from unnest($1::uuid[], $2::int[]) x(id, failures) where j.id = x.id and j.failures <> x.failures`;
+  update sync_job set failures = least(failures + 1, 1000) where id = any($1::uuid[])
+  returning account_id as "accountId", failures`;
 const SHOW_STATE = `
   update "grant" set sync_state = $2, updated_at = $3
   where id = any($1::uuid[]) and status = 'valid' and sync_state not in ($2, 'stopped')
@@ -99,8 +100,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     }
   }
 
-  onError(job: ClaimedJob, error: unknown): Outcome<SyncResult> {
-    return this.#failed(job.attempt, error instanceof Error ? error.message : String(error), null);
+  onError(_job: ClaimedJob, error: unknown): Outcome<SyncResult> {
+    return this.#failed(1, error instanceof Error ? error.message : String(error), null);
   }
 
   onPoison(): Outcome<SyncResult> {
@@ -109,22 +110,18 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
 
   async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<void> {
     const now = this.clock.now();
-    const failures = settled.flatMap(({ job, result }) => {
-      if (result.kind === 'failed') return [{ id: job.id, failures: result.failures }];
-      return result.kind === 'current' ? [{ id: job.id, failures: 0 }] : [];
-    });
-    await sql.query(COUNT_FAILURES, [
-      failures.map(({ id }) => id),
-      failures.map(({ failures: count }) => Math.min(count, 1_000)),
-    ]);
     const current = settled.filter(({ result }) => result.kind === 'current');
     // Something changed while it was running, perhaps behind its back.
     await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
-    await this.#show(sql, current, 'running', 'account.running', now);
-    const failing = settled.filter(
-      ({ result }) => result.kind === 'failed' && result.failures >= FAILURES_UNTIL_SHOWN,
-    );
-    await this.#show(sql, failing, 'sync-error', 'account.sync_error', now);
+    await sql.query(FORGET_FAILURES, [current.map(({ job }) => job.id)]);
+    await this.#show(sql, accountsOf(current), 'running', 'account.running', now);
+    const failed = settled.filter(({ result }) => result.kind === 'failed');
+    const counted = await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [
+      failed.map(({ job }) => job.id),
+    ]);
+    const failing = counted.filter(({ failures }) => failures >= FAILURES_UNTIL_SHOWN);
+    const failingIds = failing.map(({ accountId }) => accountId);
+    await this.#show(sql, failingIds, 'sync-error', 'account.sync_error', now);
     for (const { job, result } of settled) {
       if (result.kind === 'failed')
         this.#log.warn(`account ${job.gateId} cannot be mirrored: ${result.reason}`);
@@ -139,14 +136,14 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
 
   async #show(
     sql: Sql,
-    settled: readonly Settled<ClaimedJob, SyncResult>[],
+    accountIds: readonly string[],
     state: 'running' | 'sync-error',
     trigger: 'account.running' | 'account.sync_error',
     at: Date,
   ): Promise<void> {
-    if (settled.length === 0) return;
+    if (accountIds.length === 0) return;
     const changed = await sql.query<{ id: string; applicationId: string }>(SHOW_STATE, [
-      settled.map(({ job }) => job.gateId),
+      accountIds,
       state,
       at,
     ]);
@@ -176,6 +173,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
 
   #failed(failures: number, reason: string, retryAfterSeconds: number | null): Outcome<SyncResult> {
     const at = nextLook(this.clock.now(), failures, retryAfterSeconds, Math.random());
-    return { next: { kind: 'again', at, ambiguous: false }, result: { kind: 'failed', failures, reason } };
+    return { next: { kind: 'again', at, ambiguous: false }, result: { kind: 'failed', reason } };
   }
 }
+
+const accountsOf = (settled: readonly Settled<ClaimedJob, SyncResult>[]) =>
+  settled.map(({ job }) => job.gateId);

@@ -91,7 +91,10 @@ describe('a mailbox, from connection to reply', () => {
       return found.length > 0 && found;
     });
     expect(reply).toMatchObject({ thread_id: sent?.thread_id, subject: expect.stringMatching(/lunch/i) });
-    const thread = await messages(cy, { thread_id: arrived?.thread_id });
+    const thread = await until("the reply's own copy", async () => {
+      const found = await messages(cy, { thread_id: arrived?.thread_id });
+      return found.length === 2 && found;
+    });
     expect(thread.map(({ folder }) => folder.name).sort()).toEqual(['inbox', 'sent']);
   });
 

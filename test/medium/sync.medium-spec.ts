@@ -365,7 +365,8 @@ describe('MailboxSyncDispatcher', () => {
       });
       for (let n = 1; n <= 6; n++) {
         const { result } = await syncAccount(server.app, failing, account.id);
-        expect(result).toEqual({ kind: 'failed', failures: n, reason: '421 Try later' });
+        expect(result).toEqual({ kind: 'failed', reason: '421 Try later' });
+        expect(await column(account, 'j.failures')).toBe(n);
         expect(await column(account, 'g.sync_state')).toBe(n < 5 ? 'running' : 'sync-error');
         expect(await column<boolean>(account, "j.run_at > now() + interval '100 s'")).toBe(true);
       }
