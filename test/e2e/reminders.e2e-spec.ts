@@ -8,7 +8,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
-import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import { Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
@@ -24,20 +24,20 @@ interface ListedReminder {
 
 describe('reminders of events', () => {
   let server: TestApp;
-  let receiver: HttpReceiver;
+  let receiver: Receiver;
   let application: TestApplication;
   let ada: TestAccount;
   let calendarId: string;
   beforeAll(async () => {
     server = await startTestApp();
-    receiver = await startHttpReceiver();
+    receiver = await Receiver.start();
     application = await createApplication(server.app, { features: ['sms'] });
     ada = await createAccount(server.app, application, { email: 'ada@sandbox.test', name: 'Ada' });
     calendarId = await createCalendar(ada);
   });
   afterAll(async () => {
     await server.close();
-    await receiver.close();
+    await receiver.stop();
   });
 
   const send = (method: 'post' | 'put' | 'delete', path: string, body: object = {}, account = ada) =>
@@ -68,7 +68,7 @@ describe('reminders of events', () => {
   const threeNotifications = (path: string) => [
     { type: 'email', minutes_before_event: '1', subject: 'Soon', body: '<b>Soon</b>' },
     { type: 'sms', minutes_before_event: '1', message: 'Soon!' },
-    { type: 'webhook', minutes_before_event: 1, url: `${receiver.url}${path}`, payload: '{"soon":true}' },
+    { type: 'webhook', minutes_before_event: 1, url: `${receiver.origin}${path}`, payload: '{"soon":true}' },
   ];
 
   it('really leave at their time, each its own way, and tell their fates', async () => {
@@ -109,7 +109,7 @@ describe('reminders of events', () => {
         ...common,
         notification_id: webhook.id,
         participant: null,
-        recipient: `${receiver.url}/all`,
+        recipient: `${receiver.origin}/all`,
       }),
     ]);
     for (const { sent_at: sentAt } of after) expect(sentAt).toBeGreaterThanOrEqual(startsAt - 60);
@@ -123,10 +123,10 @@ describe('reminders of events', () => {
     expect(
       await database.query('select phone_number, text from sms_message where account_id = $1', [ada.id]),
     ).toEqual([{ phone_number: '+15550100', text: 'Soon!' }]);
-    const posted = receiver.requests.filter(({ path }) => path === '/all');
+    const posted = receiver.received.filter(({ url }) => url === '/all');
     expect(posted).toHaveLength(1);
     expect(posted[0]).toMatchObject({
-      body: '{"soon":true}',
+      body: Buffer.from('{"soon":true}'),
       headers: expect.objectContaining({
         'x-nylas-signature': createHmac('sha256', application.clientSecret)
           .update('{"soon":true}')
@@ -147,7 +147,7 @@ describe('reminders of events', () => {
     await send('put', `/events/${stripped.id}`, { notifications: [] }).expect(200);
     // The one that was kept is due at the same time: once it has come, the others would have come as well.
     await until('the reminder that was kept', async () => (await statuses(kept.id))[0] === 'webhook sent');
-    expect(receiver.requests.map(({ path }) => path)).not.toEqual(
+    expect(receiver.received.map(({ url }) => url)).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^\/(cancelled|moved|stripped)/)]),
     );
     expect(await statuses(cancelled.id)).toEqual(['webhook cancelled']);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import request from 'supertest';
 import { SqlPool } from '../../src/database/sql.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
-import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import { Receiver } from '../support/receiver.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
@@ -12,14 +12,14 @@ const PEOPLE = 150;
 describe('a server that is killed while reminders leave', () => {
   const encryptionKeys = `k:${randomBytes(32).toString('base64')}`;
   let seed: TestApp;
-  let receiver: HttpReceiver;
+  let receiver: Receiver;
   let ada: TestAccount;
   let sql: SqlPool;
   const servers: ServerProcess[] = [];
 
   beforeAll(async () => {
     seed = await startTestApp({ ROLES: 'api', ENCRYPTION_KEYS: encryptionKeys });
-    receiver = await startHttpReceiver();
+    receiver = await Receiver.start();
     const application = await createApplication(seed.app, { features: ['sms'] });
     ada = await createAccount(seed.app, application, { email: 'ada@sandbox.test' });
     sql = new SqlPool({ url: seed.database.url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' });
@@ -28,7 +28,7 @@ describe('a server that is killed while reminders leave', () => {
     for (const server of servers) await server.kill();
     await sql.close();
     await seed.close();
-    await receiver.close();
+    await receiver.stop();
   });
 
   const start = async () => {
@@ -60,7 +60,7 @@ describe('a server that is killed while reminders leave', () => {
       notifications: [
         { type: 'email', minutes_before_event: 10, subject: 'Now', body: 'Now' },
         { type: 'sms', minutes_before_event: 10, message: 'Now' },
-        { type: 'webhook', minutes_before_event: 10, url: receiver.url, payload: 'now' },
+        { type: 'webhook', minutes_before_event: 10, url: receiver.origin, payload: 'now' },
       ],
     });
     const all = 2 * PEOPLE + 1;
@@ -83,7 +83,7 @@ describe('a server that is killed while reminders leave', () => {
     expect(mailboxes).toHaveLength(PEOPLE);
     expect(mailboxes.filter(({ modseq }) => modseq !== 1)).toEqual([]);
     // A webhook may come again, under the same id.
-    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     const { body } = await request(seed.url)
       .get(`/events/${event.body.id}/notifications?limit=1000`)
       .set(ada.bearer);

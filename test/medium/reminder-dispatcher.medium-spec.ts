@@ -18,7 +18,7 @@ import { queueStatements } from '../../src/scheduler/queue-statements.ts';
 import { NoSmsGateway } from '../../src/sms/none.gateway.ts';
 import { RecordingSmsGateway } from '../../src/sms/recording.gateway.ts';
 import type { SmsGateway } from '../../src/sms/sms-gateway.ts';
-import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import { Receiver } from '../support/receiver.ts';
 import {
   notificationOf,
   reminderEvent,
@@ -33,7 +33,7 @@ const start = new Date(Math.floor(Date.now() / 1000) * 1000);
 
 describe('a reminder that is due', () => {
   let fixture: ReminderFixture;
-  let receiver: HttpReceiver;
+  let receiver: Receiver;
   let egress: EgressClient;
   let clock: TestClock;
   let wakes: string[];
@@ -58,20 +58,20 @@ describe('a reminder that is due', () => {
 
   beforeAll(async () => {
     fixture = await startReminderFixture();
-    receiver = await startHttpReceiver();
+    receiver = await Receiver.start();
     egress = new EgressClient(new EgressPolicy(fixture.config.egressAllow));
     planner = new ReminderPlanner(fixture.config);
   });
   beforeEach(() => {
     clock = new TestClock(start);
     wakes = [];
-    receiver.requests.length = 0;
+    receiver.received.length = 0;
     receiver.answers.length = 0;
     dispatcher = build(new RecordingSmsGateway(fixture.database));
   });
   afterAll(async () => {
     await egress.onApplicationShutdown();
-    await receiver.close();
+    await receiver.stop();
     await fixture.close();
   });
 
@@ -309,15 +309,15 @@ describe('a reminder that is due', () => {
     it('is posted as it was given and signed with the secret of the application', async () => {
       const payload = '{"event": "Prüfung",  "n":1}';
       const { event, id } = await due({
-        ...notificationOf.webhook(30, `${receiver.url}/hook?x=1`),
+        ...notificationOf.webhook(30, `${receiver.origin}/hook?x=1`),
         type: 'webhook',
         payload,
       } as ReminderNotification);
       await fire(id);
       expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 1 });
-      expect(receiver.requests).toHaveLength(1);
-      const [request] = receiver.requests;
-      expect(request).toMatchObject({ method: 'POST', path: '/hook?x=1', body: payload });
+      expect(receiver.received).toHaveLength(1);
+      const [request] = receiver.received;
+      expect(request).toMatchObject({ method: 'POST', url: '/hook?x=1', body: Buffer.from(payload) });
       expect(request?.headers).toMatchObject({
         'content-type': 'application/json',
         'webhook-id': id,
@@ -327,18 +327,18 @@ describe('a reminder that is due', () => {
 
     it('is plain text when it is not JSON', async () => {
       const { id } = await due({
-        ...notificationOf.webhook(30, receiver.url),
+        ...notificationOf.webhook(30, receiver.origin),
         payload: 'hello there',
       } as ReminderNotification);
       await fire(id);
-      expect(receiver.requests[0]).toMatchObject({
-        body: 'hello there',
+      expect(receiver.received[0]).toMatchObject({
+        body: Buffer.from('hello there'),
         headers: expect.objectContaining({ 'content-type': 'text/plain; charset=utf-8' }),
       });
     });
 
     it('is repeated until the receiver takes it, as late as it asks', async () => {
-      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       receiver.answers.push({ status: 503, headers: { 'retry-after': '120' } }, { status: 302 });
       const first = await fire(id);
       expect(first.next).toMatchObject({ kind: 'again', at: new Date(start.getTime() + 120_000) });
@@ -346,11 +346,11 @@ describe('a reminder that is due', () => {
       await fire(id);
       await fire(id);
       expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 3 });
-      expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([id]));
+      expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([id]));
     });
 
     it('fails at once when the receiver is gone or the address is private', async () => {
-      const gone = await due(notificationOf.webhook(30, receiver.url));
+      const gone = await due(notificationOf.webhook(30, receiver.origin));
       receiver.answers.push({ status: 410 });
       await fire(gone.id);
       expect(await reminder(gone.event)).toMatchObject({
@@ -421,7 +421,7 @@ describe('a reminder that is due', () => {
     });
 
     it('is skipped when it has', async () => {
-      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       clock.advance(30 * MINUTE);
       await fire(id);
       expect(await reminder(event)).toMatchObject({
@@ -430,7 +430,7 @@ describe('a reminder that is due', () => {
         attempts: 0,
         run_at: null,
       });
-      expect(receiver.requests).toEqual([]);
+      expect(receiver.received).toEqual([]);
     });
 
     it('for the very beginning of the event is sent within a minute of it', async () => {
@@ -443,9 +443,9 @@ describe('a reminder that is due', () => {
 
   describe('while its event is changed', () => {
     it('is not sent when the change was committed before the hand-over', async () => {
-      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       await fire(id, { before: () => plan({ ...event, cancelled: true }) });
-      expect(receiver.requests).toEqual([]);
+      expect(receiver.received).toEqual([]);
       expect(await reminder(event)).toMatchObject({
         status: 'cancelled',
         reason: 'the event was cancelled',
@@ -454,7 +454,7 @@ describe('a reminder that is due', () => {
     });
 
     it('is told as sent when it had left before, and sent anew for the new time', async () => {
-      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       const job = await claim(id);
       const outcome = await dispatcher.run(job, leaseOf(job));
       await plan({ ...event, startsAt: new Date(event.startsAt.getTime() + 60 * MINUTE) });
@@ -467,7 +467,7 @@ describe('a reminder that is due', () => {
     });
 
     it('is not lost when it is cancelled and wanted again within one run', async () => {
-      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       const job = await claim(id);
       const outcome = await dispatcher.run(
         job,
@@ -479,11 +479,11 @@ describe('a reminder that is due', () => {
       expect(row.status).toBe('scheduled');
       expect(row.run_at).not.toBeNull();
       await fire(id);
-      expect(receiver.requests).toHaveLength(1);
+      expect(receiver.received).toHaveLength(1);
     });
 
     it('is not retried once its event is cancelled', async () => {
-      const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+      const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       receiver.answers.push({ status: 500 });
       const job = await claim(id);
       const outcome = await dispatcher.run(job, leaseOf(job));
@@ -491,15 +491,15 @@ describe('a reminder that is due', () => {
       await settle(job, outcome);
       expect((await reminder(event)).status).toBe('cancelled');
       await fire(id);
-      expect(receiver.requests).toHaveLength(1);
+      expect(receiver.received).toHaveLength(1);
       expect(await reminder(event)).toMatchObject({ status: 'cancelled', run_at: null });
     });
 
     it('is never lost and never doubled, whatever meets at the same time', async () => {
       const moves = new Map<string, () => Promise<unknown>>();
-      receiver.onRequest = ({ path }) => moves.get(path)?.() ?? Promise.resolve();
+      receiver.onRequest = ({ url }) => moves.get(url)?.() ?? Promise.resolve();
       const rounds = Array.from({ length: 60 }, async (_, index) => {
-        const { event, id } = await due(notificationOf.webhook(30, `${receiver.url}/race-${index}`));
+        const { event, id } = await due(notificationOf.webhook(30, `${receiver.origin}/race-${index}`));
         const later = { ...event, startsAt: new Date(event.startsAt.getTime() + 60 * MINUTE) };
         const change = () =>
           Promise.all([
@@ -522,7 +522,7 @@ describe('a reminder that is due', () => {
         await meetings[index % meetings.length]?.();
         await plan(later);
         const rows = await fixture.reminders(event.eventId);
-        const hits = receiver.requests.filter(({ path }) => path === `/race-${index}`).length;
+        const hits = receiver.received.filter(({ url }) => url === `/race-${index}`).length;
         return { index, rows, hits };
       });
       const ends = await Promise.all(rounds).finally(() => {
@@ -542,7 +542,7 @@ describe('a reminder that is due', () => {
   });
 
   it('is dropped without a word when its account is gone', async () => {
-    const { id } = await due(notificationOf.webhook(30, receiver.url));
+    const { id } = await due(notificationOf.webhook(30, receiver.origin));
     await fixture.database.query('delete from reminder where id = $1', [id]);
     const { next, result } = await fire(id);
     expect([next, result]).toEqual([{ kind: 'done' }, { kind: 'dropped' }]);
@@ -550,7 +550,7 @@ describe('a reminder that is due', () => {
   });
 
   it('is set aside when it keeps ending its worker, and looked at again after a surprise', async () => {
-    const { event, id } = await due(notificationOf.webhook(30, receiver.url));
+    const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
     const job = await claim(id);
     await settle(job, dispatcher.onError(job, new Error('boom')));
     expect(await reminder(event)).toMatchObject({

@@ -12,6 +12,12 @@ export interface ReceivedRequest {
   body: Buffer;
 }
 
+/** A scripted answer. */
+export interface ReceiverAnswer {
+  status: number;
+  headers?: Record<string, string>;
+}
+
 /** Answers one request; the body has arrived. */
 export type ReceiverBehaviour = (response: ServerResponse, request: ReceivedRequest, socket: Socket) => void;
 
@@ -26,6 +32,10 @@ export class Receiver {
   readonly received: ReceivedRequest[] = [];
   /** How it answers; may be changed at any time. */
   behave: ReceiverBehaviour = agreeable;
+  /** Answers of the next requests, first to last; after them `behave` decides. */
+  readonly answers: ReceiverAnswer[] = [];
+  /** Called when a request has come in whole; its answer waits for it. */
+  onRequest: (request: ReceivedRequest) => Promise<unknown> = () => Promise.resolve();
   readonly #sockets = new Set<Socket>();
   readonly #server = http.createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -35,7 +45,14 @@ export class Receiver {
       const { method = '', url = '', headers, socket } = request;
       const received = { method, url, headers, body: Buffer.concat(chunks) };
       this.received.push(received);
-      this.behave(response, received, socket);
+      this.onRequest(received).then(
+        () => {
+          const answer = this.answers.shift();
+          if (answer) response.writeHead(answer.status, answer.headers).end();
+          else this.behave(response, received, socket);
+        },
+        () => response.writeHead(500).end(),
+      );
     });
   });
 
