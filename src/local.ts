@@ -1,7 +1,7 @@
 import type { AppConfig } from './config/app-config.ts';
 import { EmbeddedPostgresError } from './database/embedded-postgres.ts';
 import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from './local/environment.ts';
-import { laterWelcome, serverWelcome } from './local/welcome.ts';
+import { firstWelcome, laterWelcome, serverWelcome } from './local/welcome.ts';
 import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from './startup.ts';
 
 export { openLocalEnvironment } from './local/environment.ts';
@@ -25,10 +25,11 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   await requireFreePort(config);
   const opening = openLocalEnvironment({ config, share: false });
   // Loading the program and starting the database take about as long: they go side by side.
-  const [environment, { createApp }, { migrate }] = await Promise.all([
+  const [environment, { createApp }, { migrate }, { createDemoData }] = await Promise.all([
     opening,
     import('./app.ts'),
     import('./database/migrate.ts'),
+    import('./local/demo-data.ts'),
   ]);
   const { embedded } = environment.config.database;
   try {
@@ -37,13 +38,18 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
     const app = await createApp(environment.config);
     try {
       await app.init();
+      const demo = embedded ? await createDemoData(app) : undefined;
       await listen(app, environment.config);
       environment.onDatabaseExit((reason) =>
         fail(new EmbeddedPostgresError(`The database ended: ${reason}`), []),
       );
       return {
         config: environment.config,
-        welcome: embedded ? laterWelcome(environment.config) : serverWelcome(environment.config),
+        welcome: demo
+          ? firstWelcome(environment.config, demo)
+          : embedded
+            ? laterWelcome(environment.config)
+            : serverWelcome(environment.config),
         async stop() {
           await app.close();
           await environment.close();

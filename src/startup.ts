@@ -3,7 +3,6 @@ import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type AppConfig, ConfigError } from './config/app-config.ts';
 import { EmbeddedPostgresError } from './database/embedded-postgres.ts';
-import { pendingMigrations } from './database/migrate.ts';
 
 /** The schema is older than the program. */
 export class SchemaBehindError extends Error {
@@ -53,6 +52,8 @@ export async function withDatabaseAccess<T>(work: () => Promise<T>): Promise<T> 
  * @throws {DatabaseAccessError}
  */
 export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
+  // Loaded here and not above: whoever brings the database up first does not wait for the ORM to load.
+  const { pendingMigrations } = await import('./database/migrate.ts');
   const pending = await withDatabaseAccess(() => pendingMigrations(databaseUrl));
   if (pending.length > 0) throw new SchemaBehindError(pending);
 }
@@ -81,7 +82,7 @@ export async function listen(app: NestExpressApplication, config: AppConfig): Pr
   new Logger('Carillon').log(`listening on ${await app.getUrl()} (roles: ${config.roles.join(', ')})`);
 }
 
-/** Stops in order on SIGTERM and SIGINT; a second signal changes nothing, the time limit ends it. */
+/** Stops in order on SIGTERM, SIGINT and SIGHUP; a second signal changes nothing, the time limit ends it. */
 export function stopOnSignals(config: AppConfig, stop: () => Promise<void>): void {
   let stopping = false;
   const onSignal = (): void => {
@@ -101,6 +102,8 @@ export function stopOnSignals(config: AppConfig, stop: () => Promise<void>): voi
     );
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
+  // Started by another program over a channel: it has gone.
+  process.on('disconnect', onSignal);
 }
 
 /** Problems the operator can solve: the message says how. */

@@ -136,6 +136,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       post: create(GRANTS, 'a grant from credentials'),
       patch: change('PATCH', GRANTS, 'settings, metadata or scopes'),
       delete: remove(GRANTS, 'a grant and revoke its access'),
+      sync: { verb: 'POST', path: `${GRANTS}/{id}/sync`, id: 'required', summary: 'Fetch its mailbox now' },
     },
   },
   integrations: {
@@ -194,6 +195,12 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       post: create(WEBHOOKS, 'a webhook'),
       put: change('PUT', WEBHOOKS, 'the state of a webhook'),
       delete: remove(WEBHOOKS, 'a webhook'),
+      deliveries: {
+        verb: 'GET',
+        path: `${WEBHOOKS}/{id}/deliveries`,
+        id: 'required',
+        summary: 'Attempts to deliver to it, latest first',
+      },
     },
   },
 };

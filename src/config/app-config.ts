@@ -23,16 +23,13 @@ const flag = (fallback: boolean) =>
     .enum(['true', 'false'], 'must be true or false')
     .transform((value) => value === 'true')
     .default(fallback);
-const list = (fallback: string[]) =>
-  z
-    .string()
-    .transform((value) =>
-      value
-        .split(',')
-        .map((item) => item.trim())
-        .filter(Boolean),
-    )
-    .default(fallback);
+const entries = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean),
+);
+const list = (fallback: string[]) => entries.default(fallback);
 const address = z
   .string()
   .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), 'must be an http(s) address')
@@ -72,7 +69,7 @@ export const environmentSchema = z.object({
   DATABASE_POOL: integer(10, 1, 200),
   DATA_DIR: text('.carillon'),
   ENCRYPTION_KEYS: z.string().optional(),
-  EGRESS_ALLOW: list([])
+  EGRESS_ALLOW: entries
     .pipe(z.array(z.string().refine(isEgressAllowEntry, 'must be host names, addresses or CIDR ranges')))
     .optional(),
   PUBLIC_IP_ADDRESSES: list([]).pipe(z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses'))),

@@ -1,11 +1,5 @@
 import type { AppConfig } from '../config/app-config.ts';
-
-/** What the demo application's owner has to know; tokens and secrets exist nowhere else in the clear. */
-export interface DemoAccess {
-  clientId: string;
-  clientSecret: string;
-  accounts: readonly { email: string; accountId: string; accessToken: string }[];
-}
+import type { DemoAccess } from './demo-data.ts';
 
 const lines = (...text: readonly string[]): string => `${text.join('\n')}\n`;
 

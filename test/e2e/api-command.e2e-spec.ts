@@ -99,7 +99,7 @@ describe('api command', () => {
     expect(refused).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'Error: Cannot request more than 1000 resources at once. (invalid_request_error, HTTP 400)\n',
+      stderr: 'Error: limit: Cannot request more than 1000 resources at once. (invalid_request_error, HTTP 400)\n',
     });
     const byFilter = await api(['job-statuses', 'get', '--limit=0', '--view=ids', '--query', 'unknown=1']);
     expect(byFilter.code).toBe(0);

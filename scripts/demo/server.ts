@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { compiled, ROOT } from '../lib/project.ts';
+import { DemoFailure } from './report.ts';
+
+const START_LIMIT_MS = 60_000;
+const MOST_RESTARTS = 5;
+const KEPT_OUTPUT = 8_000;
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = net.createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as net.AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/**
+ * A real Carillon in a process of its own: the program `npm start` starts, on a free port, with a database that is
+ * removed afterwards. If it dies (try kill -9), it is started again on the same database.
+ */
+export class DemoServer {
+  readonly dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-demo-'));
+  url = '';
+  #environment: Record<string, string> = {};
+  #child: ChildProcess | undefined;
+  #ready: Promise<void> = Promise.resolve();
+  #stopping = false;
+  #restarts = 0;
+  #output = '';
+
+  readonly #onRestart: (reason: string) => void;
+
+  /** @param onRestart told when the process has died and is started again */
+  constructor(onRestart: (reason: string) => void) {
+    this.#onRestart = onRestart;
+  }
+
+  /** Number of the process, for whoever wants to kill it. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Whether it has died and come back. */
+  get hasRestarted(): boolean {
+    return this.#restarts > 0;
+  }
+
+  /** How late something may be: a few seconds on a busy machine, more when the server had to come back first. */
+  get patienceSeconds(): number {
+    return this.hasRestarted ? 30 : 10;
+  }
+
+  /** Resolves when it listens; after a restart, when it listens again. */
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  async start(): Promise<void> {
+    const port = await freePort();
+    this.url = `http://localhost:${port}`;
+    this.#environment = { PORT: String(port), DATA_DIR: this.dataDir };
+    this.#ready = this.#launch();
+    await this.#ready;
+  }
+
+  /** Runs the operator command beside the server, on the same database. @returns what it prints */
+  operator(args: readonly string[]): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, [compiled('cli/carillon'), ...args], {
+        cwd: ROOT,
+        env: this.#processEnvironment(),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let stdout = '';
+      let stderr = '';
+      child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+      child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+      child.once('error', reject);
+      child.once('close', (code) =>
+        code === 0
+          ? resolve(stdout)
+          : reject(new DemoFailure(`carillon ${args.join(' ')}: ${stderr.trim()}`)),
+      );
+    });
+  }
+
+  /** @returns its exit code */
+  async stop(): Promise<number | null> {
+    this.#stopping = true;
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+    child.kill('SIGTERM');
+    return gone;
+  }
+
+  /** Last words of the server, for a failure that needs explaining. */
+  get lastOutput(): string {
+    return this.#output.trim();
+  }
+
+  removeData(): void {
+    // Right after a kill the database may still be writing its last files.
+    fs.rmSync(this.dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  }
+
+  /** What the user has set for a Carillon of their own is not for this one. */
+  #processEnvironment(): Record<string, string | undefined> {
+    const { PATH, HOME, LANG } = process.env;
+    return { PATH, HOME, LANG, ...this.#environment };
+  }
+
+  #launch(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, ['--enable-source-maps', compiled('local')], {
+        cwd: ROOT,
+        env: this.#processEnvironment(),
+        // Over the channel the server notices when the demo itself is killed, and stops.
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      });
+      this.#child = child;
+      const limit = setTimeout(() => reject(new DemoFailure('Carillon did not start')), START_LIMIT_MS);
+      const read = (chunk: Buffer): void => {
+        this.#output = (this.#output + chunk.toString()).slice(-KEPT_OUTPUT);
+        if (/is listening on/.test(this.#output)) {
+          clearTimeout(limit);
+          resolve();
+        }
+      };
+      child.stdout?.on('data', read);
+      child.stderr?.on('data', read);
+      child.once('exit', (code, signal) => {
+        clearTimeout(limit);
+        this.#onExit(signal ?? `exit code ${code}`, reject);
+      });
+    });
+  }
+
+  #onExit(reason: string, reject: (error: Error) => void): void {
+    if (this.#stopping) return;
+    this.#restarts += 1;
+    if (this.#restarts > MOST_RESTARTS || !/is listening on/.test(this.#output)) {
+      reject(new DemoFailure(`Carillon ended (${reason}): ${this.lastOutput}`));
+      return;
+    }
+    this.#onRestart(reason);
+    this.#output = '';
+    this.#ready = this.#launch();
+    // Whoever waits for it hears of a failure; nobody may be waiting at the moment.
+    this.#ready.catch(() => undefined);
+  }
+}
