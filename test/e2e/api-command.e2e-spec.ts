@@ -99,7 +99,8 @@ describe('api command', () => {
     expect(refused).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'Error: limit: Cannot request more than 1000 resources at once. (invalid_request_error, HTTP 400)\n',
+      stderr:
+        'Error: limit: Cannot request more than 1000 resources at once. (invalid_request_error, HTTP 400)\n',
     });
     const byFilter = await api(['job-statuses', 'get', '--limit=0', '--view=ids', '--query', 'unknown=1']);
     expect(byFilter.code).toBe(0);
@@ -109,8 +110,11 @@ describe('api command', () => {
   it('shows a list as a table with the columns asked for', async () => {
     await api(['outbox', 'post', `--body=${message('In a table')}`]);
     const { stdout } = await api([
-      'outbox', 'get', '--output=table', '--display_columns=original_data.subject,original_data.to',
-    ]); // prettier-ignore
+      'outbox',
+      'get',
+      '--output=table',
+      '--display_columns=original_data.subject,original_data.to',
+    ]);
     expect(stdout).toContain('│ original_data.subject │ original_data.to │');
     expect(stdout).toMatch(/│ In a table +│ bo@example\.test +│/);
     const one = await api(['account', 'get', '-o', 'table']);
@@ -142,21 +146,53 @@ describe('api command', () => {
   });
 
   it.each([
-    ['a refused token', ['account', 'get', '--access_token=nope'], 'Could not verify access credential. (invalid_request_error, HTTP 401)'],
-    ['an unknown id', ['job-statuses', 'get', 'nope'], "Couldn't find job status nope (invalid_request_error, HTTP 404)"],
+    [
+      'a refused token',
+      ['account', 'get', '--access_token=nope'],
+      'Could not verify access credential. (invalid_request_error, HTTP 401)',
+    ],
+    [
+      'an unknown id',
+      ['job-statuses', 'get', 'nope'],
+      "Couldn't find job status nope (invalid_request_error, HTTP 404)",
+    ],
     ['a body that is not JSON', ['outbox', 'post', '--body={'], 'The body is not valid JSON'],
-    ['a group of a later version', ['contacts', 'get'], 'The group contacts is not in this version. There are: account, accounts,'],
+    [
+      'a group of a later version',
+      ['contacts', 'get'],
+      'The group contacts is not in this version. There are: account, accounts,',
+    ],
     ['a method without its id', ['calendars', 'put'], 'This needs an id'],
-    ['an id too many', ['events', 'get', 'a', 'b'], 'One id is enough; several have commas between them: a,b'],
-    ['a server that is not there', ['account', 'get', '--api_url=http://127.0.0.1:9'], 'Cannot reach http://127.0.0.1:9 ('],
-    ['an address that is none', ['account', 'get', '--api_url=localhost'], 'api_url must be an http(s) address'],
-    ['a config file that is not there', ['account', 'get', '--config_file=/nope.json'], 'Cannot read /nope.json: ENOENT'],
-    ['a filter without a value', ['messages', 'get', '--unread'], 'Unknown option --unread; filters are written --name=value'],
+    [
+      'an id too many',
+      ['events', 'get', 'a', 'b'],
+      'One id is enough; several have commas between them: a,b',
+    ],
+    [
+      'a server that is not there',
+      ['account', 'get', '--api_url=http://127.0.0.1:9'],
+      'Cannot reach http://127.0.0.1:9 (',
+    ],
+    [
+      'an address that is none',
+      ['account', 'get', '--api_url=localhost'],
+      'api_url must be an http(s) address',
+    ],
+    [
+      'a config file that is not there',
+      ['account', 'get', '--config_file=/nope.json'],
+      'Cannot read /nope.json: ENOENT',
+    ],
+    [
+      'a filter without a value',
+      ['messages', 'get', '--unread'],
+      'Unknown option --unread; filters are written --name=value',
+    ],
   ])('says on standard error what is wrong with %s and ends with 1', async (_, args, text) => {
     const { code, stdout, stderr } = await api(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(`Error: ${text}`);
-  }); // prettier-ignore
+  });
 
   it('never shows the token in an error', async () => {
     const { stderr } = await api(['job-statuses', 'get', 'nope']);

@@ -1,0 +1,207 @@
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
+import { until } from '../support/until.ts';
+import { runScript, type RunningScript, startScript } from '../support/npm-script.ts';
+
+const LISTENS = /is listening on/;
+const PATIENCE_MS = 90_000;
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = net.createServer();
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as net.AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** Runs shell lines as somebody pastes them. */
+async function paste(lines: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', ['-ec', lines], {
+    env: { PATH: process.env['PATH'], HOME: os.tmpdir() },
+  });
+  return stdout;
+}
+
+describe('npm start', () => {
+  let folder: string;
+  let environment: Record<string, string>;
+  let running: RunningScript | undefined;
+
+  beforeAll(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-local-'));
+    environment = { DATA_DIR: path.join(folder, 'data'), PORT: String(await freePort()) };
+  });
+  afterEach(async () => {
+    running?.child.kill('SIGKILL');
+    await running?.ended;
+    running = undefined;
+  });
+  afterAll(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }));
+
+  async function start(more: Record<string, string> = {}): Promise<string> {
+    running = startScript('start', [], { ...environment, ...more });
+    return running.printed(LISTENS);
+  }
+  async function stop(signal: NodeJS.Signals): Promise<number | null | undefined> {
+    running?.child.kill(signal);
+    return (await running?.ended)?.code;
+  }
+  /** Number of the embedded server's process. */
+  const databasePid = (): number =>
+    Number(fs.readFileSync(path.join(folder, 'data/postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+
+  it(
+    'prints tokens, a client id and lines to paste the first time, and they are true',
+    async () => {
+      await start();
+      const welcome = (await running?.printed('npx api integrations get')) ?? '';
+      const pasted = welcome.split('\n').filter((line) => /^(export|curl| {2}-d) /.test(line));
+      expect(pasted.filter((line) => line.startsWith('curl'))).toHaveLength(3);
+      const curl = (line: string): string => line.replace(/^curl /, 'curl --silent --fail-with-body ');
+      const lines = pasted.map(curl).join('\n');
+      // The mailbox is fetched in the background, in well under a second; a person is not as fast.
+      const out = await until('the messages of Ada', async () => {
+        const answers = await paste(lines);
+        return answers.includes('"subject":"Welcome to your sandbox mailbox"') && answers;
+      });
+      expect(out).toContain('"email_address":"ada@sandbox.test"');
+      expect(out).toContain('"status":"pending"');
+
+      const api = welcome.split('\n').filter((line) => /^(export|npx api) /.test(line));
+      const answers = await paste(
+        api.map((line) => line.replace(/^npx api /, `"${process.execPath}" src/cli/api.ts `)).join('\n'),
+      );
+      expect(answers).toContain('This week');
+      expect(answers).toContain('"name": "Team"');
+      expect(answers).toContain('"data": []');
+
+      const keys = fs.statSync(path.join(folder, 'data/encryption-keys'));
+      expect(keys.mode & 0o777).toBe(0o600);
+      const database = databasePid();
+      expect(await stop('SIGINT')).toBe(0);
+      expect(() => process.kill(database, 0)).toThrow('ESRCH');
+      expect(fs.existsSync(path.join(folder, 'data/lock'))).toBe(false);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'keeps the data and shows no secret the second time',
+    async () => {
+      await start();
+      const welcome = (await running?.printed('Or start afresh')) ?? '';
+      expect(welcome).not.toContain('access token');
+      expect(welcome).toContain('npm run carillon -- application list');
+      const list = await runScript('carillon', ['application', 'list', '--json'], environment);
+      expect(JSON.parse(list.output)).toMatchObject([{ name: 'Demo', plan: 'standard', features: ['sms'] }]);
+      expect(await stop('SIGTERM')).toBe(0);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'refuses a folder that another one uses, and a port that is taken, before it starts anything',
+    async () => {
+      await start();
+      const folderTaken = await runScript('start', [], { ...environment, PORT: String(await freePort()) });
+      expect(folderTaken).toMatchObject({ code: 1 });
+      expect(folderTaken.output).toMatch(
+        /^Another Carillon \(process \d+\) uses .*data\. Stop it, or .*DATA_DIR=/,
+      );
+      const other = path.join(folder, 'other');
+      const portTaken = await runScript('start', [], { ...environment, DATA_DIR: other });
+      expect(portTaken).toMatchObject({ code: 1 });
+      expect(portTaken.output).toMatch(/^Port \d+ is taken\. Choose another one: PORT=\d+ npm start\n$/);
+      expect(fs.existsSync(path.join(other, 'postgres'))).toBe(false);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'starts again after kill -9',
+    async () => {
+      await start();
+      const database = databasePid();
+      await stop('SIGKILL');
+      await start();
+      expect(databasePid()).not.toBe(database);
+      expect(await stop('SIGINT')).toBe(0);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'uses the server of DATABASE_URL, names the command when its schema is behind, and makes no demo data',
+    async () => {
+      const server = await startEmbeddedPostgres({ settings: { fsync: 'off' } });
+      const own = { ...environment, DATA_DIR: path.join(folder, 'with-url'), DATABASE_URL: server.url };
+      try {
+        const behind = await runScript('start', [], own);
+        expect(behind.code).toBe(1);
+        expect(behind.output).toContain('The database schema is behind');
+        expect(behind.output).toContain('npm run db:migrate');
+
+        const migrated = await runScript('db-migrate', [], own);
+        expect(migrated).toMatchObject({ code: 0 });
+        expect(migrated.output).toContain('Migrated: ');
+        expect((await runScript('db-migrate', [], own)).output).toBe('The schema is up to date.\n');
+
+        running = startScript('start', [], own);
+        expect(await running.printed('No demo data')).not.toContain('access token');
+        const client = new pg.Client({ connectionString: server.url });
+        await client.connect();
+        const { rows } = await client.query<{ count: string }>('select count(*) from application');
+        await client.end();
+        expect(rows).toEqual([{ count: '0' }]);
+        expect(await stop('SIGINT')).toBe(0);
+      } finally {
+        await server.stop();
+      }
+    },
+    PATIENCE_MS,
+  );
+
+  it.each([
+    [{ PORT: 'many' }, 'PORT: must be a whole number'],
+    [{ DATABASE_URL: 'mysql://secret@host' }, 'DATABASE_URL: must start with postgres:// or postgresql://'],
+    [{ ENCRYPTION_KEYS: 'c2VjcmV0' }, 'ENCRYPTION_KEYS: entry 1 must be'],
+    [{ NODE_ENV: 'production' }, 'ENCRYPTION_KEYS: is required'],
+    [
+      { DATABASE_URL: 'postgres://127.0.0.1:1/x' },
+      'Cannot use the database of DATABASE_URL: connect ECONNREFUSED',
+    ],
+  ])(
+    'says what is wrong with %j and ends with 1',
+    async (wrong, message) => {
+      const { code, output } = await runScript('start', [], {
+        ...environment,
+        DATA_DIR: path.join(folder, 'wrong'),
+        ...(wrong as Record<string, string>),
+      });
+      expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(message) as string });
+      expect(output).not.toContain('secret');
+      expect(output).not.toContain('    at ');
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe('npm run demo', () => {
+  it(
+    'verifies the whole main job and ends with 0',
+    async () => {
+      const { code, output } = await runScript('demo', [], {});
+      expect(output).toMatch(/All \d+ checks of 18 steps are true/);
+      expect(code).toBe(0);
+    },
+    PATIENCE_MS,
+  );
+});

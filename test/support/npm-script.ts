@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const RUNNER = fileURLToPath(new URL('../../scripts/run.mjs', import.meta.url));
+
+/** How a script ended. */
+export interface ScriptResult {
+  code: number | null;
+  /** Standard output and error together. */
+  output: string;
+}
+
+/** A running npm script, without npm around it. */
+export interface RunningScript {
+  child: ChildProcess;
+  /** Resolves when `text` has been printed; rejects when the script ends before. */
+  printed(text: string | RegExp): Promise<string>;
+  ended: Promise<ScriptResult>;
+}
+
+/** Starts `npm run <name>` as a user would, with nothing but PATH, HOME and `environment`. */
+export function startScript(
+  name: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): RunningScript {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [RUNNER, name, ...args], {
+    env: { PATH, HOME, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const listeners = new Set<() => void>();
+  const read = (chunk: Buffer): void => {
+    output += chunk.toString();
+    for (const listener of listeners) listener();
+  };
+  child.stdout.on('data', read);
+  child.stderr.on('data', read);
+  const ended = new Promise<ScriptResult>((resolve) => {
+    child.once('close', (code) => resolve({ code, output }));
+  });
+  return {
+    child,
+    ended,
+    printed: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (output.search(text) === -1) return;
+          listeners.delete(look);
+          resolve(output);
+        };
+        listeners.add(look);
+        look();
+        void ended.then(({ code }) => reject(new Error(`it ended with ${code}: ${output}`)));
+      }),
+  };
+}
+
+/** Runs a script to its end. */
+export function runScript(
+  name: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<ScriptResult> {
+  return startScript(name, args, environment).ended;
+}
