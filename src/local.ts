@@ -67,6 +67,8 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
 
 /** `npm start`. */
 export async function main(): Promise<void> {
+  // Nobody reads any more (`npm start | head`): that is no reason to stop serving.
+  process.stdout.on('error', () => undefined);
   try {
     const running = await startLocal(localConfig(process.env));
     stopOnSignals(running.config, () => running.stop());

@@ -44,7 +44,8 @@ async function run(
   if (flags.body !== undefined && !action.body) throw new ApiCommandError('This method sends no body');
   const answer = await callApi(request, readSettings({ ...flags }, process.env));
   if ('text' in answer) return answer.text;
-  const columns = flags.display_columns?.split(',').map((column) => column.trim()) ?? group.columns;
+  const columns =
+    flags.display_columns?.split(',').map((column) => column.trim()) ?? action.columns ?? group.columns;
   return `${flags.output === 'table' ? formatTable(answer.json, columns) : formatJson(answer.json)}\n`;
 }
 

@@ -15,6 +15,8 @@ export interface Action {
   /** Whether it sends a body. */
   body?: boolean;
   summary: string;
+  /** Columns of its table, where it answers something else than the group's resource. */
+  columns?: readonly string[];
 }
 
 /** One group: an endpoint group of the API. */
@@ -124,6 +126,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
         path: '/events/{id}/notifications',
         id: 'required',
         summary: 'What became of its reminders',
+        columns: ['type', 'recipient', 'status', 'due_at', 'sent_at', 'reason'],
       },
     },
   },
@@ -200,6 +203,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
         path: `${WEBHOOKS}/{id}/deliveries`,
         id: 'required',
         summary: 'Attempts to deliver to it, latest first',
+        columns: ['trigger', 'attempt', 'started_at', 'outcome', 'http_status', 'detail'],
       },
     },
   },

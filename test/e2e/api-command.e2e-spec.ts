@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import request from 'supertest';
 import {
   createAccount,
   createApplication,
@@ -9,6 +10,7 @@ import {
   type TestApplication,
 } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 interface Outcome {
   code: number | null;
@@ -23,7 +25,7 @@ describe('api command', () => {
   let home: string;
 
   beforeAll(async () => {
-    server = await startTestApp({ ROLES: 'api' });
+    server = await startTestApp();
     application = await createApplication(server.app, { name: 'Command line' });
     ada = await createAccount(server.app, application);
     home = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-api-'));
@@ -58,6 +60,21 @@ describe('api command', () => {
       child.once('close', (code) => resolve({ ...outcome, code }));
       child.stdin?.end(input);
     });
+  }
+
+  /** Connects an account. @returns the flag with its token */
+  async function connect(email: string): Promise<string> {
+    const { clientId: client_id, clientSecret: client_secret } = application;
+    const authorize = await request(server.url)
+      .post('/connect/authorize')
+      .send({ client_id, name: 'Dora', email_address: email, provider: 'sandbox', settings: {} })
+      .expect(200);
+    const { code } = authorize.body as { code: string };
+    const token = await request(server.url)
+      .post('/connect/token')
+      .send({ client_id, client_secret, code })
+      .expect(200);
+    return `--access_token=${(token.body as { access_token: string }).access_token}`;
   }
 
   const message = (subject: string) =>
@@ -105,6 +122,37 @@ describe('api command', () => {
     const byFilter = await api(['job-statuses', 'get', '--limit=0', '--view=ids', '--query', 'unknown=1']);
     expect(byFilter.code).toBe(0);
     expect(JSON.parse(byFilter.stdout)).toEqual([]);
+  });
+
+  it('registers an integration, connects an account and reads its mailbox, also raw', async () => {
+    const integration = await api(['integrations', 'post'], {
+      input: '{"name":"S","provider":"sandbox","settings":{}}',
+    });
+    expect(integration).toMatchObject({ code: 0, stderr: '' });
+    const grant = await api([
+      'grants',
+      'post',
+      '--body={"provider":"sandbox","settings":{"email":"dora@sandbox.test"}}',
+    ]);
+    expect(grant).toMatchObject({ code: 0, stderr: '' });
+    expect((await api(['grants', 'get', '--output=table', '--provider=sandbox'])).stdout).toContain(
+      'dora@sandbox.test',
+    );
+
+    const dora = await connect('dora@sandbox.test');
+    const list = await until('the mailbox', async () => {
+      const messages = JSON.parse((await api(['messages', 'get', '--limit=2', dora])).stdout) as {
+        id: string;
+      }[];
+      return messages.length === 2 && messages;
+    });
+    const raw = await api(['messages', 'get', list[0]?.id ?? '', '--raw', dora]);
+    expect(raw.stdout).toMatch(/^From: .+\r\n/);
+    const both = await api(['messages', 'get', list.map(({ id }) => id).join(','), dora]);
+    expect(JSON.parse(both.stdout)).toMatchObject(list.map(({ id }) => ({ id })));
+    expect((await api(['messages', 'get', '--has_attachment=true', '-o', 'table', dora])).stdout).toContain(
+      "This week's menu",
+    );
   });
 
   it('shows a list as a table with the columns asked for', async () => {

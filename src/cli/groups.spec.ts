@@ -1,0 +1,39 @@
+import fs from 'node:fs';
+import { GROUPS, MISSING_GROUPS } from './groups.ts';
+
+const { paths } = JSON.parse(fs.readFileSync('openapi.json', 'utf8')) as {
+  paths: Record<string, Record<string, unknown>>;
+};
+/** Names of parameters do not matter: `/events/{id}` and `/events/{}` are one. */
+const anonymous = (path: string): string => path.replaceAll(/\{[^}]*\}/g, '{}');
+const served = new Set(
+  Object.entries(paths).flatMap(([path, verbs]) =>
+    Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${anonymous(path)}`),
+  ),
+);
+
+describe('groups of the api command', () => {
+  it.each(
+    Object.entries(GROUPS).flatMap(([group, { actions }]) =>
+      Object.entries(actions).map(([method, action]): [string, typeof action] => [
+        `${group} ${method}`,
+        action,
+      ]),
+    ),
+  )('%s calls what is served', (_, { verb, path, id }) => {
+    expect(served).toContain(`${verb} ${anonymous(path)}`);
+    if (id === 'optional') expect(served).toContain(`${verb} ${anonymous(path)}/{}`);
+    if (id === 'required') expect(path).toContain('{id}');
+  });
+
+  it('are those of the specification, served or told to be missing', () => {
+    const specified = [
+      'accounts', 'applications', 'calendars', 'contacts', 'delta', 'drafts', 'events', 'files', 'folders',
+      'ip-addresses', 'job-statuses', 'labels', 'messages', 'neural', 'outbox', 'resources', 'send', 'send-rsvp',
+      'threads', 'webhooks',
+    ]; // prettier-ignore
+    const known = new Set<string>([...Object.keys(GROUPS), ...MISSING_GROUPS]);
+    expect(specified.filter((name) => !known.has(name))).toEqual([]);
+    expect(MISSING_GROUPS.filter((name) => name in GROUPS)).toEqual([]);
+  });
+});
