@@ -9,9 +9,19 @@ declare global {
   var carillonTestServer: EmbeddedPostgres | undefined;
 }
 
-/** One PostgreSQL for all tiers of a run, with a migrated template database that each test file clones. */
+/**
+ * One PostgreSQL for all tiers of a run, with a migrated template database that each test file clones.
+ * `TEST_DATABASE_URL=postgresql://…/carillon npm run jest` takes an empty database of an existing server instead, whose
+ * user may create databases: how the tiers are run on PostgreSQL 15.
+ */
 export default async function globalSetup(): Promise<void> {
   if (process.env['CARILLON_TEST_DATABASE_URL']) return; // another tier of this run has done it
+  const existing = process.env['TEST_DATABASE_URL'];
+  if (existing) {
+    await migrate(existing);
+    process.env['CARILLON_TEST_DATABASE_URL'] = existing;
+    return;
+  }
   const server = await startEmbeddedPostgres({ settings: FAST });
   await migrate(server.url);
   globalThis.carillonTestServer = server;

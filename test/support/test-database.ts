@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 
-async function onServer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+/** The migrated database that is cloned. */
+function templateUrl(): URL {
   const template = process.env['CARILLON_TEST_DATABASE_URL'];
   if (!template) throw new Error('no test server: run the tests with npm test');
-  const url = new URL(template);
+  return new URL(template);
+}
+
+async function onServer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const url = templateUrl();
   url.pathname = '/postgres';
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();
@@ -26,10 +31,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await onServer(async (client) => {
     // Two clones at once would collide on the template.
-    await client.query('select pg_advisory_lock(727_002)');
-    await client.query(`create database ${name} template carillon`);
+    await client.query('select pg_advisory_lock(727002)');
+    await client.query(`create database ${name} template ${templateUrl().pathname.slice(1)}`);
   });
-  const url = new URL(process.env['CARILLON_TEST_DATABASE_URL'] ?? '');
+  const url = templateUrl();
   url.pathname = `/${name}`;
   return {
     url: url.href,
