@@ -18,23 +18,59 @@ function isAbsent(value: unknown, path: Path): boolean {
 }
 
 const MAX_DEPTH = 100;
+/** Many times what the largest sensible request holds; a schema makes an issue of every wrong one. */
+const MAX_VALUES = 100_000;
+/** How much of the path to a wrong value is shown: names of the request's own choosing can be long and many. */
+const SHOWN_PATH = { segments: 6, characters: 60 } as const;
+
+const shownPath = (path: readonly string[], segments: number = SHOWN_PATH.segments): string =>
+  path
+    .slice(0, segments)
+    .map((name) => name.slice(0, SHOWN_PATH.characters))
+    .join('.');
+
+/** What is wrong with a value, and where, innermost name first. */
+interface Flaw {
+  what: string;
+  path: string[];
+  /** How many names of the path say enough; default: as many as are shown at all. */
+  segments?: number;
+}
+
+const flaw = (what: string, segments?: number): Flaw => ({ what, path: [], segments });
+
+function flawOfText(text: string): Flaw | undefined {
+  if (text.includes('\0')) return flaw('must not contain the NUL character');
+  return text.isWellFormed() ? undefined : flaw('must not contain half a surrogate pair');
+}
 
 /**
- * @throws {InvalidInputError} for what no schema allows and no table stores: the NUL character and halves of
- *   characters (PostgreSQL refuses them) and nesting so deep that walking it would exhaust the stack
+ * Finds what no schema allows and no table stores: the NUL character and halves of characters (PostgreSQL refuses
+ * them), nesting so deep that walking it would exhaust the stack, and more values than a schema should look at.
  */
-function assertStorable(value: unknown, depth = 0): void {
-  if (typeof value === 'string') {
-    if (value.includes('\0')) throw new InvalidInputError('Text must not contain the NUL character');
-    if (!value.isWellFormed()) throw new InvalidInputError('Text must not contain half a surrogate pair');
-  } else if (typeof value === 'object' && value !== null) {
-    if (depth === MAX_DEPTH)
-      throw new InvalidInputError(`The request is nested deeper than ${MAX_DEPTH} levels`);
-    for (const [key, inner] of Object.entries(value)) {
-      assertStorable(key);
-      assertStorable(inner, depth + 1);
+function flawOf(value: unknown, left: { values: number }, depth = 0): Flaw | undefined {
+  if (--left.values < 0) return flaw(`has more than ${MAX_VALUES} values`, 1);
+  if (typeof value === 'string') return flawOfText(value);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth === MAX_DEPTH) return flaw(`is nested deeper than ${MAX_DEPTH} levels`);
+  for (const key in value) {
+    const inKey = Array.isArray(value) ? undefined : flawOfText(key);
+    if (inKey) return flaw(`has a name that ${inKey.what}`);
+    const found = flawOf((value as Record<string, unknown>)[key], left, depth + 1);
+    if (found) {
+      found.path.push(key);
+      return found;
     }
   }
+  return undefined;
+}
+
+/** @throws {InvalidInputError} naming the first field with a flaw */
+function assertStorable(value: unknown): void {
+  const found = flawOf(value, { values: MAX_VALUES });
+  if (!found) return;
+  const name = shownPath(found.path.toReversed(), found.segments);
+  throw new InvalidInputError(name ? `${name}: ${found.what}` : `The request ${found.what}`);
 }
 
 const MAX_ISSUES = 10;
@@ -60,7 +96,7 @@ export class SchemaValidationPipe extends StandardSchemaValidationPipe {
     const shown = result.issues.slice(0, MAX_ISSUES);
     const missingFields: string[] = [];
     const messages = shown.map(({ path = [], message }) => {
-      const name = path.map((segment) => String(keyOf(segment))).join('.');
+      const name = shownPath(path.map((segment) => String(keyOf(segment))));
       if (path.length > 0 && isAbsent(input, path)) {
         missingFields.push(name);
         return `${name} is required`;

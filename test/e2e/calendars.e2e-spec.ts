@@ -146,7 +146,7 @@ describe('/calendars', () => {
         .type('json')
         .send('{"name":"x","metadata":{"k":"half \\ud800"}}');
       expect(response.status).toBe(400);
-      expect(response.body.message).toBe('Text must not contain half a surrogate pair');
+      expect(response.body.message).toBe('metadata.k: must not contain half a surrogate pair');
     });
 
     it('needs the calendar scope, and valid credentials at the provider', async () => {
