@@ -1,12 +1,14 @@
 import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 import { Logger } from 'nestjs-pino';
 import { AppModule, type AppOverrides } from './app.module.ts';
 import type { AppConfig } from './config/app-config.ts';
-import { jsonBodyParser } from './http/body-parser.ts';
+import { answerClientErrors } from './http/client-error.ts';
 import { Draining } from './http/http.module.ts';
+import { nameRequest } from './http/logging.ts';
 import { createOpenApiDocument, serveOpenApi } from './http/openapi.ts';
 import { servedPaths } from './http/surface.ts';
 
@@ -26,6 +28,12 @@ export async function createApp(
   app.useLogger(app.get(Logger));
   app.disable('x-powered-by');
   app.disable('etag');
+  app.use(nameRequest);
+  app.use((_request: Request, response: Response, next: NextFunction) => {
+    // Answers are somebody's mail, or tokens (RFC 6749 5.1).
+    response.setHeader('Cache-Control', 'no-store');
+    next();
+  });
   app.use(
     helmet({
       // Swagger UI's own page needs inline styles and data: images; everything else answers JSON.
@@ -40,9 +48,10 @@ export async function createApp(
   );
   app.use(app.get(Draining).middleware);
   app.use(servedPaths(config));
-  app.use(jsonBodyParser(config.maxBodyBytes));
   serveOpenApi(app, createOpenApiDocument(app));
+  const server = app.getHttpServer() as Server;
   // Longer than the idle limits of common load balancers: the server must not be the first to close.
-  (app.getHttpServer() as Server).keepAliveTimeout = 65_000;
+  server.keepAliveTimeout = 65_000;
+  answerClientErrors(server);
   return app;
 }

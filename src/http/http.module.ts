@@ -1,8 +1,16 @@
-import { type BeforeApplicationShutdown, Injectable, Module } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type MiddlewareConsumer,
+  Module,
+  type NestModule,
+} from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { jsonBodyParser } from './body-parser.ts';
 import { loggerOptions } from './logging.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { RateLimitInterceptor } from './rate-limit.interceptor.ts';
@@ -46,4 +54,11 @@ export class Draining implements BeforeApplicationShutdown {
   ],
   exports: [Draining],
 })
-export class HttpModule {}
+export class HttpModule implements NestModule {
+  constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
+
+  /** Here and not in front of the application: what the parser refuses is logged like everything else. */
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(jsonBodyParser(this.config.maxBodyBytes)).forRoutes('{*path}');
+  }
+}

@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Request } from 'express';
+import type { ServerResponse } from 'node:http';
+import type { NextFunction, Request, Response } from 'express';
 import type { Params } from 'nestjs-pino';
 import { principalOf } from '../auth/principal.ts';
 import { newId } from '../common/ids/ids.ts';
@@ -7,12 +7,15 @@ import type { AppConfig } from '../config/app-config.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,100}$/;
 
-/** The caller's request id where it is a sane one, else a new one; answered in `X-Request-Id`. */
-function requestId(request: IncomingMessage, response: ServerResponse): string {
+/**
+ * Names every request, before anything can refuse it: with the caller's request id where it is a sane one, else with a
+ * new one. It is answered in `X-Request-Id` and stands in every line of the log.
+ */
+export function nameRequest(request: Request, response: Response, next: NextFunction): void {
   const given = request.headers['x-request-id'];
-  const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : newId();
-  response.setHeader('X-Request-Id', id);
-  return id;
+  request.id = typeof given === 'string' && REQUEST_ID.test(given) ? given : newId();
+  response.setHeader('X-Request-Id', request.id);
+  next();
 }
 
 /**
@@ -23,7 +26,6 @@ export function loggerOptions(config: AppConfig): Params {
   return {
     pinoHttp: {
       level: config.logLevel,
-      genReqId: requestId,
       autoLogging: { ignore: (request) => (request.url ?? '').startsWith('/health') },
       customLogLevel: (_request, response, error) => (error || response.statusCode >= 500 ? 'error' : 'info'),
       customProps: (request) => {

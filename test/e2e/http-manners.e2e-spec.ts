@@ -1,3 +1,5 @@
+import net from 'node:net';
+import { text } from 'node:stream/consumers';
 import request from 'supertest';
 import {
   createAccount,
@@ -119,6 +121,43 @@ describe('HTTP manners', () => {
   it('answers a path that cannot be decoded without a server error', async () => {
     const response = await client().get('/job-statuses/%E0%A4%A').set(ada.bearer);
     expect(response.status).toBe(400);
+  });
+
+  it('names a request also when its body is refused before anybody reads it', async () => {
+    const flat = await client().post('/calendars').set('X-Request-Id', 'abc-2').type('json').send('{');
+    expect([flat.status, flat.headers['x-request-id']]).toEqual([400, 'abc-2']);
+    const beta = await client().post('/connect/grants').set('X-Request-Id', 'abc-3').type('json').send('{');
+    expect(beta.body).toEqual({
+      success: false,
+      error: { type: 'api.invalid_request_payload', message: 'The request body is not valid JSON' },
+      request_id: 'abc-3',
+    });
+  });
+
+  it('refuses more values than a schema should look at, by the name of the field', async () => {
+    const to = `[${'0,'.repeat(200_000)}0]`;
+    const response = await client().post('/v2/outbox').set(ada.bearer).type('json').send(`{"to":${to}}`);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe('to: has more than 100000 values');
+  });
+
+  it('answers with JSON what is not even a request', async () => {
+    const long = await client().get(`/account?x=${'x'.repeat(20_000)}`);
+    expect(long.status).toBe(431);
+    expect(long.body).toEqual({
+      message: 'The address and the headers of the request are too long',
+      type: 'invalid_request_error',
+    });
+    const socket = net.connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write('no request at all\r\n\r\n');
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(answer).toContain('{"message":"This is not an HTTP request","type":"invalid_request_error"}');
+  });
+
+  it('lets nobody keep its answers', async () => {
+    const response = await client().get('/account').set(ada.bearer);
+    expect(response.headers['cache-control']).toBe('no-store');
   });
 
   it('limits requests per second and says when to come back', async () => {

@@ -1,0 +1,33 @@
+import type { Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ErrorView } from './error.schema.ts';
+
+/** What Node's parser refuses before there is a request, by the code of its error; everything else is a 400. */
+const REFUSALS: Readonly<Record<string, { status: string; message: string }>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    message: 'The address and the headers of the request are too long',
+  },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: '413 Payload Too Large',
+    message: 'The chunk extensions of the request are too large',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request did not arrive in time' },
+};
+const MALFORMED = { status: '400 Bad Request', message: 'This is not an HTTP request' };
+
+/** Answers also those requests with the API's error body that are no requests of HTTP; closes the connection. */
+export function answerClientErrors(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const { status, message } = REFUSALS[error.code ?? ''] ?? MALFORMED;
+    const body = JSON.stringify({ message, type: 'invalid_request_error' } satisfies ErrorView);
+    socket.end(
+      `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  });
+}
