@@ -36,10 +36,11 @@ export class MessagesService {
 
   /**
    * Several messages, in the order they were asked for.
-   * @throws {NotFoundError} when one of them does not exist
+   * @throws {NotFoundError} when one of them does not exist, or none is asked for
    * @throws {InvalidInputError} when they are too many
    */
   async getMany(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
+    if (ids.length === 0) throw new NotFoundError('message', '');
     if (ids.length > MOST_IDS) throw new InvalidInputError(`id: must not be more than ${MOST_IDS} ids`);
     const found = new Map((await this.#find(account, ids)).map((message) => [message.id, message]));
     return ids.map((id) => {
