@@ -1,0 +1,377 @@
+import { jest } from '@jest/globals';
+import { ApplicationsService } from '../../src/applications/applications.service.ts';
+import { hashToken } from '../../src/common/crypto/token-hash.ts';
+import { Adversary, type Answer, type Attack, messageOf } from '../support/adversary.ts';
+import { ApiDocument, jsonTypeOf, type Operation } from '../support/api-document.ts';
+import { rowsOf } from '../support/connect.ts';
+import { createAccount, createApplication } from '../support/factories.ts';
+import {
+  HOSTILE_BODIES,
+  HOSTILE_IDS,
+  HOSTILE_QUERIES,
+  HOSTILE_VALUES,
+  removeAt,
+  replaceAt,
+} from '../support/hostile.ts';
+import {
+  addressOf,
+  type Belongings,
+  bodyOf,
+  createBelongings,
+  credentialsOf,
+  fingerprintOf,
+  idIn,
+} from '../support/hostile-world.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+jest.setTimeout(600_000);
+
+const MAX_BODY_BYTES = 200_000;
+/** Paths that are refused before anything is looked for. */
+const UNDECODABLE: readonly string[] = ['broken escape', 'no UTF-8'];
+/** Values that are right by themselves, so that something else becomes wrong. */
+const LEADING_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  'POST /a/{client_id}/webhooks state = null': ['callback_url'],
+};
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+describe('bad input', () => {
+  let server: TestApp;
+  let document: ApiDocument;
+  let own: Belongings;
+  let neighbour: Belongings;
+  let stranger: Belongings;
+  let adversary: Adversary;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api', MAX_BODY_BYTES: String(MAX_BODY_BYTES) });
+    document = await ApiDocument.of(server.url);
+    own = await createBelongings(server);
+    neighbour = await createBelongings(server, own.application);
+    stranger = await createBelongings(server);
+    adversary = new Adversary(server, own, await fingerprintOf(server), [own, neighbour, stranger]);
+  });
+  afterAll(() => server.close());
+
+  /** Whether a message names the field at `path`, or the one it is in. */
+  const names = (message: string, path: readonly string[]): boolean =>
+    path.some((key) => /\D/.test(key) && message.includes(key));
+  const unnamed = (answer: Answer): string =>
+    `not named: ${answer.status} ${messageOf(answer).slice(0, 200)}`;
+  /** Where the operation would do what it is asked to, if only the rest were right. */
+  const goodPath = (operation: Operation) =>
+    addressOf(
+      operation,
+      own,
+      operation.method === 'DELETE' ? HOSTILE_IDS['a random id'] : idIn(operation, own),
+    );
+
+  const everyOperation = async (
+    attack: (operation: Operation, attack: Attack) => Promise<void>,
+    which: (operation: Operation) => boolean = () => true,
+  ): Promise<Record<string, string[]>> => {
+    const found: Record<string, string[]> = {};
+    const chosen = document.operations.filter(which);
+    expect(chosen.length).toBeGreaterThan(5);
+    for (const operation of chosen) {
+      const faults = await adversary.attack(operation, (run) => attack(operation, run));
+      if (faults.length > 0) found[operation.name] = faults;
+    }
+    return found;
+  };
+
+  /** For operations whose schema another operation has been attacked through. */
+  const SAMPLE: readonly string[] = [
+    'null',
+    'NUL',
+    'empty object',
+    'array of nulls',
+    'huge number',
+    'long text',
+  ];
+
+  /** Hostile values of a field: all at the top; inside of objects every other one, in turns. */
+  const valuesFor = (path: readonly string[], turn: number, again: boolean): [string, string][] => {
+    const all = Object.entries(HOSTILE_VALUES);
+    if (again) return path.length > 1 ? [] : all.filter(([kind]) => SAMPLE.includes(kind));
+    return path.length > 1 ? all.filter((_, index) => (index + turn) % 2 === 0) : all;
+  };
+
+  it('in a field of a body is refused by name, or taken; refused, it changes nothing', async () => {
+    const tried = new Set<string>();
+    const found = await everyOperation(
+      async (operation, attack) => {
+        const schema = operation.body ?? {};
+        const again = schema.$ref !== undefined && tried.has(schema.$ref);
+        tried.add(schema.$ref ?? operation.name);
+        const good = bodyOf(document, operation, own);
+        const path = goodPath(operation);
+        for (const [turn, field] of [...document.fieldsOf(schema, good)].entries()) {
+          const name = field.path.join('.');
+          const types = document.typesOf(field.schema);
+          for (const [kind, text] of valuesFor(field.path, turn, again)) {
+            const what = `${name} = ${kind}`;
+            const body = replaceAt(good, field.path, text);
+            const answer = await attack.send(what, path, body);
+            const named = LEADING_ELSEWHERE[`${operation.name} ${what}`] ?? field.path;
+            if (answer.status === 400 && !names(messageOf(answer), named))
+              attack.fault(what, unnamed(answer));
+            const type = jsonTypeOf(JSON.parse(text));
+            if (answer.status < 300 && types?.has(type) === false) attack.fault(what, `${type} was taken`);
+          }
+          if (!field.required) continue;
+          const body = JSON.stringify(removeAt(good, field.path));
+          const answer = await attack.send(`without ${name}`, path, body);
+          if (answer.status !== 400 || !messageOf(answer).includes(`${name} is required`))
+            attack.fault(`without ${name}`, unnamed(answer));
+        }
+      },
+      ({ body }) => body !== undefined,
+    );
+    expect(found).toEqual({});
+  });
+
+  it('instead of a body is refused with 400 or 413', async () => {
+    const found = await everyOperation(
+      async (operation, attack) => {
+        const path = goodPath(operation);
+        const bodies = {
+          ...HOSTILE_BODIES,
+          'too much': JSON.stringify({ name: 'x'.repeat(MAX_BODY_BYTES) }),
+        };
+        for (const [kind, body] of Object.entries(bodies)) {
+          const { status } = await attack.send(kind, path, body);
+          if (status !== (kind === 'too much' ? 413 : 400)) attack.fault(kind, String(status));
+        }
+        const encoded = { ...credentialsOf(operation, own), 'content-encoding': 'compress' };
+        const { status } = await attack.send('encoding', path, '{}', encoded);
+        if (status !== 400) attack.fault('encoding', String(status));
+      },
+      ({ body }) => body !== undefined,
+    );
+    expect(found).toEqual({});
+  });
+
+  it('in a query is refused by name, or taken', async () => {
+    const found = await everyOperation(
+      async (operation, attack) => {
+        const body = operation.body && JSON.stringify(bodyOf(document, operation, own));
+        for (const name of operation.queryParameters) {
+          for (const [kind, query] of Object.entries(HOSTILE_QUERIES)) {
+            const what = `${name}: ${kind}`;
+            const path = `${goodPath(operation)}?${query(name)}`;
+            const answer = await attack.send(what, path, body);
+            if (answer.status === 400 && !names(messageOf(answer), [name]))
+              attack.fault(what, unnamed(answer));
+          }
+        }
+      },
+      ({ queryParameters }) => queryParameters.length > 0,
+    );
+    expect(found).toEqual({});
+  });
+
+  it('instead of an id finds nothing', async () => {
+    const found = await everyOperation(async (operation, attack) => {
+      const body = operation.body && JSON.stringify(bodyOf(document, operation, own));
+      for (const [kind, id] of Object.entries(HOSTILE_IDS)) {
+        const { status } = await attack.send(kind, addressOf(operation, own, id), body);
+        if (status !== 404 && !(UNDECODABLE.includes(kind) && status === 400))
+          attack.fault(kind, String(status));
+      }
+    }, hasId);
+    expect(found).toEqual({});
+  });
+
+  it("instead of the application's id is refused with 401", async () => {
+    const found = await everyOperation(
+      async (operation, attack) => {
+        for (const [kind, id] of Object.entries(HOSTILE_IDS)) {
+          const path = operation.path
+            .replace('{client_id}', id)
+            .replace('{id}', HOSTILE_IDS['a random id'] ?? '');
+          const { status } = await attack.send(kind, path);
+          if (status !== 401 && !(UNDECODABLE.includes(kind) && status === 400))
+            attack.fault(kind, String(status));
+        }
+      },
+      ({ path }) => path.includes('{client_id}'),
+    );
+    expect(found).toEqual({});
+  });
+
+  it.each(['account', 'application'] as const)(
+    'cannot reach what belongs to another %s: 404 as if it were not there',
+    async (whose) => {
+      const other = whose === 'account' ? neighbour : stranger;
+      const found = await everyOperation(
+        async (operation, attack) => {
+          const body = operation.body && JSON.stringify(bodyOf(document, operation, own));
+          const id = idIn(operation, other) ?? '';
+          const unknown = HOSTILE_IDS['a random id'] ?? '';
+          const ask = (each: string) => attack.send(each, addressOf(operation, own, each), body);
+          const foreign = await ask(id);
+          const absent = await ask(unknown);
+          if (foreign.status !== 404)
+            attack.fault('foreign', `${foreign.status} ${foreign.text.slice(0, 200)}`);
+          const told = ({ text }: Answer) => messageOf({ text }).replace(id, 'ID').replace(unknown, 'ID');
+          if (told(foreign) !== told(absent)) attack.fault('told apart', told(foreign));
+        },
+        // Accounts of one application share what is the application's.
+        (operation) =>
+          hasId(operation) && (whose === 'application' || operation.security.includes('accessToken')),
+      );
+      expect(found).toEqual({});
+    },
+  );
+
+  it('cannot name what belongs to others in a body', async () => {
+    const { bearer } = own.account;
+    const before = await adversary.fingerprint();
+    for (const { calendar, message, account } of [neighbour, stranger]) {
+      const event = JSON.stringify({ calendar_id: calendar, title: 'x', when: { time: 1_900_000_000 } });
+      const reply = JSON.stringify({ to: [{ email: 'bo@example.test' }], reply_to_message_id: message });
+      const again = JSON.stringify({
+        client_id: own.application.clientId,
+        name: 'Ada',
+        email_address: account.email,
+        provider: 'sandbox',
+        reauth_account_id: stranger.account.id,
+      });
+      const keep = JSON.stringify({ keep_access_token: account.token });
+      const accounts = `/a/${own.application.clientId}/accounts/${own.spare.id}`;
+      const refused = [
+        await adversary.send('POST', '/events', bearer, event),
+        await adversary.send(
+          'PUT',
+          `/events/${own.event}`,
+          bearer,
+          JSON.stringify({ calendar_id: calendar }),
+        ),
+        await adversary.send('POST', '/v2/outbox', bearer, reply),
+        await adversary.send('PATCH', `/v2/outbox/${own.outbox}`, bearer, reply),
+        await adversary.send('POST', '/connect/authorize', {}, again),
+        await adversary.send('POST', `${accounts}/revoke-all`, own.application.secretBasic, keep),
+      ];
+      expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400]);
+      const info = JSON.stringify({ access_token: account.token });
+      expect(
+        (await adversary.send('POST', `${accounts}/token-info`, own.application.secretBasic, info)).status,
+      ).toBe(404);
+    }
+    expect(await adversary.fingerprint()).toBe(before);
+  });
+
+  it('in the method is refused with 405 and says what is supported', async () => {
+    const paths = Map.groupBy(document.operations, ({ path }) => path);
+    for (const operations of paths.values()) {
+      const [operation] = operations;
+      if (!operation) continue;
+      const path = addressOf(operation, own, idIn(operation, own));
+      const supported = operations.map(({ method }) => method);
+      for (const method of METHODS.filter((each) => !supported.includes(each))) {
+        const answer = await adversary.send(method, path, credentialsOf(operation, own));
+        expect([method, path, answer.status, ...adversary.faultsOf(answer, path)]).toEqual([
+          method,
+          path,
+          405,
+        ]);
+        expect(answer.headers.get('allow')?.split(', ').sort()).toEqual([...supported].sort());
+      }
+    }
+  });
+
+  it('in the credentials is refused: 401, or 403 for an account that was cancelled', async () => {
+    const wrong = await wrongCredentials();
+    const found = await everyOperation(
+      async (operation, attack) => {
+        const body = operation.body && JSON.stringify(bodyOf(document, operation, own));
+        const path = addressOf(operation, own, idIn(operation, own));
+        for (const [kind, { status: expected, headers }] of Object.entries(wrong(operation))) {
+          const answer = await attack.send(kind, path, body, headers);
+          if (answer.status !== expected) attack.fault(kind, `${answer.status} instead of ${expected}`);
+          if (answer.status === 401 && !answer.headers.get('www-authenticate'))
+            attack.fault(kind, 'no challenge');
+        }
+      },
+      ({ security }) => security.length > 0,
+    );
+    expect(found).toEqual({});
+  });
+
+  it('in the credentials of a body is refused with 401', async () => {
+    const { clientId, clientSecret } = own.application;
+    const bodies = [
+      { client_id: clientId, client_secret: stranger.application.clientSecret },
+      { client_id: stranger.application.clientId, client_secret: clientSecret },
+      { client_id: 'nobody', client_secret: clientSecret },
+    ];
+    const before = await adversary.fingerprint();
+    for (const credentials of bodies) {
+      for (const path of ['/connect/token', '/connect/detect-provider']) {
+        const body = JSON.stringify({ ...credentials, code: 'x', email_address: 'ada@sandbox.test' });
+        const answer = await adversary.send('POST', path, own.application.basic, body);
+        expect([path, answer.status, ...adversary.faultsOf(answer, path)]).toEqual([path, 401]);
+      }
+    }
+    expect(await adversary.fingerprint()).toBe(before);
+  });
+
+  interface Refusal {
+    status: number;
+    headers: Record<string, string>;
+  }
+
+  /** Credentials an operation refuses, by what is wrong with them. */
+  async function wrongCredentials(): Promise<(operation: Operation) => Record<string, Refusal>> {
+    const { app } = server;
+    const token = async (change: string, overrides: Parameters<typeof createAccount>[2] = {}) => {
+      const account = await createAccount(app, own.application, overrides);
+      if (change) await rowsOf(server, `update access_token set ${change} where grant_id = $1`, [account.id]);
+      return account.bearer;
+    };
+    const former = await createApplication(app);
+    await app.get(ApplicationsService).rotateSecret(former.clientId);
+    const { clientId, clientSecret } = own.application;
+    const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+    const refused = (headers: Record<string, string>, status = 401): Refusal => ({ status, headers });
+    const nobody = {
+      none: refused({}),
+      'empty bearer': refused({ authorization: 'Bearer ' }),
+      'bearer of three parts': refused({ authorization: 'Bearer a b' }),
+      'unknown token': refused({ authorization: `Bearer ${'x'.repeat(50)}` }),
+      'long token': refused({ authorization: `Bearer ${'x'.repeat(5000)}` }),
+      'no base64': refused({ authorization: 'Basic %%%' }),
+      'empty basic': refused(basic(':')),
+      'basic without a colon': refused(basic('nobody')),
+      'NUL in basic': refused(basic('a\0b:c\0d')),
+      'another scheme': refused({ authorization: `Digest ${own.account.token}` }),
+      'hash instead of the secret': refused(basic(`${clientId}:${hashToken(clientSecret).toString('hex')}`)),
+    };
+    const tokens = {
+      'revoked token': refused(await token('revoked_at = now()')),
+      'expired token': refused(await token("expires_at = now() - interval '1 second'")),
+      'cancelled account': refused(await token('', { billingState: 'cancelled' }), 403),
+      'token cut short': refused({ authorization: own.account.bearer['authorization']?.slice(0, -1) ?? '' }),
+      'client credentials': refused(own.application.basic),
+      'client secret': refused(own.application.secretBasic),
+    };
+    const strangers = {
+      'access token': refused(own.account.bearer),
+      'access token as user': refused(basic(`${own.account.token}:`)),
+      'secret of another application': refused(stranger.application.secretBasic),
+      'id with the secret of another': refused(basic(`${clientId}:${stranger.application.clientSecret}`)),
+      'secret that was replaced': refused(basic(`${former.clientId}:${former.clientSecret}`)),
+      'password and user swapped': refused(basic(`${clientSecret}x:${clientId}`)),
+    };
+    return ({ security }) => ({
+      ...nobody,
+      ...(security.includes('accessToken') ? tokens : strangers),
+      ...(security.includes('application') ? { 'client secret': refused(own.application.secretBasic) } : {}),
+      ...(security.includes('applicationSecret')
+        ? { 'client id and secret': refused(own.application.basic) }
+        : {}),
+    });
+  }
+});
+
+const hasId = ({ pathParameters }: Operation): boolean => pathParameters.some((name) => name !== 'client_id');

@@ -1,0 +1,138 @@
+import request from 'supertest';
+
+/** The part of a JSON schema that is looked at. */
+export interface Schema {
+  $ref?: string;
+  type?: string;
+  nullable?: boolean;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  example?: unknown;
+}
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+}
+
+/** One operation of the served OpenAPI document. */
+export interface Operation {
+  /** `POST /calendars/{id}` */
+  name: string;
+  method: string;
+  path: string;
+  pathParameters: string[];
+  queryParameters: string[];
+  /** Names of the security schemes; empty: anybody may call it. */
+  security: string[];
+  /** Schema of the body; undefined: it has none. */
+  body: Schema | undefined;
+}
+
+interface RawOperation {
+  parameters?: Parameter[];
+  security?: Record<string, unknown>[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+}
+
+interface RawDocument {
+  paths: Record<string, Record<string, RawOperation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+export type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
+
+/** Type of a value in JSON. */
+export function jsonTypeOf(value: unknown): JsonType {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value as JsonType;
+}
+
+/** What the server says of itself. */
+export class ApiDocument {
+  readonly operations: Operation[];
+  readonly #schemas: Record<string, Schema>;
+
+  private constructor(document: RawDocument) {
+    this.#schemas = document.components.schemas;
+    this.operations = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([verb, raw]) => this.#operation(path, verb.toUpperCase(), raw)),
+    );
+  }
+
+  static async of(url: string): Promise<ApiDocument> {
+    const { body } = await request(url).get('/openapi.json').expect(200);
+    return new ApiDocument(body as RawDocument);
+  }
+
+  #operation(path: string, method: string, raw: RawOperation): Operation {
+    const named = (where: Parameter['in']) =>
+      (raw.parameters ?? []).filter((parameter) => parameter.in === where).map(({ name }) => name);
+    return {
+      name: `${method} ${path}`,
+      method,
+      path,
+      pathParameters: named('path'),
+      queryParameters: named('query'),
+      security: (raw.security ?? []).flatMap((choice) => Object.keys(choice)),
+      body: raw.requestBody?.content['application/json']?.schema,
+    };
+  }
+
+  /** The schema behind references and single-element compositions. */
+  resolve(schema: Schema): Schema {
+    if (schema.$ref) return this.resolve(this.#schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
+    const [only, ...others] = schema.allOf ?? [];
+    return only && others.length === 0
+      ? { ...this.resolve(only), ...(schema.nullable ? { nullable: true } : {}) }
+      : schema;
+  }
+
+  /** The types of JSON a value of the schema may have; undefined: any. */
+  typesOf(schema: Schema): Set<JsonType> | undefined {
+    const resolved = this.resolve(schema);
+    const choices = resolved.anyOf ?? resolved.oneOf;
+    const types = new Set<JsonType>();
+    if (resolved.nullable) types.add('null');
+    for (const choice of choices ?? []) for (const type of this.typesOf(choice) ?? []) types.add(type);
+    if (resolved.type) types.add((resolved.type === 'integer' ? 'number' : resolved.type) as JsonType);
+    return resolved.type || choices ? types : undefined;
+  }
+
+  /** Every property of `value` the schema knows, also inside of objects and of the first elements of arrays. */
+  *fieldsOf(
+    schema: Schema,
+    value: unknown,
+    parents: readonly string[] = [],
+  ): Generator<{ path: readonly string[]; schema: Schema; required: boolean }> {
+    const resolved = this.resolve(schema);
+    const choice = (resolved.oneOf ?? resolved.anyOf)?.find((each) => this.#describes(each, value));
+    if (choice) yield* this.fieldsOf(choice, value, parents);
+    if (Array.isArray(value)) {
+      if (resolved.items && value.length > 0)
+        yield* this.fieldsOf(resolved.items, value[0], [...parents, '0']);
+      return;
+    }
+    if (typeof value !== 'object' || value === null) return;
+    for (const [name, property] of Object.entries(resolved.properties ?? {})) {
+      const path = [...parents, name];
+      yield { path, schema: property, required: resolved.required?.includes(name) ?? false };
+      yield* this.fieldsOf(property, (value as Record<string, unknown>)[name], path);
+    }
+  }
+
+  #describes(schema: Schema, value: unknown): boolean {
+    const { properties, ...resolved } = this.resolve(schema);
+    if (this.typesOf(resolved)?.has(jsonTypeOf(value)) === false) return false;
+    return Object.entries(properties ?? {}).every(
+      ([name, property]) =>
+        !property.enum || property.enum.includes((value as Record<string, unknown> | null)?.[name]),
+    );
+  }
+}
