@@ -3,11 +3,18 @@ import { ApiTags } from '@nestjs/swagger';
 import type { z } from 'zod';
 import { AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
 import type { AccountPrincipal } from '../auth/principal.ts';
+import { toListView } from '../database/listing.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { toJobStatusView } from './job-statuses.mapper.ts';
 import { JobStatusesService } from './job-statuses.service.ts';
-import { jobStatus, jobStatuses, jobStatusQuery, listJobStatusesQuery } from './job-statuses.schema.ts';
+import {
+  type ListJobStatusesQuery,
+  jobStatus,
+  jobStatuses,
+  jobStatusQuery,
+  listJobStatusesQuery,
+} from './job-statuses.schema.ts';
 
 @ApiTags('job-statuses')
 @AccountAuth({})
@@ -19,9 +26,9 @@ export class JobStatusesController {
   @Endpoint({ summary: 'List jobs, newest first', response: jobStatuses })
   async list(
     @CurrentAccount() account: AccountPrincipal,
-    @Query({ schema: listJobStatusesQuery }) query: z.infer<typeof listJobStatusesQuery>,
+    @Query({ schema: listJobStatusesQuery }) query: ListJobStatusesQuery,
   ) {
-    return (await this.jobs.list(account, query)).map((job) => toJobStatusView(job));
+    return toListView(await this.jobs.list(account, query), (job) => toJobStatusView(job));
   }
 
   @Get(':job_status_id')

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Page } from '../common/http/pagination.schema.ts';
+import { Conditions } from '../database/conditions.ts';
+import { type Listing, runListing } from '../database/listing.ts';
 import { Database } from '../database/sql.ts';
 import type { JobState } from './job-status.ts';
+import type { ListJobStatusesQuery } from './job-statuses.schema.ts';
 
 /** A job as it is read; the content only for messages of the outbox. */
 export interface JobRow {
@@ -34,14 +36,13 @@ export interface AttemptRow {
   rule: string | null;
 }
 
-const JOB = `
-  select s.id, s.account_id as "accountId", s.action, s.object, s.object_id as "objectId", s.status, s.reason,
-    s.send_at as "sendAt", s.original_send_at as "originalSendAt", s.retry_limit_at as "retryLimitAt",
-    s.message_id as "messageId", s.thread_id as "threadId", s.created_at as "createdAt", m.content
-  from job_status s left join outbox_message m using (id)`;
+const COLUMNS = `
+  s.id, s.account_id as "accountId", s.action, s.object, s.object_id as "objectId", s.status, s.reason,
+  s.send_at as "sendAt", s.original_send_at as "originalSendAt", s.retry_limit_at as "retryLimitAt",
+  s.message_id as "messageId", s.thread_id as "threadId", s.created_at as "createdAt",
+  (select m.content from outbox_message m where m.id = s.id) as content`;
 
-const FIND = `${JOB} where s.id = $1 and s.account_id = $2`;
-const LIST = `${JOB} where s.account_id = $1 order by s.id desc limit $2 offset $3`;
+const FIND = `select ${COLUMNS} from job_status s where s.id = $1 and s.account_id = $2`;
 const ATTEMPTS = `
   select attempt, started_at as "startedAt", ended_at as "endedAt", outcome, phase, code, detail,
     next_at as "nextAt", rule
@@ -58,8 +59,18 @@ export class JobStatusesRepository {
   }
 
   /** Newest first. */
-  list(accountId: string, { limit, offset }: Page): Promise<JobRow[]> {
-    return this.database.query<JobRow>(LIST, [accountId, limit, offset]);
+  list(accountId: string, query: ListJobStatusesQuery): Promise<Listing<JobRow>> {
+    const conditions = new Conditions();
+    conditions.add(`s.account_id = ${conditions.value(accountId)}`);
+    return runListing<JobRow>(this.database, {
+      columns: COLUMNS,
+      from: 'job_status s',
+      id: 's.id',
+      orderBy: 's.id desc',
+      conditions,
+      page: query,
+      view: query.view,
+    });
   }
 
   /** The timeline of a job that `find` has returned. */

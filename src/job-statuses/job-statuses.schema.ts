@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../common/http/pagination.schema.ts';
+import { countView, idsView } from '../common/http/wire.schema.ts';
 import { JOB_STATES } from './job-status.ts';
 
-export const listJobStatusesQuery = z.object(pageQuery);
+export const listJobStatusesQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
+export type ListJobStatusesQuery = z.infer<typeof listJobStatusesQuery>;
 export const jobStatusQuery = z.object({ view: viewQuery(['expanded']) });
 
 /** One attempt in a job's timeline. */
@@ -58,4 +60,5 @@ export const jobStatus = z
     },
   });
 export type JobStatusView = z.infer<typeof jobStatus>;
-export const jobStatuses = z.array(jobStatus).meta({ id: 'JobStatuses' });
+/** Jobs, or with `view` their ids or their number. */
+export const jobStatuses = z.union([z.array(jobStatus), idsView, countView]).meta({ id: 'JobStatuses' });

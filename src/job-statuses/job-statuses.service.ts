@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import { NotFoundError } from '../common/errors/domain-error.ts';
-import type { Page } from '../common/http/pagination.schema.ts';
 import { isId } from '../common/ids/ids.ts';
+import type { Listing } from '../database/listing.ts';
 import { type AttemptRow, type JobRow, JobStatusesRepository } from './job-statuses.repository.ts';
+import type { ListJobStatusesQuery } from './job-statuses.schema.ts';
 
 /** Reading what became of changes (spec 4.3). */
 @Injectable()
@@ -22,7 +23,7 @@ export class JobStatusesService {
   }
 
   /** Newest first. */
-  list(account: AccountPrincipal, page: Page): Promise<JobRow[]> {
-    return this.repository.list(account.accountId, page);
+  list(account: AccountPrincipal, query: ListJobStatusesQuery): Promise<Listing<JobRow>> {
+    return this.repository.list(account.accountId, query);
   }
 }

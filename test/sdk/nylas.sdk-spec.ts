@@ -101,6 +101,7 @@ describe('nylas@6.11.1', () => {
     const jobs = await nylas.jobStatuses.list();
     expect(jobs.length).toBeGreaterThanOrEqual(2);
     expect(jobs.every(({ jobStatusId }) => jobStatusId)).toBe(true);
+    expect(await nylas.jobStatuses.count()).toBe(jobs.length);
   });
 
   it('lists, counts, filters and reads messages, also several and raw', async () => {
