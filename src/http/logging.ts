@@ -38,6 +38,18 @@ export function loggerOptions(config: AppConfig): Params {
           : {};
       },
       wrapSerializers: false,
+      hooks: {
+        logMethod(args, method) {
+          // Left alone, pino would put the error's whole message into the line once more.
+          const [first, text] = args as unknown[];
+          const error = first instanceof Error ? first : (first as { err?: unknown } | null | undefined)?.err;
+          if (text === undefined && error instanceof Error) {
+            method.apply(this, [first as object, messageOf(error)]);
+          } else {
+            method.apply(this, args);
+          }
+        },
+      },
       serializers: {
         req: (request: Request) => ({
           id: request.id,
@@ -51,10 +63,29 @@ export function loggerOptions(config: AppConfig): Params {
   };
 }
 
-/** Type, message, code and stack; nothing an error object may carry along (queries, request options). */
-function serializeError(error: unknown): object {
+/** Where errors of the database begin to quote rows: `detail` of the server, which the ORM puts into the message. */
+const DETAIL = '\n - detail:';
+/** Class 22, data exception: the message quotes the value. */
+const DATA_EXCEPTION = /^22/;
+
+/** The message without what was in the row or the value it is about: people's mail, addresses and sealed secrets. */
+function messageOf(error: Error): string {
+  const { code } = error as { code?: unknown };
+  const message = error.message.split(DETAIL, 1)[0] ?? '';
+  return typeof code === 'string' && DATA_EXCEPTION.test(code) ? message.replace(/: ".*/s, '') : message;
+}
+
+/** Type, message, code and stack; nothing an error object may carry along (queries, rows, request options). */
+export function serializeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
-  const { name, message, stack, cause } = error;
-  const code = (error as { code?: unknown }).code;
-  return { type: name, message, code, stack, ...(cause ? { cause: serializeError(cause) } : {}) };
+  const { name, message, stack = '', cause } = error;
+  const { code } = error as { code?: unknown };
+  const shown = messageOf(error);
+  return {
+    type: name,
+    message: shown,
+    code,
+    stack: shown === message ? stack : stack.replaceAll(message, shown),
+    ...(cause ? { cause: serializeError(cause) } : {}),
+  };
 }

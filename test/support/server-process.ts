@@ -11,6 +11,8 @@ export interface ServerProcess {
   kill(): Promise<void>;
   /** Asks it to stop; resolves to its exit code. */
   stop(): Promise<number | null>;
+  /** Everything it has written so far. */
+  output(): string;
 }
 
 /** @param environment needs DATABASE_URL and ENCRYPTION_KEYS; the port is chosen by the system */
@@ -29,9 +31,17 @@ export async function startServerProcess(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  // Not `exit`: what it wrote last may still be on its way then.
+  const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
   return {
-    url: await listeningAt(child),
+    url: await listeningAt(child, () => output),
+    output: () => output,
     async kill() {
       child.kill('SIGKILL');
       await exited;
@@ -43,18 +53,18 @@ export async function startServerProcess(
   };
 }
 
-function listeningAt(child: ChildProcess): Promise<string> {
+function listeningAt(child: ChildProcess, output: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
-    let output = '';
-    const read = (chunk: Buffer) => {
-      output += chunk.toString();
+    const read = () => {
       const url = /http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+/.exec(
-        /listening[^\n]*/i.exec(output)?.[0] ?? '',
+        /listening[^\n]*/i.exec(output())?.[0] ?? '',
       );
       if (url) resolve(url[0]);
     };
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);
-    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${output.slice(-2000)}`)));
+    child.once('close', (code) =>
+      reject(new Error(`the server ended with ${code}: ${output().slice(-2000)}`)),
+    );
   });
 }

@@ -1,0 +1,36 @@
+import { serializeError } from './logging.ts';
+
+/** As the driver throws it, after the ORM has put the detail into the message. */
+const databaseError = (code: string, message: string): Error =>
+  Object.assign(new Error(message), { code, detail: 'eve', query: 'eve', parameters: ['eve'] });
+
+describe('serializeError', () => {
+  it('keeps type, message, code, stack and causes', () => {
+    const cause = Object.assign(new TypeError('inner'), { code: 'E_INNER' });
+    expect(serializeError(new Error('outer', { cause }))).toEqual({
+      type: 'Error',
+      message: 'outer',
+      code: undefined,
+      stack: expect.stringMatching(/^Error: outer\n +at /),
+      cause: expect.objectContaining({ type: 'TypeError', message: 'inner', code: 'E_INNER' }),
+    });
+  });
+
+  it.each([
+    [
+      '23514',
+      'new row violates "x"\n - detail: Failing row contains (eve@example.test,\n    at eve).',
+      'new row violates "x"',
+    ],
+    ['23505', 'duplicate key "x"\n - detail: Key (email)=(eve) exists.', 'duplicate key "x"'],
+    ['22P02', 'invalid input syntax for type uuid: "eve\n"eve"', 'invalid input syntax for type uuid'],
+  ])('leaves out what a %s quotes of rows and values', (code, message, shown) => {
+    const serialized = serializeError(new Error('wrapper', { cause: databaseError(code, message) }));
+    expect(serialized).toMatchObject({ cause: { message: shown, code } });
+    expect(JSON.stringify(serialized)).not.toContain('eve');
+  });
+
+  it('takes what is no error', () => {
+    expect(serializeError('text')).toEqual({ message: 'text' });
+  });
+});

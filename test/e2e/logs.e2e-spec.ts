@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import request from 'supertest';
+import { SqlPool } from '../../src/database/sql.ts';
+import { createApplication, type TestApplication } from '../support/factories.ts';
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const WORDS = {
+  integrationSecret: 'secret-of-the-integration',
+  password: 'password-of-the-mailbox',
+  email: 'eve.dropped@sandbox.test',
+  recipient: 'recipient@example.test',
+  subject: 'subject of the message',
+  body: 'body of the message',
+  path: 'path-with-a-key',
+  state: 'state-of-the-caller',
+  query: 'token-in-the-query',
+};
+
+interface Line {
+  level: number;
+  msg: string;
+  req?: { id: string; method: string; path: string };
+  res?: { status: number };
+  err?: { type: string; code?: string; stack: string };
+}
+
+describe('logs', () => {
+  let seed: TestApp;
+  let application: TestApplication;
+  let server: ServerProcess;
+  let sql: SqlPool;
+  let secrets: string[];
+  let lines: Line[];
+
+  beforeAll(async () => {
+    const ENCRYPTION_KEYS = `k:${randomBytes(32).toString('base64')}`;
+    seed = await startTestApp({ ROLES: 'api', ENCRYPTION_KEYS });
+    application = await createApplication(seed.app);
+    sql = new SqlPool({ url: seed.database.url, max: 1, statementTimeoutMs: 5000, applicationName: 'test' });
+    server = await startServerProcess({
+      DATABASE_URL: seed.database.url,
+      ENCRYPTION_KEYS,
+      LOG_LEVEL: 'debug',
+    });
+    secrets = [application.clientSecret, ...Object.values(WORDS), ...(await use())];
+    expect(await server.stop()).toBe(0);
+    lines = server
+      .output()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+  }, 60_000);
+  afterAll(async () => {
+    await server.kill();
+    await sql.close();
+    await seed.close();
+  });
+
+  /** Everything secret goes through the server, in requests that succeed, that are refused and that fail inside. */
+  async function use(): Promise<string[]> {
+    const { basic, secretBasic, clientId } = application;
+    const client = request(server.url);
+    const integration = {
+      name: 'Sandbox',
+      provider: 'sandbox',
+      settings: { client_secret: WORDS.integrationSecret },
+    };
+    await client.post('/connect/integrations').set(basic).send(integration).expect(200);
+    const credentials = {
+      provider: 'sandbox',
+      settings: { email: WORDS.email, password: WORDS.password },
+      state: WORDS.state,
+    };
+    const { body: grant } = await client.post('/connect/grants').set(basic).send(credentials).expect(200);
+    const { id, access_token: token } = grant.data as { id: string; access_token: string };
+    const bearer = { authorization: `Bearer ${token}` };
+    const message = { to: [{ email: WORDS.recipient }], subject: WORDS.subject, body: WORDS.body };
+    const { body: sent } = await client.post('/v2/outbox').set(bearer).send(message).expect(202);
+    await until('the message to be sent', async () => {
+      const { body } = await client.get(`/job-statuses/${sent.job_status_id}`).set(bearer);
+      return body.status === 'successful';
+    });
+    await client.get(`/account?access_token=${WORDS.query}`).expect(401);
+    await client.post('/v2/outbox').set(bearer).type('json').send(`{"subject":"${WORDS.subject}`).expect(400);
+    const webhook = {
+      callback_url: `https://app.example.test/${WORDS.path}`,
+      triggers: ['job.failed'],
+      state: 'inactive',
+    };
+    for (const table of ['"grant"', 'webhook', 'job_status'])
+      await sql.query(`alter table ${table} add constraint broken check (id is null) not valid`);
+    await client
+      .patch(`/connect/grants/${id}`)
+      .set(basic)
+      .send({ metadata: { a: 'b' } })
+      .expect(500);
+    await client.post(`/a/${clientId}/webhooks`).set(secretBasic).send(webhook).expect(500);
+    await client.post('/v2/outbox').set(bearer).set('X-Request-Id', 'failing').send(message).expect(500);
+    return [token];
+  }
+
+  it('hold no secret, no address of a person and no word of a message', () => {
+    const text = server.output();
+    expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
+  });
+
+  it('tell of every request, also of one whose body was refused', () => {
+    const requests = lines.flatMap(({ req, res }) =>
+      req && res ? [`${req.method} ${req.path} ${res.status}`] : [],
+    );
+    expect(requests).toEqual(
+      expect.arrayContaining([
+        'POST /v2/outbox 202',
+        'GET /account 401',
+        'POST /v2/outbox 400',
+        'POST /v2/outbox 500',
+      ]),
+    );
+  });
+
+  it('say what failed inside, under the id the client has', () => {
+    const failure = lines.find(({ req, err }) => req?.id === 'failing' && err?.code !== undefined);
+    expect(failure).toMatchObject({
+      level: 50,
+      msg: 'new row for relation "job_status" violates check constraint "broken"',
+      err: { code: '23514', stack: expect.stringMatching(/outbox\.repository/) },
+    });
+  });
+});
