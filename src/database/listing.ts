@@ -1,3 +1,4 @@
+import { InvalidInputError } from '../common/errors/domain-error.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
 import type { Conditions } from './conditions.ts';
 import type { Sql } from './sql.ts';
@@ -14,15 +15,30 @@ export interface ListingQuery {
   from: string;
   /** Column of the id, e.g. `e.id`. */
   id: string;
+  /** Expression for the bytes of what can be long in an item; absent: nothing can. */
+  bytes?: string;
   orderBy: string;
   conditions: Conditions;
   page: Page;
   view?: 'ids' | 'count' | undefined;
 }
 
-/** Runs a list query; `count` ignores the page. */
+/** The most a page may hold: what is longer would take the memory of everybody else's requests. */
+export const MAX_PAGE_BYTES = 64 * 1024 * 1024;
+
+/** Long items were asked for together; they can be had in smaller pages. */
+export class PageTooLargeError extends InvalidInputError {
+  constructor() {
+    super(`Together these are longer than ${MAX_PAGE_BYTES / 1024 / 1024} MB: ask for fewer at a time`);
+  }
+}
+
+/**
+ * Runs a list query; `count` ignores the page.
+ * @throws {PageTooLargeError} for more than one item of together more than `MAX_PAGE_BYTES`
+ */
 export async function runListing<T extends object>(sql: Sql, query: ListingQuery): Promise<Listing<T>> {
-  const { columns, from, id, orderBy, conditions, page, view } = query;
+  const { from, id, orderBy, conditions, page, view } = query;
   const where = `from ${from} where ${conditions.text}`;
   // Nothing but the account and perhaps one filter is the usual case; texts with more are too many to be kept by
   // every connection.
@@ -33,14 +49,37 @@ export async function runListing<T extends object>(sql: Sql, query: ListingQuery
     return { view, count: row?.count ?? 0 };
   }
   const paged = `${where} order by ${orderBy} limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)}`;
-  const ids = `select ${id} as id ${paged}`;
   if (view === 'ids') {
-    const rows = await sql.query<{ id: string }>(ids, conditions.values, options);
+    const text = `select ${id} as id ${paged}`;
+    const rows = await sql.query<{ id: string }>(text, conditions.values, options);
     return { view, ids: rows.map((row) => row.id) };
   }
-  // The page is chosen first: subqueries in `columns` then never run for rows that are skipped.
-  const text = `with page as materialized (${ids}) select ${columns} from ${from}, page where ${id} = page.id order by ${orderBy}`;
-  return { view: 'items', items: await sql.query<T>(text, conditions.values, options) };
+  const rows = await sql.query<T & Measured>(itemsText(query, paged), conditions.values, options);
+  const [first] = rows;
+  if (first && first.pageBytes > MAX_PAGE_BYTES && first.itemId === null) throw new PageTooLargeError();
+  return { view: 'items', items: first?.itemId === null ? [] : rows };
+}
+
+interface Measured {
+  pageBytes: number;
+  /** Null in the one row of a page that is empty or too large. */
+  itemId: string | null;
+}
+
+/**
+ * The page is chosen first: subqueries in `columns` and `bytes` then never run for rows that are skipped. It is
+ * measured before it is read, in the same statement.
+ */
+function itemsText({ columns, from, id, orderBy, bytes = '0' }: ListingQuery, paged: string): string {
+  return `
+    with page as materialized (select ${id} as id ${paged}),
+    size as (
+      select coalesce(sum((${bytes})::bigint), 0)::float8 as total, count(*) as items
+      from ${from} join page on ${id} = page.id)
+    select size.total as "pageBytes", page.id as "itemId", ${columns}
+    from size left join (${from} join page on ${id} = page.id)
+      on size.total <= ${MAX_PAGE_BYTES} or size.items = 1
+    order by ${orderBy}`;
 }
 
 /** The answer of a list endpoint: views of the items, ids, or `{count}`. */

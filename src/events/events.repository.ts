@@ -17,6 +17,11 @@ const COLUMNS = `
   e.event_collection_id as "eventCollectionId", e.capacity, e.round_robin_order as "roundRobinOrder",
   e.updated_at as "updatedAt"`;
 
+/** Reminders and participants can hold megabytes; the length of JSON is only known when it is read. */
+const BYTES = `
+  octet_length(e.description) + octet_length(e.notifications::text) + octet_length(e.participants::text)
+  + coalesce(octet_length(e.recurrence::text), 0)`;
+
 const FIND = `select ${COLUMNS} from event e where e.id = $1 and e.account_id = $2`;
 
 /** What the provider needs to know of an event, and where in the provider it belongs. */
@@ -58,6 +63,7 @@ export class EventsRepository {
       columns: COLUMNS,
       from: 'event e',
       id: 'e.id',
+      bytes: BYTES,
       orderBy: 'e.starts_at, e.id',
       conditions,
       page: query,

@@ -21,7 +21,16 @@ const COLUMNS = `
             order by f.id), '[]')
    from message_folder mf join folder f on f.id = mf.folder_id where mf.message_id = m.id) as folders`;
 
-const FIND = `select ${COLUMNS} from message m where m.account_id = $1 and m.id = any($2::uuid[])`;
+const MESSAGES = {
+  columns: COLUMNS,
+  from: 'message m',
+  id: 'm.id',
+  // Known without being read.
+  bytes: '(select octet_length(b.body) from message_body b where b.message_id = m.id)',
+  orderBy: 'm.date desc, m.id desc',
+};
+
+const FIND = `select ${COLUMNS} from message m where m.account_id = $1 and m.id = $2`;
 
 const PROVIDER_ID = `select provider_id as "providerId" from message where account_id = $1 and id = $2`;
 
@@ -41,19 +50,26 @@ export class MessagesRepository {
   /** Newest first. */
   list(accountId: string, { filter, page, view }: MessageListRequest): Promise<Listing<MessageRecord>> {
     return runListing<MessageRecord>(this.database, {
-      columns: COLUMNS,
-      from: 'message m',
-      id: 'm.id',
-      orderBy: 'm.date desc, m.id desc',
+      ...MESSAGES,
       conditions: conditionsOf(accountId, filter),
       page,
       view,
     });
   }
 
-  /** Those of the messages that the account has, in no order. */
-  findMany(accountId: string, ids: readonly string[]): Promise<MessageRecord[]> {
-    return this.database.query<MessageRecord>(FIND, [accountId, ids]);
+  async find(accountId: string, id: string): Promise<MessageRecord | undefined> {
+    const [row] = await this.database.query<MessageRecord>(FIND, [accountId, id]);
+    return row;
+  }
+
+  /** Those of the messages that the account has, in no order. @throws {PageTooLargeError} */
+  async findMany(accountId: string, ids: readonly string[]): Promise<MessageRecord[]> {
+    const conditions = new Conditions();
+    conditions.add(`m.account_id = ${conditions.value(accountId)}`);
+    conditions.add(`m.id = any(${conditions.value(ids)}::uuid[])`);
+    const page = { limit: ids.length, offset: 0 };
+    const listing = await runListing<MessageRecord>(this.database, { ...MESSAGES, conditions, page });
+    return listing.view === 'items' ? listing.items : [];
   }
 
   /** What the provider calls the message; undefined when the account has no such message. */

@@ -29,22 +29,26 @@ export class MessagesService {
 
   /** @throws {NotFoundError} */
   async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
-    const [message] = await this.#find(account, [id]);
+    const message = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
     if (!message) throw new NotFoundError('message', id);
     return message;
   }
 
   /**
-   * Several messages, in the order they were asked for.
+   * Several messages, each once, in the order they were asked for.
    * @throws {NotFoundError} when one of them does not exist, or none is asked for
    * @throws {InvalidInputError} when they are too many
    */
   async getMany(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
     if (ids.length === 0) throw new NotFoundError('message', '');
     if (ids.length > MOST_IDS) throw new InvalidInputError(`id: must not be more than ${MOST_IDS} ids`);
-    const found = new Map((await this.#find(account, ids)).map((message) => [message.id, message]));
-    return ids.map((id) => {
-      const message = found.get(id.toLowerCase());
+    const unknown = ids.find((id) => !isId(id));
+    if (unknown !== undefined) throw new NotFoundError('message', unknown);
+    const wanted = [...new Set(ids.map((id) => id.toLowerCase()))];
+    const messages = await this.repository.findMany(account.accountId, wanted);
+    const found = new Map(messages.map((message) => [message.id, message]));
+    return wanted.map((id) => {
+      const message = found.get(id);
       if (!message) throw new NotFoundError('message', id);
       return message;
     });
@@ -68,10 +72,5 @@ export class MessagesService {
       if (error.code === 'not-found') throw new NotFoundError('message', id);
       throw providerFailure(error, 'give the message');
     }
-  }
-
-  async #find(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
-    const possible = ids.filter(isId);
-    return possible.length === 0 ? [] : this.repository.findMany(account.accountId, possible);
   }
 }

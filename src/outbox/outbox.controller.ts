@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import { SCOPES_FOR } from '../auth/scopes.ts';
+import { toListView } from '../database/listing.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { toOutboxView } from './outbox.mapper.ts';
@@ -32,7 +33,7 @@ export class OutboxController {
     @CurrentAccount() account: AccountPrincipal,
     @Query({ schema: listOutboxQuery }) query: z.infer<typeof listOutboxQuery>,
   ) {
-    return (await this.outbox.list(account, query)).map(toOutboxView);
+    return toListView(await this.outbox.list(account, query), toOutboxView);
   }
 
   @Get(':job_status_id')

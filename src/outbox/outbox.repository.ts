@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Page } from '../common/http/pagination.schema.ts';
+import { Conditions } from '../database/conditions.ts';
+import { type Listing, runListing } from '../database/listing.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import type { OutboxContent, OutboxItem, OutboxTimes } from './outbox-content.ts';
 
@@ -41,11 +43,6 @@ const FIND = `
   select ${ITEM}, m.message_id_header as "messageIdHeader"
   from job_status s join outbox_message m using (id)
   where s.id = $1 and s.account_id = $2`;
-
-const LIST = `
-  select ${ITEM} from job_status s join outbox_message m using (id)
-  where s.account_id = $1 and s.status in ('pending', 'delayed')
-  order by s.id limit $2 offset $3`;
 
 const LOCK_WAITING = `
   select attempt from send_job
@@ -105,9 +102,21 @@ export class OutboxRepository {
     return row;
   }
 
-  /** Messages that are still to be sent, oldest first. */
-  listOpen(accountId: string, { limit, offset }: Page): Promise<OutboxItem[]> {
-    return this.database.query<OutboxItem>(LIST, [accountId, limit, offset]);
+  /** Messages that are still to be sent, oldest first. @throws {PageTooLargeError} */
+  listOpen(accountId: string, page: Page): Promise<Listing<OutboxItem>> {
+    const conditions = new Conditions();
+    conditions.add(`s.account_id = ${conditions.value(accountId)}`);
+    conditions.add(`s.status in ('pending', 'delayed')`);
+    return runListing<OutboxItem>(this.database, {
+      columns: ITEM,
+      from: 'job_status s join outbox_message m using (id)',
+      id: 's.id',
+      // The MIME is about as long as the content, and its length is known without being read.
+      bytes: 'octet_length(m.mime)',
+      orderBy: 's.id',
+      conditions,
+      page,
+    });
   }
 
   /**

@@ -11,6 +11,7 @@ import type { Page } from '../common/http/pagination.schema.ts';
 import { Clock } from '../common/time/clock.ts';
 import { Wake } from '../common/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import type { Listing } from '../database/listing.ts';
 import type { Sql } from '../database/sql.ts';
 import { moveJobs } from '../job-statuses/jobs.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
@@ -86,7 +87,7 @@ export class OutboxService {
   }
 
   /** Messages that are still to be sent. */
-  list(account: AccountPrincipal, page: Page): Promise<OutboxItem[]> {
+  list(account: AccountPrincipal, page: Page): Promise<Listing<OutboxItem>> {
     return this.repository.listOpen(account.accountId, page);
   }
 

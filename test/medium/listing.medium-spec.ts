@@ -1,0 +1,72 @@
+import { Conditions } from '../../src/database/conditions.ts';
+import {
+  type ListingQuery,
+  MAX_PAGE_BYTES,
+  PageTooLargeError,
+  runListing,
+} from '../../src/database/listing.ts';
+import { SqlPool } from '../../src/database/sql.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const HALF = MAX_PAGE_BYTES / 2;
+
+describe('runListing', () => {
+  let database: TestDatabase;
+  let sql: SqlPool;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    sql = new SqlPool({ url: database.url, max: 1, statementTimeoutMs: 5000, applicationName: 'test' });
+  });
+  afterAll(async () => {
+    await sql.close();
+    await database.drop();
+  });
+
+  /** Five items, 1 to 5; the fourth is as long as a page may be and a byte longer. */
+  const list = (query: Partial<ListingQuery>, condition = 'true') => {
+    const conditions = new Conditions();
+    conditions.add(condition);
+    return runListing<{ number: number }>(sql, {
+      columns: 'e.id as number',
+      from: 'generate_series(1, 5) e(id)',
+      id: 'e.id',
+      bytes: `case e.id when 4 then ${MAX_PAGE_BYTES + 1} when 5 then null else ${HALF} end`,
+      orderBy: 'e.id',
+      page: { limit: 100, offset: 0 },
+      ...query,
+      conditions,
+    });
+  };
+  const numbers = async (...args: Parameters<typeof list>) => {
+    const listing = await list(...args);
+    return listing.view === 'items' && listing.items.map(({ number }) => number);
+  };
+
+  it('gives a page in order', async () => {
+    expect(await numbers({ page: { limit: 2, offset: 0 } })).toEqual([1, 2]);
+    expect(await numbers({ page: { limit: 2, offset: 0 }, orderBy: 'e.id desc', bytes: '1' })).toEqual([
+      5, 4,
+    ]);
+    expect(await numbers({ page: { limit: 2, offset: 1 } })).toEqual([2, 3]);
+  });
+
+  it('gives an empty page where nothing is', async () => {
+    expect(await numbers({}, 'e.id > 5')).toEqual([]);
+    expect(await numbers({ page: { limit: 0, offset: 0 } })).toEqual([]);
+    expect(await numbers({ page: { limit: 10, offset: 50 } })).toEqual([]);
+  });
+
+  it('counts and names without regard to length', async () => {
+    expect(await list({ view: 'count' })).toEqual({ view: 'count', count: 5 });
+    expect(await list({ view: 'ids' })).toEqual({ view: 'ids', ids: [1, 2, 3, 4, 5] });
+  });
+
+  it('refuses a page of several items that are too long together, never a single one', async () => {
+    await expect(list({})).rejects.toThrow(PageTooLargeError);
+    await expect(list({ page: { limit: 3, offset: 0 } })).rejects.toThrow(
+      'Together these are longer than 64 MB: ask for fewer at a time',
+    );
+    expect(await numbers({ page: { limit: 1, offset: 3 } })).toEqual([4]);
+    expect(await numbers({ page: { limit: 2, offset: 4 } })).toEqual([5]);
+  });
+});
