@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { NextFunction, Request, Response } from 'express';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import { Logger } from 'nestjs-pino';
 import { AppModule, type AppOverrides } from './app.module.ts';
@@ -20,11 +20,14 @@ export async function createApp(
   config: AppConfig,
   overrides: AppOverrides = {},
 ): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config, overrides), {
-    bodyParser: false,
-    bufferLogs: true,
-    abortOnError: false,
-  });
+  const instance = express();
+  // Or /MESSAGES would pass by everything that goes by the path: limits, surfaces, the shape of errors.
+  instance.enable('case sensitive routing');
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.register(config, overrides),
+    new ExpressAdapter(instance),
+    { bodyParser: false, bufferLogs: true, abortOnError: false },
+  );
   app.useLogger(app.get(Logger));
   app.disable('x-powered-by');
   app.disable('etag');

@@ -114,6 +114,13 @@ describe('HTTP manners', () => {
     expect(response.body.message).toMatch(message);
   });
 
+  it.each(['/Account', '/MESSAGES', '/CONNECT/grants', '/connect/GRANTS', '/Health/live'])(
+    'knows no path in other letters: %s',
+    async (path) => {
+      await client().get(path).set(ada.bearer).expect(404);
+    },
+  );
+
   it('ignores query parameters it does not know', async () => {
     await client().get('/job-statuses?includeTypes=message&limit=1000').set(ada.bearer).expect(200);
   });
