@@ -6,7 +6,6 @@ import type { Scope } from '../auth/scopes.ts';
 import { NotFoundError } from '../common/errors/domain-error.ts';
 import { type AccountCredentials, CredentialCheck } from '../grants/credential-check.ts';
 import { type Connection, GrantConnections } from '../grants/grant-connections.service.ts';
-import type { Grant } from '../grants/grant.entity.ts';
 import { ReauthenticationMismatchError } from '../grants/grants.errors.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
@@ -47,14 +46,8 @@ export class ConnectService {
     const supported = this.connectors.all().map(({ name }) => name as string);
     if (!supported.includes(credentials.provider))
       throw new NativeProviderError(credentials.provider, supported);
-    if (reauthAccountId !== undefined) {
-      const grant = await this.#reauthenticating(applicationId, reauthAccountId);
-      if (grant.provider !== credentials.provider || grant.email !== credentials.email.toLowerCase()) {
-        throw new ReauthenticationMismatchError(
-          `reauth_account_id: this account is ${grant.email} of provider ${grant.provider}`,
-        );
-      }
-    }
+    if (reauthAccountId !== undefined)
+      await this.#assertReauthenticates(applicationId, reauthAccountId, credentials);
     const verified = await this.credentialCheck.verify(applicationId, credentials);
     return this.em.transactional((em) =>
       this.codes.issue(em, applicationId, { credentials: verified, scope, reauthAccountId }),
@@ -103,13 +96,20 @@ export class ConnectService {
     }
   }
 
-  async #reauthenticating(applicationId: string, accountId: string): Promise<Grant> {
-    try {
-      return await this.grants.get(applicationId, accountId);
-    } catch (error) {
-      if (error instanceof NotFoundError)
-        throw new ReauthenticationMismatchError(`reauth_account_id: Couldn't find account ${accountId}`);
+  /** One answer for every mismatch: whoever knows a client id may ask, and learns nothing of the account. */
+  async #assertReauthenticates(
+    applicationId: string,
+    accountId: string,
+    { provider, email }: AccountCredentials,
+  ): Promise<void> {
+    const grant = await this.grants.get(applicationId, accountId).catch((error: unknown) => {
+      if (error instanceof NotFoundError) return null;
       throw error;
+    });
+    if (grant?.provider !== provider || grant.email !== email.toLowerCase()) {
+      throw new ReauthenticationMismatchError(
+        'reauth_account_id: there is no such account of this address and provider',
+      );
     }
   }
 }

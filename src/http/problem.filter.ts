@@ -34,7 +34,7 @@ const invalid = (status: number, message: string): Problem => ({
   details: {},
 });
 
-const UNAVAILABLE = /^(08|53|57P)|^(25006|40001|40P01|55P03)$/;
+const UNAVAILABLE = /^(08|53|57P)|^(25006|40001|40P01|55P03|57014)$/;
 
 /** Errors of PostgreSQL that are the client's fault, or say that the database is away for the moment. */
 function fromDatabase(error: { code?: unknown; message?: unknown; cause?: unknown }): Problem | undefined {

@@ -179,11 +179,15 @@ describe('native authentication', () => {
       status: 'invalid',
     });
     const bo = await createAccount(server.app, application, { email: 'bo@sandbox.test' });
-    expect((await authorize({ reauth_account_id: bo.id })).status).toBe(400);
+    const another = await authorize({ reauth_account_id: bo.id });
+    expect(another.status).toBe(400);
     const foreign = await createAccount(server.app, await createApplication(server.app), {
       email: 'ada@sandbox.test',
     });
-    expect((await authorize({ reauth_account_id: foreign.id })).status).toBe(400);
+    // Anybody may ask who knows the client id: what is there is not told apart from what is not.
+    for (const id of [foreign.id, 'nonsense'])
+      expect((await authorize({ reauth_account_id: id })).body).toEqual(another.body);
+    expect(another.text).not.toContain(bo.email);
     const connected = await exchange(await codeFor({ reauth_account_id: ada.id }));
     expect(connected.body).toMatchObject({ id: ada.id, sync_state: 'running' });
     const code = await codeFor({ reauth_account_id: ada.id });

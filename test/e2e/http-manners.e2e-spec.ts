@@ -186,6 +186,19 @@ describe('HTTP manners', () => {
     }
   });
 
+  it('limits also requests that name their application in the body', async () => {
+    const limited = await startTestApp({ RATE_LIMIT_APPLICATION: '3' });
+    try {
+      const ask = (client_id: string) =>
+        request(limited.url).post('/connect/authorize').send({ client_id, name: 'x', provider: 'sandbox' });
+      const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await ask('a')).status));
+      expect(statuses.filter((status) => status === 429)).toHaveLength(2);
+      expect((await ask('b')).status).not.toBe(429);
+    } finally {
+      await limited.close();
+    }
+  });
+
   it('serves only health in a worker, and only its surface where SERVE says so', async () => {
     const worker = await startTestApp({ ROLES: 'worker' });
     const main = await startTestApp({ ROLES: 'api', SERVE: 'main' });
