@@ -106,7 +106,7 @@ export interface AppConfig {
   database: {
     /** postgres:// address; always set when the application starts. */
     url: string;
-    /** Connections of each of the two pools (requests, engine), at most. */
+    /** Connections of each of the three pools (requests, the ORM, the engine), at most. */
     poolSize: number;
     /** Whether the server was started by Carillon itself, from npm binaries. */
     embedded: boolean;

@@ -11,7 +11,7 @@ import { Clock } from '../common/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { ormConfig } from '../mikro-orm.config.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { Database } from './sql.ts';
+import { connectionLimits, Database } from './sql.ts';
 
 /** How long a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;
@@ -37,6 +37,7 @@ export class DatabaseModule {
         MikroOrmModule.forRoot({
           ...ormConfig(config.database.url, config.database.poolSize),
           registerRequestContext: true,
+          driverOptions: { ...connectionLimits(REQUEST_STATEMENT_MS), application_name: 'carillon' },
         }),
       ],
       providers: [

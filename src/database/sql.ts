@@ -60,6 +60,23 @@ async function run<R extends object>(
   return result.rows;
 }
 
+/**
+ * Limits of every connection to PostgreSQL, the ORM's too: nobody waits for ever, not for a connection, a statement, a
+ * lock or somebody who has left a transaction open.
+ */
+export function connectionLimits(statementTimeoutMs: number) {
+  return {
+    idleTimeoutMillis: 30_000,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: Math.ceil(statementTimeoutMs / 2),
+    idle_in_transaction_session_timeout: 10_000,
+    // The client gives up later than the server, so that the server's own error is the one that is seen.
+    query_timeout: statementTimeoutMs + 2_000,
+  } as const satisfies pg.PoolConfig;
+}
+
 /** How long statements may run, in milliseconds, and how many connections there are. */
 export interface PoolOptions {
   url: string;
@@ -79,19 +96,14 @@ export class SqlPool implements Sql {
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.max,
-      idleTimeoutMillis: 30_000,
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
+      ...connectionLimits(options.statementTimeoutMs),
       types,
       application_name: options.applicationName,
-      statement_timeout: options.statementTimeoutMs,
-      lock_timeout: Math.ceil(options.statementTimeoutMs / 2),
-      idle_in_transaction_session_timeout: 10_000,
-      // The client gives up later than the server, so that the server's own error is the one that is seen.
-      query_timeout: options.statementTimeoutMs + 2_000,
     });
-    // A connection the server drops while idle is replaced by the pool; without a listener it would end the process.
+    // Connections the server drops are replaced by the pool, and whoever uses one is told by the next statement; without
+    // listeners, of the pool for idle ones and of each for the others, they would end the process.
     this.#pool.on('error', () => undefined);
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
   query<R extends object = Record<string, unknown>>(
