@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { openApplicationSecret } from '../applications/application-secrets.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
@@ -9,10 +8,11 @@ import { Clock } from '../common/time/clock.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { deliveryOfHttpStatus, type ReminderDelivery } from './reminder-policy.ts';
+import { reminderSignature } from './reminder-signature.ts';
 
 /**
- * Webhook reminders: the payload as it was given, to the address as it was given (spec 4.5 rule 8), signed like the
- * deliveries of webhooks. At least once: receivers tell repeats by `webhook-id`.
+ * Webhook reminders: the payload as it was given, to the address as it was given (spec 4.5 rule 8), signed. At least
+ * once: receivers tell repeats by `webhook-id`.
  */
 @Injectable()
 export class WebhookReminderSender implements ReminderSender {
@@ -38,7 +38,7 @@ export class WebhookReminderSender implements ReminderSender {
         body,
         {
           'content-type': contentTypeOf(payload),
-          'x-nylas-signature': createHmac('sha256', secret).update(body).digest('hex'),
+          'x-reminder-signature': reminderSignature(secret, body),
           'webhook-id': reminder.id,
         },
         { signal },

@@ -128,7 +128,10 @@ describe('reminders of events', () => {
     expect(posted[0]).toMatchObject({
       body: Buffer.from('{"soon":true}'),
       headers: expect.objectContaining({
-        'x-nylas-signature': createHmac('sha256', application.clientSecret)
+        'x-reminder-signature': createHmac(
+          'sha256',
+          createHmac('sha256', application.clientSecret).update('reminder').digest(),
+        )
           .update('{"soon":true}')
           .digest('hex'),
       }),

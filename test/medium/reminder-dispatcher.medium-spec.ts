@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import PostalMime from 'postal-mime';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
@@ -6,6 +5,7 @@ import { Wake } from '../../src/common/wake.ts';
 import type { ClaimedJob, Lease, Settled } from '../../src/common/work/dispatcher.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
 import { EmailReminderSender } from '../../src/notifications/email-sender.ts';
+import { reminderSignature } from '../../src/notifications/reminder-signature.ts';
 import { ReminderDispatcher, type ReminderResult } from '../../src/notifications/reminder-dispatcher.ts';
 import type { ReminderEvent, ReminderNotification } from '../../src/notifications/reminder-plan.ts';
 import { ReminderPlanner } from '../../src/notifications/reminder-planner.ts';
@@ -321,7 +321,7 @@ describe('a reminder that is due', () => {
       expect(request?.headers).toMatchObject({
         'content-type': 'application/json',
         'webhook-id': id,
-        'x-nylas-signature': createHmac('sha256', fixture.clientSecret).update(payload).digest('hex'),
+        'x-reminder-signature': reminderSignature(fixture.clientSecret, Buffer.from(payload)),
       });
     });
 
