@@ -4,6 +4,7 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import { Calendar } from '../calendars/calendar.entity.ts';
+import { EgressClient } from '../common/egress/egress-client.ts';
 import { InvalidInputError, NotFoundError, NotImplementedError } from '../common/errors/domain-error.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
 import { isId, newId } from '../common/ids/ids.ts';
@@ -56,6 +57,7 @@ export class EventsService {
     private readonly connectors: ConnectorRegistry,
     private readonly planner: ReminderPlanner,
     private readonly reminders: Reminders,
+    private readonly egress: EgressClient,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
@@ -104,7 +106,7 @@ export class EventsService {
       const zone = zoneOf(calendar);
       const blank = { ...NEW_EVENT, when: input.when, ...boundsOf(input.when, zone) };
       const fields = applyInput(blank, input, zone);
-      assertNotificationsAllowed([], fields, account);
+      assertNotificationsAllowed([], fields, account, this.egress);
       const event = em.create(Event, {
         id: newId(),
         account: em.getReference(Grant, account.accountId),
@@ -147,7 +149,7 @@ export class EventsService {
         throw new InvalidInputError('calendar_id: an event cannot be moved to another calendar');
       const before = eventFields(event);
       const after = applyInput(before, input, zoneOf(calendar));
-      assertNotificationsAllowed(before.notifications, after, account);
+      assertNotificationsAllowed(before.notifications, after, account, this.egress);
       const changed = !isDeepStrictEqual(before, after);
       if (changed) em.assign(event, { ...after, version: event.version + 1, updatedAt: at });
       // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).

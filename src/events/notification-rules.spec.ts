@@ -1,5 +1,6 @@
 import type { Scope } from '../auth/scopes.ts';
 import type { Participant, StoredNotification } from './event-values.ts';
+import { EgressPolicy } from '../common/egress/egress-policy.ts';
 import { assertNotificationsAllowed } from './notification-rules.ts';
 
 const email: StoredNotification = {
@@ -39,12 +40,23 @@ const check = (
     options.before ?? [],
     { notifications: [], participants: [], recurrence: null, ...event },
     { ...rights, ...options.rights },
+    new EgressPolicy([]),
   );
 
 describe('assertNotificationsAllowed', () => {
   it('lets an event without notifications be, whatever it is', () => {
     const recurrence = { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' };
     expect(() => check({ recurrence }, { rights: { scopes: [], features: [] } })).not.toThrow();
+  });
+
+  it('refuses a new webhook that could not be called when it is due; one that is stored is left alone', () => {
+    const inside = { ...webhook, url: 'https://169.254.169.254/latest' };
+    const notifications = [email, inside];
+    const participants = [reachable];
+    expect(() => check({ notifications, participants })).toThrow(
+      'notifications.1.url: must have a public host',
+    );
+    expect(() => check({ notifications, participants }, { before: [inside] })).not.toThrow();
   });
 
   it('refuses notifications of a recurring event', () => {

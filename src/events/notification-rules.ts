@@ -12,6 +12,12 @@ export interface NotificationRights {
   features: readonly ApplicationFeature[];
 }
 
+/** Decides which addresses may be called: `EgressClient`. */
+export interface AddressPolicy {
+  /** @throws {InvalidInputError} naming `field` */
+  normalizeUrl(raw: string, field: string): string;
+}
+
 /** How many participants an error names. */
 const NAMED = 10;
 
@@ -22,7 +28,8 @@ const listed = (names: readonly string[]): string =>
  * The rules of notifications (spec 4.5), for the event as it is after the change. An event without notifications
  * breaks none of them: `notifications: []` is always fine, also for a recurring event.
  * @param before what was stored; what has not changed needs no right anew
- * @throws {InvalidInputError} recurring event, nobody to remind, or participants who cannot be reached
+ * @throws {InvalidInputError} recurring event, nobody to remind, participants who cannot be reached, or an address that
+ *   would be refused when the reminder is due
  * @throws {ForbiddenError} the account's scopes or the application's features do not allow it
  */
 export function assertNotificationsAllowed(
@@ -33,10 +40,15 @@ export function assertNotificationsAllowed(
     recurrence,
   }: Pick<EventFields, 'notifications' | 'participants' | 'recurrence'>,
   rights: NotificationRights,
+  addresses: AddressPolicy,
 ): void {
   if (notifications.length === 0) return;
   const added = notifications.filter((each) => !before.some((stored) => isDeepStrictEqual(stored, each)));
   if (added.length > 0) assertRights(added, rights);
+  for (const [index, notification] of notifications.entries()) {
+    if (notification.type === 'webhook' && added.includes(notification))
+      addresses.normalizeUrl(notification.url, `notifications.${index}.url:`);
+  }
   if (recurrence) throw new InvalidInputError('notifications: a recurring event cannot have notifications');
   assertReachable(new Set(notifications.map(({ type }) => type)), participants);
 }

@@ -349,6 +349,14 @@ describe('/events', () => {
         { notifications: [{ ...HOOK, url: 'ftp://hooks.example.test/' }] },
         'notifications.0.url: must be an http or https address',
       ],
+      [
+        { notifications: [{ ...HOOK, url: 'http://hooks.example.test/' }] },
+        'notifications.0.url: must be an https address',
+      ],
+      [
+        { notifications: [{ ...HOOK, url: 'https://10.0.0.1/' }] },
+        'notifications.0.url: must have a public host',
+      ],
       [{ notifications: [{ ...HOOK, url: 'javascript:alert(1)' }] }, /^notifications\.0\.url: /],
       [{ notifications: [{ ...HOOK, url: '/relative' }] }, /^notifications\.0\.url: /],
       [{ notifications: [{ ...HOOK, payload: { a: 1 } }] }, /^notifications\.0\.payload: /],
