@@ -19,7 +19,7 @@ import { CredentialCheck, type VerifiedCredentials } from './credential-check.ts
 import { openGrantSettings, sealGrantSettings } from './grant-secrets.ts';
 import { Grant } from './grant.entity.ts';
 import { GrantChangedError, ReauthenticationMismatchError } from './grants.errors.ts';
-import { markGrantInvalid } from './mark-invalid.ts';
+import { markGrantsInvalid } from './mark-invalid.ts';
 import { markGrantValid } from './mark-valid.ts';
 
 /** Values of a grant's metadata. */
@@ -187,7 +187,7 @@ export class GrantsService {
     if (authenticated) return markGrantValid(sql, grant.id, now);
     if (!scopesChanged) return false;
     if (!isWithin(asked, grant.grantedScope as Scope[] | null)) {
-      return markGrantInvalid(sql, grant.id, SCOPES_WIDENED, now);
+      return markGrantsInvalid(sql, [{ accountId: grant.id, reason: SCOPES_WIDENED }], now);
     }
     return grant.statusReason === SCOPES_WIDENED ? markGrantValid(sql, grant.id, now) : false;
   }

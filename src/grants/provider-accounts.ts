@@ -9,6 +9,8 @@ import type { GrantStatus, OrganizationUnit } from './grant-status.ts';
 export interface ConnectedAccount extends ProviderAccount {
   provider: string;
   grantStatus: GrantStatus;
+  /** The stored form of `settings`; another one after each authentication. */
+  settingsSealed: string;
 }
 
 const LOAD = `
@@ -53,6 +55,7 @@ export class ProviderAccounts {
           name: row.name,
           organizationUnit: row.organization_unit,
           grantStatus: row.status,
+          settingsSealed: row.settings_sealed,
           settings: openGrantSettings(this.secretBox, row.id, row.settings_sealed),
         },
       ]),

@@ -1,6 +1,7 @@
 import type { Sql } from '../database/sql.ts';
 import { recordChanges } from '../deltas/change-log.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
+import { storable } from '../common/text/storable.ts';
 import { toUnixSecondsOrNull } from '../common/time/unix-seconds.ts';
 import { JOB_TRANSITIONS, type JobAction, type JobState, STATES_WITH_REASON } from './job-status.ts';
 
@@ -127,7 +128,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
   const rows = await sql.query<MovedRow>(MOVE, [
     moves.map(({ id }) => id),
     moves.map(({ to }) => to),
-    moves.map(({ reason }) => reason?.slice(0, 2000) ?? null),
+    moves.map(({ reason }) => (reason ? storable(reason) : null)),
     moves.map(({ to }) => SOURCES[to].join(',')),
     at,
   ]);
@@ -183,7 +184,7 @@ export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[
     attempts.map(({ outcome }) => outcome),
     attempts.map(({ phase }) => phase),
     attempts.map(({ code }) => code),
-    attempts.map(({ detail }) => detail?.slice(0, 2000) ?? null),
+    attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
     attempts.map(({ nextAt }) => nextAt),
     attempts.map(({ rule }) => rule),
   ]);

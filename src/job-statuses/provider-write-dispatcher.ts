@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DomainError } from '../common/errors/domain-error.ts';
 import { newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
-import { Wake } from '../common/wake.ts';
+import type { QueueName } from '../common/wake.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -12,7 +12,7 @@ import type {
   Settled,
 } from '../common/work/dispatcher.ts';
 import { Database, type Sql } from '../database/sql.ts';
-import { markGrantInvalid } from '../grants/mark-invalid.ts';
+import { type CredentialsRefusal, markGrantsInvalid } from '../grants/mark-invalid.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
@@ -47,6 +47,8 @@ export type WriteResult =
       failure: WriteFailure;
       reason: string;
       rule: string;
+      /** The credentials it was tried with; null: none. */
+      settingsSealed: string | null;
     };
 
 type SettledWrite = Settled<ProviderWriteJob, WriteResult>;
@@ -106,18 +108,17 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     private readonly connectors: ConnectorRegistry,
     private readonly writes: ProviderWrites,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
-  async run(job: ProviderWriteJob, lease: Lease): Promise<Outcome<WriteResult>> {
+  async run(job: ProviderWriteJob, lease: Lease): Promise<Outcome<WriteResult> | null> {
     const startedAt = this.clock.now();
     const account = await this.accounts.find(job.gateId);
     if (!account) return { next: { kind: 'done' }, result: { kind: 'gone' } };
     if (account.grantStatus === 'invalid') {
       const reason = "The account's credentials are out of date: the user has to authenticate again";
-      return this.#failed(job, startedAt, new ProviderError('auth-invalid', reason));
+      return this.#failed(job, startedAt, new ProviderError('auth-invalid', reason), account);
     }
-    if (!(await lease.handOff())) return this.#waits(startedAt);
+    if (!(await lease.handOff())) return null;
     const [standing] = await this.database.query<{ payload: Record<string, unknown>; behind: Date | null }>(
       STANDING,
       [job.id],
@@ -141,7 +142,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
       return this.#ended(await handler(port, account, { jobId, objectId, payload, mayHaveRun }), startedAt);
     } catch (error) {
       if (error instanceof ProviderError || error instanceof DomainError)
-        return this.#failed(job, startedAt, error);
+        return this.#failed(job, startedAt, error, account);
       throw error;
     }
   }
@@ -155,24 +156,21 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     return this.#failed(job, this.clock.now(), new ProviderError('unsupported', reason));
   }
 
-  async record(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
+  async record(sql: Sql, settled: readonly SettledWrite[]): Promise<readonly QueueName[]> {
     const at = this.clock.now();
     const waiting = settled.filter(({ result }) => result.kind === 'waits');
     if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
     for (const { result } of settled) if (result.kind === 'written') await result.store?.(sql, at);
-    for (const [accountId, reason] of refusedCredentials(settled)) {
-      await markGrantInvalid(sql, accountId, reason, at);
-    }
-    const { moved } = await moveJobs(sql, settled.flatMap(toMove), at);
+    const invalid = await markGrantsInvalid(sql, refusedCredentials(settled), at);
+    const { moved, hooks } = await moveJobs(sql, settled.flatMap(toMove), at);
     const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
     await recordAttempts(sql, attempts);
     const finished = settled.filter(({ next }) => next.kind === 'done').map(({ job }) => job.objectId);
     if (finished.length > 0) await sql.query(NEXT_IN_LINE, [finished]);
-  }
-
-  afterCommit(settled: readonly SettledWrite[]): void {
-    if (settled.some(({ next }) => next.kind === 'done')) this.wake.wake('provider');
-    if (settled.some(({ result }) => result.kind !== 'waits')) this.wake.wake('hook');
+    return [
+      ...(finished.length > 0 ? ['provider' as const] : []),
+      ...(invalid || hooks ? ['hook' as const] : []),
+    ];
   }
 
   #ended(outcome: WriteOutcome, startedAt: Date): Outcome<WriteResult> {
@@ -195,12 +193,18 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     return { next: { kind: 'again', at: new Date(soon), ambiguous: false }, result: { kind: 'waits' } };
   }
 
-  #failed(job: ProviderWriteJob, startedAt: Date, error: unknown): Outcome<WriteResult> {
+  #failed(
+    job: ProviderWriteJob,
+    startedAt: Date,
+    error: unknown,
+    account?: ConnectedAccount,
+  ): Outcome<WriteResult> {
     const endedAt = this.clock.now();
     const failure = failureOf(error);
     const verdict = decideAfterFailure(failure, job.attempt, endedAt, Math.random());
     const { reason, rule } = verdict;
-    const evidence = { startedAt, endedAt, failure, reason, rule };
+    const settingsSealed = account?.settingsSealed ?? null;
+    const evidence = { startedAt, endedAt, failure, reason, rule, settingsSealed };
     return verdict.kind === 'failed'
       ? { next: { kind: 'done' }, result: { kind: 'failed', ...evidence } }
       : {
@@ -210,14 +214,12 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   }
 }
 
-/** Accounts whose provider refused the credentials, with its words. */
-function refusedCredentials(settled: readonly SettledWrite[]): Map<string, string> {
-  return new Map(
-    settled.flatMap(({ job, result }) =>
-      result.kind === 'failed' && result.failure.code === 'auth-invalid'
-        ? [[job.gateId, result.reason] as const]
-        : [],
-    ),
+/** Accounts whose provider refused the credentials. */
+function refusedCredentials(settled: readonly SettledWrite[]): CredentialsRefusal[] {
+  return settled.flatMap(({ job, result }) =>
+    result.kind === 'failed' && result.failure.code === 'auth-invalid' && result.settingsSealed !== null
+      ? [{ accountId: job.gateId, reason: result.reason, settingsSealed: result.settingsSealed }]
+      : [],
   );
 }
 

@@ -1,3 +1,4 @@
+import type { Lease } from '../common/work/dispatcher.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import type { ReminderDelivery } from './reminder-policy.ts';
 import type { ReminderStatus, ReminderType } from './reminder-status.ts';
@@ -35,6 +36,9 @@ export interface ReminderSender {
    * @throws {Error} when the look-up fails
    */
   wasSent?(reminder: DueReminder, account: ConnectedAccount): Promise<boolean>;
-  /** Sends once; failures are answers, anything thrown is a surprise. */
-  send(reminder: DueReminder, account: ConnectedAccount, signal: AbortSignal): Promise<ReminderDelivery>;
+  /**
+   * Sends once; failures are answers, anything else that is thrown is a surprise.
+   * @throws {LeaseLostError} nothing was sent
+   */
+  send(reminder: DueReminder, account: ConnectedAccount, lease: Lease): Promise<ReminderDelivery>;
 }

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/time/clock.ts';
+import type { Lease } from '../common/work/dispatcher.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import { ConnectorRegistry, UnsupportedProviderError } from '../providers/connector-registry.ts';
 import { ProviderError, type SendPhase } from '../providers/provider-error.ts';
 import { compose } from '../send/compose.ts';
+import { LeaseLostError, sendControl } from '../send/send-control.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { deliveryOfProviderError, type ReminderDelivery } from './reminder-policy.ts';
 
@@ -22,11 +24,7 @@ export class EmailReminderSender implements ReminderSender {
     return (await mail.findSent(account, messageIdOf(reminder))).found;
   }
 
-  async send(
-    reminder: DueReminder,
-    account: ConnectedAccount,
-    signal: AbortSignal,
-  ): Promise<ReminderDelivery> {
+  async send(reminder: DueReminder, account: ConnectedAccount, lease: Lease): Promise<ReminderDelivery> {
     const { recipient, name, content } = reminder;
     const messageIdHeader = messageIdOf(reminder);
     const mime = await compose({
@@ -44,15 +42,14 @@ export class EmailReminderSender implements ReminderSender {
     });
     let reached: SendPhase | null = null;
     try {
-      await this.connectors
-        .requireMail(account.provider)
-        .send(
-          account,
-          { messageIdHeader, mime, envelope: { from: account.email, recipients: [recipient] }, bcc: [] },
-          { signal, onPhase: (phase) => (reached = phase) },
-        );
+      await this.connectors.requireMail(account.provider).send(
+        account,
+        { messageIdHeader, mime, envelope: { from: account.email, recipients: [recipient] }, bcc: [] },
+        sendControl(lease, (phase) => (reached = phase)),
+      );
       return { kind: 'sent' };
     } catch (error) {
+      if (error instanceof LeaseLostError) throw error;
       return deliveryOf(error, reached);
     }
   }

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/time/clock.ts';
-import { Wake } from '../common/wake.ts';
+import type { QueueName } from '../common/wake.ts';
 import type {
   ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, Settled,
 } from '../common/work/dispatcher.ts'; // prettier-ignore
 import type { Sql } from '../database/sql.ts';
-import { markGrantInvalid } from '../grants/mark-invalid.ts';
+import { markGrantsInvalid } from '../grants/mark-invalid.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
 import { ProviderError } from '../providers/provider-error.ts';
+import { LeaseLostError } from '../send/send-control.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { EmailReminderSender } from './email-sender.ts';
 import { lockReminders, moveReminders, noteFailedAttempts, requeueDropped } from './reminder-moves.ts';
@@ -18,11 +19,19 @@ import { SmsReminderSender } from './sms-sender.ts';
 import { WebhookReminderSender } from './webhook-sender.ts';
 
 /** What became of a run. `dropped`: nobody wants this reminder any more. */
-export type ReminderResult = ReminderDecision | { kind: 'skipped'; reason: string } | { kind: 'dropped' };
+export type ReminderResult =
+  | Exclude<ReminderDecision, { kind: 'failed' }>
+  /** `refused`: the credentials that were refused for good. */
+  | { kind: 'failed'; reason: string; refused: string | null }
+  | { kind: 'skipped'; reason: string }
+  | { kind: 'dropped' };
 
 type ReminderOutcome = Outcome<ReminderResult>;
 
 const SLOTS = 32;
+/** After an error of our own; grows with each one, and at some point it is enough. */
+const SURPRISE_PAUSE_MS = 30_000;
+const MOST_SURPRISES = 20;
 const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'dropped' } };
 
 /**
@@ -39,14 +48,11 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
   };
   readonly slots = SLOTS;
   readonly #senders: Readonly<Record<ReminderType, ReminderSender>>;
-  /** Whether a record has queued webhook deliveries. */
-  #hooks = false;
 
   constructor(
     private readonly reminders: ReminderRepository,
     private readonly accounts: ProviderAccounts,
     private readonly clock: Clock,
-    private readonly wake: Wake,
     email: EmailReminderSender,
     sms: SmsReminderSender,
     webhook: WebhookReminderSender,
@@ -54,13 +60,13 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     this.#senders = { email, sms, webhook };
   }
 
-  async run(job: ClaimedJob, lease: Lease): Promise<ReminderOutcome> {
+  async run(job: ClaimedJob, lease: Lease): Promise<ReminderOutcome | null> {
     const [reminder, account] = await Promise.all([
       this.reminders.findDue(job.id, job.gateId),
       this.accounts.find(job.gateId),
     ]);
     if (!reminder || !account || reminder.status !== 'scheduled') return DROPPED;
-    const end = (delivery: ReminderDelivery) => this.#decide(job, reminder.expiresAt, delivery);
+    const end = (delivery: ReminderDelivery) => this.#decide(job, reminder.expiresAt, delivery, account);
     if (account.grantStatus === 'invalid') {
       return end({
         kind: 'refused',
@@ -71,16 +77,22 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     const earlier = await lookUp(job, sender, reminder, account);
     if (earlier) return end(earlier);
     if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder));
-    if (!(await lease.handOff())) return DROPPED; // the engine ignores this outcome
+    if (!(await lease.handOff())) return null;
     // As late as can be: a change of the event that was committed before this moment wins.
     if (!(await this.reminders.isScheduled(job.id, job.gateId))) return DROPPED;
-    return end(await sender.send(reminder, account, lease.signal));
+    try {
+      return end(await sender.send(reminder, account, lease));
+    } catch (error) {
+      if (error instanceof LeaseLostError) return null;
+      throw error;
+    }
   }
 
   onError(job: ClaimedJob, error: unknown): ReminderOutcome {
     // Without the reminder at hand its end is not known; the next run looks at it again.
-    const at = new Date(this.clock.now().getTime() + 30_000);
     const reason = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+    if (job.attempt >= MOST_SURPRISES) return done({ kind: 'failed', reason, refused: null });
+    const at = new Date(this.clock.now().getTime() + SURPRISE_PAUSE_MS * job.attempt);
     return {
       next: { kind: 'again', at, ambiguous: job.ambiguous },
       result: { kind: 'retry', at, reason, ambiguous: job.ambiguous },
@@ -91,11 +103,14 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     return done({
       kind: 'failed',
       reason: 'set aside: sending it ended its worker several times',
-      credentialsInvalid: false,
+      refused: null,
     });
   }
 
-  async record(sql: Sql, settled: readonly Settled<ClaimedJob, ReminderResult>[]): Promise<void> {
+  async record(
+    sql: Sql,
+    settled: readonly Settled<ClaimedJob, ReminderResult>[],
+  ): Promise<readonly QueueName[]> {
     const now = this.clock.now();
     const of = <K extends ReminderResult['kind']>(...kinds: K[]) =>
       settled.flatMap(({ job, result }) =>
@@ -107,10 +122,10 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
       sql,
       settled.map(({ job }) => job.id),
     );
-    for (const { job, result } of of('failed')) {
-      if (!result.credentialsInvalid) continue;
-      this.#hooks = (await markGrantInvalid(sql, job.gateId, result.reason, now)) || this.#hooks;
-    }
+    const refusals = of('failed').flatMap(({ job, result: { reason, refused } }) =>
+      refused === null ? [] : [{ accountId: job.gateId, reason, settingsSealed: refused }],
+    );
+    const hooks = await markGrantsInvalid(sql, refusals, now);
     await moveReminders(
       sql,
       of('sent', 'failed', 'skipped').map(({ job, result }) => ({
@@ -130,16 +145,21 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
       sql,
       of('dropped').map(({ job }) => job.id),
     );
+    return hooks ? ['hook'] : [];
   }
 
-  afterCommit(): void {
-    if (this.#hooks) this.wake.wake('hook');
-    this.#hooks = false;
-  }
-
-  #decide(job: ClaimedJob, expiresAt: Date, delivery: ReminderDelivery): ReminderOutcome {
+  #decide(
+    job: ClaimedJob,
+    expiresAt: Date,
+    delivery: ReminderDelivery,
+    { settingsSealed }: ConnectedAccount,
+  ): ReminderOutcome {
     const decision = decideReminder({ delivery, attempts: job.attempt, now: this.clock.now(), expiresAt });
-    if (decision.kind !== 'retry') return done(decision);
+    if (decision.kind === 'sent') return done(decision);
+    if (decision.kind === 'failed') {
+      const { reason, credentialsInvalid } = decision;
+      return done({ kind: 'failed', reason, refused: credentialsInvalid ? settingsSealed : null });
+    }
     const { at, ambiguous } = decision;
     return { next: { kind: 'again', at, ambiguous }, result: decision };
   }
@@ -149,7 +169,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
 function expired({ lastFailure }: DueReminder): ReminderResult {
   if (!lastFailure) return { kind: 'skipped', reason: 'the event has already begun' };
   const reason = `the event began before it could be sent (${lastFailure})`;
-  return { kind: 'failed', reason, credentialsInvalid: false };
+  return { kind: 'failed', reason, refused: null };
 }
 
 function done(result: ReminderResult): ReminderOutcome {

@@ -1,4 +1,5 @@
 import { canTransition } from '../common/state/transitions.ts';
+import { storable } from '../common/text/storable.ts';
 import type { Sql } from '../database/sql.ts';
 import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './reminder-status.ts';
 
@@ -64,7 +65,7 @@ export async function moveReminders(sql: Sql, moves: readonly ReminderMove[], at
   const rows = await sql.query<{ id: string }>(MOVE, [
     moves.map(({ id }) => id),
     moves.map(({ to }) => to),
-    moves.map(({ reason }) => reason?.slice(0, MOST_REASON) ?? null),
+    moves.map(({ reason }) => (reason === null ? null : storable(reason, MOST_REASON))),
     moves.map(({ attempts }) => attempts ?? 0),
     moves.map(({ to }) => SOURCES[to]),
     at,
@@ -101,7 +102,7 @@ export async function noteFailedAttempts(
   await sql.query(NOTE, [
     failed.map(({ id }) => id),
     failed.map(({ attempts }) => attempts),
-    failed.map(({ reason }) => reason.slice(0, MOST_REASON)),
+    failed.map(({ reason }) => storable(reason, MOST_REASON)),
     at,
   ]);
 }

@@ -5,6 +5,7 @@ import { EgressClient } from '../common/egress/egress-client.ts';
 import { EgressError } from '../common/egress/egress-error.ts';
 import { parseRetryAfter } from '../common/egress/retry-after.ts';
 import { Clock } from '../common/time/clock.ts';
+import type { Lease } from '../common/work/dispatcher.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { deliveryOfHttpStatus, type ReminderDelivery } from './reminder-policy.ts';
@@ -24,11 +25,7 @@ export class WebhookReminderSender implements ReminderSender {
     private readonly clock: Clock,
   ) {}
 
-  async send(
-    reminder: DueReminder,
-    account: ConnectedAccount,
-    signal: AbortSignal,
-  ): Promise<ReminderDelivery> {
+  async send(reminder: DueReminder, account: ConnectedAccount, { signal }: Lease): Promise<ReminderDelivery> {
     const payload = reminder.content['payload'] ?? '';
     const body = Buffer.from(payload);
     const secret = openApplicationSecret(this.secretBox, account.applicationId, reminder.secretSealed);

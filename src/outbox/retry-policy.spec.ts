@@ -1,5 +1,5 @@
 import type { ProviderErrorCode } from '../providers/provider-error.ts';
-import { backoffSeconds, decideRetry, type RetryInput } from './retry-policy.ts';
+import { backoffSeconds, decideLookUp, decideRetry, type RetryInput } from './retry-policy.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 const inSeconds = (seconds: number) => new Date(now.getTime() + seconds * 1000);
@@ -86,5 +86,22 @@ describe('decideRetry', () => {
       at: inSeconds(15),
       rule: 'look-up',
     });
+  });
+
+  it('looks later each time the outcome is unknown again: what follows may be another send', () => {
+    const waits = [1, 2, 3, 9, 100].map((failures) => {
+      const decision = decide('outcome-unknown', { failures });
+      return decision.kind === 'retry' && (decision.at.getTime() - now.getTime()) / 1000;
+    });
+    expect(waits).toEqual([15, 30, 60, 3600, 3600]);
+  });
+});
+
+describe('decideLookUp', () => {
+  it('keeps a doubt open that cannot be looked into, for a day beyond the deadline', () => {
+    const look = (failures: number, retryLimitAt: Date) => decideLookUp({ failures, now, retryLimitAt });
+    expect(look(1, inSeconds(60))).toEqual({ kind: 'retry', at: inSeconds(15), rule: 'look-up' });
+    expect(look(30, inSeconds(-86_400))).toEqual({ kind: 'retry', at: inSeconds(3_600), rule: 'look-up' });
+    expect(look(30, inSeconds(-86_401))).toEqual({ kind: 'stop', rule: 'look-up' });
   });
 });

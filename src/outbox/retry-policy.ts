@@ -36,6 +36,8 @@ const LONGEST_SECONDS = 3_600;
 const JITTER = 0.1;
 /** Sent folders lag behind; looking earlier would find nothing and send twice. */
 const LOOK_UP_SECONDS = 15;
+/** How long after the deadline a doubt that cannot be looked up is kept open. */
+const DOUBT_MS = 24 * 3_600_000;
 
 /** Seconds after the k-th failure, without jitter: 30 s doubling, an hour at most (spec 8 rule 4). */
 export function backoffSeconds(failures: number): number {
@@ -49,7 +51,7 @@ export function decideRetry(input: RetryInput): RetryDecision {
   if ((code === 'rejected' || code === 'unsupported') && !input.retryRejected)
     return { kind: 'stop', rule: 'rejected' };
   // Settling a doubt is no new attempt: it is done even at the deadline.
-  if (code === 'outcome-unknown') return { kind: 'retry', at: after(now, LOOK_UP_SECONDS), rule: 'look-up' };
+  if (code === 'outcome-unknown') return { kind: 'retry', at: nextLookUp(input), rule: 'look-up' };
   if (now >= retryLimitAt) return { kind: 'stop', rule: 'deadline' };
   const base = backoffSeconds(input.failures);
   const asked = input.retryAfterSeconds ?? 0;
@@ -58,6 +60,28 @@ export function decideRetry(input: RetryInput): RetryDecision {
   if (at >= retryLimitAt) return { kind: 'retry', at: retryLimitAt, rule: 'last-attempt' };
   if (asked > base) return { kind: 'retry', at, rule: 'provider-asked' };
   return { kind: 'retry', at, rule: base === LONGEST_SECONDS ? 'hourly' : 'backoff' };
+}
+
+/**
+ * When, if at all, a doubt is looked into again whose look-up has failed. The doubt remains until somebody can answer
+ * it, but not longer than a day beyond the deadline.
+ */
+export function decideLookUp(input: Pick<RetryInput, 'failures' | 'now' | 'retryLimitAt'>): RetryDecision {
+  if (input.now.getTime() > input.retryLimitAt.getTime() + DOUBT_MS) return { kind: 'stop', rule: 'look-up' };
+  return { kind: 'retry', at: after(input.now, lookUpSeconds(input.failures)), rule: 'look-up' };
+}
+
+/**
+ * Soon after the first doubt. With each further one later: what follows a look-up that finds nothing is another
+ * send, and a server that never answers would otherwise deliver one message every quarter of a minute. No send
+ * follows the deadline, so the last look-up need not wait.
+ */
+function nextLookUp({ failures, now, retryLimitAt }: RetryInput): Date {
+  return after(now, now >= retryLimitAt ? LOOK_UP_SECONDS : lookUpSeconds(failures));
+}
+
+function lookUpSeconds(failures: number): number {
+  return failures <= 1 ? LOOK_UP_SECONDS : backoffSeconds(failures - 1);
 }
 
 function after(instant: Date, seconds: number): Date {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
-import { Wake } from '../common/wake.ts';
+import type { QueueName } from '../common/wake.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -11,15 +11,17 @@ import type {
   Settled,
 } from '../common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { databaseTrouble } from '../database/database-trouble.ts';
 import { Database, type Sql } from '../database/sql.ts';
-import { markGrantInvalid } from '../grants/mark-invalid.ts';
-import { ProviderAccounts } from '../grants/provider-accounts.ts';
+import { type CredentialsRefusal, markGrantsInvalid } from '../grants/mark-invalid.ts';
+import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
 import { type AttemptRecord, type JobMove, moveJobs, recordAttempts } from '../job-statuses/jobs.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import type { OutgoingMessage, SendReceipt } from '../providers/connector.ts';
 import { ProviderError, type ProviderErrorCode, type SendPhase } from '../providers/provider-error.ts';
+import { LeaseLostError, sendControl } from '../send/send-control.ts';
 import type { OutboxContent } from './outbox-content.ts';
-import { decideRetry, type RetryDecision } from './retry-policy.ts';
+import { decideLookUp, decideRetry, type RetryDecision } from './retry-policy.ts';
 
 /** A claimed row of `send_job`. */
 export interface SendJobRow extends ClaimedJob {
@@ -31,7 +33,7 @@ export interface SendResult {
   move: JobMove | null;
   attempt: AttemptRecord | null;
   /** The account's credentials were refused for good. */
-  invalidates: string | null;
+  refusal: CredentialsRefusal | null;
 }
 
 interface StoredMessage {
@@ -49,10 +51,20 @@ const LOAD = `
 
 const NOTHING: Outcome<SendResult> = {
   next: { kind: 'done' },
-  result: { move: null, attempt: null, invalidates: null },
+  result: { move: null, attempt: null, refusal: null },
 };
 
-/** One attempt as it happened. */
+/** One attempt as it goes on. */
+interface Attempt {
+  job: SendJobRow;
+  startedAt: Date;
+  /** Absent: it did not come to that. */
+  account?: ConnectedAccount;
+}
+
+type LoadedAttempt = Attempt & { account: ConnectedAccount };
+
+/** How an attempt failed. */
 interface AttemptEnd {
   code: ProviderErrorCode | null;
   phase: SendPhase | null;
@@ -75,8 +87,6 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
   };
   readonly slots: number;
   readonly #retryRejected: boolean;
-  /** Records whose transaction queued deliveries. */
-  #hooks = false;
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
@@ -84,13 +94,12 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     private readonly accounts: ProviderAccounts,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {
     this.slots = config.outbox.slots;
     this.#retryRejected = config.outbox.retryRejected;
   }
 
-  async run(job: SendJobRow, lease: Lease): Promise<Outcome<SendResult>> {
+  async run(job: SendJobRow, lease: Lease): Promise<Outcome<SendResult> | null> {
     const startedAt = this.clock.now();
     const [[message], account] = await Promise.all([
       this.database.query<StoredMessage>(LOAD, [job.id, job.gateId]),
@@ -98,47 +107,27 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     ]);
     // The account was deleted, or the job settled by somebody else: there is nothing left to send.
     if (!message || !account || !['pending', 'delayed'].includes(message.status)) return NOTHING;
-    const fail = (end: AttemptEnd) => this.#failed(job, startedAt, end);
+    const attempt = { job, startedAt, account };
     if (account.grantStatus === 'invalid') {
-      return fail({ code: 'auth-invalid', phase: null, detail: "the account's credentials are out of date" });
-    }
-    let phase: SendPhase | null = null;
-    try {
-      const mail = this.connectors.requireMail(account.provider);
-      if (job.ambiguous && (await mail.findSent(account, message.messageIdHeader)).found) {
-        return this.#sent(job, startedAt, { detail: 'found among the sent messages', phase: 'confirmation' });
-      }
-      if (isTooLate(job, startedAt))
-        return fail({
-          code: 'temporary',
-          phase: null,
-          detail: 'no attempt was possible before the retry limit',
-        });
-      if (!(await lease.handOff())) return NOTHING; // the engine ignores this outcome
-      const receipt = await mail.send(account, toOutgoing(message), {
-        signal: lease.signal,
-        onPhase: (reached) => (phase = reached),
+      return this.#failed(attempt, {
+        code: 'auth-invalid',
+        phase: null,
+        detail: "the account's credentials are out of date",
       });
-      return this.#sent(job, startedAt, { detail: words(receipt), phase: 'confirmation' });
-    } catch (error) {
-      if (error instanceof ProviderError) {
-        return fail({
-          code: error.code,
-          phase: error.phase ?? phase,
-          detail: error.message,
-          retryAfterSeconds: error.retryAfterSeconds,
-        });
-      }
-      return this.#surprise(job, startedAt, phase, error);
     }
+    const earlier = job.ambiguous ? await this.#lookUp(attempt, message) : null;
+    if (earlier) return earlier;
+    if (isTooLate(job, startedAt)) {
+      const detail = 'no attempt was possible before the retry limit';
+      return this.#failed(attempt, { code: 'temporary', phase: null, detail });
+    }
+    if (!(await lease.handOff())) return null;
+    return this.#send(attempt, message, lease);
   }
 
   onError(job: SendJobRow, error: unknown): Outcome<SendResult> {
-    return this.#failed(job, this.clock.now(), {
-      code: 'temporary',
-      phase: null,
-      detail: `internal error: ${messageOf(error)}`,
-    });
+    const attempt = { job, startedAt: this.clock.now() };
+    return job.ambiguous ? this.#stillInDoubt(attempt, error) : this.#surprise(attempt, null, error);
   }
 
   onPoison(job: SendJobRow): Outcome<SendResult> {
@@ -149,92 +138,168 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       result: {
         move: { id: job.id, to: 'failed', reason },
         attempt: attemptOf(job, now, now, { outcome: 'unknown', detail: reason }),
-        invalidates: null,
+        refusal: null,
       },
     };
   }
 
-  async record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
+  async record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<readonly QueueName[]> {
     const now = this.clock.now();
     const results = settled.map(({ result }) => result);
-    for (const { job, result } of settled) {
-      if (result.invalidates)
-        this.#hooks = (await markGrantInvalid(sql, job.gateId, result.invalidates, now)) || this.#hooks;
-    }
+    const invalid = await markGrantsInvalid(
+      sql,
+      results.flatMap(({ refusal }) => refusal ?? []),
+      now,
+    );
     const { hooks } = await moveJobs(
       sql,
       results.flatMap(({ move }) => move ?? []),
       now,
     );
-    this.#hooks ||= hooks;
     await recordAttempts(
       sql,
       results.flatMap(({ attempt }) => attempt ?? []),
     );
+    return invalid || hooks ? ['hook'] : [];
   }
 
-  afterCommit(): void {
-    if (this.#hooks) this.wake.wake('hook');
-    this.#hooks = false;
+  /** What became of an earlier attempt of unknown outcome; null: it was not sent and may be sent now. */
+  async #lookUp(
+    attempt: LoadedAttempt,
+    { messageIdHeader }: StoredMessage,
+  ): Promise<Outcome<SendResult> | null> {
+    const { job, startedAt, account } = attempt;
+    try {
+      const { found } = await this.connectors
+        .requireMail(account.provider)
+        .findSent(account, messageIdHeader);
+      if (found)
+        return this.#sent(attempt, { detail: 'found among the sent messages', phase: 'confirmation' });
+    } catch (error) {
+      // Our own database being away says nothing: the engine asks again.
+      if (databaseTrouble(error)) throw error;
+      if (!(error instanceof ProviderError) || error.code !== 'auth-invalid')
+        return this.#stillInDoubt(attempt, error);
+      const detail = `${error.message}; whether an earlier attempt succeeded is unknown`;
+      return (await this.#isRenewed(account))
+        ? this.#stillInDoubt(attempt, error)
+        : this.#failed(attempt, { code: 'auth-invalid', phase: error.phase, detail });
+    }
+    if (startedAt < job.retryLimitAt) return null;
+    const detail = 'the outcome is unknown, and it was not found among the sent messages';
+    return this.#failed(attempt, { code: 'temporary', phase: null, detail });
+  }
+
+  async #send(
+    attempt: LoadedAttempt,
+    message: StoredMessage,
+    lease: Lease,
+  ): Promise<Outcome<SendResult> | null> {
+    const { account } = attempt;
+    let phase: SendPhase | null = null;
+    try {
+      const receipt = await this.connectors.requireMail(account.provider).send(
+        account,
+        toOutgoing(message),
+        sendControl(lease, (reached) => (phase = reached)),
+      );
+      return this.#sent(attempt, { detail: words(receipt), phase: 'confirmation' });
+    } catch (error) {
+      if (error instanceof LeaseLostError) return null;
+      if (!(error instanceof ProviderError)) return this.#surprise(attempt, phase, error);
+      // Refused were the credentials of before: as if it had never been tried.
+      if (error.code === 'auth-invalid' && (await this.#isRenewed(account))) return null;
+      return this.#failed(attempt, {
+        code: error.code,
+        phase: error.phase ?? phase,
+        detail: error.message,
+        retryAfterSeconds: error.retryAfterSeconds,
+      });
+    }
+  }
+
+  /** Whether the user has authenticated again since the account was loaded. */
+  async #isRenewed({ accountId, settingsSealed }: ConnectedAccount): Promise<boolean> {
+    const now = await this.accounts.find(accountId);
+    return now !== undefined && now.settingsSealed !== settingsSealed;
   }
 
   /** An error that is no ProviderError is a bug or the database: after the content began to leave, the outcome is unknown. */
-  #surprise(job: SendJobRow, startedAt: Date, phase: SendPhase | null, error: unknown): Outcome<SendResult> {
+  #surprise(attempt: Attempt, phase: SendPhase | null, error: unknown): Outcome<SendResult> {
     const doubtful = phase === 'content' || phase === 'confirmation';
-    return this.#failed(job, startedAt, {
+    return this.#failed(attempt, {
       code: doubtful ? 'outcome-unknown' : 'temporary',
       phase,
       detail: `internal error: ${messageOf(error)}`,
     });
   }
 
-  #sent(job: SendJobRow, startedAt: Date, end: { detail: string; phase: SendPhase }): Outcome<SendResult> {
+  #sent({ job, startedAt }: Attempt, end: { detail: string; phase: SendPhase }): Outcome<SendResult> {
     return {
       next: { kind: 'done' },
       result: {
         move: { id: job.id, to: 'successful' },
         attempt: attemptOf(job, startedAt, this.clock.now(), { ...end, outcome: 'sent' }),
-        invalidates: null,
+        refusal: null,
       },
     };
   }
 
-  #failed(job: SendJobRow, startedAt: Date, end: AttemptEnd): Outcome<SendResult> {
-    const now = this.clock.now();
+  #failed(attempt: Attempt, end: AttemptEnd): Outcome<SendResult> {
+    const { job, account } = attempt;
     const code = end.code ?? 'temporary';
     const decision = decideRetry({
       code,
       failures: job.attempt,
-      now,
+      now: this.clock.now(),
       retryLimitAt: job.retryLimitAt,
       retryAfterSeconds: end.retryAfterSeconds ?? null,
       retryRejected: this.#retryRejected,
       random: Math.random(),
     });
+    return this.#end(
+      attempt,
+      { ...end, code },
+      decision,
+      decision.rule === 'auth-invalid' ? account : undefined,
+    );
+  }
+
+  /** The look-up failed: whatever happens next, the message may have been sent. */
+  #stillInDoubt(attempt: Attempt, error: unknown): Outcome<SendResult> {
+    const { attempt: failures, retryLimitAt } = attempt.job;
+    const detail = `it could not be looked up: ${messageOf(error)}`;
+    const decision = decideLookUp({ failures, now: this.clock.now(), retryLimitAt });
+    return this.#end(attempt, { code: 'outcome-unknown', phase: null, detail }, decision);
+  }
+
+  #end(
+    { job, startedAt }: Attempt,
+    { code, phase, detail }: AttemptEnd,
+    decision: RetryDecision,
+    refused?: ConnectedAccount,
+  ): Outcome<SendResult> {
     const ambiguous = code === 'outcome-unknown';
-    const attempt = attemptOf(job, startedAt, now, {
+    const attempt = attemptOf(job, startedAt, this.clock.now(), {
       outcome: ambiguous ? 'unknown' : 'not-sent',
       code,
-      phase: end.phase,
-      detail: end.detail,
+      phase,
+      detail,
       nextAt: decision.kind === 'retry' ? decision.at : null,
       rule: decision.rule,
     });
-    const reason = reasonOf(decision, end.detail);
+    const reason = reasonOf(decision, detail);
+    const { id } = job;
     if (decision.kind === 'retry') {
       return {
         next: { kind: 'again', at: decision.at, ambiguous },
-        result: { move: { id: job.id, to: 'delayed', reason }, attempt, invalidates: null },
+        result: { move: { id, to: 'delayed', reason }, attempt, refusal: null },
       };
     }
-    return {
-      next: { kind: 'done' },
-      result: {
-        move: { id: job.id, to: 'failed', reason },
-        attempt,
-        invalidates: code === 'auth-invalid' ? end.detail : null,
-      },
-    };
+    const refusal = refused
+      ? { accountId: refused.accountId, settingsSealed: refused.settingsSealed, reason: detail }
+      : null;
+    return { next: { kind: 'done' }, result: { move: { id, to: 'failed', reason }, attempt, refusal } };
   }
 }
 
@@ -266,7 +331,9 @@ function reasonOf(decision: RetryDecision, detail: string): string {
     case 'rejected':
       return `rejected by the provider: ${detail}`;
     case 'look-up':
-      return `the outcome is unknown and being looked up: ${detail}`;
+      return decision.kind === 'retry'
+        ? `the outcome is unknown and being looked up: ${detail}`
+        : `the outcome is unknown: ${detail}`;
     default:
       return `could not be sent yet: ${detail}`;
   }

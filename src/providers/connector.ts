@@ -75,7 +75,10 @@ export interface SentLookup {
 export interface SendControl {
   /** Aborted when the result will not be waited for any more: stop before the content leaves. */
   signal: AbortSignal;
-  /** Called with each phase that begins. */
+  /**
+   * Called right before each phase. When it throws, the phase must not begin: leave the exchange and let the error
+   * through as it is.
+   */
   onPhase(phase: SendPhase): void;
 }
 

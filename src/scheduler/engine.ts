@@ -21,7 +21,7 @@ import { WorkerIdentity } from './worker-identity.ts';
 export const DISPATCHERS = Symbol('Dispatchers');
 
 const STATEMENT_MS = 5_000;
-const ORPHAN_EVERY_MS = 30_000;
+const ORPHANS_EVERY_MS = 30_000;
 
 /**
  * The engine of due work (design 6): claims rows of every queue and lets their dispatchers run them. It runs only in
@@ -33,6 +33,8 @@ export class Engine
 {
   readonly #log = new Logger(Engine.name);
   readonly #sql: SqlPool;
+  /** The heartbeat's own connection: it must not queue up behind the work whose leases it keeps. */
+  readonly #pulse: SqlPool;
   readonly #identity = new WorkerIdentity();
   readonly #runners: ReadonlyMap<QueueName, QueueRunner>;
   readonly #beat: string;
@@ -43,6 +45,7 @@ export class Engine
   #orphansAt = -Infinity;
   #lastTick = -Infinity;
   #ticking: Promise<void> | null = null;
+  #tidying: Promise<void> | null = null;
   #started = false;
   #unsubscribe: () => void = () => undefined;
 
@@ -59,6 +62,12 @@ export class Engine
       statementTimeoutMs: STATEMENT_MS,
       applicationName: 'carillon-engine',
     });
+    this.#pulse = new SqlPool({
+      url: config.database.url,
+      max: 1,
+      statementTimeoutMs: STATEMENT_MS,
+      applicationName: 'carillon-pulse',
+    });
     const tables = dispatchers.map(({ table }) => table);
     this.#beat = beatStatement(tables);
     this.#sweep = sweepStatement(tables);
@@ -66,7 +75,7 @@ export class Engine
     this.#runners = new Map(
       dispatchers.map((dispatcher) => [
         dispatcher.table.queue,
-        new QueueRunner(this.#sql, this.#identity, dispatcher),
+        new QueueRunner(this.#sql, this.#identity, dispatcher, (queue) => wake.wake(queue)),
       ]),
     );
   }
@@ -78,7 +87,7 @@ export class Engine
 
   async onApplicationBootstrap(): Promise<void> {
     if (!this.#enabled) return;
-    await this.#identity.register(this.#sql);
+    await this.#identity.register(this.#pulse);
     this.#started = true;
     for (const runner of this.#runners.values()) runner.start();
     this.#unsubscribe = this.wake.onWake((queue) => this.wakeQueue(queue));
@@ -91,39 +100,48 @@ export class Engine
   }
 
   /**
-   * Heartbeat, sweep, next due times. May be lost, late or run twice without harm.
+   * Heartbeat, next due times, and in the background the sweep. May be lost, late or run twice without harm.
    */
   @Cron('* * * * * *', { name: 'engine', waitForCompletion: true, threshold: 5_000 })
   tick(): Promise<void> {
     if (!this.#started) return Promise.resolve();
     this.#ticking ??= this.#tick()
-      .catch((error: unknown) =>
-        this.#log.warn(`tick failed: ${error instanceof Error ? error.message : String(error)}`),
-      )
+      .catch((error: unknown) => this.#log.warn(`tick failed: ${String(error)}`))
       .finally(() => (this.#ticking = null));
     return this.#ticking;
   }
 
   async #tick(): Promise<void> {
+    for (const runner of this.#runners.values()) runner.tend();
     const sentAt = monotonicMs();
-    const epoch = this.#identity.epoch;
-    const [beat] = await this.#sql.query<Record<string, number | null>>(this.#beat, [this.#identity.id]);
-    const alive = this.#identity.noteBeat((beat?.['alive'] ?? 0) > 0, sentAt);
-    if (this.#identity.epoch !== epoch) {
-      this.#log.warn('this process was paused or given up: what it held is void');
+    const [beat] = await this.#pulse.query<Record<string, number | null>>(this.#beat, [this.#identity.id]);
+    if (!this.#identity.noteBeat((beat?.['alive'] ?? 0) > 0, sentAt)) {
+      this.#log.warn('this process was given up: what it held is void');
       for (const runner of this.#runners.values()) runner.abandon();
-    }
-    if (!alive) await this.#identity.register(this.#sql);
-    await this.#sql.query(this.#sweep);
-    if (sentAt - this.#orphansAt > ORPHAN_EVERY_MS) {
-      this.#orphansAt = sentAt;
-      await this.#sql.query(this.#orphans);
+      await this.#identity.register(this.#pulse);
     }
     this.#lastTick = monotonicMs();
     for (const [queue, runner] of this.#runners) {
       const dueInMs = beat?.[queue];
       if (typeof dueInMs === 'number' && dueInMs < LOOK_AHEAD_MS) runner.wakeIn(dueInMs);
     }
+    this.#tidying ??= this.#tidy()
+      .catch((error: unknown) => this.#log.warn(`sweep failed: ${String(error)}`))
+      .finally(() => (this.#tidying = null));
+  }
+
+  /** Gives back what dead workers held. */
+  async #tidy(): Promise<void> {
+    if (!this.#identity.mayJudge()) return;
+    const [swept] = await this.#sql.query<{ dead: number; rows: number }>(this.#sweep);
+    const { dead = 0, rows = 0 } = swept ?? {};
+    if (dead > 0) this.#log.warn(`${dead} workers were silent for too long: ${rows} rows given back`);
+    // Rows a dying worker had locked are orphans now.
+    if (dead > 0) this.#orphansAt = -Infinity;
+    const now = monotonicMs();
+    if (dead > 0 || now - this.#orphansAt < ORPHANS_EVERY_MS) return;
+    this.#orphansAt = now;
+    await this.#sql.query(this.#orphans);
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -136,17 +154,22 @@ export class Engine
     } finally {
       clearInterval(beating);
       this.#started = false;
-      await this.#ticking;
+      await Promise.all([this.#ticking, this.#tidying]);
     }
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     const held = [...this.#runners.values()].reduce((sum, runner) => sum + runner.inFlight, 0);
     // With work still in hand the row stays: the sweep then treats that work as doubtful, as it must.
-    if (this.#enabled && held === 0) await this.#identity.leave(this.#sql);
+    if (!this.#enabled || held > 0) return;
+    try {
+      await this.#identity.leave(this.#pulse);
+    } catch (error) {
+      this.#log.warn(`could not sign off; others will notice: ${String(error)}`);
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.#sql.close();
+    await Promise.all([this.#sql.close(), this.#pulse.close()]);
   }
 }

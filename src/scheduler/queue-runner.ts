@@ -1,9 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { monotonicMs } from '../common/time/clock.ts';
-import type { AnyDispatcher, ClaimedJob, Outcome, Settled } from '../common/work/dispatcher.ts';
+import type { QueueName } from '../common/wake.ts';
+import type { AnyDispatcher, ClaimedJob, Lease } from '../common/work/dispatcher.ts';
+import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import { Batcher } from './batcher.ts';
-import { type ClaimRow, queueStatements } from './queue-statements.ts';
+import { type ClaimRow, type ClaimSummary, queueStatements } from './queue-statements.ts';
+import { type Ending, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
 /** Above this many rows the planner turns from the index to sorting everything that is due. */
@@ -16,9 +20,17 @@ const FLOOR_SLACK_MS = 30_000;
 const MOST_CRASHES = 5;
 /** Due rows nearer than this get a timer of their own; later ones are seen by a later tick. */
 export const LOOK_AHEAD_MS = 1_500;
-const ERROR_PAUSE_MS = 1_000;
+/** Pause after an error, and until a due row that somebody has locked is asked for again, at most. */
+const LONGEST_PAUSE_MS = 1_000;
+const FIRST_PAUSE_MS = 10;
 const HANDOFF_BATCH_MS = 5;
 const SETTLE_BATCH_MS = 5;
+/** Every so often hand and database are compared, also when nothing seems wrong. */
+const COMPARE_EVERY_MS = 10_000;
+/** Nothing takes so long: the run is told to stop. Connectors have limits of their own, far below. */
+const LONGEST_RUN_MS = 15 * 60_000;
+/** A run that has not stopped by then is given up: its row goes to somebody else. */
+const STOP_WITHIN_MS = 60_000;
 
 interface HandOffRequest {
   job: ClaimedJob;
@@ -28,6 +40,7 @@ interface HandOffRequest {
 interface Run {
   job: ClaimedJob;
   epoch: number;
+  begunMs: number;
   abort: AbortController;
   /** Whether the marker has been committed. */
   handedOff: boolean;
@@ -35,22 +48,22 @@ interface Run {
   refused: boolean;
 }
 
-interface Ending {
-  run: Run;
-  outcome: Outcome<unknown>;
-}
-
 /**
  * Runs one queue in this process: one claimer, a bounded number of rows at a time, hand-off markers and results
- * written in batches. Every write names the fence of its claim, so a row that was given back meanwhile is not
- * touched.
+ * written in batches. What is in hand here and what the database says this worker holds are the same, but for moments:
+ * where an answer was lost, `reclaim` brings them together again.
  */
 export class QueueRunner {
   readonly #log: Logger;
   readonly #statements;
+  readonly #settler: Settler;
   readonly #runs = new Set<Run>();
   readonly #handOffs = new Batcher<HandOffRequest>((items) => this.#handOff(items), HANDOFF_BATCH_MS, 100);
-  readonly #endings = new Batcher<Ending>((items) => this.#settle(items), SETTLE_BATCH_MS, 100);
+  readonly #endings = new Batcher<Ending & { run: Run }>(
+    (items) => this.#settle(items),
+    SETTLE_BATCH_MS,
+    100,
+  );
   #active = false;
   #looping: Promise<void> = Promise.resolve();
   #wake: () => void = () => undefined;
@@ -59,14 +72,20 @@ export class QueueRunner {
   #window = WINDOW;
   #floor: Date | null = null;
   #fullScanAt = -Infinity;
+  #pauseMs = FIRST_PAUSE_MS;
   #woken = false;
+  /** An answer was lost or a result could not be written: rows may be ours without our knowing. */
+  #doubtful = false;
+  #comparedAt = monotonicMs();
 
   constructor(
     private readonly sql: SqlPool,
     private readonly identity: WorkerIdentity,
     private readonly dispatcher: AnyDispatcher,
+    wakeQueue: (queue: QueueName) => void,
   ) {
     this.#statements = queueStatements(dispatcher.table);
+    this.#settler = new Settler(sql, this.#statements, dispatcher, wakeQueue);
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
 
@@ -104,6 +123,20 @@ export class QueueRunner {
   /** Everything in hand has become void: nothing of it may leave any more. */
   abandon(): void {
     for (const run of this.#runs) run.abort.abort();
+    this.#doubtful = true;
+  }
+
+  /** Housekeeping of each tick: ends what takes too long, has hand and database compared when that is due. */
+  tend(): void {
+    const now = monotonicMs();
+    for (const run of this.#runs) {
+      if (now - run.begunMs > LONGEST_RUN_MS) run.abort.abort();
+      if (now - run.begunMs <= LONGEST_RUN_MS + STOP_WITHIN_MS) continue;
+      this.#log.error(`row ${run.job.id} did not end: it is given up`);
+      this.#runs.delete(run);
+      this.#doubtful = true;
+    }
+    if (this.#mustCompare()) this.wake();
   }
 
   /** Stops claiming, gives back what has had no effect yet, finishes the rest within the time. */
@@ -111,17 +144,18 @@ export class QueueRunner {
     this.#active = false;
     clearTimeout(this.#timer);
     this.#wake();
-    await this.#looping;
     const begun = monotonicMs();
+    const limit = delay(limitMs, undefined, { ref: false }).then(() => this.#settler.giveUp());
+    await Promise.race([limit, this.#looping]);
     while (this.#runs.size > 0 && monotonicMs() - begun < limitMs) {
       // Runs that need no marker may finish too, but not take all the time there is.
       if (monotonicMs() - begun > limitMs / 2) {
         for (const run of this.#runs) if (!run.handedOff) run.abort.abort();
       }
-      await Promise.all([this.#handOffs.drain(), this.#endings.drain()]);
-      if (this.#runs.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      await Promise.race([limit, Promise.all([this.#handOffs.drain(), this.#endings.drain()])]);
+      if (this.#runs.size > 0) await delay(10);
     }
-    await this.#endings.drain();
+    this.#settler.giveUp();
   }
 
   async #loop(): Promise<void> {
@@ -129,14 +163,19 @@ export class QueueRunner {
       this.#woken = false;
       let more = false;
       try {
-        const free = Math.min(this.dispatcher.slots - this.#runs.size, MOST_PER_CLAIM);
-        if (free > 0 && this.identity.trusted()) {
-          more = await this.#claim(free);
-          if (!more) await this.#lookAhead();
+        if (this.identity.trusted()) {
+          if (this.#mustCompare()) await this.#compare();
+          const free = Math.min(this.dispatcher.slots - this.#runs.size, MOST_PER_CLAIM);
+          if (free > 0) {
+            more = await this.#claim(free);
+            if (!more) await this.#lookAhead();
+          }
         }
       } catch (error) {
+        // It may have been carried out all the same.
+        this.#doubtful = true;
         this.#log.warn(`claim failed: ${error instanceof Error ? error.message : String(error)}`);
-        await new Promise((resolve) => setTimeout(resolve, ERROR_PAUSE_MS));
+        await delay(LONGEST_PAUSE_MS);
       }
       if (!more && !this.#woken && this.#active) {
         // Only a wake ends the sleep: a commit, a due time, a freed slot, or the tick of the engine.
@@ -159,45 +198,92 @@ export class QueueRunner {
       floor ?? '-infinity',
       this.#window,
     ]);
-    const [first] = rows;
-    if (!first) {
-      this.#window = WINDOW;
-      return false;
-    }
-    this.#floor = new Date(first.lowest.getTime() - FLOOR_SLACK_MS);
-    const windowFull = first.seen >= this.#window;
-    this.#window = first.parked > 0 || (windowFull && rows.length < free) ? WIDE_WINDOW : WINDOW;
-    for (const row of rows) void this.#run(row, epoch);
-    return rows.length === free || windowFull;
+    const { seen, parked, lowest } = rows[0] as ClaimSummary;
+    const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
+    if (lowest) this.#floor = new Date(lowest.getTime() - FLOOR_SLACK_MS);
+    if (seen > 0) this.#pauseMs = FIRST_PAUSE_MS;
+    const windowFull = seen >= this.#window;
+    this.#window = parked > 0 || (windowFull && taken.length < free) ? WIDE_WINDOW : WINDOW;
+    for (const row of taken) void this.#run(row, epoch);
+    return taken.length === free || windowFull;
   }
 
   /** Rows that are due before the next tick (parked ones above all) get a timer of their own. */
   async #lookAhead(): Promise<void> {
     const [next] = await this.sql.query<{ ms: number | null }>(this.#statements.next);
-    if (next && next.ms !== null && next.ms < LOOK_AHEAD_MS) this.wakeIn(Math.max(next.ms, 1));
+    if (!next || next.ms === null || next.ms >= LOOK_AHEAD_MS) return;
+    if (next.ms > 0) return this.wakeIn(Math.max(next.ms, 1));
+    // Due, and yet not claimed: somebody has it locked, or it lies below the floor.
+    this.#fullScanAt = -Infinity;
+    this.wakeIn(this.#pauseMs);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  async #run(row: ClaimRow, epoch: number): Promise<void> {
+  #mustCompare(): boolean {
+    return this.#doubtful || monotonicMs() - this.#comparedAt > COMPARE_EVERY_MS;
+  }
+
+  /** Between two claims, so that no claim of ours is on its way. */
+  async #compare(): Promise<void> {
+    this.#doubtful = false;
+    this.#comparedAt = monotonicMs();
+    const jobs = [...this.#runs].map(({ job }) => job);
+    const rows = await this.sql.query(this.#statements.reclaim, [
+      this.identity.id,
+      jobs.map(({ id }) => id),
+      jobs.map(({ fence }) => fence),
+    ]);
+    if (rows.length > 0) this.#log.warn(`${rows.length} rows were held without being in hand: given back`);
+  }
+
+  async #run(row: ClaimRow & { id: string }, epoch: number): Promise<void> {
     const { seen: _seen, parked: _parked, lowest: _lowest, crashes, ...job } = row;
-    const run: Run = { job, epoch, abort: new AbortController(), handedOff: false, refused: false };
+    const run: Run = {
+      job,
+      epoch,
+      begunMs: monotonicMs(),
+      abort: new AbortController(),
+      handedOff: false,
+      refused: false,
+    };
     this.#runs.add(run);
-    let outcome: Outcome<unknown>;
     try {
-      outcome =
-        crashes >= MOST_CRASHES
-          ? this.dispatcher.onPoison(job)
-          : await this.dispatcher.run(job, {
-              signal: run.abort.signal,
-              trusted: () => run.epoch === this.identity.epoch && this.identity.trusted(),
-              handOff: () => this.#askHandOff(run),
-            });
+      const { outcome, waitMs } = await this.#outcomeOf(run, crashes);
+      this.#endings.add({ run, job, waitMs, outcome: run.refused ? null : outcome });
     } catch (error) {
-      if (!run.refused) this.#log.error(error);
-      outcome = this.dispatcher.onError(job, error);
+      // Not even its dispatcher can say how it ended.
+      this.#log.error(error);
+      this.#runs.delete(run);
+      this.#doubtful = true;
     }
-    // Told to stop before anything had an effect: as if it had never been claimed.
-    if (run.abort.signal.aborted && !run.handedOff) run.refused = true;
-    this.#endings.add({ run, outcome });
+  }
+
+  async #outcomeOf(run: Run, crashes: number): Promise<Pick<Ending, 'outcome' | 'waitMs'>> {
+    const { job } = run;
+    if (crashes >= MOST_CRASHES) return { outcome: this.dispatcher.onPoison(job), waitMs: 0 };
+    try {
+      return { outcome: await this.dispatcher.run(job, this.#lease(run)), waitMs: 0 };
+    } catch (error) {
+      if (!run.handedOff) {
+        // Our own database was away before anything was done: that is nobody's attempt.
+        if (databaseTrouble(error)) return { outcome: null, waitMs: LONGEST_PAUSE_MS };
+        if (run.abort.signal.aborted) return { outcome: null, waitMs: 0 };
+      }
+      this.#log.error(error);
+      return { outcome: this.dispatcher.onError(job, error), waitMs: 0 };
+    }
+  }
+
+  #lease(run: Run): Lease {
+    return {
+      signal: run.abort.signal,
+      trusted: () => this.#isOurs(run),
+      handOff: () => this.#askHandOff(run),
+    };
+  }
+
+  #isOurs({ epoch, abort }: Run): boolean {
+    return epoch === this.identity.epoch && this.identity.trusted() && !abort.signal.aborted;
   }
 
   #askHandOff(run: Run): Promise<boolean> {
@@ -209,7 +295,7 @@ export class QueueRunner {
       this.#handOffs.add({
         job: run.job,
         answer: (granted) => {
-          const sure = granted && run.epoch === this.identity.epoch && this.identity.trusted();
+          const sure = granted && this.#isOurs(run);
           run.handedOff = granted;
           run.refused = !sure;
           resolve(sure);
@@ -233,82 +319,10 @@ export class QueueRunner {
     for (const { job, answer } of requests) answer(granted.has(job.id));
   }
 
-  async #settle(endings: Ending[]): Promise<void> {
-    const real = endings.filter(({ run }) => !run.refused);
-    const refused = endings.filter(({ run }) => run.refused);
-    try {
-      if (refused.length > 0) await this.#release(refused);
-      if (real.length > 0) await this.#settleTogether(real);
-    } finally {
-      for (const { run } of endings) this.#runs.delete(run);
-      this.wake();
-    }
+  async #settle(endings: (Ending & { run: Run })[]): Promise<void> {
+    const written = await this.#settler.settle(endings);
+    for (const { run } of endings) this.#runs.delete(run);
+    this.#doubtful ||= !written;
+    this.wake();
   }
-
-  /** Their dispatchers were told "no" and did nothing: the rows go back as if they had not been claimed. */
-  async #release(endings: Ending[]): Promise<void> {
-    try {
-      await this.sql.query(this.#statements.release, [
-        endings.map(({ run }) => run.job.id),
-        endings.map(({ run }) => run.job.fence),
-      ]);
-    } catch (error) {
-      this.#log.warn(`rows are left to the sweep: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-
-  async #settleTogether(endings: Ending[]): Promise<void> {
-    // A result is worth repeating for as long as nobody else can have taken the row.
-    for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
-      try {
-        await this.#write(endings);
-        return;
-      } catch (error) {
-        const stale = endings.every(({ run }) => run.epoch !== this.identity.epoch);
-        this.#log.error(error);
-        if (stale || !isTransient(error)) break;
-      }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    }
-    if (endings.length === 1) return; // stays claimed until the sweep: looked at again, never lost
-    // One bad record must not hold up its neighbours.
-    for (const ending of endings) await this.#settleTogether([ending]);
-  }
-
-  async #write(endings: Ending[]): Promise<void> {
-    const settled = await this.sql.transaction(async (sql) => {
-      const done = endings.filter(({ outcome }) => outcome.next.kind === 'done');
-      const again = endings.filter(({ outcome }) => outcome.next.kind === 'again');
-      const ours = new Set<string>();
-      if (done.length > 0) {
-        const rows = await sql.query<{ id: string }>(this.#statements.finish, [
-          done.map(({ run }) => run.job.id),
-          done.map(({ run }) => run.job.fence),
-        ]);
-        for (const { id } of rows) ours.add(id);
-      }
-      if (again.length > 0) {
-        const rows = await sql.query<{ id: string }>(this.#statements.again, [
-          again.map(({ run }) => run.job.id),
-          again.map(({ run }) => run.job.fence),
-          again.map(({ outcome }) => (outcome.next.kind === 'again' ? outcome.next.at : null)),
-          again.map(({ outcome }) => outcome.next.kind === 'again' && outcome.next.ambiguous),
-        ]);
-        for (const { id } of rows) ours.add(id);
-      }
-      const kept: Settled<ClaimedJob, unknown>[] = endings
-        .filter(({ run }) => ours.has(run.job.id))
-        .map(({ run, outcome }) => ({ job: run.job, ...outcome }));
-      if (kept.length > 0) await this.dispatcher.record(sql, kept);
-      return kept;
-    });
-    this.dispatcher.afterCommit?.(settled);
-  }
-}
-
-/** Errors that may go away: connection trouble, deadlock, time-outs, a server that is starting or stopping. */
-function isTransient(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  if (typeof code !== 'string') return /terminated|timeout|ECONN/i.test(String(error));
-  return /^(08|40|53|55P03|57)/.test(code) || /^E[A-Z]+$/.test(code);
 }

@@ -11,7 +11,7 @@ import type { QueueTable } from '../common/work/dispatcher.ts';
 
 /** Statements of one queue. */
 export interface QueueStatements {
-  /** $1 free slots, $2 worker, $3 scan floor, $4 window. */
+  /** $1 free slots, $2 worker, $3 scan floor, $4 window. Answers at least one row. */
   claim: string;
   /** Milliseconds until the next waiting row is due. */
   next: string;
@@ -21,24 +21,34 @@ export interface QueueStatements {
   finish: string;
   /** $1 ids, $2 fences, $3 instants, $4 ambiguous flags. */
   again: string;
-  /** $1 ids, $2 fences: gives back rows whose run had no effect. */
+  /** $1 ids, $2 fences, $3 milliseconds to wait: gives back rows whose run had no effect. */
   release: string;
+  /** $1 worker, $2 ids and $3 fences in hand: gives back what this worker holds in the database but not in hand. */
+  reclaim: string;
 }
 
-/** A row as `claim` returns it. */
-export interface ClaimRow {
-  id: string;
+/** What `claim` says besides the rows it took. */
+export interface ClaimSummary {
+  /** Candidates seen and parked by this claim, and the earliest candidate; null: none. */
+  seen: number;
+  parked: number;
+  lowest: Date | null;
+}
+
+/** A row as `claim` returns it; one without an id when it took none. */
+export interface ClaimRow extends ClaimSummary {
+  id: string | null;
   fence: number;
   attempt: number;
   ambiguous: boolean;
   gateId: string;
   dueAt: Date;
   crashes: number;
-  /** Candidates seen and parked by this claim, and the earliest candidate. */
-  seen: number;
-  parked: number;
-  lowest: Date;
 }
+
+/** Counters stop here: one that overflows would fail every claim it is part of. */
+const MOST_ATTEMPTS = 30_000;
+const MOST_CRASHES = 100;
 
 const dueInMs = (table: string) =>
   `(extract(epoch from (select run_at from ${table} where state = 0 order by run_at limit 1) - clock_timestamp()) * 1000)::float8`;
@@ -77,13 +87,17 @@ export function queueStatements({ table, gateColumn, columns, permanent }: Queue
       park as (
         update ${table} j set run_at = p.next_slot - (s.n - x.ord) * s.slot_ms * interval '1 ms'
         from surplus s join pace p on p.account_id = s.gate, unnest(s.ids) with ordinality x(id, ord)
-        where j.id = x.id returning j.id)
-      update ${table} j
-      set state = 1, attempt = attempt + 1, fence = fence + 1, worker_id = $2, handoff_at = null
-      from take where j.id = take.id
-      returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt", j.crashes,
-        (select count(*) from cand)::int as seen, (select count(*) from park)::int as parked,
-        (select min(run_at) from cand) as lowest${extra}`,
+        where j.id = x.id returning j.id),
+      taken as (
+        update ${table} j
+        set state = 1, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null
+        from take where j.id = take.id
+        returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
+          j.crashes${extra})
+      select s.*, taken.*
+      from (select (select count(*) from cand)::int as seen, (select count(*) from park)::int as parked,
+              (select min(run_at) from cand) as lowest) s
+      left join taken on true`,
     next: `select ${dueInMs(table)} as ms`,
     handOff: `
       update ${table} j set handoff_at = clock_timestamp()
@@ -103,10 +117,18 @@ export function queueStatements({ table, gateColumn, columns, permanent }: Queue
       returning j.id`,
     release: `
       update ${table} j
-      set state = 0, worker_id = null, handoff_at = null, attempt = attempt - 1, run_at = now()
+      set state = 0, worker_id = null, handoff_at = null, attempt = greatest(attempt - 1, 0),
+          run_at = now() + $3 * interval '1 ms'
       from unnest($1::uuid[], $2::int[]) x(id, fence)
       where j.id = x.id and j.fence = x.fence and j.state = 1
       returning j.id`,
+    // Whatever kept the result of such a row from being written may be with us still: later and later.
+    reclaim: giveBack(
+      table,
+      `j.worker_id = $1
+       and not exists (select 1 from unnest($2::uuid[], $3::int[]) x(id, fence) where x.id = j.id and x.fence = j.fence)`,
+      `now() + least(power(2, least(crashes, 10)), 60) * interval '1 s'`,
+    ),
   };
 }
 
@@ -116,12 +138,20 @@ export const DEAD_AFTER_SECONDS = 8;
 /** How long a row that may have taken effect waits before anybody looks: views of sent mail lag. */
 const AMBIGUOUS_WAIT_SECONDS = 15;
 
-const giveBack = (table: string, condition: string) => `
+/**
+ * An attempt that had no effect does not count. Rows that somebody is just settling are passed over: their holder is
+ * alive after all, or the next sweep finds them.
+ */
+function giveBack(table: string, condition: string, unmarkedAt = 'now()'): string {
+  return `
   update ${table} j
-  set state = 0, worker_id = null, crashes = crashes + 1, handoff_at = null,
+  set state = 0, worker_id = null, crashes = least(crashes + 1, ${MOST_CRASHES}), handoff_at = null,
       ambiguous = ambiguous or handoff_at is not null,
-      run_at = case when handoff_at is null then now() else now() + interval '${AMBIGUOUS_WAIT_SECONDS} s' end
-  where j.state = 1 and ${condition} returning 1`;
+      attempt = case when handoff_at is null then greatest(attempt - 1, 0) else attempt end,
+      run_at = case when handoff_at is null then ${unmarkedAt} else now() + interval '${AMBIGUOUS_WAIT_SECONDS} s' end
+  where j.id in (select j.id from ${table} j where j.state = 1 and ${condition} for update skip locked)
+  returning 1`;
+}
 
 /** Gives back what dead workers held, over all queues in one statement; any number of processes may run it. */
 export function sweepStatement(tables: readonly QueueTable[]): string {

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { monotonicMs } from '../common/time/clock.ts';
 import type { Sql } from '../database/sql.ts';
+import { DEAD_AFTER_SECONDS } from './queue-statements.ts';
 
-/** After a pause this long others may have declared us dead: nothing in hand may leave any more. */
+/** After a pause this long others may soon declare us dead: nothing may leave until a heartbeat is answered. */
 const TRUST_MS = 2_500;
 
 /**
@@ -13,6 +14,7 @@ export class WorkerIdentity {
   #id = 0;
   #epoch = 0;
   #lastBeat = -Infinity;
+  #steadySince = -Infinity;
 
   /** 0 before the first `register`. */
   get id(): number {
@@ -38,7 +40,7 @@ export class WorkerIdentity {
     );
     this.#id = row?.id ?? 0;
     this.#epoch += 1;
-    this.#lastBeat = before;
+    this.#noteContact(before);
   }
 
   /**
@@ -52,9 +54,23 @@ export class WorkerIdentity {
       this.#epoch += 1;
       return false;
     }
-    if (sentAtMs - this.#lastBeat > TRUST_MS) this.#epoch += 1;
-    this.#lastBeat = sentAtMs;
+    // However long the pause was: as long as the row is there, nobody has given away what we hold.
+    this.#noteContact(sentAtMs);
     return true;
+  }
+
+  /**
+   * Whether silence of others may be held against them. After a pause of ours it may have been the database, or this
+   * whole machine, that was away: then they get as long to come back as it takes to be dead.
+   */
+  mayJudge(): boolean {
+    return monotonicMs() - this.#steadySince >= DEAD_AFTER_SECONDS * 1000;
+  }
+
+  #noteContact(atMs: number): void {
+    const gap = atMs - this.#lastBeat;
+    if (gap > TRUST_MS && gap < Infinity) this.#steadySince = atMs;
+    this.#lastBeat = atMs;
   }
 
   /** Takes the row away on an orderly stop. */

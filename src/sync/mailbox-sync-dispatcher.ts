@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
-import { Wake } from '../common/wake.ts';
+import type { QueueName } from '../common/wake.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -12,7 +12,7 @@ import type {
 } from '../common/work/dispatcher.ts';
 import type { Sql } from '../database/sql.ts';
 import { recordChanges } from '../deltas/change-log.ts';
-import { markGrantInvalid } from '../grants/mark-invalid.ts';
+import { markGrantsInvalid } from '../grants/mark-invalid.ts';
 import { ProviderAccounts } from '../grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
@@ -26,7 +26,7 @@ export type SyncResult =
   | { kind: 'current' } // the mirror shows the mailbox' present
   | { kind: 'idle' } // nothing was done
   | { kind: 'failed'; reason: string }
-  | { kind: 'refused'; reason: string }; // credentials refused for good
+  | { kind: 'refused'; reason: string; settingsSealed: string }; // credentials refused for good
 
 const CURRENT = `
   update sync_job set current_since = coalesce(current_since, $2), run_at = case when again then now() else run_at end
@@ -66,7 +66,6 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     private readonly mailboxes: MailboxSync,
     private readonly calendars: CalendarSync,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   async run(job: ClaimedJob, lease: Lease): Promise<Outcome<SyncResult>> {
@@ -94,7 +93,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
       if (error instanceof ClaimLostError) return NOT_OURS;
       if (!(error instanceof ProviderError)) throw error;
       if (error.code === 'auth-invalid') {
-        return this.#wait(INVALID_WAIT_SECONDS, { kind: 'refused', reason: error.message });
+        const { settingsSealed } = account;
+        return this.#wait(INVALID_WAIT_SECONDS, { kind: 'refused', reason: error.message, settingsSealed });
       }
       return this.#failed(state.failures + 1, error.message, error.retryAfterSeconds);
     }
@@ -108,46 +108,46 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     return this.#failed(FAILURES_UNTIL_SHOWN, 'set aside: mirroring it ended its worker several times', null);
   }
 
-  async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<void> {
+  async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<readonly QueueName[]> {
     const now = this.clock.now();
     const current = settled.filter(({ result }) => result.kind === 'current');
     // Something changed while it was running, perhaps behind its back.
     await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
     await sql.query(FORGET_FAILURES, [current.map(({ job }) => job.id)]);
-    await this.#show(sql, accountsOf(current), 'running', 'account.running', now);
+    const running = await this.#show(sql, accountsOf(current), 'running', 'account.running', now);
     const failed = settled.filter(({ result }) => result.kind === 'failed');
     const counted = await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [
       failed.map(({ job }) => job.id),
     ]);
     const failing = counted.filter(({ failures }) => failures >= FAILURES_UNTIL_SHOWN);
     const failingIds = failing.map(({ accountId }) => accountId);
-    await this.#show(sql, failingIds, 'sync-error', 'account.sync_error', now);
+    const erring = await this.#show(sql, failingIds, 'sync-error', 'account.sync_error', now);
     for (const { job, result } of settled) {
       if (result.kind === 'failed')
         this.#log.warn(`account ${job.gateId} cannot be mirrored: ${result.reason}`);
-      if (result.kind === 'refused') await markGrantInvalid(sql, job.gateId, result.reason, now);
     }
+    const refused = settled.flatMap(({ job, result }) =>
+      result.kind === 'refused' ? [{ accountId: job.gateId, ...result }] : [],
+    );
+    const invalid = await markGrantsInvalid(sql, refused, now);
+    return running || erring || invalid ? ['hook'] : [];
   }
 
-  afterCommit(settled: readonly Settled<ClaimedJob, SyncResult>[]): void {
-    // Subscribers may have been told of a new state; a wake too many costs one look at an index.
-    if (settled.some(({ result }) => result.kind !== 'idle')) this.wake.wake('hook');
-  }
-
+  /** @returns whether webhook deliveries were queued */
   async #show(
     sql: Sql,
     accountIds: readonly string[],
     state: 'running' | 'sync-error',
     trigger: 'account.running' | 'account.sync_error',
     at: Date,
-  ): Promise<void> {
-    if (accountIds.length === 0) return;
+  ): Promise<boolean> {
+    if (accountIds.length === 0) return false;
     const changed = await sql.query<{ id: string; applicationId: string }>(SHOW_STATE, [
       accountIds,
       state,
       at,
     ]);
-    await recordChanges(
+    return recordChanges(
       sql,
       changed.map(({ id, applicationId }) => ({
         applicationId,

@@ -1,3 +1,4 @@
+import { storable } from '../common/text/storable.ts';
 import type { Sql } from '../database/sql.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 import type { WebhookState } from './webhook-state.ts';
@@ -61,7 +62,7 @@ export async function insertAttempts(sql: Sql, attempts: readonly AttemptEvidenc
     attempts.map(({ tookMs }) => tookMs),
     attempts.map(({ httpStatus }) => httpStatus),
     attempts.map(({ outcome }) => outcome),
-    attempts.map(({ detail }) => detail),
+    attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
     attempts.map(({ nextAt }) => nextAt),
   ]);
 }

@@ -6,6 +6,7 @@ import { EgressError } from '../common/egress/egress-error.ts';
 import { parseRetryAfter } from '../common/egress/retry-after.ts';
 import { newId } from '../common/ids/ids.ts';
 import { Clock, monotonicMs } from '../common/time/clock.ts';
+import type { QueueName } from '../common/wake.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -73,7 +74,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult>
     private readonly clock: Clock,
   ) {}
 
-  async run(job: HookJobRow, lease: Lease): Promise<Outcome<DeliveryResult>> {
+  async run(job: HookJobRow, lease: Lease): Promise<Outcome<DeliveryResult> | null> {
     const start = this.#start();
     const delivery = await loadDelivery(this.database, job.gateId, job.eventId);
     if (!delivery) return NOTHING;
@@ -84,7 +85,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult>
       return this.#drop(job, start, 'the webhook has failed; activate it within 72 hours to get this event');
     }
     const answer = await this.#deliver(job, { ...delivery, body }, start.at, lease.signal);
-    return answer ? this.#conclude(job, start, answer) : NOTHING;
+    return answer && this.#conclude(job, start, answer);
   }
 
   onError(job: HookJobRow): Outcome<DeliveryResult> {
@@ -109,15 +110,19 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult>
     return this.#drop(job, this.#start(), 'set aside: delivering it ended its worker several times');
   }
 
-  async record(sql: Sql, settled: readonly Settled<HookJobRow, DeliveryResult>[]): Promise<void> {
+  async record(
+    sql: Sql,
+    settled: readonly Settled<HookJobRow, DeliveryResult>[],
+  ): Promise<readonly QueueName[]> {
     await insertAttempts(
       sql,
       settled.flatMap(({ result }) => result.evidence ?? []),
     );
     await recordHealth(sql, tally(settled), this.clock.now());
+    return [];
   }
 
-  /** @returns null when the process stops: the engine gives the row back and ignores the outcome */
+  /** @returns null when the process stops before there is an answer */
   async #deliver(
     job: HookJobRow,
     { callbackUrl, applicationId, secretSealed, body }: LoadedDelivery & { body: Buffer },

@@ -4,7 +4,7 @@ import { AccessTokens } from '../../src/grants/access-tokens.service.ts';
 import type { VerifiedCredentials } from '../../src/grants/credential-check.ts';
 import { GrantConnections } from '../../src/grants/grant-connections.service.ts';
 import { GrantsService } from '../../src/grants/grants.service.ts';
-import { markGrantInvalid } from '../../src/grants/mark-invalid.ts';
+import { markGrantsInvalid } from '../../src/grants/mark-invalid.ts';
 import { markGrantValid } from '../../src/grants/mark-valid.ts';
 import { subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
@@ -63,8 +63,14 @@ describe('grants', () => {
     await listen();
     const { grant } = await connections.connect(application.id, ada, native);
     await connections.connect(application.id, ada, native);
-    await sql.transaction((sql) => markGrantInvalid(sql, grant.id, '535', new Date()));
-    expect(await sql.transaction((sql) => markGrantInvalid(sql, grant.id, '535', new Date()))).toBe(false);
+    await sql.transaction((sql) =>
+      markGrantsInvalid(sql, [{ accountId: grant.id, reason: '535' }], new Date()),
+    );
+    expect(
+      await sql.transaction((sql) =>
+        markGrantsInvalid(sql, [{ accountId: grant.id, reason: '535' }], new Date()),
+      ),
+    ).toBe(false);
     await sql.transaction((sql) => markGrantValid(sql, grant.id, new Date()));
     expect(await sql.transaction((sql) => markGrantValid(sql, grant.id, new Date()))).toBe(false);
     await grants.remove(application.id, grant.id);

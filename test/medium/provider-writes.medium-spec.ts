@@ -10,6 +10,7 @@ import {
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import type { CalendarPort } from '../../src/providers/connector.ts';
 import { ProviderError } from '../../src/providers/provider-error.ts';
+import { ended } from '../support/ended.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -54,7 +55,7 @@ class HandDrivenQueue {
       signal: new AbortController().signal,
     };
     try {
-      return await this.#dispatcher.run(job, lease);
+      return ended(await this.#dispatcher.run(job, lease));
     } catch (error) {
       return this.#dispatcher.onError(job, error);
     }

@@ -1,7 +1,6 @@
 import PostalMime from 'postal-mime';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import { Wake } from '../../src/common/wake.ts';
 import type { ClaimedJob, Lease, Settled } from '../../src/common/work/dispatcher.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
 import { EmailReminderSender } from '../../src/notifications/email-sender.ts';
@@ -18,6 +17,7 @@ import { queueStatements } from '../../src/scheduler/queue-statements.ts';
 import { NoSmsGateway } from '../../src/sms/none.gateway.ts';
 import { RecordingSmsGateway } from '../../src/sms/recording.gateway.ts';
 import type { SmsGateway } from '../../src/sms/sms-gateway.ts';
+import { ended } from '../support/ended.ts';
 import { Receiver } from '../support/receiver.ts';
 import {
   notificationOf,
@@ -43,13 +43,10 @@ describe('a reminder that is due', () => {
   function build(gateway: SmsGateway): ReminderDispatcher {
     const { database, secretBox } = fixture;
     const connectors = new ConnectorRegistry([new SandboxConnector(database, clock)]);
-    const wake = new Wake();
-    wake.onWake((queue) => wakes.push(queue));
     return new ReminderDispatcher(
       new ReminderRepository(database),
       new ProviderAccounts(database, secretBox),
       clock,
-      wake,
       new EmailReminderSender(connectors, clock),
       new SmsReminderSender(gateway),
       new WebhookReminderSender(egress, secretBox, clock),
@@ -130,25 +127,23 @@ describe('a reminder that is due', () => {
     };
   }
 
-  async function settle(
-    job: ClaimedJob,
-    outcome: Awaited<ReturnType<ReminderDispatcher['run']>>,
-  ): Promise<void> {
+  async function settle(job: ClaimedJob, end: Awaited<ReturnType<ReminderDispatcher['run']>>): Promise<void> {
+    const outcome = ended(end);
     const settled: Settled<ClaimedJob, ReminderResult>[] = [{ job, ...outcome }];
-    await fixture.database.transaction(async (sql) => {
+    const queues = await fixture.database.transaction(async (sql) => {
       const { next } = outcome;
       const rows =
         next.kind === 'done'
           ? await sql.query(statements.finish, [[job.id], [job.fence]])
           : await sql.query(statements.again, [[job.id], [job.fence], [next.at], [next.ambiguous]]);
-      if (rows.length === 1) await dispatcher.record(sql, settled);
+      return rows.length === 1 ? dispatcher.record(sql, settled) : [];
     });
-    dispatcher.afterCommit();
+    wakes.push(...queues);
   }
 
   async function fire(id: string, options: { ambiguous?: boolean; before?: () => Promise<unknown> } = {}) {
     const job = await claim(id, options.ambiguous);
-    const outcome = await dispatcher.run(job, leaseOf(job, options.before));
+    const outcome = ended(await dispatcher.run(job, leaseOf(job, options.before)));
     await settle(job, outcome);
     return outcome;
   }

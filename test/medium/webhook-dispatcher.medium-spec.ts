@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Lease } from '../../src/common/work/dispatcher.ts';
 import { Database } from '../../src/database/sql.ts';
 import { type HookJobRow, WebhookDispatcher } from '../../src/webhooks/webhook-dispatcher.ts';
+import { ended } from '../support/ended.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { Receiver, type ReceiverBehaviour } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -57,7 +58,7 @@ describe('WebhookDispatcher', () => {
 
   /** One attempt, with what the engine does around it. */
   async function attempt(job: HookJobRow) {
-    const outcome = await dispatcher.run(job, lease());
+    const outcome = ended(await dispatcher.run(job, lease()));
     await database.transaction(async (sql) => {
       if (outcome.next.kind === 'done') await sql.query('delete from hook_job where id = $1', [job.id]);
       await dispatcher.record(sql, [{ job, ...outcome }]);
@@ -193,8 +194,7 @@ describe('WebhookDispatcher', () => {
     const abort = new AbortController();
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
-    const outcome = await dispatcher.run(await claimOne(id), lease(abort.signal));
-    expect(outcome.result).toEqual({ evidence: null, effect: null });
+    expect(await dispatcher.run(await claimOne(id), lease(abort.signal))).toBeNull();
   });
 
   it('becomes failing after 15 minutes of only failures, failed after 72 hours, and stops', async () => {
@@ -316,7 +316,7 @@ describe('WebhookDispatcher', () => {
     for (let round = 0; round < 10; round++) await happen(server.app, application);
     const jobs = (await Promise.all(ids.map((id) => claim(id)))).flat();
     const settled = await Promise.all(
-      jobs.map(async (job) => ({ job, ...(await dispatcher.run(job, lease())) })),
+      jobs.map(async (job) => ({ job, ...ended(await dispatcher.run(job, lease())) })),
     );
     const half = (odd: number) => settled.filter((_, index) => index % 2 === odd);
     await Promise.all([

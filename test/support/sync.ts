@@ -37,8 +37,7 @@ export async function syncAccount(
       `update sync_job set state = 0, run_at = $3 where id = $1 and fence = $2 and state = 1 returning 1`,
       [job.id, job.fence, next.kind === 'again' ? next.at : new Date()],
     );
-    if (rows.length > 0) await dispatcher.record(sql, [{ job, ...outcome }]);
+    return rows.length > 0 ? dispatcher.record(sql, [{ job, ...outcome }]) : [];
   });
-  dispatcher.afterCommit([{ job, ...outcome }]);
   return outcome;
 }

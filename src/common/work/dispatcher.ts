@@ -29,9 +29,12 @@ export interface Lease {
    * @returns false when the row is not ours any more: stop, without any effect
    */
   handOff(): Promise<boolean>;
-  /** Whether this process can still be sure of its claims; false after a pause in which it may have been given up. */
+  /**
+   * Whether the claim is surely still ours; false after a pause in which it may have been given to somebody else, and
+   * once `signal` is aborted. Ask at the last moment before something irrevocable.
+   */
   trusted(): boolean;
-  /** Aborted when the process stops or the claim is lost. */
+  /** Aborted when the process stops, the claim is lost, or the run takes longer than anything should. */
   signal: AbortSignal;
 }
 
@@ -66,16 +69,21 @@ export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
   readonly table: QueueTable;
   /** How many run at a time in one process. */
   readonly slots: number;
-  /** Does it. Throwing is for bugs and surprises: expected failures are outcomes. */
-  run(job: J, lease: Lease): Promise<Outcome<R>>;
+  /**
+   * Does it. Throwing is for bugs and surprises: expected failures are outcomes.
+   * @returns null when nothing was done, because the hand-off was refused or `lease.signal` aborted: the row goes
+   * back as if it had never been claimed
+   */
+  run(job: J, lease: Lease): Promise<Outcome<R> | null>;
   /** What to record when `run` threw. */
   onError(job: J, error: unknown): Outcome<R>;
-  /** What to record for a row that killed its worker three times; it is not run again. */
+  /** What to record for a row that was in hand at several deaths of its worker; it is not run again. */
   onPoison(job: J): Outcome<R>;
-  /** Writes what happened, in the transaction that settles the queue rows. No network here. */
-  record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
-  /** After that transaction has committed. */
-  afterCommit?(settled: readonly Settled<J, R>[]): void;
+  /**
+   * Writes what happened, in the transaction that settles the queue rows. No network here.
+   * @returns queues that have work now: they are woken after the commit
+   */
+  record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<readonly QueueName[]>;
 }
 
 /** What a feature module provides to the scheduler for one queue. */

@@ -1,0 +1,104 @@
+import { Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { newId } from '../../src/common/ids/ids.ts';
+import { SqlPool } from '../../src/database/sql.ts';
+import { done, type EngineFixture, ProbeDispatcher, startEngineFixture } from '../support/engine-fixture.ts';
+import { until } from '../support/until.ts';
+
+/** Blocks this whole process, as a long garbage collection or a paused container would. */
+const freeze = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+describe('Engine, when things go wrong', () => {
+  let fixture: EngineFixture;
+  let sql: EngineFixture['sql'];
+
+  beforeAll(() => Logger.overrideLogger(false));
+  beforeEach(async () => {
+    fixture = await startEngineFixture();
+    ({ sql } = fixture);
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await fixture.close();
+  });
+
+  it('takes up a row it has claimed without hearing of it', async () => {
+    const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
+    await fixture.begin(dispatcher);
+    const [id] = await fixture.put(1, newId(), 3_600_000);
+    // As after a claim whose answer was lost with its connection.
+    await sql.query(
+      'update send_job set state = 1, fence = 1, attempt = 1, worker_id = (select id from worker)',
+    );
+    await until('the row to run', async () => dispatcher.recorded.includes(id ?? ''), 30_000);
+  }, 40_000);
+
+  it('looks again, later and later, at a row whose result cannot be written', async () => {
+    const [id] = await fixture.put(1);
+    const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
+    let failures = 0;
+    dispatcher.failRecord = () => ++failures <= 2;
+    await fixture.begin(dispatcher);
+    await fixture.empty();
+    expect(dispatcher.recorded).toEqual([id]);
+    expect(dispatcher.begun).toEqual([id, id, id]);
+  }, 30_000);
+
+  it('serves the others when a row has been attempted as often as can be counted', async () => {
+    await fixture.put(1);
+    await sql.query('update send_job set attempt = 32767, crashes = 4');
+    const [other] = await fixture.put(1);
+    const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
+    await fixture.begin(dispatcher);
+    await fixture.empty();
+    expect(dispatcher.recorded).toContain(other);
+  });
+
+  it('asks seldom while a due row is locked by somebody else', async () => {
+    const [id] = await fixture.put(1);
+    const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
+    const asked = jest.spyOn(SqlPool.prototype, 'query');
+    await sql.transaction(async (locking) => {
+      await locking.query('select 1 from send_job for update');
+      await fixture.begin(dispatcher);
+      const before = asked.mock.calls.length;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      // Ten ticks with two statements each belong to the fixture.
+      expect(asked.mock.calls.length - before).toBeLessThan(60);
+    });
+    await until('the row', async () => dispatcher.recorded.includes(id ?? ''));
+  });
+
+  it('finds a row that became due long before it was committed', async () => {
+    const [first] = await fixture.put(1);
+    const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
+    const engine = await fixture.begin(dispatcher);
+    await until('the first', async () => dispatcher.recorded.includes(first ?? ''));
+    const [late] = await fixture.put(1, newId(), -120_000);
+    engine.wakeQueue('send');
+    await until('the late one', async () => dispatcher.recorded.includes(late ?? ''), 2_000);
+  });
+
+  it('goes on after a pause in which nobody has given it up', async () => {
+    await fixture.put(1);
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const aborted: boolean[] = [];
+    const dispatcher = new ProbeDispatcher(8, async (job, lease) => {
+      expect(await lease.handOff()).toBe(true);
+      await held;
+      aborted.push(lease.signal.aborted);
+      return done(job);
+    });
+    const engine = await fixture.begin(dispatcher);
+    await until('the run to begin', async () => dispatcher.begun.length === 1);
+    freeze(3_000);
+    // One may have been sent before the pause.
+    await engine.tick();
+    await engine.tick();
+    release();
+    await fixture.empty();
+    expect(aborted).toEqual([false]);
+    expect(dispatcher.recorded).toHaveLength(1);
+  });
+});

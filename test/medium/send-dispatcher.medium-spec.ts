@@ -1,0 +1,221 @@
+import request from 'supertest';
+import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
+import { Database } from '../../src/database/sql.ts';
+import { GrantConnections } from '../../src/grants/grant-connections.service.ts';
+import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import { SendDispatcher, type SendJobRow, type SendResult } from '../../src/outbox/send-dispatcher.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import type { Connector, MailPort } from '../../src/providers/connector.ts';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import type { Lease, Outcome } from '../../src/common/work/dispatcher.ts';
+import { ended } from '../support/ended.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { fakeLease } from '../support/sync.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { TestClock } from '../support/test-clock.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+describe('SendDispatcher', () => {
+  let server: TestApp;
+  let database: Database;
+  let ada: TestAccount;
+  let applicationId: string;
+  let clock: TestClock;
+  /** Hand-overs to the provider. */
+  let sent: string[];
+  let mail: Pick<MailPort, 'send' | 'findSent'>;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    database = server.app.get(Database);
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    const application = await createApplication(server.app);
+    applicationId = application.id;
+    ada = await createAccount(server.app, application);
+    clock = new TestClock();
+    sent = [];
+    mail = {
+      async send(_account, message, { onPhase }) {
+        onPhase('envelope');
+        onPhase('content');
+        sent.push(message.messageIdHeader);
+        onPhase('confirmation');
+        return { accepted: message.envelope.recipients, refused: [], response: '250 ok' };
+      },
+      findSent: () => Promise.resolve({ found: false, conclusive: true }),
+    };
+  });
+
+  const dispatcher = () =>
+    new SendDispatcher(
+      server.app.get<AppConfig>(APP_CONFIG),
+      database,
+      server.app.get(ProviderAccounts),
+      new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]),
+      clock,
+    );
+  const accept = async (body: object = {}) => {
+    const message = { to: [{ email: 'bo@example.test' }], ...body };
+    const { body: item } = await request(server.url)
+      .post('/v2/outbox')
+      .set(ada.bearer)
+      .send(message)
+      .expect(202);
+    return item.job_status_id as string;
+  };
+  /** A row as the engine hands it over. */
+  const claimed = async (id: string, overrides: Partial<SendJobRow> = {}): Promise<SendJobRow> => {
+    const [row] = await database.query<SendJobRow>(
+      `select id, fence, 1 as attempt, ambiguous, account_id as "gateId", due_at as "dueAt",
+         retry_limit_at as "retryLimitAt"
+       from send_job where id = $1`,
+      [id],
+    );
+    if (!row) throw new Error(`no row ${id}`);
+    return { ...row, ...overrides };
+  };
+  const run = (job: SendJobRow, lease: Lease = fakeLease()) => dispatcher().run(job, lease);
+  const reasonOf = ({ result }: Outcome<SendResult>) => result.move?.reason;
+  const fails = (error: Error) => () => Promise.reject(error);
+
+  it('does not forget a doubt because the look-up failed', async () => {
+    mail.findSent = fails(new ProviderError('temporary', '421 try later'));
+    const outcome = ended(await run(await claimed(await accept(), { ambiguous: true, attempt: 2 })));
+    expect(outcome.next).toMatchObject({ kind: 'again', ambiguous: true });
+    expect(reasonOf(outcome)).toBe(
+      'the outcome is unknown and being looked up: it could not be looked up: 421 try later',
+    );
+    expect(sent).toEqual([]);
+  });
+
+  it('does not forget a doubt because of an error of ours', async () => {
+    const job = await claimed(await accept(), { ambiguous: true, attempt: 2 });
+    expect(dispatcher().onError(job, new Error('a bug')).next).toMatchObject({
+      kind: 'again',
+      ambiguous: true,
+    });
+    expect(dispatcher().onError({ ...job, ambiguous: false }, new Error('a bug')).next).toMatchObject({
+      kind: 'again',
+      ambiguous: false,
+    });
+  });
+
+  it('gives up a doubt nobody can answer, a day after the deadline, and says what is unknown', async () => {
+    mail.findSent = fails(new ProviderError('temporary', '421 try later'));
+    const job = await claimed(await accept({ retry_limit_datetime: 0 }), { ambiguous: true, attempt: 40 });
+    clock.advance(DAY - MINUTE);
+    expect(ended(await run(job)).next.kind).toBe('again');
+    clock.advance(2 * MINUTE);
+    const outcome = ended(await run(job));
+    expect(outcome.next.kind).toBe('done');
+    expect(reasonOf(outcome)).toMatch(/^the outcome is unknown: /);
+    expect(sent).toEqual([]);
+  });
+
+  it('sends again what was not found while there is time, with the same Message-ID', async () => {
+    const job = await claimed(await accept(), { ambiguous: true, attempt: 2 });
+    expect(ended(await run(job)).result.move?.to).toBe('successful');
+    expect(sent).toHaveLength(1);
+    expect(sent[0]).toContain(job.id);
+  });
+
+  it('does not send after the deadline what was not found', async () => {
+    const job = await claimed(await accept({ retry_limit_datetime: 0 }), { ambiguous: true, attempt: 2 });
+    clock.advance(15_000);
+    const outcome = ended(await run(job));
+    expect(outcome.next.kind).toBe('done');
+    expect(reasonOf(outcome)).toBe(
+      'retry limit datetime reached; last error: the outcome is unknown, and it was not found among the sent messages',
+    );
+    expect(sent).toEqual([]);
+  });
+
+  it('takes what is found for sent, also after the deadline', async () => {
+    mail.findSent = () => Promise.resolve({ found: true, conclusive: true });
+    const job = await claimed(await accept({ retry_limit_datetime: 0 }), { ambiguous: true, attempt: 2 });
+    clock.advance(DAY);
+    expect(ended(await run(job)).result.move?.to).toBe('successful');
+    expect(sent).toEqual([]);
+  });
+
+  it('lets no content leave once the claim may be lost, and counts no attempt', async () => {
+    let trusted = true;
+    const lease = fakeLease({
+      handOff: () => {
+        trusted = false; // as when the process is paused right after it
+        return Promise.resolve(true);
+      },
+      trusted: () => trusted,
+    });
+    expect(await run(await claimed(await accept()), lease)).toBeNull();
+    expect(sent).toEqual([]);
+  });
+
+  it('does nothing when the hand-off is refused', async () => {
+    const lease = fakeLease({ handOff: () => Promise.resolve(false) });
+    expect(await run(await claimed(await accept()), lease)).toBeNull();
+    expect(sent).toEqual([]);
+  });
+
+  describe('credentials that are refused', () => {
+    const REFUSED = new ProviderError('auth-invalid', '535 no', { phase: 'login' });
+    const authenticate = () =>
+      server.app
+        .get(GrantConnections, { strict: false })
+        .connect(
+          applicationId,
+          { provider: 'sandbox', email: ada.email, name: 'Ada', organizationUnit: 'folder', settings: {} },
+          { integrationRequired: false },
+        );
+    const grantStatus = async () =>
+      (await database.query<{ status: string }>('select status from "grant" where id = $1', [ada.id]))[0]
+        ?.status;
+    const settle = (job: SendJobRow, outcome: Outcome<SendResult>) =>
+      database.transaction((sql) => dispatcher().record(sql, [{ job, ...outcome }]));
+
+    it('end the message and the grant', async () => {
+      mail.send = fails(REFUSED);
+      const job = await claimed(await accept());
+      const outcome = ended(await run(job));
+      expect(outcome.next.kind).toBe('done');
+      await settle(job, outcome);
+      expect(await grantStatus()).toBe('invalid');
+    });
+
+    it('count for nothing when the user has authenticated again meanwhile', async () => {
+      mail.send = async () => {
+        await authenticate();
+        throw REFUSED;
+      };
+      expect(await run(await claimed(await accept()))).toBeNull();
+      expect(await grantStatus()).toBe('valid');
+    });
+
+    it('do not end a grant that was renewed before it was written down', async () => {
+      mail.send = fails(REFUSED);
+      const job = await claimed(await accept());
+      const outcome = ended(await run(job));
+      await authenticate();
+      await settle(job, outcome);
+      expect(await grantStatus()).toBe('valid');
+    });
+  });
+
+  it('writes down what a server says, whatever bytes are in it', async () => {
+    mail.send = fails(new ProviderError('rejected', '550 no\0pe'));
+    const id = await accept();
+    const job = await claimed(id);
+    const outcome = ended(await run(job));
+    await database.transaction((sql) => dispatcher().record(sql, [{ job, ...outcome }]));
+    const { body } = await request(server.url).get(`/job-statuses/${id}?view=expanded`).set(ada.bearer);
+    expect(body).toMatchObject({
+      status: 'failed',
+      reason: 'rejected by the provider: 550 nope',
+      attempts: [{ detail: '550 nope' }],
+    });
+  });
+});

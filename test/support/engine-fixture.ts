@@ -1,0 +1,127 @@
+import { type QueueName, Wake } from '../../src/common/wake.ts';
+import type {
+  ClaimedJob,
+  Dispatcher,
+  Lease,
+  Outcome,
+  QueueTable,
+  Settled,
+} from '../../src/common/work/dispatcher.ts';
+import { type AppConfig, loadConfig } from '../../src/config/app-config.ts';
+import { newId } from '../../src/common/ids/ids.ts';
+import { type Sql, SqlPool } from '../../src/database/sql.ts';
+import { Engine } from '../../src/scheduler/engine.ts';
+import { createTestDatabase } from './test-database.ts';
+import { until } from './until.ts';
+
+const TABLE: QueueTable = { queue: 'send', table: 'send_job', gateColumn: 'account_id', columns: {} };
+
+/** Runs rows by a function of the test and remembers what was recorded. */
+export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
+  readonly table = TABLE;
+  readonly recorded: string[] = [];
+  readonly begun: string[] = [];
+  failRecord: (ids: readonly string[]) => boolean = () => false;
+
+  constructor(
+    readonly slots: number,
+    private readonly work: (job: ClaimedJob, lease: Lease) => Promise<Outcome<string> | null>,
+  ) {}
+
+  run(job: ClaimedJob, lease: Lease): Promise<Outcome<string> | null> {
+    this.begun.push(job.id);
+    return this.work(job, lease);
+  }
+
+  onError(job: ClaimedJob): Outcome<string> {
+    return { next: { kind: 'done' }, result: `error ${job.id}` };
+  }
+
+  onPoison(job: ClaimedJob): Outcome<string> {
+    return { next: { kind: 'done' }, result: `poison ${job.id}` };
+  }
+
+  async record(_sql: Sql, settled: readonly Settled<ClaimedJob, string>[]): Promise<readonly QueueName[]> {
+    if (this.failRecord(settled.map(({ job }) => job.id))) throw new Error('a record that cannot be written');
+    for (const { result } of settled) this.recorded.push(result);
+    return [];
+  }
+}
+
+/** The outcome of a row that is finished. */
+export const done = (job: ClaimedJob): Outcome<string> => ({ next: { kind: 'done' }, result: job.id });
+
+/** A row of the queue as tests look at it. */
+export interface QueueRow {
+  id: string;
+  state: number;
+  attempt: number;
+  ambiguous: boolean;
+  crashes: number;
+  worker_id: number | null;
+  run_at: Date;
+}
+
+/** Engines over a queue of their own, without the rest of the house. */
+export interface EngineFixture {
+  sql: SqlPool;
+  /** Ten ticks a second: the cron of the product is Nest's. */
+  begin(dispatcher: ProbeDispatcher): Promise<Engine>;
+  stop(engine: Engine): Promise<void>;
+  /** Puts rows of one account into the queue. @returns their ids */
+  put(count: number, account?: string, dueInMs?: number): Promise<string[]>;
+  rows(): Promise<QueueRow[]>;
+  /** Waits until nothing is queued any more. */
+  empty(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Makes a database for itself. */
+export async function startEngineFixture(): Promise<EngineFixture> {
+  const database = await createTestDatabase();
+  const config: AppConfig = loadConfig({
+    DATABASE_URL: database.url,
+    ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
+    SHUTDOWN_SECONDS: '2',
+  });
+  const sql = new SqlPool({ url: database.url, max: 4, statementTimeoutMs: 5000, applicationName: 'test' });
+  const engines: Engine[] = [];
+  const ticking = setInterval(() => void Promise.all(engines.map((engine) => engine.tick())), 100);
+
+  const stop = async (engine: Engine) => {
+    const index = engines.indexOf(engine);
+    if (index >= 0) engines.splice(index, 1);
+    await engine.onModuleDestroy();
+    await engine.beforeApplicationShutdown();
+    await engine.onApplicationShutdown();
+  };
+  const rows = () => sql.query<QueueRow>('select * from send_job');
+
+  return {
+    sql,
+    stop,
+    rows,
+    async begin(dispatcher) {
+      const engine = new Engine(config, [dispatcher], new Wake());
+      engines.push(engine);
+      await engine.onApplicationBootstrap();
+      return engine;
+    },
+    async put(count, account = newId(), dueInMs = 0) {
+      const ids = Array.from({ length: count }, newId);
+      await sql.query(
+        `insert into send_job (id, account_id, run_at, due_at, retry_limit_at)
+         select id, $2, now() + $3 * interval '1 ms', now(), now() + interval '1 day' from unnest($1::uuid[]) id`,
+        [ids, account, dueInMs],
+      );
+      return ids;
+    },
+    empty: () => until('the queue to be empty', async () => (await rows()).length === 0),
+    async close() {
+      clearInterval(ticking);
+      for (const engine of engines.splice(0)) await stop(engine);
+      await sql.close();
+      await database.drop();
+    },
+  };
+}
