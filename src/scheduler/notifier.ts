@@ -12,7 +12,7 @@ import { Engine } from './engine.ts';
 
 const CHANNEL = 'carillon_due';
 const DEBOUNCE_MS = 10;
-const LONGEST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 5_000;
 
 /**
  * Tells other processes that a queue has work due now, and hears it from them. One connection per process and one
@@ -59,11 +59,12 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
       connectionString: this.#url,
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
+      query_timeout: 5_000,
       application_name: 'carillon-notifier',
     });
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client));
-    client.on('notification', ({ payload }) => this.#hear(payload ?? ''));
+    client.on('notification', (notification) => this.#hear(client, notification));
     try {
       await client.connect();
       if (this.#listens) await client.query(`listen ${CHANNEL}`);
@@ -94,21 +95,30 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
 
   #note(queue: QueueName): void {
     this.#pending.add(queue);
-    this.#timer ??= setTimeout(() => this.#tell(), DEBOUNCE_MS);
+    this.#timer ??= setTimeout(() => void this.#tell(), DEBOUNCE_MS);
   }
 
-  #tell(): void {
-    this.#timer = undefined;
+  /** One at a time: a connection that hangs must not gather what is to be said. */
+  async #tell(): Promise<void> {
+    const client = this.#client;
     const queues = [...this.#pending].join(',');
     this.#pending.clear();
-    this.#client
-      ?.query('select pg_notify($1, $2)', [CHANNEL, `${process.pid}:${queues}`])
-      .catch((error: unknown) => this.#log.debug(`not told: ${String(error)}`));
+    try {
+      await client?.query('select pg_notify($1, $2)', [CHANNEL, queues]);
+    } catch (error) {
+      // An answer that does not come says that nothing will be heard either.
+      client?.end().catch(() => undefined);
+      if (client) this.#lost(client, error);
+    } finally {
+      this.#timer = undefined;
+    }
+    const [next] = this.#pending;
+    if (next && !this.#closed) this.#note(next);
   }
 
-  #hear(payload: string): void {
-    const [pid, queues = ''] = payload.split(':');
-    if (pid === String(process.pid)) return;
-    for (const queue of queues.split(',')) this.engine.wakeQueue(queue as QueueName);
+  /** Process ids are no names: in containers every process has the same. */
+  #hear(client: pg.Client, { processId, payload = '' }: pg.Notification): void {
+    if (processId === (client as unknown as { processID: number }).processID) return;
+    for (const queue of payload.split(',')) this.engine.wakeQueue(queue as QueueName);
   }
 }

@@ -1,0 +1,76 @@
+import { Logger } from '@nestjs/common';
+import { QUEUES, type QueueName, Wake } from '../../src/common/wake.ts';
+import { loadConfig } from '../../src/config/app-config.ts';
+import { SqlPool } from '../../src/database/sql.ts';
+import type { Engine } from '../../src/scheduler/engine.ts';
+import { Notifier } from '../../src/scheduler/notifier.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
+
+describe('Notifier', () => {
+  let database: TestDatabase;
+  let sql: SqlPool;
+  const notifiers: Notifier[] = [];
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    database = await createTestDatabase();
+    sql = new SqlPool({ url: database.url, max: 1, statementTimeoutMs: 5000, applicationName: 'test' });
+  });
+  afterEach(async () => {
+    for (const notifier of notifiers.splice(0)) await notifier.onApplicationShutdown();
+  });
+  afterAll(async () => {
+    await sql.close();
+    await database.drop();
+  });
+
+  /** One of several processes. */
+  const start = async (roles: string) => {
+    const config = loadConfig({
+      DATABASE_URL: database.url,
+      ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
+      ROLES: roles,
+    });
+    const wake = new Wake();
+    const heard: QueueName[] = [];
+    const notifier = new Notifier(
+      config,
+      { wakeQueue: (queue: QueueName) => heard.push(queue) } as unknown as Engine,
+      wake,
+    );
+    notifiers.push(notifier);
+    await notifier.onApplicationBootstrap();
+    heard.length = 0; // everything is looked at once after connecting
+    return { wake, heard };
+  };
+
+  it('tells the others, once per queue, and not itself', async () => {
+    const api = await start('api');
+    const worker = await start('worker');
+    const other = await start('worker');
+    worker.wake.wake('hook');
+    await until('the other to hear', async () => other.heard.length > 0);
+    expect(worker.heard).toEqual([]);
+    for (let times = 0; times < 100; times += 1) api.wake.wake('send');
+    api.wake.wake('sync');
+    await until('both to hear', async () => worker.heard.includes('sync') && other.heard.includes('sync'));
+    expect(worker.heard).toEqual(['send', 'sync']);
+    expect(api.heard).toEqual([]);
+  });
+
+  it('listens again after its connection was lost, and looks at everything then', async () => {
+    const api = await start('api');
+    const worker = await start('worker');
+    await sql.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'carillon-notifier'`,
+    );
+    await until('the worker to be back', async () => QUEUES.every((queue) => worker.heard.includes(queue)));
+    worker.heard.length = 0;
+    await until('the worker to hear', async () => {
+      api.wake.wake('reminder');
+      return worker.heard.includes('reminder');
+    });
+  });
+});
