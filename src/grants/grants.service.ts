@@ -38,13 +38,21 @@ export interface GrantChange {
 /** Reason of a grant that is invalid only because it asks for more than its user has agreed to. */
 const SCOPES_WIDENED = 'The scopes were widened: the user has to authenticate again';
 
-/** Open work of an account; everything else goes with the grant. Found by indexed paths, the queues have none. */
-const DELETE_QUEUED = `
-  with jobs as (select id from job_status where account_id = $1),
-  sends as (delete from send_job where id in (select id from jobs)),
-  writes as (delete from provider_job where id in (select id from jobs)),
-  reminders as (delete from reminder_job where id in (select id from reminder where account_id = $1))
-  delete from account_gate where account_id = $1`;
+/**
+ * Open work of an account, by indexed paths (the queues have none); everything else goes with the grant. Each is a
+ * statement of its own, in the order in which the engine locks: queue rows before the grant, and before the gate.
+ */
+const DELETE_SYNC = 'delete from sync_job where account_id = $1';
+const DELETE_JOBS = ['send_job', 'provider_job'].map(
+  (table) => `
+  delete from ${table} where id in (
+    select id from ${table} where id in (select id from job_status where account_id = $1) order by id for update)`,
+);
+const DELETE_REMINDERS = `
+  delete from reminder_job where id in (
+    select id from reminder_job where id in (select id from reminder where account_id = $1) order by id for update)`;
+const DELETE_QUEUED = [DELETE_SYNC, ...DELETE_JOBS, DELETE_REMINDERS];
+const DELETE_GATE = 'delete from account_gate where account_id = $1';
 
 /** Grants of an application: connected accounts. New ones are made by `GrantConnections`. */
 @Injectable()
@@ -119,10 +127,10 @@ export class GrantsService {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
       await find(em, applicationId, grantId);
-      // Queue row first, as everything that settles a sync does; then nobody can add work for the account any more.
-      await sql.query('delete from sync_job where account_id = $1', [grantId]);
+      for (const text of DELETE_QUEUED) await sql.query(text, [grantId]);
       await sql.query('select from "grant" where id = $1 for update', [grantId]);
-      await sql.query(DELETE_QUEUED, [grantId]);
+      // Nobody can add work for the account any more; what came in between goes too.
+      for (const text of [...DELETE_QUEUED, DELETE_GATE]) await sql.query(text, [grantId]);
       const gone = await em.nativeDelete(Grant, { id: grantId, application: applicationId });
       if (gone === 0) throw new NotFoundError('grant', grantId);
       const account = { applicationId, accountId: grantId };

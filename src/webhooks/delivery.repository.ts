@@ -162,6 +162,16 @@ export async function requeueUndelivered(sql: Sql, webhookId: string, afterId: s
   }
 }
 
+const LOCK_DELIVERIES = 'select from hook_job where webhook_id = $1 order by id for update';
+
+/**
+ * Takes the queued deliveries of a webhook, in the caller's transaction. Call it before the webhook itself is locked:
+ * whoever settles deliveries locks in that order.
+ */
+export async function lockDeliveries(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(LOCK_DELIVERIES, [webhookId]);
+}
+
 /** At most eight deliveries at a time and 200 a second to one webhook: the rest waits, and holds up nobody else. */
 const OPEN_GATE = `
   insert into account_gate (account_id, slot_ms, max_in_flight) values ($1, 5, 8)

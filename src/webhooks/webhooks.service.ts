@@ -1,4 +1,4 @@
-import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core';
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { Application } from '../applications/application.entity.ts';
@@ -12,6 +12,7 @@ import { Wake } from '../common/wake.ts';
 import { Database, sqlOf } from '../database/sql.ts';
 import {
   closeGate,
+  lockDeliveries,
   openGate,
   recentAttempts,
   requeueUndelivered,
@@ -116,11 +117,10 @@ export class WebhooksService {
     this.#refuseOtherChanges(found, change);
     if (change.state === 'active') await this.challenge.verify(found.callbackUrl);
     const { webhook, requeued } = await this.em.transactional(async (em) => {
-      const webhook = await em.findOne(
-        Webhook,
-        { id, application: applicationId },
-        { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true },
-      );
+      if (found.state === 'failed') await lockDeliveries(sqlOf(em), id);
+      // "no key": whoever queues deliveries meanwhile need not wait for the replay.
+      await sqlOf(em).query('select from webhook where id = $1 for no key update', [id]);
+      const webhook = await em.findOne(Webhook, { id, application: applicationId }, { refresh: true });
       if (!webhook) throw new NotFoundError('webhook', id); // deleted during the challenge
       const before = webhook.state;
       this.#move(webhook, change.state);
@@ -135,6 +135,7 @@ export class WebhooksService {
   async delete(applicationId: string, id: string): Promise<void> {
     await this.get(applicationId, id);
     await this.em.transactional(async (em) => {
+      await lockDeliveries(sqlOf(em), id);
       await em.nativeDelete(Webhook, { id, application: applicationId });
       await closeGate(sqlOf(em), id);
     });

@@ -1,0 +1,66 @@
+import request from 'supertest';
+import { recordHealth } from '../../src/webhooks/delivery.repository.ts';
+import { Database } from '../../src/database/sql.ts';
+import { GrantsService } from '../../src/grants/grants.service.ts';
+import { markGrantsInvalid } from '../../src/grants/mark-invalid.ts';
+import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+import { createWebhook, happen } from '../support/webhook-fixture.ts';
+
+/** Whoever settles work holds its queue rows when it wants the account or the webhook: so must everybody else. */
+describe('locks are taken in one order', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let sql: Database;
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    sql = server.app.get(Database);
+  });
+  beforeEach(async () => {
+    application = await createApplication(server.app);
+  });
+  afterAll(() => server.close());
+
+  const somebodyWaits = () =>
+    until('somebody to wait for a lock', async () => {
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return (await sql.query(waiting)).length > 0;
+    });
+
+  it('when an account is removed whose credentials are just refused', async () => {
+    const ada = await createAccount(server.app, application);
+    const message = { to: [{ email: 'bo@example.test' }] };
+    const { body } = await request(server.url).post('/v2/outbox').set(ada.bearer).send(message).expect(202);
+    let removing: Promise<void> = Promise.resolve();
+    await sql.transaction(async (settling) => {
+      await settling.query('delete from send_job where id = $1', [body.job_status_id]);
+      removing = server.app.get(GrantsService, { strict: false }).remove(application.id, ada.id);
+      await somebodyWaits();
+      await markGrantsInvalid(settling, [{ accountId: ada.id, reason: '535' }], new Date());
+    });
+    await removing;
+    expect(await sql.query('select 1 from "grant" where id = $1', [ada.id])).toEqual([]);
+  });
+
+  it('when a webhook is removed that is just failing', async () => {
+    const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
+    await happen(server.app, application);
+    let removing: PromiseLike<request.Response> | undefined;
+    await sql.transaction(async (settling) => {
+      await settling.query('delete from hook_job where webhook_id = $1', [webhookId]);
+      removing = request(server.url)
+        .delete(`/a/${application.clientId}/webhooks/${webhookId}`)
+        .set(application.secretBasic)
+        .then((response) => response);
+      await somebodyWaits();
+      await recordHealth(
+        settling,
+        new Map([[webhookId, { delivered: 0, failed: 1, gone: false }]]),
+        new Date(),
+      );
+    });
+    expect((await removing)?.status).toBe(200);
+    expect(await sql.query('select 1 from webhook where id = $1', [webhookId])).toEqual([]);
+  });
+});
