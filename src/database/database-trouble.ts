@@ -11,16 +11,18 @@ const NETWORK = [
 
 /** What the driver says without a code. */
 const WORDS =
-  /^(timeout expired|timeout exceeded when trying to connect|Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error|Client was closed)/;
+  /^(timeout expired|timeout exceeded when trying to connect|Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
 
-/** What is wrong with the database, when that is what the error says; null for every other error. */
+/**
+ * What is wrong with the database, when that is what the error says; null for every other error. Ask it of errors of
+ * the database's driver: other connections fail with the same words.
+ */
 export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   if (typeof error !== 'object' || error === null) return null;
-  const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
+  const { code, message } = error as { code?: unknown; message?: unknown };
   if (typeof code === 'string') {
     if (BUSY.test(code)) return 'busy';
     if (AWAY.test(code) || NETWORK.includes(code)) return 'away';
   }
-  if (typeof message === 'string' && WORDS.test(message)) return 'away';
-  return cause === undefined || cause === error ? null : databaseTrouble(cause);
+  return typeof message === 'string' && WORDS.test(message) ? 'away' : null;
 }

@@ -123,16 +123,15 @@ export class SqlPool implements Sql {
     let broken: Error | undefined;
     try {
       await client.query('begin');
-      try {
-        const result = await work({
-          query: (text, values = [], options = {}) => run(client, text, values, options),
-        });
-        await client.query('commit');
-        return result;
-      } catch (error) {
-        await client.query('rollback').catch((cause: Error) => (broken = cause));
-        throw error;
-      }
+      const result = await work({
+        query: (text, values = [], options = {}) => run(client, text, values, options),
+      });
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      // A connection that cannot even do this is not given to the next.
+      await client.query('rollback').catch((cause: Error) => (broken = cause));
+      throw error;
     } finally {
       client.release(broken);
     }

@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { databaseTrouble } from '../database/database-trouble.ts';
 import { DomainError, type ErrorDetails, type ErrorKind } from '../common/errors/domain-error.ts';
 import type { BetaErrorView, ErrorView } from './error.schema.ts';
 import { allowedMethods } from './routes.ts';
@@ -34,19 +35,13 @@ const invalid = (status: number, message: string): Problem => ({
   details: {},
 });
 
-const UNAVAILABLE = /^(08|53|57P)|^(25006|40001|40P01|55P03|57014)$/;
-
 /** Errors of PostgreSQL that are the client's fault, or say that the database is away for the moment. */
-function fromDatabase(error: { code?: unknown; message?: unknown; cause?: unknown }): Problem | undefined {
+function fromDatabase(error: { code?: unknown }): Problem | undefined {
   const code = typeof error.code === 'string' ? error.code : '';
   if (code === '22021' || code === '22P05') return invalid(400, 'Text must not contain the NUL character');
-  const lost =
-    UNAVAILABLE.test(code) ||
-    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(code) ||
-    /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout)/.test(
-      String(error.message),
-    );
-  if (lost) {
+  // Requests look before they write: what they found then has been removed in between.
+  if (code === '23503') return invalid(409, 'Something this needs was removed at the same moment');
+  if (databaseTrouble(error)) {
     return {
       status: 503,
       message: 'The database is not available at the moment; try again',

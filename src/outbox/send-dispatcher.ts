@@ -177,7 +177,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
         return this.#sent(attempt, { detail: 'found among the sent messages', phase: 'confirmation' });
     } catch (error) {
       // Our own database being away says nothing: the engine asks again.
-      if (databaseTrouble(error)) throw error;
+      if (!(error instanceof ProviderError) && databaseTrouble(error)) throw error;
       if (!(error instanceof ProviderError) || error.code !== 'auth-invalid')
         return this.#stillInDoubt(attempt, error);
       const detail = `${error.message}; whether an earlier attempt succeeded is unknown`;

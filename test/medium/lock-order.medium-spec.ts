@@ -63,4 +63,21 @@ describe('locks are taken in one order', () => {
     expect((await removing)?.status).toBe(200);
     expect(await sql.query('select 1 from webhook where id = $1', [webhookId])).toEqual([]);
   });
+
+  it('and a message for an account that is just being removed is refused, not an error of ours', async () => {
+    const ada = await createAccount(server.app, application);
+    const message = { to: [{ email: 'bo@example.test' }] };
+    let posting: PromiseLike<request.Response> | undefined;
+    await sql.transaction(async (removing) => {
+      await removing.query('delete from "grant" where id = $1', [ada.id]);
+      posting = request(server.url)
+        .post('/v2/outbox')
+        .set(ada.bearer)
+        .send(message)
+        .then((response) => response);
+      await somebodyWaits();
+    });
+    expect((await posting)?.status).toBe(409);
+    expect(await sql.query('select 1 from send_job where account_id = $1', [ada.id])).toEqual([]);
+  });
 });
