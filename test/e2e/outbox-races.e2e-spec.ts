@@ -1,0 +1,188 @@
+import request from 'supertest';
+import { Database } from '../../src/database/sql.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const ACCOUNTS = 25;
+const MESSAGES_EACH = 8;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
+
+/** What happens to a message while it is being sent: whatever the callers are told must be so. */
+describe('an outbox message at the moment of sending', () => {
+  let server: TestApp;
+  let database: Database;
+  let application: TestApplication;
+  let recipients = 0;
+
+  beforeAll(async () => {
+    server = await startTestApp();
+    database = server.app.get(Database);
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    application = await createApplication(server.app);
+  });
+
+  interface Accepted {
+    account: TestAccount;
+    id: string;
+    /** Nobody else gets mail there, so its mailbox counts hand-overs of this one message. */
+    to: string;
+  }
+  const accept = async (account: TestAccount, body: object = {}): Promise<Accepted> => {
+    const to = `to-${(recipients += 1)}@example.test`;
+    const response = await request(server.url)
+      .post('/v2/outbox')
+      .set(account.bearer)
+      .send({ to: [{ email: to }], subject: 'original', ...body });
+    if (response.status !== 202) throw new Error(`${response.status}: ${response.text}`);
+    return { account, id: response.body.job_status_id, to };
+  };
+  const ended = (what: string) =>
+    until(`${what} to end`, async () => {
+      const [row] = await database.query<{ n: number }>(
+        `select count(*) as n from job_status where status in ('pending', 'delayed') and account_id in
+           (select id from "grant" where application_id = $1)`,
+        [application.id],
+      );
+      return row?.n === 0;
+    });
+  /** Hand-overs and subject by recipient. */
+  const handedOver = async () => {
+    const rows = await database.query<{ address: string; times: number; mime: Buffer }>(
+      `select b.address, b.modseq as times, m.mime from sandbox_mailbox b
+       join sandbox_message m using (application_id, address)
+       where b.application_id = $1 and b.address like 'to-%'`,
+      [application.id],
+    );
+    return new Map(
+      rows.map(({ address, times, mime }) => [
+        address,
+        { times, subject: /^Subject: (.*)\r$/m.exec(mime.toString())?.[1] },
+      ]),
+    );
+  };
+
+  it('is edited and cancelled in full, or not at all and says so', async () => {
+    const accounts = await Promise.all(
+      Array.from({ length: ACCOUNTS }, () => createAccount(server.app, application)),
+    );
+    const sendAt = Math.floor(Date.now() / 1000) + 4;
+    const accepted = await Promise.all(
+      accounts.flatMap((account) =>
+        Array.from({ length: MESSAGES_EACH }, () => accept(account, { send_at: sendAt })),
+      ),
+    );
+    const told = await Promise.all(
+      accepted.map(async ({ account, id, to }) => {
+        await pause(sendAt * 1000 - 150 + Math.random() * 400 - Date.now());
+        const url = `/v2/outbox/${id}`;
+        const [edited, cancelled] = await Promise.all([
+          request(server.url).patch(url).set(account.bearer).send({ subject: 'edited' }),
+          request(server.url).delete(url).set(account.bearer),
+        ]);
+        return { to, edited: edited.status, cancelled: cancelled.status };
+      }),
+    );
+    await ended('every message');
+    const sent = await handedOver();
+    const wrong = told.filter(({ to, edited, cancelled }) => {
+      const { times = 0, subject } = sent.get(to) ?? {};
+      if (![200, 409].includes(edited) || ![200, 409].includes(cancelled)) return true;
+      if (cancelled === 200) return times !== 0;
+      return times !== 1 || subject !== (edited === 200 ? 'edited' : 'original');
+    });
+    expect(wrong).toEqual([]);
+    // Both ends of the race were met; else it would prove nothing.
+    expect(new Set(told.map(({ cancelled }) => cancelled))).toEqual(new Set([200, 409]));
+  }, 30_000);
+
+  it('goes with its account without a trace, or has left once', async () => {
+    const accounts = await Promise.all(
+      Array.from({ length: 10 }, () => createAccount(server.app, application)),
+    );
+    const answers: number[] = [];
+    await Promise.all(
+      accounts.map(async (account, index) => {
+        await Promise.all(Array.from({ length: 10 }, () => accept(account)));
+        const late = Array.from({ length: 5 }, async () => {
+          await pause(Math.random() * 100);
+          const { status } = await request(server.url)
+            .post('/v2/outbox')
+            .set(account.bearer)
+            .send({ to: [{ email: `to-late-${index}@example.test` }] });
+          answers.push(status);
+        });
+        await pause(Math.random() * 50);
+        await request(server.url).delete(`/connect/grants/${account.id}`).set(application.basic).expect(200);
+        await Promise.all(late);
+      }),
+    );
+    // Told in time, or too late, or in between.
+    expect(answers.filter((status) => ![202, 401, 409].includes(status))).toEqual([]);
+    await until('nothing to be left', async () => {
+      const rows = await database.query(
+        `select 1 from send_job where account_id = any($1::uuid[])
+         union all select 1 from account_gate where account_id = any($1::uuid[])`,
+        [accounts.map(({ id }) => id)],
+      );
+      return rows.length === 0;
+    });
+    const sent = [...(await handedOver())].filter(([to]) => !to.startsWith('to-late'));
+    expect(sent.filter(([, { times }]) => times !== 1)).toEqual([]);
+  }, 30_000);
+
+  it('does not end the account whose user authenticates again just then', async () => {
+    await request(server.url)
+      .post('/connect/integrations')
+      .set(application.basic)
+      .send({ provider: 'sandbox', name: 'Sandbox' })
+      .expect(200);
+    const accounts = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        createAccount(server.app, application, { settings: { password: 'wrong' } }),
+      ),
+    );
+    const accepted = await Promise.all(
+      accounts.map(async (account) => {
+        const [messages] = await Promise.all([
+          // Refused with 403 in between.
+          Promise.allSettled(Array.from({ length: 5 }, () => accept(account))),
+          request(server.url)
+            .patch(`/connect/grants/${account.id}`)
+            .set(application.basic)
+            .send({ settings: { password: 'right' } })
+            .expect(200),
+        ]);
+        return messages.flatMap((message) => (message.status === 'fulfilled' ? message.value : []));
+      }),
+    );
+    await ended('every message');
+    const grants = await database.query<{ status: string }>(
+      'select distinct status from "grant" where application_id = $1',
+      [application.id],
+    );
+    expect(grants).toEqual([{ status: 'valid' }]);
+    const sent = await handedOver();
+    const jobs = await database.query<{ id: string; status: string }>(
+      'select id, status from job_status where account_id = any($1::uuid[])',
+      [accounts.map(({ id }) => id)],
+    );
+    const statuses = new Map(jobs.map(({ id, status }) => [id, status]));
+    const wrong = accepted
+      .flat()
+      .filter(({ id, to }) => (sent.get(to)?.times ?? 0) !== (statuses.get(id) === 'successful' ? 1 : 0));
+    expect(wrong).toEqual([]);
+    // And the account works.
+    const [account] = accounts;
+    if (account) await accept(account);
+    await ended('one more message');
+  }, 30_000);
+});
