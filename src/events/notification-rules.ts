@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApplicationFeature } from '../applications/plan.ts';
 import { allows, type Scope, SCOPES_FOR } from '../auth/scopes.ts';
+import type { UrlOptions } from '../common/egress/egress-policy.ts';
 import { ForbiddenError, InvalidInputError } from '../common/errors/domain-error.ts';
+import { REMINDER_ADDRESS } from '../notifications/reminder-address.ts';
 import type { EventFields } from './event-record.ts';
 import type { Participant, StoredNotification } from './event-values.ts';
 
@@ -15,7 +17,7 @@ export interface NotificationRights {
 /** Decides which addresses may be called: `EgressClient`. */
 export interface AddressPolicy {
   /** @throws {InvalidInputError} naming `field` */
-  normalizeUrl(raw: string, field: string): string;
+  normalizeUrl(raw: string, field: string, options: UrlOptions): string;
 }
 
 /** How many participants an error names. */
@@ -47,7 +49,7 @@ export function assertNotificationsAllowed(
   if (added.length > 0) assertRights(added, rights);
   for (const [index, notification] of notifications.entries()) {
     if (notification.type === 'webhook' && added.includes(notification))
-      addresses.normalizeUrl(notification.url, `notifications.${index}.url:`);
+      addresses.normalizeUrl(notification.url, `notifications.${index}.url:`, REMINDER_ADDRESS);
   }
   if (recurrence) throw new InvalidInputError('notifications: a recurring event cannot have notifications');
   assertReachable(new Set(notifications.map(({ type }) => type)), participants);

@@ -8,6 +8,7 @@ import { Clock } from '../common/time/clock.ts';
 import type { Lease } from '../common/work/dispatcher.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
+import { REMINDER_ADDRESS } from './reminder-address.ts';
 import { deliveryOfHttpStatus, type ReminderDelivery } from './reminder-policy.ts';
 import { reminderSignature } from './reminder-signature.ts';
 
@@ -38,7 +39,7 @@ export class WebhookReminderSender implements ReminderSender {
           'x-reminder-signature': reminderSignature(secret, body),
           'webhook-id': reminder.id,
         },
-        { signal },
+        { signal, ...REMINDER_ADDRESS },
       );
       const now = this.clock.now();
       const later = parseRetryAfter(retryAfter, now);

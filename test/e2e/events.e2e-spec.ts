@@ -350,8 +350,8 @@ describe('/events', () => {
         'notifications.0.url: must be an http or https address',
       ],
       [
-        { notifications: [{ ...HOOK, url: 'http://hooks.example.test/' }] },
-        'notifications.0.url: must be an https address',
+        { notifications: [{ ...HOOK, url: 'http://192.168.1.1/' }] },
+        'notifications.0.url: must have a public host',
       ],
       [
         { notifications: [{ ...HOOK, url: 'https://10.0.0.1/' }] },

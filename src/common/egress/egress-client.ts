@@ -2,7 +2,7 @@ import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { BlockList } from 'node:net';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { EgressError, toEgressError } from './egress-error.ts';
-import { EgressPolicy } from './egress-policy.ts';
+import { EgressPolicy, type UrlOptions } from './egress-policy.ts';
 
 /** Limits of one exchange. */
 export interface EgressLimits {
@@ -36,7 +36,7 @@ export interface EgressAnswer {
 }
 
 /** Options of one request. */
-export interface EgressOptions {
+export interface EgressOptions extends UrlOptions {
   /** Ends the request early; the call then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
@@ -66,8 +66,8 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** As `EgressPolicy.normalizeUrl`. @throws {InvalidInputError} naming `field` */
-  normalizeUrl(raw: string, field: string): string {
-    return this.#policy.normalizeUrl(raw, field);
+  normalizeUrl(raw: string, field: string, options?: UrlOptions): string {
+    return this.#policy.normalizeUrl(raw, field, options);
   }
 
   /**
@@ -113,10 +113,10 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
   async #exchange(
     url: string,
     request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
-    { signal }: EgressOptions,
+    { signal, ...kind }: EgressOptions,
   ): Promise<EgressAnswer> {
     // Addresses stored under an earlier allow-list are checked again.
-    const checked = new URL(this.#recheck(url));
+    const checked = new URL(this.#recheck(url, kind));
     signal?.throwIfAborted();
     const abort = new AbortController();
     const { promise: ended, reject: end } = Promise.withResolvers<never>();
@@ -156,9 +156,9 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  #recheck(url: string): string {
+  #recheck(url: string, kind: UrlOptions): string {
     try {
-      return this.#policy.normalizeUrl(url, 'the address');
+      return this.#policy.normalizeUrl(url, 'the address', kind);
     } catch (cause) {
       throw new EgressError('blocked', cause instanceof Error ? cause.message : String(cause), { cause });
     }

@@ -5,6 +5,18 @@ const closed = new EgressPolicy([]);
 const open = new EgressPolicy(['127.0.0.0/8', '::1', 'receiver', 'Hooks.Example.Test']);
 
 describe('EgressPolicy.normalizeUrl', () => {
+  it('takes plain http only where that is said to be enough, and never of a private host', () => {
+    const policy = new EgressPolicy([]);
+    expect(() => policy.normalizeUrl('http://example.com/', 'url')).toThrow('url must be an https address');
+    expect(policy.normalizeUrl('http://example.com/', 'url', { plainHttp: true })).toBe(
+      'http://example.com/',
+    );
+    expect(() => policy.normalizeUrl('http://10.0.0.1/', 'url', { plainHttp: true })).toThrow('public host');
+    expect(() => policy.normalizeUrl('ftp://example.com/', 'url', { plainHttp: true })).toThrow(
+      'url must be an http or https address',
+    );
+  });
+
   it.each([
     ['https://example.com', 'https://example.com/'],
     ['HTTPS://Example.COM:443/a b?x=1#part', 'https://example.com/a%20b?x=1'],

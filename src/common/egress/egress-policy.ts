@@ -11,6 +11,12 @@ export function isEgressAllowEntry(entry: string): boolean {
   return HOST_NAME.test(entry);
 }
 
+/** What an address may be. */
+export interface UrlOptions {
+  /** Whether plain http is enough for public hosts; default no. Private hosts are refused all the same. */
+  plainHttp?: boolean;
+}
+
 /** `URL.hostname` writes IPv6 in brackets. */
 const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
 
@@ -45,17 +51,18 @@ export class EgressPolicy {
    * The address as it is stored and called: normalised as browsers do (`0x7f.1` becomes `127.0.0.1`), without fragment.
    * What a name resolves to is only known, and checked, when connecting.
    * @param field wire name for the message
-   * @throws {InvalidInputError} unless it is an https address (http: of an allowed host), at most 2048 characters long,
+   * @throws {InvalidInputError} unless it is an https address (http: of an allowed host, or as the options say), at most 2048 characters long,
    *   without user name and password, of a public or an allowed host
    */
-  normalizeUrl(raw: string, field: string): string {
+  normalizeUrl(raw: string, field: string, { plainHttp = false }: UrlOptions = {}): string {
+    const wanted = plainHttp ? 'must be an http or https address' : 'must be an https address';
     const refuse = (what: string): never => {
       throw new InvalidInputError(`${field} ${what}`);
     };
     if (raw.length > MAX_URL_LENGTH) refuse(`must not be longer than ${MAX_URL_LENGTH} characters`);
-    if (!URL.canParse(raw)) refuse('must be an https address');
+    if (!URL.canParse(raw)) refuse(wanted);
     const url = new URL(raw);
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') refuse('must be an https address');
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') refuse(wanted);
     if (url.username || url.password) refuse('must not contain a user name or password');
     const host = bare(url.hostname);
     if (host.endsWith('.')) refuse('must not have a host name that ends with a dot');
@@ -63,7 +70,7 @@ export class EgressPolicy {
     const refused =
       isIP(host) > 0 ? this.guard.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6') : isLocalName(host);
     if (refused && !allowed) refuse('must have a public host');
-    if (url.protocol === 'http:' && !allowed) refuse('must be an https address');
+    if (url.protocol === 'http:' && !allowed && !plainHttp) refuse(wanted);
     url.hash = '';
     return url.href;
   }
