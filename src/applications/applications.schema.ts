@@ -3,7 +3,7 @@ import { httpUrl } from '../common/http/wire.schema.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import type { ApplicationChange } from './applications.service.ts';
 
-/** PUT /a/{client_id}: any of the three. */
+/** PUT /a/{client_id}; each of the three is optional. */
 export const updateApplicationSchema = z
   .object({
     application_name: z.string().trim().min(1, 'must not be empty').max(200).optional(),

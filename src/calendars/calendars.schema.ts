@@ -44,7 +44,7 @@ export const createCalendar = z.object({ name, ...fields }).meta({
 });
 export type CreateCalendar = z.infer<typeof createCalendar>;
 
-/** Body of PUT and PATCH /calendars/{id}: any of the fields; metadata is replaced as a whole. */
+/** Body of PUT and PATCH /calendars/{id}; each field is optional, metadata is replaced as a whole. */
 export const updateCalendar = z
   .object({ name: name.nullish().transform((value) => value ?? undefined), ...fields })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {

@@ -54,9 +54,9 @@ export function addMetadataCondition(conditions: Conditions, column: string, fil
     return;
   }
   // Most rows have no metadata: seen at a glance.
-  const any = `${column} <> '{}'::jsonb and exists (select 1 from jsonb_each_text(${column}) e
+  const some = `${column} <> '{}'::jsonb and exists (select 1 from jsonb_each_text(${column}) e
     where e.key = any(${keys}) or e.value = any(${values})
       or exists (select 1 from unnest(${pairKeys}, ${pairValues}) p(key, value)
                  where p.key = e.key and p.value = e.value))`;
-  conditions.add(filter.search === 'none' ? `not (${any})` : any);
+  conditions.add(filter.search === 'none' ? `not (${some})` : some);
 }

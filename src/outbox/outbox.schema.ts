@@ -49,7 +49,7 @@ export const createOutboxMessage = z.object(fields).meta({
 });
 export type CreateOutboxMessage = z.infer<typeof createOutboxMessage>;
 
-/** Body of PATCH and PUT /v2/outbox/{job_status_id}: any subset. */
+/** Body of PATCH and PUT /v2/outbox/{job_status_id}; each field is optional. */
 export const updateOutboxMessage = z.object(fields).meta({
   id: 'UpdateOutboxMessage',
   example: { subject: 'Hello again', send_at: 1_900_003_600 },

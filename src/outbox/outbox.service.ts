@@ -48,7 +48,7 @@ export class OutboxService {
   }
 
   /**
-   * Accepts a message for now or later.
+   * Accepts a message that is to leave at once or later.
    * @throws {InvalidInputError} naming the field
    */
   async create(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxItem> {

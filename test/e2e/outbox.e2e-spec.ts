@@ -38,7 +38,7 @@ describe('outbox and job statuses', () => {
       return ['successful', 'failed', 'cancelled'].includes(status.status) && status;
     });
 
-  it('accepts a message for now with 202 and sends it', async () => {
+  it('accepts an immediate message with 202 and sends it', async () => {
     const response = await post({ to: [bo], cc: [], subject: 'Hi', body: '<p>Hi</p>' });
     expect(response.status).toBe(202);
     expect(response.body).toMatchObject({
