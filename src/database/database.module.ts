@@ -11,6 +11,7 @@ import { Clock } from '../common/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { ormConfig } from '../mikro-orm.config.ts';
 import { DatabaseClock } from './database-clock.ts';
+import { returnLostConnections } from './lost-connections.ts';
 import { connectionLimits, Database } from './sql.ts';
 
 /** How long a statement of a request may run. */
@@ -37,7 +38,13 @@ export class DatabaseModule {
         MikroOrmModule.forRoot({
           ...ormConfig(config.database.url, config.database.poolSize),
           registerRequestContext: true,
-          driverOptions: { ...connectionLimits(REQUEST_STATEMENT_MS), application_name: 'carillon' },
+          driverOptions: {
+            ...connectionLimits(REQUEST_STATEMENT_MS),
+            // As it is: the ORM itself drops what comes after the name of the database (sslmode).
+            connectionString: config.database.url,
+            application_name: 'carillon-orm',
+            onPoolCreated: returnLostConnections,
+          },
         }),
       ],
       providers: [

@@ -35,6 +35,8 @@ export interface EmbeddedPostgres {
 export interface EmbeddedPostgresOptions {
   /** Kept between starts; made when it does not exist. Without it a temporary folder, removed by `stop`. */
   dataDir?: string;
+  /** On the loopback interface; default: a free one. */
+  port?: number;
   /** Server settings, e.g. `{ fsync: 'off' }` for tests. */
   settings?: Readonly<Record<string, string>>;
 }
@@ -281,7 +283,7 @@ export async function startEmbeddedPostgres(
   await waitForFormerServer(dataDir);
   if (!fs.existsSync(path.join(dataDir, 'PG_VERSION'))) await initialize(bin('initdb'), dataDir, account);
 
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   const settings = {
     port: String(port),
     listen_addresses: '127.0.0.1',

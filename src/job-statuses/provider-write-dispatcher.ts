@@ -11,6 +11,7 @@ import type {
   QueueTable,
   Settled,
 } from '../common/work/dispatcher.ts';
+import { databaseTrouble } from '../database/database-trouble.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { type CredentialsRefusal, markGrantsInvalid } from '../grants/mark-invalid.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
@@ -69,6 +70,12 @@ const STANDING = `
        and (o.id < j.id or (o.state = 1 and o.handoff_at is not null))) as "behind"
   from provider_job j where j.id = $1`;
 
+interface Standing {
+  payload: Record<string, unknown>;
+  /** When those that go first may be through; null: nobody does. */
+  behind: Date | null;
+}
+
 /** Waiting does not use up attempts. */
 const UNCOUNT = `update provider_job set attempt = attempt - 1 where id = any($1::uuid[]) and attempt > 0`;
 
@@ -119,13 +126,16 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
       return this.#failed(job, startedAt, new ProviderError('auth-invalid', reason), account);
     }
     if (!(await lease.handOff())) return null;
-    const [standing] = await this.database.query<{ payload: Record<string, unknown>; behind: Date | null }>(
-      STANDING,
-      [job.id],
-    );
-    if (!standing) return { next: { kind: 'done' }, result: { kind: 'gone' } };
-    if (standing.behind) return this.#waits(standing.behind);
-    return this.#perform(job, account, standing.payload, startedAt);
+    try {
+      const [standing] = await this.database.query<Standing>(STANDING, [job.id]);
+      if (!standing) return { next: { kind: 'done' }, result: { kind: 'gone' } };
+      if (standing.behind) return this.#waits(standing.behind);
+      return await this.#perform(job, account, standing.payload, startedAt);
+    } catch (error) {
+      // Our own database was away for a moment: not the provider's failure, and writes may be repeated.
+      if (databaseTrouble(error)) return this.#waits(startedAt, true);
+      throw error;
+    }
   }
 
   async #perform(
@@ -187,10 +197,13 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     }
   }
 
-  /** @param until nobody expects to be through before */
-  #waits(until: Date): Outcome<WriteResult> {
+  /**
+   * @param until nobody expects to be through before
+   * @param ambiguous whether the write may have reached the provider
+   */
+  #waits(until: Date, ambiguous = false): Outcome<WriteResult> {
     const soon = Math.max(this.clock.now().getTime(), until.getTime()) + WAIT_MS * (1 + Math.random());
-    return { next: { kind: 'again', at: new Date(soon), ambiguous: false }, result: { kind: 'waits' } };
+    return { next: { kind: 'again', at: new Date(soon), ambiguous }, result: { kind: 'waits' } };
   }
 
   #failed(

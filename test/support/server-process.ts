@@ -11,6 +11,9 @@ export interface ServerProcess {
   kill(): Promise<void>;
   /** Asks it to stop; resolves to its exit code. */
   stop(): Promise<number | null>;
+  /** Takes the processor away from it, as a paused container or a swapping machine does. */
+  pause(): void;
+  resume(): void;
   /** Everything it has written so far. */
   output(): string;
 }
@@ -50,6 +53,8 @@ export async function startServerProcess(
       child.kill('SIGTERM');
       return exited;
     },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
   };
 }
 

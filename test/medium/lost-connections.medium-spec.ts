@@ -1,0 +1,44 @@
+import { EntityManager } from '@mikro-orm/postgresql';
+import { Application } from '../../src/applications/application.entity.ts';
+import { Database, type Sql, SqlPool, sqlOf } from '../../src/database/sql.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const POOL = 2;
+
+/** A database that restarts, or an administrator, ends connections in the middle of transactions. */
+describe('connections that are lost in the middle of a transaction', () => {
+  let server: TestApp;
+  let other: SqlPool;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api', DATABASE_POOL: String(POOL) });
+    const { url } = server.database;
+    other = new SqlPool({ url, max: 1, statementTimeoutMs: 5000, applicationName: 'test' });
+  });
+  afterAll(async () => {
+    await other.close();
+    await server.close();
+  });
+
+  const lose = async (sql: Sql) => {
+    const [row] = await sql.query<{ pid: number }>('select pg_backend_pid() as pid');
+    await other.query('select pg_terminate_backend($1)', [row?.pid]);
+    // Idle between two statements: the loss is noticed before the next one.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sql.query('select 1');
+  };
+
+  it('are replaced by the request pool', async () => {
+    const database = server.app.get(Database);
+    for (let times = 0; times <= POOL; times += 1) await expect(database.transaction(lose)).rejects.toThrow();
+    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  it('are replaced by the pool of the ORM', async () => {
+    const em = server.app.get(EntityManager);
+    for (let times = 0; times <= POOL; times += 1) {
+      await expect(em.transactional((inner) => lose(sqlOf(inner)))).rejects.toThrow();
+    }
+    expect(await em.fork().count(Application, {})).toBe(0);
+  });
+});
