@@ -25,7 +25,7 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   await requireFreePort(config);
   const opening = openLocalEnvironment({ config, share: false });
   // Loading the program and starting the database take about as long: they go side by side.
-  const [environment, { createApp }, { migrate }, { createDemoData }] = await Promise.all([
+  const [environment, { closeApp, createApp }, { migrate }, { createDemoData }] = await Promise.all([
     opening,
     import('./app.ts'),
     import('./database/migrate.ts'),
@@ -51,7 +51,7 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
             ? laterWelcome(environment.config)
             : serverWelcome(environment.config),
         async stop() {
-          await app.close();
+          await closeApp(app);
           await environment.close();
         },
       };

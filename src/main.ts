@@ -1,15 +1,22 @@
-import { createApp } from './app.ts';
+import { closeApp, createApp } from './app.ts';
 import { loadConfig } from './config/app-config.ts';
-import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from './startup.ts';
+import {
+  fail,
+  listen,
+  requireCurrentSchema,
+  requireFreePort,
+  stopOnSignals,
+  waitForDatabase,
+} from './startup.ts';
 
-/** The container's entry: everything from the environment, no embedded database. */
+/** The container's entry: everything from the environment, no embedded database; waits a minute for the database. */
 export async function main(): Promise<void> {
   try {
     const config = loadConfig(process.env);
     await requireFreePort(config);
-    await requireCurrentSchema(config.database.url);
+    await waitForDatabase(() => requireCurrentSchema(config.database.url));
     const app = await createApp(config);
-    stopOnSignals(config, () => app.close());
+    stopOnSignals(config, () => closeApp(app));
     await listen(app, config);
   } catch (error) {
     fail(error);

@@ -1,7 +1,9 @@
 import net from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type AppConfig, ConfigError } from './config/app-config.ts';
+import { databaseTrouble } from './database/database-trouble.ts';
 import { EmbeddedPostgresError } from './database/embedded-postgres.ts';
 
 /** The schema is older than the program. */
@@ -56,6 +58,29 @@ export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
   const { pendingMigrations } = await import('./database/migrate.ts');
   const pending = await withDatabaseAccess(() => pendingMigrations(databaseUrl));
   if (pending.length > 0) throw new SchemaBehindError(pending);
+}
+
+/** How long a starting server waits for its database. */
+const DATABASE_PATIENCE_MS = 60_000;
+const DATABASE_PAUSE_MS = 1_000;
+
+/**
+ * Repeats `look` while the database cannot be reached, a minute at most: where everything is started at once, or
+ * after a power cut, the database comes up last.
+ * @throws what `look` throws, at once when waiting would not help
+ */
+export async function waitForDatabase(look: () => Promise<void>): Promise<void> {
+  const begun = performance.now();
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await look();
+    } catch (error) {
+      const absent = error instanceof DatabaseAccessError && databaseTrouble(error.cause) === 'away';
+      if (!absent || performance.now() - begun > DATABASE_PATIENCE_MS) throw error;
+      if (tries === 0) process.stderr.write(`${error.message}; waiting for it\n`);
+    }
+    await delay(DATABASE_PAUSE_MS);
+  }
 }
 
 /**

@@ -48,6 +48,7 @@ function webhookBody(change: ChangeRecord): Buffer {
   return Buffer.from(JSON.stringify({ deltas: [delta] }));
 }
 
+// The webhook is held until the commit: one that is removed at the same moment is left out instead of failing us.
 const RECORD = `
   with logged as (
     insert into change (account_id, object, object_id, event)
@@ -65,6 +66,7 @@ const RECORD = `
   select gen_random_uuid(), t.id, w.id, now(), now(), now() + interval '76 hours'
   from told t join webhook w on w.application_id = t.application_id and t.type = any(w.triggers)
                             and w.state in ('active', 'failing')
+  for key share of w
   returning 1`;
 
 /**

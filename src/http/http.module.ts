@@ -1,11 +1,4 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type MiddlewareConsumer,
-  Module,
-  type NestModule,
-} from '@nestjs/common';
+import { Inject, Injectable, type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
@@ -19,10 +12,11 @@ import { SchemaValidationPipe } from './validation.pipe.ts';
 
 /** While the process stops, answers ask the client to open a new connection: it reaches another replica. */
 @Injectable()
-export class Draining implements BeforeApplicationShutdown {
+export class Draining {
   #stopping = false;
 
-  beforeApplicationShutdown(): void {
+  /** From now on; before anything else stops, so that no more work comes here while what is in hand is finished. */
+  begin(): void {
     this.#stopping = true;
   }
 

@@ -20,6 +20,8 @@ export type ProviderErrorCode = (typeof PROVIDER_ERROR_CODES)[number];
 /** How far a send came. */
 export type SendPhase = 'connect' | 'login' | 'envelope' | 'content' | 'confirmation';
 
+const MOST_SECONDS = 7 * 86_400;
+
 /** The only error a connector throws on purpose. `message` is the provider's words, fit to be shown to the caller. */
 export class ProviderError extends Error {
   override name = 'ProviderError';
@@ -42,9 +44,14 @@ export class ProviderError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.phase = details.phase ?? null;
-    this.retryAfterSeconds = details.retryAfterSeconds ?? null;
+    this.retryAfterSeconds = secondsOf(details.retryAfterSeconds);
     this.refused = details.refused ?? [];
   }
+}
+
+/** What a server asks for, within reason: it may send anything. */
+function secondsOf(asked: number | undefined): number | null {
+  return asked !== undefined && Number.isFinite(asked) ? Math.min(Math.max(asked, 0), MOST_SECONDS) : null;
 }
 
 /** A recipient the server refused. */

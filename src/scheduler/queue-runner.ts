@@ -279,6 +279,7 @@ export class QueueRunner {
       signal: run.abort.signal,
       trusted: () => this.#isOurs(run),
       handOff: () => this.#askHandOff(run),
+      stopping: () => !this.#active,
     };
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { type QueueName, QUEUES } from '../common/wake.ts';
 import type { AnyDispatcher, ClaimedJob, Outcome, Settled } from '../common/work/dispatcher.ts';
-import { type DatabaseTrouble, databaseTrouble } from '../database/database-trouble.ts';
+import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import type { QueueStatements } from './queue-statements.ts';
 
@@ -14,7 +14,7 @@ export interface Ending {
   waitMs: number;
 }
 
-/** Attempts to write a batch that others are in the way of, before it is written row by row. */
+/** Attempts to write a batch before it is written row by row, and a row before it is left. */
 const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
@@ -74,7 +74,10 @@ export class Settler {
     return all;
   }
 
-  /** Repeats what may succeed later: for ever while the database is away, a few times when others are in the way. */
+  /**
+   * Repeats for ever while the database is away, else a few times: a lock, or a row that was removed at the same
+   * moment, is no reason to doubt what has happened.
+   */
   async #repeat(write: () => Promise<unknown>): Promise<boolean> {
     let pauseMs = FIRST_PAUSE_MS;
     for (let tries = 1; ;) {
@@ -82,10 +85,10 @@ export class Settler {
         await write();
         return true;
       } catch (error) {
-        const trouble: DatabaseTrouble | null = databaseTrouble(error);
-        if (trouble === 'away') this.#log.warn(`results have to wait: ${String(error)}`);
+        const away = databaseTrouble(error) === 'away';
+        if (away) this.#log.warn(`results have to wait: ${String(error)}`);
         else this.#log.error(error);
-        if (trouble === null || this.#givesUp || (trouble === 'busy' && ++tries > MOST_TRIES)) return false;
+        if (this.#givesUp || (!away && ++tries > MOST_TRIES)) return false;
       }
       await delay(pauseMs);
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);

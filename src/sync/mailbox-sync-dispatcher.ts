@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { newId } from '../common/ids/ids.ts';
-import { Clock } from '../common/time/clock.ts';
+import { Clock, monotonicMs } from '../common/time/clock.ts';
 import type { QueueName } from '../common/wake.ts';
 import type {
   ClaimedJob,
@@ -40,8 +40,8 @@ const SHOW_STATE = `
   where id = any($1::uuid[]) and status = 'valid' and sync_state not in ($2, 'stopped')
   returning id, application_id as "applicationId"`;
 
-/** The row is somebody else's by now, or went with its account: the fence keeps this outcome from touching it. */
-const NOT_OURS: Outcome<SyncResult> = { next: { kind: 'done' }, result: { kind: 'idle' } };
+/** A mailbox is followed for so long at a time; then others that wait have their turn. */
+const TURN_MS = 20_000;
 
 /**
  * The queue `sync`: one permanent row per account. A run follows the mailbox to its present; afterwards the row waits
@@ -68,13 +68,15 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     private readonly clock: Clock,
   ) {}
 
-  async run(job: ClaimedJob, lease: Lease): Promise<Outcome<SyncResult>> {
+  async run(job: ClaimedJob, lease: Lease): Promise<Outcome<SyncResult> | null> {
+    const begunMs = monotonicMs();
     const claim: MirrorClaim = { id: job.id, fence: job.fence, accountId: job.gateId };
     const [state, account] = await Promise.all([
       this.repository.begin(claim),
       this.accounts.find(job.gateId),
     ]);
-    if (!state || !account) return NOT_OURS;
+    // The row is somebody else's by now, or went with its account.
+    if (!state || !account) return null;
     if (account.grantStatus === 'invalid') return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
     try {
       const { mail, calendar } = this.connectors.require(account.provider);
@@ -86,11 +88,11 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
           mail,
           claim,
           state,
-          () => lease.trusted() && !lease.signal.aborted,
+          () => lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TURN_MS,
         ));
       return current ? this.#poll({ kind: 'current' }) : this.#wait(0, { kind: 'idle' });
     } catch (error) {
-      if (error instanceof ClaimLostError) return NOT_OURS;
+      if (error instanceof ClaimLostError) return null;
       if (!(error instanceof ProviderError)) throw error;
       if (error.code === 'auth-invalid') {
         const { settingsSealed } = account;

@@ -50,7 +50,7 @@ describe('health', () => {
   });
 
   it('is not ready while it stops', async () => {
-    server.app.get(Draining).beforeApplicationShutdown();
+    server.app.get(Draining).begin();
     expect(await failed()).toMatchObject({
       status: 503,
       failed: [{ name: 'process', problem: 'is stopping' }],

@@ -59,6 +59,21 @@ describe('a database that crashes in the middle of the work', () => {
     await receiver.stop();
   });
 
+  it('is waited for by a server that starts before it', async () => {
+    await database.crash();
+    let waits = true;
+    const starting = startServerProcess({
+      DATABASE_URL: database.url,
+      ENCRYPTION_KEYS: encryptionKeys,
+    }).finally(() => (waits = false));
+    await until('the server that runs to notice', async () => {
+      return (await request(server.url).get('/health/ready')).status === 503;
+    });
+    expect(waits).toBe(true);
+    await database.restart();
+    expect(await (await starting).stop()).toBe(0);
+  }, 60_000);
+
   it('loses nothing that was accepted, doubles nothing, and is told apart from an error of ours', async () => {
     const answers = new Map<string, number>();
     const accepted: string[] = [];

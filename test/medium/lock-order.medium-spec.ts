@@ -80,4 +80,15 @@ describe('locks are taken in one order', () => {
     expect((await posting)?.status).toBe(409);
     expect(await sql.query('select 1 from send_job where account_id = $1', [ada.id])).toEqual([]);
   });
+
+  it('and what happens while a webhook is removed does not fail for it', async () => {
+    const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
+    let happening: Promise<boolean> | undefined;
+    await sql.transaction(async (removing) => {
+      await removing.query('delete from webhook where id = $1', [webhookId]);
+      happening = happen(server.app, application);
+      await somebodyWaits();
+    });
+    expect(await happening).toBe(false);
+  });
 });

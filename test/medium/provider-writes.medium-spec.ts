@@ -52,6 +52,7 @@ class HandDrivenQueue {
         return true;
       },
       trusted: () => true,
+      stopping: () => false,
       signal: new AbortController().signal,
     };
     try {

@@ -123,6 +123,7 @@ describe('a reminder that is due', () => {
         return rows.length === 1;
       },
       trusted: () => true,
+      stopping: () => false,
       signal: new AbortController().signal,
     };
   }

@@ -17,6 +17,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { ended } from '../support/ended.ts';
 import { fakeLease, syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -43,7 +44,7 @@ describe('MailboxSyncDispatcher', () => {
   };
   const connect = (overrides: Parameters<typeof createAccount>[2] = {}) =>
     createAccount(server.app, application, overrides);
-  const sync = (account: TestAccount) => syncAccount(server.app, dispatcher, account.id);
+  const sync = async (account: TestAccount) => ended(await syncAccount(server.app, dispatcher, account.id));
 
   /** Puts a message into the account's inbox, from somebody elsewhere. */
   async function deliver(
@@ -243,7 +244,9 @@ describe('MailboxSyncDispatcher', () => {
     let batches = 0;
     // The process dies between batches: the run neither ends nor is recorded.
     const crash = fakeLease({ trusted: () => ++batches <= 3 });
-    expect((await syncAccount(server.app, dispatcher, account.id, crash)).result).toEqual({ kind: 'idle' });
+    expect(ended(await syncAccount(server.app, dispatcher, account.id, crash)).result).toEqual({
+      kind: 'idle',
+    });
     expect(await messages(account)).toHaveLength(300);
     await sync(account);
     const rows = await messages(account);
@@ -262,7 +265,7 @@ describe('MailboxSyncDispatcher', () => {
         return sandbox.listChanges(...arguments_);
       },
     });
-    expect((await syncAccount(server.app, robbed, account.id)).result).toEqual({ kind: 'idle' });
+    expect(await syncAccount(server.app, robbed, account.id)).toBeNull();
     expect(await messages(account)).toEqual([]);
   });
 
@@ -363,7 +366,7 @@ describe('MailboxSyncDispatcher', () => {
           broken ? Promise.reject(new ProviderError('temporary', '421 Try later')) : sandbox.listFolders(one),
       });
       for (let n = 1; n <= 6; n++) {
-        const { result } = await syncAccount(server.app, failing, account.id);
+        const { result } = ended(await syncAccount(server.app, failing, account.id));
         expect(result).toEqual({ kind: 'failed', reason: '421 Try later' });
         expect(await column(account, 'j.failures')).toBe(n);
         expect(await column(account, 'g.sync_state')).toBe(n < 5 ? 'running' : 'sync-error');
@@ -377,7 +380,7 @@ describe('MailboxSyncDispatcher', () => {
     });
   });
 
-  it('settles as done when the account is gone', async () => {
+  it('does nothing when the account is gone', async () => {
     const account = await connect();
     const job = {
       id: account.id,
@@ -388,9 +391,6 @@ describe('MailboxSyncDispatcher', () => {
       dueAt: new Date(),
     };
     await database.query(`delete from "grant" where id = $1`, [account.id]);
-    expect(await dispatcher.run(job, fakeLease())).toEqual({
-      next: { kind: 'done' },
-      result: { kind: 'idle' },
-    });
+    expect(await dispatcher.run(job, fakeLease())).toBeNull();
   });
 });

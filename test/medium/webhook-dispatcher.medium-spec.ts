@@ -37,6 +37,7 @@ describe('WebhookDispatcher', () => {
   const lease = (signal = new AbortController().signal): Lease => ({
     handOff: () => Promise.resolve(true),
     trusted: () => true,
+    stopping: () => false,
     signal,
   });
 

@@ -9,18 +9,19 @@ export function fakeLease(overrides: Partial<Lease> = {}): Lease {
   return {
     handOff: () => Promise.resolve(true),
     trusted: () => true,
+    stopping: () => false,
     signal: new AbortController().signal,
     ...overrides,
   };
 }
 
-/** Does by hand what the engine does with one row of `sync_job`: claim, run, settle. */
+/** Does by hand what the engine does with one row of `sync_job`: claim, run, settle. @returns null: not ours any more */
 export async function syncAccount(
   app: INestApplicationContext,
   dispatcher: MailboxSyncDispatcher,
   accountId: string,
   lease: Lease = fakeLease(),
-): Promise<Outcome<SyncResult>> {
+): Promise<Outcome<SyncResult> | null> {
   const database = app.get(Database);
   const scheduled = await database.query(`select 1 from sync_job where account_id = $1`, [accountId]);
   if (scheduled.length === 0) await scheduleSync(database, accountId);
@@ -31,6 +32,7 @@ export async function syncAccount(
   if (!claimed) throw new Error('no row to claim');
   const job = { ...claimed, attempt: 1, ambiguous: false, gateId: accountId };
   const outcome = await dispatcher.run(job, lease);
+  if (!outcome) return null;
   const { next } = outcome;
   await database.transaction(async (sql) => {
     const rows = await sql.query(

@@ -34,8 +34,10 @@ export interface Lease {
    * once `signal` is aborted. Ask at the last moment before something irrevocable.
    */
   trusted(): boolean;
-  /** Aborted when the process stops, the claim is lost, or the run takes longer than anything should. */
+  /** Aborted when the claim is lost, when a stopping process has no more time, or a run takes longer than any should. */
   signal: AbortSignal;
+  /** Whether the process has begun to stop: what comes in steps ends after the present one. */
+  stopping(): boolean;
 }
 
 /** What becomes of the queue row: gone, or waiting again (an instant in the past means at once). */
