@@ -11,6 +11,7 @@ import { Folder } from './folders/folder.entity.ts';
 import { AccessToken } from './grants/access-token.entity.ts';
 import { Grant } from './grants/grant.entity.ts';
 import { Integration } from './integrations/integration.entity.ts';
+import { IdempotencyKey } from './idempotency/idempotency-key.entity.ts';
 import { JobAttempt } from './job-statuses/job-attempt.entity.ts';
 import { JobStatus } from './job-statuses/job-status.entity.ts';
 import { ProviderJob } from './job-statuses/provider-job.entity.ts';
@@ -28,7 +29,10 @@ import {
   SandboxMailbox,
   SandboxMessage,
 } from './providers/sandbox/sandbox.entity.ts';
+import { Relay } from './relay/relay.entity.ts';
+import { RelaySender } from './relay/relay-sender.entity.ts';
 import { AccountGate } from './scheduler/account-gate.entity.ts';
+import { Instance } from './scheduler/instance.entity.ts';
 import { Worker } from './scheduler/worker.entity.ts';
 import { SmsMessage } from './sms/sms-message.entity.ts';
 import { SyncJob } from './sync/sync-job.entity.ts';
@@ -42,10 +46,10 @@ import { Webhook } from './webhooks/webhook.entity.ts';
 export const entities = [
   Application, Integration, Grant, AccessToken, AuthorizationCode,
   Webhook, WebhookEvent, WebhookAttempt, HookJob,
-  JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob,
+  JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   Folder, Thread, Message, MessageBody, MessageFolder, File,
   Calendar, Event, Reminder, ReminderContent, ReminderJob, SmsMessage,
-  Worker, AccountGate, SyncJob, Change,
+  Worker, AccountGate, Instance, SyncJob, Change,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault,
 ]; // prettier-ignore
 

@@ -14,6 +14,8 @@ const JobAttemptSchema = defineEntity({
     endedAt: p.datetime().columnType('timestamptz'),
     /** `sent`, `not-sent`, `unknown`. */
     outcome: p.text(),
+    /** Which way it went, one of `SEND_ROUTES`; null: it did not come to that, or it is no message. */
+    route: p.text().nullable(),
     /** How far the exchange with the provider came. */
     phase: p.text().nullable(),
     /** A `ProviderErrorCode`. */

@@ -31,6 +31,8 @@ const JobStatusSchema = defineEntity({
     /** The message in the mailbox, once known. */
     messageId: p.uuid().nullable(),
     threadId: p.uuid().nullable(),
+    /** Which way a message went, one of `SEND_ROUTES`; null: not sent yet, or no message. */
+    route: p.text().nullable(),
     /** Grows with every edit; webhooks' dedupe keys carry it. */
     version: p.integer().default(1),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),

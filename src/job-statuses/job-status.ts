@@ -16,6 +16,10 @@ export const JOB_TRANSITIONS = {
 /** States that carry a `reason` (spec 2.6). */
 export const STATES_WITH_REASON: readonly JobState[] = ['delayed', 'failed', 'cancelled'];
 
+/** Ways a message can go: the account's own provider, or the application's third-party mailing service (spec 8). */
+export const SEND_ROUTES = ['account', 'relay'] as const;
+export type SendRoute = (typeof SEND_ROUTES)[number];
+
 /** What a job does (api facts 6.4). */
 export const JOB_ACTIONS = [
   'new_outbox',

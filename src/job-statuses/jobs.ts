@@ -3,7 +3,13 @@ import { recordChanges } from '../deltas/change-log.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import { storable } from '../common/text/storable.ts';
 import { toUnixSecondsOrNull } from '../common/time/unix-seconds.ts';
-import { JOB_TRANSITIONS, type JobAction, type JobState, STATES_WITH_REASON } from './job-status.ts';
+import {
+  JOB_TRANSITIONS,
+  type JobAction,
+  type JobState,
+  type SendRoute,
+  STATES_WITH_REASON,
+} from './job-status.ts';
 
 /** A change to be pushed to a provider. */
 export interface NewJob {
@@ -41,6 +47,8 @@ export interface JobMove {
   to: Exclude<JobState, 'pending'>;
   /** Required for delayed, failed and cancelled; forbidden otherwise. */
   reason?: string;
+  /** Which way a sent message went; absent: unchanged. */
+  route?: SendRoute;
 }
 
 interface MovedRow {
@@ -61,11 +69,11 @@ interface MovedRow {
 }
 
 const MOVE = `
-  with asked as (select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) a(id, status, reason, from_states)),
+  with asked as (select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $6::text[]) a(id, status, reason, from_states, route)),
   held as (
     select s.id, s.status from job_status s join asked a using (id)
     where s.status = any(string_to_array(a.from_states, ',')) order by s.id for update of s)
-  update job_status s set status = a.status, reason = a.reason, updated_at = $5
+  update job_status s set status = a.status, reason = a.reason, route = coalesce(a.route, s.route), updated_at = $5
   from asked a join held h using (id), "grant" g
   where s.id = h.id and g.id = s.account_id
   returning s.id, s.account_id as "accountId", g.application_id as "applicationId", s.action, s.object,
@@ -131,6 +139,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
     moves.map(({ reason }) => (reason ? storable(reason) : null)),
     moves.map(({ to }) => SOURCES[to].join(',')),
     at,
+    moves.map(({ route }) => route ?? null),
   ]);
   const told = rows.filter(({ from, status }) => from !== status);
   const hooks = await recordChanges(
@@ -160,6 +169,8 @@ export interface AttemptRecord {
   startedAt: Date;
   endedAt: Date;
   outcome: 'sent' | 'not-sent' | 'unknown';
+  /** Which way it went; null where there is no choice, or it did not come to that. */
+  route: SendRoute | null;
   phase: string | null;
   code: string | null;
   detail: string | null;
@@ -168,9 +179,10 @@ export interface AttemptRecord {
 }
 
 const ATTEMPTS = `
-  insert into job_attempt (id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule)
+  insert into job_attempt (id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule,
+                           route)
   select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::text[],
-    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[])`;
+    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[])`;
 
 /** Appends to the timelines of jobs, in the caller's transaction. */
 export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[]): Promise<void> {
@@ -187,5 +199,6 @@ export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[
     attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
     attempts.map(({ nextAt }) => nextAt),
     attempts.map(({ rule }) => rule),
+    attempts.map(({ route }) => route),
   ]);
 }

@@ -262,6 +262,7 @@ function toAttempt({ job, next, result }: SettledWrite): Parameters<typeof recor
       startedAt: result.startedAt,
       endedAt: result.endedAt,
       outcome: failure ? (failure.code === 'outcome-unknown' ? 'unknown' : 'not-sent') : 'sent',
+      route: null,
       phase: null,
       code: failure?.code ?? null,
       detail: failure?.message ?? null,

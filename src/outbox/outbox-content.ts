@@ -13,6 +13,14 @@ export interface OutboxContent {
   metadata?: Record<string, string>;
 }
 
+/** What becomes of a message that is found late, after the server was down (never attempted until then). */
+export const ON_MISSED = ['send', 'skip'] as const;
+export type OnMissed = (typeof ON_MISSED)[number];
+
+/** What is done when nobody can tell whether a message was sent: perhaps twice, or perhaps not at all. */
+export const ON_UNKNOWN = ['resend', 'fail'] as const;
+export type OnUnknown = (typeof ON_UNKNOWN)[number];
+
 /** When a message is to be sent, and until when it is tried. */
 export interface OutboxTimes {
   sendAt: Date;

@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../database/base-columns.ts';
 import { Grant } from '../grants/grant.entity.ts';
+import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
 
 const OutboxMessageSchema = defineEntity({
   name: 'OutboxMessage',
@@ -18,9 +19,18 @@ const OutboxMessageSchema = defineEntity({
     mime: p.blob(),
     /** With the angle brackets. Fixed when the message is accepted. */
     messageIdHeader: p.text(),
+    /** Recipients that have accepted it: a retry goes to the others only. Lower case. */
+    accepted: p.array().default([]),
+    /** Recipients that have refused it for good: `{ email, reason }`. */
+    refused: p.json<{ email: string; reason: string }[]>().default([]),
+    /** What becomes of it when it is found late: `send`, or `skip` beyond `maxLatenessSeconds`. */
+    onMissed: p.enum(ON_MISSED).default('send'),
+    maxLatenessSeconds: p.integer().nullable(),
+    /** What is done when the outcome stays unknown: `resend` or `fail`; null: the server's default. */
+    onUnknown: p.enum(ON_UNKNOWN).nullable(),
   },
 });
 
-/** Content of an outbox message; the scheduler never writes it. */
+/** Content of an outbox message, and who has it already. */
 export class OutboxMessage extends OutboxMessageSchema.class {}
 OutboxMessageSchema.setClass(OutboxMessage);

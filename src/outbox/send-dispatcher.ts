@@ -351,6 +351,7 @@ function attemptOf(
     attempt: job.attempt,
     startedAt,
     endedAt,
+    route: null,
     phase: null,
     code: null,
     detail: null,

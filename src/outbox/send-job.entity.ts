@@ -13,6 +13,12 @@ const SendJobSchema = defineEntity({
     ...queueColumns,
     accountId: p.uuid(),
     retryLimitAt: p.datetime().columnType('timestamptz'),
+    /** Which way the next attempt goes: `account` or `relay`. */
+    route: p.text().default('account'),
+    /** Attempts over this route that have failed. */
+    failures: p.smallint().default(0),
+    /** Look-ups of the present doubt that found nothing and proved nothing. */
+    lookUps: p.smallint().default(0),
   },
 });
 

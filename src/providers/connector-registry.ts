@@ -14,10 +14,19 @@ export class UnsupportedProviderError extends DomainError {
 
 /** Finds the connector of a provider. */
 export class ConnectorRegistry {
-  readonly #connectors: ReadonlyMap<string, Connector>;
+  readonly #connectors: Map<string, Connector>;
 
   constructor(connectors: readonly Connector[]) {
     this.#connectors = new Map(connectors.map((connector) => [connector.name, connector]));
+  }
+
+  /**
+   * Adds a connector of one's own, before the application starts.
+   * @throws {Error} when the provider has one already
+   */
+  add(connector: Connector): void {
+    if (this.#connectors.has(connector.name)) throw new Error(`two connectors for ${connector.name}`);
+    this.#connectors.set(connector.name, connector);
   }
 
   /** Every connector there is. */

@@ -60,6 +60,8 @@ export interface SendReceipt {
   accepted: readonly string[];
   /** Addresses it refused for good although it accepted the message for others. */
   refused: readonly RefusedRecipient[];
+  /** Addresses it would not take now, while it accepted the message for others: send to them again later. */
+  deferred: readonly RefusedRecipient[];
   /** The provider's own words or id, for the timeline. */
   response: string;
 }

@@ -10,8 +10,11 @@ const AccountGateSchema = defineEntity({
     nextSlot: p.datetime().columnType('timestamptz').defaultRaw(`'-infinity'`),
     slotMs: p.integer().default(50),
     maxInFlight: p.smallint().default(8),
+    /** Nobody is let through until then; afterwards one at a time until it is well again. */
     closedUntil: p.datetime().columnType('timestamptz').nullable(),
+    /** Troubles in a row. */
     failures: p.smallint().default(0),
+    /** Why it is closed, in words for the user. */
     closeReason: p.text().nullable(),
   },
 });

@@ -43,6 +43,7 @@ export interface ClaimRow extends ClaimSummary {
   ambiguous: boolean;
   gateId: string;
   dueAt: Date;
+  gateFailures: number;
   crashes: number;
 }
 
@@ -67,14 +68,14 @@ export function queueStatements({ table, gateColumn, columns, permanent }: Queue
       acc as materialized (
         select c.gate,
           least(max(coalesce(g.max_in_flight, 8)), case when max(g.closed_until) > now() then 0 else 1000 end) as cap,
-          max(coalesce(g.slot_ms, 50)) as slot_ms,
+          max(coalesce(g.slot_ms, 50)) as slot_ms, max(coalesce(g.failures, 0)) as failures,
           (select count(*) from ${table} b where b.${gateColumn} = c.gate and b.state = 1) as busy
         from cand c left join account_gate g on g.account_id = c.gate group by c.gate),
       ranked as materialized (
-        select c.id, c.gate, c.run_at, a.cap, a.slot_ms,
+        select c.id, c.gate, c.run_at, a.cap, a.slot_ms, a.failures,
           a.busy + row_number() over (partition by c.gate order by c.run_at, c.id) as pos
         from cand c join acc a using (gate)),
-      take as materialized (select id from ranked where pos <= cap order by pos, run_at limit $1),
+      take as materialized (select id, failures from ranked where pos <= cap order by pos, run_at limit $1),
       surplus as (
         select gate, max(slot_ms) as slot_ms, count(*) as n, array_agg(id order by run_at, id) as ids
         from ranked where pos > cap group by gate),
@@ -93,7 +94,7 @@ export function queueStatements({ table, gateColumn, columns, permanent }: Queue
         set state = 1, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null
         from take where j.id = take.id
         returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
-          j.crashes${extra})
+          take.failures as "gateFailures", j.crashes${extra})
       select s.*, taken.*
       from (select (select count(*) from cand)::int as seen, (select count(*) from park)::int as parked,
               (select min(run_at) from cand) as lowest) s

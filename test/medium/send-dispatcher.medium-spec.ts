@@ -44,7 +44,7 @@ describe('SendDispatcher', () => {
         onPhase('content');
         sent.push(message.messageIdHeader);
         onPhase('confirmation');
-        return { accepted: message.envelope.recipients, refused: [], response: '250 ok' };
+        return { accepted: message.envelope.recipients, refused: [], deferred: [], response: '250 ok' };
       },
       findSent: () => Promise.resolve({ found: false, conclusive: true }),
     };

@@ -389,6 +389,7 @@ describe('MailboxSyncDispatcher', () => {
       ambiguous: false,
       gateId: account.id,
       dueAt: new Date(),
+      gateFailures: 0,
     };
     await database.query(`delete from "grant" where id = $1`, [account.id]);
     expect(await dispatcher.run(job, fakeLease())).toBeNull();

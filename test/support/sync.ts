@@ -30,7 +30,7 @@ export async function syncAccount(
     [accountId],
   );
   if (!claimed) throw new Error('no row to claim');
-  const job = { ...claimed, attempt: 1, ambiguous: false, gateId: accountId };
+  const job = { ...claimed, attempt: 1, ambiguous: false, gateId: accountId, gateFailures: 0 };
   const outcome = await dispatcher.run(job, lease);
   if (!outcome) return null;
   const { next } = outcome;

@@ -20,6 +20,8 @@ export interface ClaimedJob {
   gateId: string;
   /** When it was promised. */
   dueAt: Date;
+  /** Troubles in a row of its gate, as the claim saw them. */
+  gateFailures: number;
 }
 
 /** What holds a claim together while it runs. */
@@ -43,10 +45,32 @@ export interface Lease {
 /** What becomes of the queue row: gone, or waiting again (an instant in the past means at once). */
 export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: boolean };
 
+/**
+ * What a run says about its gate (the account, the webhook) as a whole, for all workers: the engine's breaker. Five
+ * troubles in a row close the gate, for 30 s and longer each time up to 15 minutes; then one row at a time is let
+ * through until one is well. What waits at a closed gate makes no attempts.
+ */
+export type GateSignal =
+  /** It was reached: earlier troubles are forgotten. */
+  | { kind: 'well' }
+  /** It could not be reached at all, whatever the row was about. */
+  | { kind: 'trouble'; reason: string }
+  /** It asked to be left alone: closed at once. `reason` is for the user. */
+  | { kind: 'close'; seconds: number; reason: string };
+
 /** How a run ended; `result` is the dispatcher's own business. */
 export interface Outcome<R> {
   next: Next;
   result: R;
+  /** Absent: the run says nothing about its gate. */
+  gate?: GateSignal;
+}
+
+/** A row that waits for its gate, more than a minute beyond what was promised. */
+export interface LateRow {
+  id: string;
+  /** For the user: why the gate is closed, or its pace. */
+  reason: string;
 }
 
 /** A run whose queue row was still ours. */
@@ -86,6 +110,12 @@ export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
    * @returns queues that have work now: they are woken after the commit
    */
   record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<readonly QueueName[]>;
+  /**
+   * Tells that rows wait for their gate, each once; in a transaction of its own. Their rows may have been claimed or
+   * removed since. Absent: nobody is told.
+   * @returns as `record`
+   */
+  recordLate?(sql: Sql, late: readonly LateRow[]): Promise<readonly QueueName[]>;
 }
 
 /** What a feature module provides to the scheduler for one queue. */

@@ -85,7 +85,12 @@ export class SandboxMail implements MailPort {
         phase: 'confirmation',
       });
     }
-    return { accepted, refused, response: `250 2.0.0 Ok: queued as ${message.messageIdHeader}` };
+    return {
+      accepted,
+      refused,
+      deferred: [],
+      response: `250 2.0.0 Ok: queued as ${message.messageIdHeader}`,
+    };
   }
 
   async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
