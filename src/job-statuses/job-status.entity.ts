@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../database/base-columns.ts';
 import { Grant } from '../grants/grant.entity.ts';
-import { JOB_STATES } from './job-status.ts';
+import { FORBIDDEN_MOVE, JOB_STATES } from './job-status.ts';
 
 const JobStatusSchema = defineEntity({
   name: 'JobStatus',
@@ -11,6 +11,18 @@ const JobStatusSchema = defineEntity({
     {
       name: 'job_status_reason',
       expression: `(reason is not null) = (status in ('delayed', 'failed', 'cancelled'))`,
+    },
+  ],
+  triggers: [
+    {
+      // The database refuses what the table of moves refuses, whoever asks.
+      name: 'job_status_moves',
+      timing: 'before',
+      events: ['update'],
+      body: [
+        `if ${FORBIDDEN_MOVE} then raise exception 'job % cannot move from % to %', old.id, old.status, new.status`,
+        `using errcode = 'check_violation'; end if; return new`,
+      ].join(' '),
     },
   ],
   properties: {

@@ -13,6 +13,12 @@ export const JOB_TRANSITIONS = {
   cancelled: [],
 } as const satisfies Transitions<JobState>;
 
+/** Condition in SQL for an update that makes a move the table does not have. */
+export const FORBIDDEN_MOVE = JOB_STATES.map((from) => {
+  const allowed = [from, ...JOB_TRANSITIONS[from]].map((to) => `'${to}'`);
+  return `(old.status = '${from}' and new.status not in (${[...new Set(allowed)].join(', ')}))`;
+}).join(' or ');
+
 /** States that carry a `reason` (spec 2.6). */
 export const STATES_WITH_REASON: readonly JobState[] = ['delayed', 'failed', 'cancelled'];
 
