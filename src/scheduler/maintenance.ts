@@ -5,6 +5,7 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { pruneAuthorizationCodes } from '../connect/prune-codes.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { pruneChanges } from '../deltas/prune-changes.ts';
+import { pruneJobAttempts } from '../job-statuses/prune-job-attempts.ts';
 import { pruneWebhookEvidence } from '../webhooks/prune-webhook-evidence.ts';
 
 /** Removes what has outlived its time, a bounded number of rows per call; answers how many there were. */
@@ -15,6 +16,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'authorization codes': pruneAuthorizationCodes,
   'webhook events and attempts': pruneWebhookEvidence,
   changes: pruneChanges,
+  'attempts of jobs': pruneJobAttempts,
 };
 
 /** One process at a time. */

@@ -1,6 +1,7 @@
 import { firstIdAt } from '../../src/common/ids/ids.ts';
 import { Database } from '../../src/database/sql.ts';
 import { pruneChanges } from '../../src/deltas/prune-changes.ts';
+import { pruneJobAttempts } from '../../src/job-statuses/prune-job-attempts.ts';
 import { pruneWebhookEvidence } from '../../src/webhooks/prune-webhook-evidence.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -67,6 +68,36 @@ describe('retention', () => {
     expect(await pruneWebhookEvidence(database, now)).toBe(1);
     expect(await pruneWebhookEvidence(database, now)).toBe(0);
     expect(await ids('webhook_attempt')).toEqual([young]);
+  });
+
+  it('keeps the timelines of jobs for 30 days, and the jobs', async () => {
+    const [application, account, job] = [ago(200), ago(199), ago(40)].map(firstIdAt);
+    await database.query(
+      `insert into application (id, client_id, name, secret_hash, secret_sealed, plan, features, region, redirect_uris, created_at, updated_at)
+       values ($1, 'd', 'n', 'i', 's', 'standard', '{}', 'us', '{}', now(), now())`,
+      [application],
+    );
+    await database.query(
+      `insert into "grant" (id, application_id, provider, email, name, status, sync_state, organization_unit,
+         billing_state, metadata, settings_sealed, linked_at, created_at, updated_at)
+       values ($1, $2, 'sandbox', 'a@sandbox.test', 'A', 'valid', 'running', 'folder', 'paid', '{}', '', now(), now(), now())`,
+      [account, application],
+    );
+    await database.query(
+      `insert into job_status (id, account_id, action, object, status) values ($1, $2, 'new_outbox', 'message', 'successful')`,
+      [job, account],
+    );
+    const [old, young] = [ago(31), ago(29)].map(firstIdAt);
+    for (const id of [old, young]) {
+      await database.query(
+        `insert into job_attempt (id, job_id, attempt, started_at, ended_at, outcome) values ($1, $2, 1, now(), now(), 'sent')`,
+        [id, job],
+      );
+    }
+    expect(await pruneJobAttempts(database, now)).toBe(1);
+    expect(await pruneJobAttempts(database, now)).toBe(0);
+    expect(await ids('job_attempt')).toEqual([young]);
+    expect(await ids('job_status')).toEqual([job]);
   });
 
   it('keeps changes for 14 days', async () => {
