@@ -18,6 +18,7 @@ import { MessagesModule } from './messages/messages.module.ts';
 import { NotificationsModule } from './notifications/notifications.module.ts';
 import { OutboxModule } from './outbox/outbox.module.ts';
 import { ProvidersModule } from './providers/providers.module.ts';
+import { RelayModule } from './relay/relay.module.ts';
 import { SchedulerModule } from './scheduler/scheduler.module.ts';
 import { SmsModule } from './sms/sms.module.ts';
 import { SyncModule } from './sync/sync.module.ts';
@@ -46,6 +47,7 @@ export class AppModule {
         ConnectModule,
         AccountsModule,
         MessagesModule,
+        RelayModule,
         OutboxModule,
         JobStatusesModule,
         WebhooksModule,

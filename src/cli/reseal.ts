@@ -4,11 +4,14 @@ import { authorizationCodeContext } from '../connect/authorization-codes.ts';
 import type { Sql } from '../database/sql.ts';
 import { grantSettingsContext } from '../grants/grant-secrets.ts';
 import { integrationSecretContext } from '../integrations/integration-secrets.ts';
+import { relaySettingsContext } from '../relay/relay-secrets.ts';
 
 /** A column of sealed values; `context` is what the value of a row is bound to. */
 export interface SealedColumn {
   table: string;
   column: string;
+  /** Primary key; `id` where absent. */
+  key?: string;
   context: (id: string) => string;
 }
 
@@ -18,6 +21,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'integration', column: 'secret_settings_sealed', context: integrationSecretContext },
   { table: 'grant', column: 'settings_sealed', context: grantSettingsContext },
   { table: 'authorization_code', column: 'request_sealed', context: authorizationCodeContext },
+  { table: 'relay', column: 'settings_sealed', key: 'application_id', context: relaySettingsContext },
 ];
 
 /** What became of the values that older keys had sealed. */
@@ -45,15 +49,15 @@ export async function reseal(sql: Sql, box: SecretBox, batch = DEFAULT_BATCH): P
 async function resealColumn(
   sql: Sql,
   box: SecretBox,
-  { table, column, context }: SealedColumn,
+  { table, column, key = 'id', context }: SealedColumn,
   batch: number,
   report: ResealReport,
 ): Promise<void> {
   const current = `v1.${box.currentKeyId}.`;
   for (let last = FIRST_ID; ;) {
     const rows = await sql.query<{ id: string; sealed: string }>(
-      `select id, "${column}" as sealed from "${table}"
-       where id > $1 and not starts_with("${column}", $2) order by id limit $3`,
+      `select "${key}" as id, "${column}" as sealed from "${table}"
+       where "${key}" > $1 and not starts_with("${column}", $2) order by "${key}" limit $3`,
       [last, current, batch],
     );
     const renewed: { id: string; was: string; sealed: string }[] = [];
@@ -68,7 +72,7 @@ async function resealColumn(
     const written = await sql.query(
       `update "${table}" t set "${column}" = n.sealed
        from unnest($1::uuid[], $2::text[], $3::text[]) n(id, was, sealed)
-       where t.id = n.id and t."${column}" = n.was returning 1`,
+       where t."${key}" = n.id and t."${column}" = n.was returning 1`,
       [renewed.map(({ id }) => id), renewed.map(({ was }) => was), renewed.map(({ sealed }) => sealed)],
     );
     report.resealed += written.length;

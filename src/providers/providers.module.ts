@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { Clock } from '../common/time/clock.ts';
 import { Database } from '../database/sql.ts';
 import { ConnectorRegistry } from './connector-registry.ts';
+import { RelayTransports } from './relay-registry.ts';
 import { SandboxConnector } from './sandbox/sandbox.connector.ts';
 
 /** The connectors there are. A new provider adds one line here and its name to `provider-name.ts`. */
@@ -13,7 +14,8 @@ import { SandboxConnector } from './sandbox/sandbox.connector.ts';
       useFactory: (database: Database, clock: Clock) =>
         new ConnectorRegistry([new SandboxConnector(database, clock)]),
     },
+    { provide: RelayTransports, useFactory: () => new RelayTransports([]) },
   ],
-  exports: [ConnectorRegistry],
+  exports: [ConnectorRegistry, RelayTransports],
 })
 export class ProvidersModule {}

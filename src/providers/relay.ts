@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
 import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from './connector.ts';
+import { ProviderError, type SendPhase } from './provider-error.ts';
 
 /*
  * The port of third-party mailing services (spec 4.3 rule 8, 8). As connectors: plain values in, plain values or
@@ -23,6 +24,18 @@ export interface SenderStatus {
   detail: string | null;
 }
 
+/**
+ * The service does not take mail from the sender, perhaps not any more. The message itself may be fine, and another way
+ * open to it: `temporary`.
+ */
+export class SenderRefusedError extends ProviderError {
+  override name = 'SenderRefusedError';
+
+  constructor(message: string, details: { phase?: SendPhase; cause?: unknown } = {}) {
+    super('temporary', message, details);
+  }
+}
+
 /** A mailing service. */
 export interface RelayTransport {
   readonly kind: RelayKind;
@@ -35,7 +48,11 @@ export interface RelayTransport {
    * @throws {ProviderError} `auth-invalid` when they are refused
    */
   verify(settings: RelaySettings): Promise<void>;
-  /** As `MailPort.send`. */
+  /**
+   * As `MailPort.send`.
+   * @throws {SenderRefusedError} when it does not take mail from the sender
+   * @throws {ProviderError} `auth-invalid` when it refuses the settings' credentials
+   */
   send(settings: RelaySettings, message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
   /** As `MailPort.findSent`; a service that cannot be asked answers not found, not conclusive. */
   findSent(settings: RelaySettings, messageIdHeader: string): Promise<SentLookup>;

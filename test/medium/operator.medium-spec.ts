@@ -9,6 +9,7 @@ import { Credentials } from '../../src/auth/credentials.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
 import { Database } from '../../src/database/sql.ts';
 import { openGrantSettings } from '../../src/grants/grant-secrets.ts';
+import { openRelaySettings, sealRelaySettings } from '../../src/relay/relay-secrets.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -158,7 +159,12 @@ describe('carillon', () => {
       }
       const key = newKey('new');
       const sql = context.get(Database);
-      expect(await reseal(sql, ringOf(key, oldKey), 2)).toEqual({ resealed: 6, unopened: [] });
+      await sql.query(
+        `insert into relay (application_id, kind, settings_sealed, created_at, updated_at)
+         values ($1, 'smtp', $2, now(), now())`,
+        [application.id, sealRelaySettings(ringOf(oldKey), application.id, { password: 'r' })],
+      );
+      expect(await reseal(sql, ringOf(key, oldKey), 2)).toEqual({ resealed: 7, unopened: [] });
       expect(await reseal(sql, ringOf(key, oldKey), 2)).toEqual({ resealed: 0, unopened: [] });
       const rows = await sql.query<{ id: string; sealed: string }>(
         'select id, settings_sealed as sealed from "grant" order by id',
@@ -166,6 +172,8 @@ describe('carillon', () => {
       expect(rows.map(({ id, sealed }) => openGrantSettings(ringOf(key), id, sealed))).toEqual(
         accounts.map((_, index) => ({ password: `p${index}` })),
       );
+      const [relay] = await sql.query<{ sealed: string }>('select settings_sealed as sealed from relay');
+      expect(openRelaySettings(ringOf(key), application.id, relay?.sealed ?? '')).toEqual({ password: 'r' });
     });
 
     it('tells what no key opens, leaves it alone and goes on', async () => {
