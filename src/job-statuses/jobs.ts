@@ -3,6 +3,7 @@ import { recordChanges } from '../deltas/change-log.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import { storable } from '../common/text/storable.ts';
 import { toUnixSecondsOrNull } from '../common/time/unix-seconds.ts';
+import type { RefusedRecipient } from '../providers/provider-error.ts';
 import {
   JOB_TRANSITIONS,
   type JobAction,
@@ -49,6 +50,8 @@ export interface JobMove {
   reason?: string;
   /** Which way a sent message went; absent: unchanged. */
   route?: SendRoute;
+  /** Recipients who have refused a message for good: told with the move, the first 100 of them. */
+  refused?: readonly RefusedRecipient[];
 }
 
 interface MovedRow {
@@ -93,8 +96,25 @@ const SOURCES = Object.fromEntries(
 const instant = (value: string | Date | null): number | null =>
   toUnixSecondsOrNull(value === null ? null : new Date(value));
 
+/** A notification stays a small one, however many recipients have refused. */
+const MOST_TOLD = 100;
+const MOST_CHARACTERS = 500;
+
+function extras(row: MovedRow, refused: readonly RefusedRecipient[]): Record<string, unknown> {
+  const told = refused.slice(0, MOST_TOLD).map(({ email, reason }) => ({
+    email,
+    reason: storable(reason, MOST_CHARACTERS),
+  }));
+  return {
+    ...(STATES_WITH_REASON.includes(row.status) ? { reason: row.reason } : {}),
+    send_at: instant(row.sendAt),
+    original_send_at: instant(row.originalSendAt),
+    ...(told.length > 0 ? { refused: told } : {}),
+  };
+}
+
 /** `object_data.attributes` of a job notification (api facts 10.4). */
-function attributes(row: MovedRow): Record<string, unknown> {
+function attributes(row: MovedRow, refused: readonly RefusedRecipient[] = []): Record<string, unknown> {
   const sent = row.status === 'successful';
   return {
     action: row.action,
@@ -102,14 +122,8 @@ function attributes(row: MovedRow): Record<string, unknown> {
     ...(row.action === 'new_outbox'
       ? { message_id: sent ? row.messageId : null, thread_id: sent ? row.threadId : null }
       : { object: row.object, id: row.objectId }),
-    ...(STATES_WITH_REASON.includes(row.status)
-      ? {
-          extras: {
-            reason: row.reason,
-            send_at: instant(row.sendAt),
-            original_send_at: instant(row.originalSendAt),
-          },
-        }
+    ...(STATES_WITH_REASON.includes(row.status) || refused.length > 0
+      ? { extras: extras(row, refused) }
       : {}),
   };
 }
@@ -142,6 +156,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
     moves.map(({ route }) => route ?? null),
   ]);
   const told = rows.filter(({ from, status }) => from !== status);
+  const refused = new Map(moves.flatMap((move) => (move.refused?.length ? [[move.id, move.refused]] : [])));
   const hooks = await recordChanges(
     sql,
     told.map((row) => ({
@@ -154,7 +169,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
       webhook: {
         trigger: `job.${row.status}` as 'job.successful',
         dedupe: `job:${row.id}:${row.status}:${row.version}`,
-        attributes: attributes(row),
+        attributes: attributes(row, refused.get(row.id)),
       },
     })),
   );
