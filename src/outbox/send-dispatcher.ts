@@ -250,11 +250,13 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     const code = end.code ?? 'temporary';
     const decision = decideRetry({
       code,
+      route: 'account',
       failures: job.attempt,
       now: this.clock.now(),
       retryLimitAt: job.retryLimitAt,
       retryAfterSeconds: end.retryAfterSeconds ?? null,
       retryRejected: this.#retryRejected,
+      relayAvailable: false,
       random: Math.random(),
     });
     return this.#end(
@@ -269,7 +271,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
   #stillInDoubt(attempt: Attempt, error: unknown): Outcome<SendResult> {
     const { attempt: failures, retryLimitAt } = attempt.job;
     const detail = `it could not be looked up: ${messageOf(error)}`;
-    const decision = decideLookUp({ failures, now: this.clock.now(), retryLimitAt });
+    const decision = decideLookUp(failures, this.clock.now(), retryLimitAt);
     return this.#end(attempt, { code: 'outcome-unknown', phase: null, detail }, decision);
   }
 
@@ -280,19 +282,21 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     refused?: ConnectedAccount,
   ): Outcome<SendResult> {
     const ambiguous = code === 'outcome-unknown';
+    const nextAt =
+      decision.kind === 'retry' ? decision.at : decision.kind === 'switch' ? this.clock.now() : null;
     const attempt = attemptOf(job, startedAt, this.clock.now(), {
       outcome: ambiguous ? 'unknown' : 'not-sent',
       code,
       phase,
       detail,
-      nextAt: decision.kind === 'retry' ? decision.at : null,
+      nextAt,
       rule: decision.rule,
     });
     const reason = reasonOf(decision, detail);
     const { id } = job;
-    if (decision.kind === 'retry') {
+    if (nextAt) {
       return {
-        next: { kind: 'again', at: decision.at, ambiguous },
+        next: { kind: 'again', at: nextAt, ambiguous },
         result: { move: { id, to: 'delayed', reason }, attempt, refusal: null },
       };
     }
@@ -331,9 +335,9 @@ function reasonOf(decision: RetryDecision, detail: string): string {
     case 'rejected':
       return `rejected by the provider: ${detail}`;
     case 'look-up':
-      return decision.kind === 'retry'
-        ? `the outcome is unknown and being looked up: ${detail}`
-        : `the outcome is unknown: ${detail}`;
+      return `the outcome is unknown and being looked up: ${detail}`;
+    case 'unknown':
+      return `the outcome is unknown: ${detail}`;
     default:
       return `could not be sent yet: ${detail}`;
   }
