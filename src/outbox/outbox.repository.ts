@@ -22,8 +22,8 @@ export interface NewOutboxMessage extends ComposedMessage, OutboxTimes {
   at: Date;
 }
 
-// One statement: status, content and schedule stand or fall together, in one round trip.
-const INSERT = `
+/** One statement: status, content and schedule stand or fall together, in one round trip. */
+export const INSERT_MESSAGE = `
   with status as (
     insert into job_status (id, account_id, action, object, status, send_at, original_send_at, retry_limit_at,
                             message_id, thread_id, created_at, updated_at)
@@ -78,7 +78,7 @@ export class OutboxRepository {
   constructor(private readonly database: Database) {}
 
   async insert(message: NewOutboxMessage): Promise<void> {
-    await this.database.query(INSERT, [
+    await this.database.query(INSERT_MESSAGE, [
       message.id,
       message.accountId,
       message.sendAt,

@@ -1,0 +1,117 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import net from 'node:net';
+import path from 'node:path';
+import { ROOT } from '../scripts/lib/project.ts';
+
+const START_LIMIT_MS = 60_000;
+const ANSWER_LIMIT_MS = 120_000;
+const STOP_LIMIT_MS = 30_000;
+const KEPT_OUTPUT = 4_000;
+
+/** What a child is asked, and what it answers (`bench/processes/serve.ts`). */
+export interface Question {
+  number: number;
+  name: string;
+  argument: unknown;
+}
+export interface Answer {
+  number: number;
+  value?: unknown;
+  error?: string;
+}
+
+/** A free port of the loopback interface. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = net.createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as net.AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/**
+ * A process of a bench. What it prints goes to /dev/null, but for the last of its errors. It ends when this process
+ * does, however that happens: over the channel it notices.
+ */
+export class BenchProcess {
+  readonly #name: string;
+  readonly #child: ChildProcess;
+  readonly #gone: Promise<void>;
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  #lastWords = '';
+  #asked = 0;
+
+  /**
+   * @param entry below the clone
+   * @param environment the whole of it, but for PATH
+   */
+  constructor(entry: string, environment: Readonly<Record<string, string>>) {
+    this.#name = entry;
+    this.#child = fork(path.join(ROOT, entry), [], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'], ...environment },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.#lastWords = (this.#lastWords + chunk.toString()).slice(-KEPT_OUTPUT);
+    });
+    this.#child.on('message', (answer: Answer) => this.#waiting.get(answer.number)?.(answer));
+    this.#gone = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => {
+        const error = `${this.#name} ended (${signal ?? code}): ${this.#lastWords.trim()}`;
+        for (const [number, answer] of this.#waiting) answer({ number, error });
+        resolve();
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Resolves to what it says when it has started. @throws when it does not */
+  ready<T>(): Promise<T> {
+    return this.#wait<T>(0, 'its start', START_LIMIT_MS);
+  }
+
+  /** Asks a process that runs `serve`. @throws {Error} with the error it had */
+  ask<T>(name: string, argument: unknown = null): Promise<T> {
+    const number = (this.#asked += 1);
+    const answer = this.#wait<T>(number, name, ANSWER_LIMIT_MS);
+    this.#child.send({ number, name, argument } satisfies Question);
+    return answer;
+  }
+
+  /** Stops it in order; kills it when that takes too long. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
+    const limit = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS);
+    await this.#gone;
+    clearTimeout(limit);
+  }
+
+  /** Ends it at once. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#gone;
+  }
+
+  #wait<T>(number: number, what: string, limitMs: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const settle = ({ value, error }: Answer) => {
+        clearTimeout(limit);
+        this.#waiting.delete(number);
+        if (error === undefined) resolve(value as T);
+        else reject(new Error(error));
+      };
+      const limit = setTimeout(
+        () => settle({ number, error: `${this.#name}: waited in vain for ${what}: ${this.#lastWords}` }),
+        limitMs,
+      );
+      this.#waiting.set(number, settle);
+    });
+  }
+}

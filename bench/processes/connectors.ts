@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Connector, MailPort, SendReceipt } from '../../src/providers/connector.ts';
+
+/** Where the mail of a bench goes. */
+export type BenchMail = { kind: 'instant'; delayMs: number } | { kind: 'smtp'; port: number };
+
+/** Milliseconds between the promised time and the hand-off, by the tag in the Message-ID. */
+export class Lateness {
+  #byTag: Record<string, number[]> = {};
+
+  /** @param messageIdHeader as `seedMessages` writes it: `<tag.due.number@…>` */
+  note(messageIdHeader: string): void {
+    const [tag = '', dueMs = ''] = messageIdHeader.slice(1).split('.');
+    (this.#byTag[tag] ??= []).push(Date.now() - Number(dueMs));
+  }
+
+  /** What has come since the last time. */
+  take(): Record<string, number[]> {
+    const taken = this.#byTag;
+    this.#byTag = {};
+    return taken;
+  }
+}
+
+const unused = (): never => {
+  throw new Error('not part of a bench');
+};
+
+/** A mail port of which only sending works. */
+function sendingOnly(send: MailPort['send']): MailPort {
+  return {
+    send,
+    findSent: () => Promise.resolve({ found: false, conclusive: false }),
+    listFolders: unused,
+    listChanges: unused,
+    fetchRaw: unused,
+  };
+}
+
+function connector(mail: MailPort): Connector {
+  return {
+    name: 'imap',
+    settingsSchema: z.record(z.string(), z.unknown()),
+    verify: unused,
+    mail,
+  };
+}
+
+/** Takes every message after `delayMs` (0: at once) without sending it anywhere. */
+export function instantConnector(delayMs: number, lateness: Lateness): Connector {
+  return connector(
+    sendingOnly(async (_account, message, control): Promise<SendReceipt> => {
+      lateness.note(message.messageIdHeader);
+      control.onPhase('content');
+      if (delayMs > 0) await delay(delayMs);
+      return { accepted: message.envelope.recipients, refused: [], deferred: [], response: '250 taken' };
+    }),
+  );
+}

@@ -1,0 +1,54 @@
+import type { AddressInfo } from 'node:net';
+import { compiled } from '../../scripts/lib/project.ts';
+import type { Connector } from '../../src/providers/connector.ts';
+import { type BenchMail, instantConnector, Lateness } from './connectors.ts';
+import { serve } from './serve.ts';
+
+/*
+ * The built program with a connector of the bench for the provider `imap`: all of it is the product but where the mail
+ * goes. `BENCH_MAIL` says where.
+ */
+
+const load = <T>(name: string): Promise<T> => import(compiled(name)) as Promise<T>;
+const { closeApp, createApp } = await load<typeof import('../../src/app.ts')>('app');
+const { loadConfig } = await load<typeof import('../../src/config/app-config.ts')>('config/app-config');
+const { ConnectorRegistry } = await load<typeof import('../../src/providers/connector-registry.ts')>(
+  'providers/connector-registry',
+);
+
+const mail = JSON.parse(process.env['BENCH_MAIL'] ?? '{"kind":"instant","delayMs":0}') as BenchMail;
+const lateness = new Lateness();
+
+function connectorOf(): Promise<Connector> {
+  if (mail.kind === 'instant') return Promise.resolve(instantConnector(mail.delayMs, lateness));
+  throw new Error('there is no SMTP sender');
+}
+
+/** The statement that claims messages, as this program runs it. */
+async function claimStatement(): Promise<string> {
+  const { queueStatements } = await load<typeof import('../../src/scheduler/queue-statements.ts')>(
+    'scheduler/queue-statements',
+  );
+  const { SendDispatcher } =
+    await load<typeof import('../../src/outbox/send-dispatcher.ts')>('outbox/send-dispatcher');
+  return queueStatements(app.get(SendDispatcher).table).claim;
+}
+
+const app = await createApp(loadConfig(process.env));
+app.get(ConnectorRegistry).add(await connectorOf());
+await app.listen(0, '127.0.0.1');
+process.on('SIGTERM', () => {
+  closeApp(app).then(
+    () => process.exit(0),
+    (error: unknown) => {
+      process.stderr.write(`${String(error)}\n`);
+      process.exit(1);
+    },
+  );
+});
+// Ctrl-C reaches the whole group: the bench itself ends its processes.
+process.on('SIGINT', () => undefined);
+serve((app.getHttpServer().address() as AddressInfo).port, {
+  lateness: () => lateness.take(),
+  claimStatement,
+});

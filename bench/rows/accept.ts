@@ -1,0 +1,127 @@
+import autocannon from 'autocannon';
+import type { BenchProcess } from '../child.ts';
+import { freePort } from '../child.ts';
+import type { BenchRow, Finding } from '../finding.ts';
+import type { Report } from '../report.ts';
+import { SAMPLE_BODY } from '../sample.ts';
+import { median, round } from '../statistics.ts';
+import type { BenchDatabase, World } from '../world.ts';
+
+const KEY = 'accept';
+const CONNECTIONS = 50;
+const WARM_SECONDS = 2;
+const QUIET_MS = 300;
+/** The default of the product, for both. */
+const POOL = '10';
+
+type Side = 'carillon' | 'raw';
+
+interface Round {
+  perSecond: number;
+  p50: number;
+  p99: number;
+}
+
+/** How many messages are stored, once no more are coming: requests go on for a moment when a round has ended. */
+async function countMessages({ sql }: BenchDatabase): Promise<number> {
+  for (let last = -1; ;) {
+    const { rows } = await sql.query<{ n: number }>('select count(*)::int as n from outbox_message');
+    const count = rows[0]?.n ?? 0;
+    if (count === last) return count;
+    last = count;
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+  }
+}
+
+/** One round. @throws when a request fails, or when not every accepted message is stored */
+async function fire(world: World, database: BenchDatabase, port: number, seconds: number): Promise<Round> {
+  const before = await countMessages(database);
+  const result = await autocannon({
+    url: `http://127.0.0.1:${port}/v2/outbox`,
+    connections: CONNECTIONS,
+    duration: seconds,
+    requests: world.sandboxAccounts.map(({ token }) => ({
+      method: 'POST' as const,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify(SAMPLE_BODY),
+    })),
+  });
+  const { non2xx, errors, timeouts } = result;
+  if (non2xx + errors + timeouts > 0) {
+    const statuses = JSON.stringify(result.statusCodeStats);
+    throw new Error(`${non2xx} refused (${statuses}), ${errors} broken, ${timeouts} too late`);
+  }
+  const stored = (await countMessages(database)) - before;
+  // Requests on their way when the round ends are stored, too; nobody waits for their answers.
+  if (stored < result['2xx'] || stored > result['2xx'] + CONNECTIONS) {
+    throw new Error(`${result['2xx']} were accepted and ${stored} stored`);
+  }
+  return { perSecond: result['2xx'] / result.duration, p50: result.latency.p50, p99: result.latency.p99 };
+}
+
+async function untilServing(port: number): Promise<void> {
+  for (const deadline = performance.now() + 60_000; performance.now() < deadline;) {
+    const ready = await fetch(`http://127.0.0.1:${port}/health/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (ready) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('the server did not start');
+}
+
+/** The real program with the role `api`: that it sends at the same time is not part of this row. */
+async function startServer(
+  world: World,
+  database: BenchDatabase,
+): Promise<{ child: BenchProcess; port: number }> {
+  const port = await freePort();
+  const environment = world.environment(database, { ROLES: 'api', PORT: String(port), DATABASE_POOL: POOL });
+  const child = world.spawn('dist/src/main.js', environment);
+  await untilServing(port);
+  return { child, port };
+}
+
+async function measure(
+  world: World,
+  report: Report,
+  database: BenchDatabase,
+  ports: Readonly<Record<Side, number>>,
+): Promise<Finding[]> {
+  const rounds: Record<Side, Round[]> = { carillon: [], raw: [] };
+  for (const side of ['raw', 'carillon'] as const) await fire(world, database, ports[side], WARM_SECONDS);
+  for (let number = 1; number <= world.scale.rounds; number += 1) {
+    for (const side of ['raw', 'carillon'] as const) {
+      await world.settle();
+      const result = await fire(world, database, ports[side], world.scale.acceptSeconds);
+      rounds[side].push(result);
+      const { perSecond, p50, p99 } = result;
+      report.round(KEY, `${number} ${side}`, `${round(perSecond, 0)} a second, p50 ${p50} ms, p99 ${p99} ms`);
+    }
+  }
+  const middle = (side: Side) => median(rounds[side].map(({ perSecond }) => perSecond));
+  const measured = round(middle('carillon') / middle('raw'));
+  const what = `${round(middle('carillon'), 0)} a second against ${round(middle('raw'), 0)} of raw Express`;
+  return [{ what, measured, needed: 0.65, aim: 1, better: 'more', unit: '', figures: rounds }];
+}
+
+/** POST /v2/outbox over 50 connections, against a bare Express handler that runs the same statement. */
+export const acceptRow: BenchRow = {
+  key: KEY,
+  title: 'accept: POST /v2/outbox over 50 connections, against raw Express and pg',
+  async run(world, report) {
+    const database = await world.database(KEY);
+    const raw = world.spawn('bench/processes/raw-accept.ts', {
+      DATABASE_URL: database.url,
+      DATABASE_POOL: POOL,
+      BENCH_ACCOUNT: world.sandboxAccounts[0]?.id ?? '',
+    });
+    const rawPort = await raw.ready<number>();
+    const { child, port } = await startServer(world, database);
+    const findings = await measure(world, report, database, { raw: rawPort, carillon: port });
+    await world.stop(child, raw);
+    await database.drop();
+    return findings;
+  },
+};

@@ -1,0 +1,61 @@
+import type { BenchRow, Finding } from '../finding.ts';
+import type { Report } from '../report.ts';
+import { countJobs, databaseNowMs, seedMessages, untilSettled } from '../seed.ts';
+import { median, round } from '../statistics.ts';
+import type { BenchDatabase, World } from '../world.ts';
+import { startWorker } from './worker.ts';
+
+const KEY = 'engine';
+const LIMIT_MS = 120_000;
+/** Messages in hand at a time; a sender that takes no time is never short of them. */
+const SLOTS = '400';
+
+/** Settles `count` messages that are due now. @returns messages a second, from their commit to the last result */
+async function burst(world: World, { sql }: BenchDatabase, count: number): Promise<number> {
+  const before = await countJobs(sql, 'successful');
+  const nowMs = Math.round(await databaseNowMs(sql));
+  const dueMs = Array.from({ length: count }, () => nowMs);
+  await seedMessages(sql, { tag: KEY, accounts: world.accounts, dueMs });
+  const begun = performance.now();
+  const ended = await untilSettled(sql, LIMIT_MS);
+  const sent = (await countJobs(sql, 'successful')) - before;
+  if (sent !== count) throw new Error(`${sent} of ${count} messages were sent`);
+  return count / ((ended - begun) / 1000);
+}
+
+async function measure(world: World, report: Report, database: BenchDatabase): Promise<Finding[]> {
+  const rates: number[] = [];
+  const { engineMessages, rounds, pending } = world.scale;
+  await burst(world, database, Math.round(engineMessages / 6));
+  for (let number = 1; number <= rounds; number += 1) {
+    await world.settle();
+    const rate = await burst(world, database, engineMessages);
+    rates.push(rate);
+    report.round(KEY, `${number}`, `${round(rate, 0)} a second`);
+  }
+  return [
+    {
+      what: `messages a second, ${pending} pending`,
+      measured: round(median(rates), 0),
+      needed: 5_000,
+      aim: 10_000,
+      better: 'more',
+      unit: '',
+      figures: { rates, slots: Number(SLOTS) },
+    },
+  ];
+}
+
+/** What the engine does by itself: a sender that takes no time, millions of rows waiting. */
+export const engineRow: BenchRow = {
+  key: KEY,
+  title: `engine alone: a sender of 0 ms, SEND_SLOTS=${SLOTS}`,
+  async run(world, report) {
+    const database = await world.pendingDatabase(KEY);
+    const worker = await startWorker(world, database, { kind: 'instant', delayMs: 0 }, { SEND_SLOTS: SLOTS });
+    const findings = await measure(world, report, database);
+    await world.stop(worker.child);
+    await database.drop();
+    return findings;
+  },
+};

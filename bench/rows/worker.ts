@@ -1,0 +1,23 @@
+import type { BenchProcess } from '../child.ts';
+import type { BenchMail } from '../processes/connectors.ts';
+import type { BenchDatabase, World } from '../world.ts';
+
+/** A process of the product with a connector of the bench, and where it listens. */
+export interface BenchWorker {
+  child: BenchProcess;
+  port: number;
+}
+
+/** Starts one; everything the environment does not name is as the product has it. */
+export async function startWorker(
+  world: World,
+  database: BenchDatabase,
+  mail: BenchMail,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<BenchWorker> {
+  const child = world.spawn(
+    'bench/processes/worker.ts',
+    world.environment(database, { ROLES: 'worker', BENCH_MAIL: JSON.stringify(mail), ...environment }),
+  );
+  return { child, port: await child.ready<number>() };
+}

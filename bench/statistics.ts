@@ -1,0 +1,29 @@
+/** The value below which the share `p` (0 to 1) of the values lies: nearest rank. NaN of no values. */
+export function percentile(values: readonly number[], p: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? Number.NaN;
+}
+
+/** The middle one; of an even number the mean of the two in the middle. NaN of no values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const low = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+  const high = sorted[Math.ceil((sorted.length - 1) / 2)] ?? Number.NaN;
+  return (low + high) / 2;
+}
+
+/** Median, 99th percentile and maximum of times in milliseconds, to a hundredth. */
+export function spread(values: readonly number[]): { count: number; p50: number; p99: number; max: number } {
+  return {
+    count: values.length,
+    p50: round(percentile(values, 0.5)),
+    p99: round(percentile(values, 0.99)),
+    max: round(percentile(values, 1)),
+  };
+}
+
+/** To `digits` decimals. */
+export function round(value: number, digits = 2): number {
+  const factor = 10 ** digits;
+  return Math.round(value * factor) / factor;
+}

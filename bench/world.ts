@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/database/embedded-postgres.ts';
+import { migrate } from '../src/database/migrate.ts';
+import { SecretBox } from '../src/common/crypto/secret-box.ts';
+import { BenchProcess } from './child.ts';
+import { type BenchOptions, type Scale, scaleOf } from './options.ts';
+import { type BenchAccount, seedAccounts, seedApplication, seedPending } from './seed.ts';
+
+/** Room for the large queues; everything that keeps data safe is as PostgreSQL delivers it: on. */
+export const SERVER_SETTINGS = {
+  shared_buffers: '512MB',
+  max_wal_size: '4GB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+} as const;
+
+/** A database of a row. */
+export interface BenchDatabase {
+  url: string;
+  /** One connection of the bench's own; what it runs counts against nobody. */
+  sql: pg.Client;
+  drop(): Promise<void>;
+}
+
+const ACCOUNTS = 2_000;
+const SANDBOX_ACCOUNTS = 50;
+
+/** The server and the processes of a run; `close` leaves nothing behind. */
+export class World {
+  readonly options: BenchOptions;
+  readonly scale: Scale;
+  readonly encryptionKey = randomBytes(32);
+  /** Accounts whose mail goes where the processes of the bench say (provider `imap`). */
+  readonly accounts: BenchAccount[] = [];
+  /** Accounts that the program as it is can serve. */
+  readonly sandboxAccounts: BenchAccount[] = [];
+  readonly #prefix = `carillon_bench_${randomBytes(4).toString('hex')}`;
+  readonly #children = new Set<BenchProcess>();
+  readonly #databases = new Set<BenchDatabase>();
+  readonly #templates = new Map<string, Promise<void>>();
+  readonly #servers: EmbeddedPostgres[] = [];
+  #admin: pg.Client | null = null;
+  #adminUrl = '';
+  #closing: Promise<void> | null = null;
+
+  constructor(options: BenchOptions) {
+    this.options = options;
+    this.scale = scaleOf(options);
+  }
+
+  /** Starts the server, and makes the database that the others are copied from: the schema and the accounts. */
+  async open(): Promise<void> {
+    this.#adminUrl = this.options.database ?? (await this.#startServer());
+    this.#admin = await connect(this.#adminUrl);
+    await this.#template('base', async (sql, url) => {
+      await migrate(url);
+      const box = new SecretBox([{ id: 'bench', key: this.encryptionKey }]);
+      const application = await seedApplication(sql, box);
+      this.accounts.push(...(await seedAccounts(sql, box, application, 'imap', ACCOUNTS)));
+      this.sandboxAccounts.push(...(await seedAccounts(sql, box, application, 'sandbox', SANDBOX_ACCOUNTS)));
+      await sql.query('vacuum analyze');
+    });
+  }
+
+  /** Version and what matters of the settings, as the server says. */
+  async serverFacts(): Promise<Record<string, string>> {
+    const names = ['server_version', ...Object.keys(SERVER_SETTINGS)];
+    const { rows } = await this.#require().query<{ name: string; value: string }>(
+      'select name, current_setting(name) as value from unnest($1::text[]) name',
+      [names],
+    );
+    return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+  }
+
+  /** A database with the schema and the accounts. */
+  database(name: string): Promise<BenchDatabase> {
+    return this.#copy(name, 'base');
+  }
+
+  /** The same, with `scale.pending` rows waiting; they are made once per run. */
+  async pendingDatabase(name: string): Promise<BenchDatabase> {
+    await this.#template(
+      'pending',
+      (sql) => seedPending(sql, this.accounts, 0, this.scale.pending),
+      `${this.#prefix}_base`,
+    );
+    return this.#copy(name, 'pending');
+  }
+
+  /** Starts a process; `close` ends it if nobody else does. */
+  spawn(entry: string, environment: Readonly<Record<string, string>> = {}): BenchProcess {
+    const child = new BenchProcess(entry, environment);
+    this.#children.add(child);
+    return child;
+  }
+
+  /** A further server: `close` stops it if nobody else does. */
+  own(server: EmbeddedPostgres): void {
+    this.#servers.push(server);
+  }
+
+  async stop(...children: readonly BenchProcess[]): Promise<void> {
+    await Promise.all(
+      children.map(async (child) => {
+        await child.stop();
+        this.#children.delete(child);
+      }),
+    );
+  }
+
+  /** Environment of a process of the product. @param more what the row wants otherwise */
+  environment(database: BenchDatabase, more: Readonly<Record<string, string>> = {}): Record<string, string> {
+    return {
+      NODE_ENV: 'production',
+      DATABASE_URL: database.url,
+      ENCRYPTION_KEYS: `bench:${this.encryptionKey.toString('base64')}`,
+      EGRESS_ALLOW: '127.0.0.0/8',
+      LOG_LEVEL: 'info',
+      RATE_LIMIT_APPLICATION: '0',
+      RATE_LIMIT_ACCOUNT: '0',
+      RATE_LIMIT_CONCURRENT: '0',
+      ...more,
+    };
+  }
+
+  /** Everything on the disk before a round begins: what was written before it is not paid for in it. */
+  async settle(): Promise<void> {
+    await this.#require().query('checkpoint');
+  }
+
+  /** Ends every process and takes the databases away; also after Ctrl-C, and twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#children].map((child) => child.kill()));
+    const ownServer = this.options.database === null;
+    if (ownServer) for (const { sql } of this.#databases) await sql.end();
+    else for (const database of this.#databases) await database.drop();
+    for (const name of ownServer ? [] : this.#templates.keys()) {
+      await this.#admin?.query(`drop database if exists ${this.#prefix}_${name} with (force)`);
+    }
+    await this.#admin?.end();
+    await Promise.all(this.#servers.map((server) => server.stop()));
+  }
+
+  /** Makes a database that others are copied from, once. Nobody is connected to it afterwards. */
+  #template(
+    name: string,
+    fill: (sql: pg.Client, url: string) => Promise<void>,
+    from = 'template1',
+  ): Promise<void> {
+    const make = async (): Promise<void> => {
+      const full = `${this.#prefix}_${name}`;
+      await this.#require().query(`create database ${full} template ${from}`);
+      const sql = await connect(this.#urlOf(full));
+      await fill(sql, this.#urlOf(full)).finally(() => sql.end());
+    };
+    const made = this.#templates.get(name) ?? make();
+    this.#templates.set(name, made);
+    return made;
+  }
+
+  async #copy(name: string, template: string): Promise<BenchDatabase> {
+    const full = `${this.#prefix}_${name}`;
+    // The files as they are: writing them through the log would take minutes for the large ones.
+    await this.#require().query(
+      `create database ${full} template ${this.#prefix}_${template} strategy file_copy`,
+    );
+    const url = this.#urlOf(full);
+    const sql = await connect(url);
+    const database: BenchDatabase = {
+      url,
+      sql,
+      drop: async () => {
+        this.#databases.delete(database);
+        await sql.end();
+        await this.#require().query(`drop database if exists ${full} with (force)`);
+      },
+    };
+    this.#databases.add(database);
+    return database;
+  }
+
+  async #startServer(): Promise<string> {
+    const server = await startEmbeddedPostgres({ settings: SERVER_SETTINGS });
+    this.own(server);
+    return server.url;
+  }
+
+  #require(): pg.Client {
+    if (!this.#admin) throw new Error('the server has not been started');
+    return this.#admin;
+  }
+
+  #urlOf(database: string): string {
+    const url = new URL(this.#adminUrl);
+    url.pathname = `/${database}`;
+    return url.href;
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: 'carillon-bench' });
+  // Heard of by the next query; without a listener it would end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
