@@ -200,15 +200,50 @@ describe('EgressClient, exchange', () => {
     const body = Buffer.from('{"ü":1}');
     for (let round = 0; round < 4; round++) {
       const answer = await egress.post(url, body, { 'content-type': 'application/json' });
-      expect({ ...answer, body: answer.body.toString() }).toEqual({
+      expect({ ...answer, body: answer.body.toString() }).toMatchObject({
         status: 503,
         retryAfter: '7',
         body: 'later',
+        headers: { 'retry-after': '7' },
       });
     }
     expect(seen.map((one) => one.body)).toEqual(Array(4).fill('{"ü":1}'));
     expect(seen[0]).toMatchObject({ type: 'application/json', agent: expect.stringContaining('Carillon') });
     expect(new Set(seen.map((one) => one.port)).size).toBeLessThan(4);
+  });
+
+  it('asks for the chunks of a body once it is connected, and sends none when the first one fails', async () => {
+    const seen: string[] = [];
+    const url = await serve((request, response) => {
+      request.on('data', (chunk: Buffer) => seen.push(chunk.toString()));
+      request.on('end', () => response.end(request.headers.authorization));
+    });
+    const egress = client(LOOPBACK);
+    const sendChunks = (chunks: () => AsyncGenerator<Buffer>, length: number) =>
+      egress.request(url, {
+        method: 'DELETE',
+        headers: { authorization: 'Bearer x', 'content-length': String(length) },
+        body: chunks(),
+      });
+    const answer = await sendChunks(async function* () {
+      yield Buffer.from('ab');
+      yield Buffer.from('cd');
+    }, 4);
+    expect([answer.body.toString(), seen.join('')]).toEqual(['Bearer x', 'abcd']);
+    const broken = sendChunks(async function* () {
+      yield await Promise.reject<Buffer>(new Error('not now'));
+    }, 4);
+    expect(await kindOf(broken)).toBe('protocol');
+    expect(seen.join('')).toBe('abcd');
+  });
+
+  it('keeps to the deadline and the size of one request', async () => {
+    const url = await serve((request, response) => {
+      if (request.url === '/long') response.end('x'.repeat(50_000));
+    });
+    const egress = client(LOOPBACK, { deadlineMs: 60_000 });
+    expect(await kindOf(egress.get(`${url}/never`, { deadlineMs: 200 }))).toBe('timeout');
+    expect((await egress.get(`${url}/long`, { maxBodyBytes: 40_000 })).body).toHaveLength(40_000);
   });
 
   it('reads no more of an endless body than the limit', async () => {

@@ -33,12 +33,26 @@ export interface EgressAnswer {
   body: Buffer;
   /** The `Retry-After` header as it came (see `parseRetryAfter`). */
   retryAfter: string | null;
+  /** Further headers, by their names in lower case. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 /** Options of one request. */
 export interface EgressOptions extends UrlOptions {
   /** Ends the request early; the call then rejects with the signal's reason. */
   signal?: AbortSignal;
+  /** Instead of the client's `deadlineMs`. */
+  deadlineMs?: number;
+  /** Instead of the client's `maxBodyBytes`. */
+  maxBodyBytes?: number;
+}
+
+/** A request of any method. */
+export interface EgressRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  headers?: Readonly<Record<string, string>>;
+  /** Chunks are asked for one by one once a connection is there; then `headers` must have the `content-length`. */
+  body?: Buffer | AsyncIterable<Buffer>;
 }
 
 const USER_AGENT = 'Carillon/0.1';
@@ -47,7 +61,7 @@ const USER_AGENT = 'Carillon/0.1';
 const PROBES = ['127.0.0.1', '169.254.169.254', '10.0.0.1'];
 
 /**
- * The one way to addresses that users give us: webhook deliveries and challenges, webhook reminders. Refuses private
+ * The one way to addresses that users give us: webhook deliveries and challenges, webhook reminders, mailing services. Refuses private
  * addresses when connecting, follows no redirect, reads no proxy from the environment, keeps connections alive, and
  * gives up at a deadline whatever the other side does.
  */
@@ -80,16 +94,27 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     headers: Readonly<Record<string, string>>,
     options: EgressOptions = {},
   ): Promise<EgressAnswer> {
-    return this.#exchange(
-      url,
-      { method: 'POST', body, headers: { 'user-agent': USER_AGENT, ...headers } },
-      options,
-    );
+    return this.request(url, { method: 'POST', body, headers }, options);
   }
 
   /** @throws {EgressError} when there is no answer */
   get(url: string, options: EgressOptions = {}): Promise<EgressAnswer> {
-    return this.#exchange(url, { method: 'GET', headers: { 'user-agent': USER_AGENT } }, options);
+    return this.request(url, { method: 'GET' }, options);
+  }
+
+  /** @throws {EgressError} when there is no answer */
+  request(
+    url: string,
+    { method, headers, body }: EgressRequest,
+    options: EgressOptions = {},
+  ): Promise<EgressAnswer> {
+    const sent = {
+      method,
+      headers: { 'user-agent': USER_AGENT, ...headers },
+      // undici takes any async iterable; its types name streams only.
+      ...(body ? { body: body as Buffer } : {}),
+    };
+    return this.#exchange(url, sent, options);
   }
 
   /** @throws {Error} when a private address would be reached: Carillon does not start without its guard */
@@ -113,14 +138,15 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
   async #exchange(
     url: string,
     request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
-    { signal, ...kind }: EgressOptions,
+    { signal, deadlineMs, maxBodyBytes, ...kind }: EgressOptions,
   ): Promise<EgressAnswer> {
     // Addresses stored under an earlier allow-list are checked again.
     const checked = new URL(this.#recheck(url, kind));
     signal?.throwIfAborted();
     const abort = new AbortController();
     const { promise: ended, reject: end } = Promise.withResolvers<never>();
-    const limit = this.#limits.deadlineMs;
+    const limit = deadlineMs ?? this.#limits.deadlineMs;
+    const most = maxBodyBytes ?? this.#limits.maxBodyBytes;
     const timer = setTimeout(
       () => end(new EgressError('timeout', `no complete answer within ${limit} ms`)),
       limit,
@@ -129,7 +155,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       // A race, because undici hears of an abort only once a connection is there.
-      return await Promise.race([this.#converse(checked, request, abort.signal), ended]);
+      return await Promise.race([this.#converse(checked, request, abort.signal, limit, most), ended]);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
@@ -141,15 +167,25 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     { origin, pathname, search, hostname }: URL,
     request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
     signal: AbortSignal,
+    limitMs: number,
+    maxBodyBytes: number,
   ): Promise<EgressAnswer> {
     try {
       const agent = this.#policy.trustsName(hostname) ? this.#trusting : this.#guarded;
-      const answer = await agent.request({ ...request, origin, path: pathname + search, signal });
+      const answer = await agent.request({
+        ...request,
+        origin,
+        path: pathname + search,
+        signal,
+        headersTimeout: limitMs,
+        bodyTimeout: limitMs,
+      });
       const retryAfter = answer.headers['retry-after'];
       return {
         status: answer.statusCode,
         retryAfter: (Array.isArray(retryAfter) ? retryAfter[0] : retryAfter) ?? null,
-        body: await this.#read(answer.body),
+        headers: answer.headers,
+        body: await this.#read(answer.body, maxBodyBytes),
       };
     } catch (error) {
       throw toEgressError(error);
@@ -165,9 +201,9 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Stops at the limit; leaving the loop destroys the stream and with it the connection. */
-  async #read(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  async #read(body: AsyncIterable<Buffer>, most: number): Promise<Buffer> {
     const chunks: Buffer[] = [];
-    let left = this.#limits.maxBodyBytes;
+    let left = most;
     for await (const chunk of body) {
       chunks.push(chunk.subarray(0, left));
       left -= chunk.length;
@@ -177,7 +213,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
   }
 
   #agent(blockList: BlockList | undefined): Agent {
-    const { connectTimeoutMs: timeout, deadlineMs, connectionsPerOrigin, ca } = this.#limits;
+    const { connectTimeoutMs: timeout, connectionsPerOrigin, ca } = this.#limits;
     const plain = buildConnector({ timeout, blockList } as buildConnector.BuildOptions);
     const secure = buildConnector({
       timeout,
@@ -187,8 +223,6 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     });
     return new Agent({
       connections: connectionsPerOrigin,
-      headersTimeout: deadlineMs,
-      bodyTimeout: deadlineMs,
       allowH2: false,
       connect(options, callback) {
         // `tls.connect` ignores `blockList` (Node 24): the guarded TCP connection comes first, TLS is put on it.
