@@ -8,9 +8,12 @@ const RelaySenderSchema = defineEntity({
     account: () => p.oneToOne(Grant).ref().primary().deleteRule('cascade'),
     domainVerified: p.boolean(),
     senderVerified: p.boolean(),
-    /** What the service said, where it said no. */
+    /** What the service said, where it said no; null with two noes: it is being asked, or could not be. */
     detail: p.text().nullable(),
+    /** When it was asked last. */
     checkedAt: p.datetime().columnType('timestamptz'),
+    /** The account does not want it: not used, whatever it says, until the account is connected again. */
+    removedAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });
 

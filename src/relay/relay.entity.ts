@@ -11,6 +11,9 @@ const RelaySchema = defineEntity({
     kind: p.text(),
     /** JSON of the settings of its kind, sealed: keys and passwords are in it. */
     settingsSealed: p.text(),
+    /** What is wrong with these settings, in the service's words: refused credentials, used up credits; null since it worked. */
+    lastError: p.text().nullable(),
+    lastErrorAt: p.datetime().columnType('timestamptz').nullable(),
     ...timestampColumns,
   },
 });

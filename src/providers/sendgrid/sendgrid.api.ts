@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import type { EgressAnswer, EgressClient, EgressRequest } from '../../common/egress/egress-client.ts';
+import { EgressError } from '../../common/egress/egress-error.ts';
+import type { Clock } from '../../common/time/clock.ts';
+import { ProviderError } from '../provider-error.ts';
+import { jsonOf, toProviderError } from './sendgrid.errors.ts';
+import type { SendGridSettings } from './sendgrid.settings.ts';
+
+/** A list of a hundred senders or domains fits. */
+const MOST_BYTES = 1024 * 1024;
+const PAGE = 100;
+/** SendGrid itself ends at fewer senders. */
+const MOST_PAGES = 20;
+
+const sendersPage = z.object({
+  results: z.array(z.object({ id: z.number(), from_email: z.string(), verified: z.boolean() })),
+});
+const domainsList = z.array(z.object({ domain: z.string(), valid: z.boolean() }));
+const scopesView = z.object({ scopes: z.array(z.string()) });
+const activityView = z.object({ messages: z.array(z.unknown()) });
+const senderView = z.object({ verified: z.boolean() });
+
+/** A sender SendGrid knows. */
+export interface VerifiedSender {
+  id: number;
+  verified: boolean;
+}
+
+/** Calls of SendGrid's v3 API other than sending. Each throws `ProviderError`, by what `toProviderError` makes of its answer. */
+export class SendGridApi {
+  constructor(
+    private readonly egress: EgressClient,
+    private readonly clock: Clock,
+    private readonly timeoutMs: number,
+  ) {}
+
+  /** What the key may do. */
+  async scopes(settings: SendGridSettings): Promise<readonly string[]> {
+    return (await this.#read(settings, '/v3/scopes', scopesView)).scopes;
+  }
+
+  /** Whether the domain itself, not one above it, is authenticated. */
+  async isDomainValid(settings: SendGridSettings, domain: string): Promise<boolean> {
+    const wanted = domain.toLowerCase();
+    const path = `/v3/whitelabel/domains?limit=${PAGE}&domain=${encodeURIComponent(wanted)}`;
+    const domains = await this.#read(settings, path, domainsList);
+    return domains.some((one) => one.valid && one.domain.toLowerCase() === wanted);
+  }
+
+  /** The sender with this address; the list cannot be asked by address, so it is read page by page. */
+  async findSender(settings: SendGridSettings, email: string): Promise<VerifiedSender | null> {
+    const wanted = email.toLowerCase();
+    let last = 0;
+    for (let page = 0; page < MOST_PAGES; page += 1) {
+      const seen = page === 0 ? '' : `&lastSeenID=${last}`;
+      const { results } = await this.#read(
+        settings,
+        `/v3/verified_senders?limit=${PAGE}${seen}`,
+        sendersPage,
+      );
+      const found = results.find(({ from_email }) => from_email.toLowerCase() === wanted);
+      if (found) return found;
+      const next = Math.max(last, ...results.map(({ id }) => id));
+      if (next === last) return null;
+      last = next;
+    }
+    return null;
+  }
+
+  /**
+   * Has SendGrid mail the address a link to follow.
+   * @returns whether it is verified already, as it is where its domain is
+   */
+  async createSender(
+    settings: SendGridSettings,
+    { email, name }: { email: string; name: string },
+  ): Promise<boolean> {
+    const body = {
+      nickname: email.slice(0, 100),
+      from_email: email,
+      from_name: (name || email).slice(0, 256),
+      reply_to: email,
+      ...settings.sender_address,
+    };
+    const answer = await this.#call(settings, '/v3/verified_senders', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(JSON.stringify(body)),
+    });
+    if (answer.status !== 201 && answer.status !== 200) throw toProviderError(answer, this.clock.now());
+    return senderView.safeParse(jsonOf(answer.body)).data?.verified ?? false;
+  }
+
+  /** One that is gone is no error. */
+  async deleteSender(settings: SendGridSettings, id: number): Promise<void> {
+    const answer = await this.#call(settings, `/v3/verified_senders/${id}`, { method: 'DELETE' });
+    if (![200, 204, 404].includes(answer.status)) throw toProviderError(answer, this.clock.now());
+  }
+
+  /** Whether the Email Activity has a message with this argument. */
+  async hasActivity(settings: SendGridSettings, argument: string, value: string): Promise<boolean> {
+    const query = encodeURIComponent(`(unique_args['${argument}']="${value}")`);
+    const { messages } = await this.#read(settings, `/v3/messages?limit=1&query=${query}`, activityView);
+    return messages.length > 0;
+  }
+
+  async #read<T>(settings: SendGridSettings, path: string, shape: z.ZodType<T>): Promise<T> {
+    const answer = await this.#call(settings, path, { method: 'GET' });
+    if (answer.status !== 200) throw toProviderError(answer, this.clock.now());
+    const parsed = shape.safeParse(jsonOf(answer.body));
+    if (!parsed.success) throw new ProviderError('temporary', 'its answer is not one of the SendGrid API');
+    return parsed.data;
+  }
+
+  async #call(settings: SendGridSettings, path: string, request: EgressRequest): Promise<EgressAnswer> {
+    const headers = { ...authorization(settings), accept: 'application/json', ...request.headers };
+    try {
+      return await this.egress.request(
+        settings.base_url + path,
+        { ...request, headers },
+        { deadlineMs: this.timeoutMs, maxBodyBytes: MOST_BYTES },
+      );
+    } catch (error) {
+      if (error instanceof EgressError) throw new ProviderError('temporary', error.message, { cause: error });
+      throw error;
+    }
+  }
+}
+
+/** The header every call carries. */
+export function authorization({ api_key }: SendGridSettings): { authorization: string } {
+  return { authorization: `Bearer ${api_key}` };
+}

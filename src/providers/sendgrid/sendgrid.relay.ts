@@ -1,0 +1,205 @@
+import type { ZodType } from 'zod';
+import type { EgressAnswer, EgressClient } from '../../common/egress/egress-client.ts';
+import { EgressError } from '../../common/egress/egress-error.ts';
+import type { Clock } from '../../common/time/clock.ts';
+import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from '../connector.ts';
+import { ProviderError } from '../provider-error.ts';
+import type { RelaySettings, RelayTransport, SenderStatus } from '../relay.ts';
+import { authorization, SendGridApi } from './sendgrid.api.ts';
+import { SendGridError, toSendError } from './sendgrid.errors.ts';
+import { MESSAGE_ID_ARGUMENT, toMailing } from './sendgrid.payload.ts';
+import { opened, sendGridSettings } from './sendgrid.settings.ts';
+
+/** How long SendGrid is waited for, in milliseconds. */
+export interface SendGridTimeouts {
+  /** For sending, the upload included; default 60000. */
+  sendMs: number;
+  /** For everything else; default 10000. */
+  askMs: number;
+}
+
+const DEFAULTS: SendGridTimeouts = { sendMs: 60_000, askMs: 10_000 };
+/** "The total size of your email, including attachments, must be less than 30MB." */
+const MOST_BYTES = 30 * 1024 * 1024;
+const CHUNK_BYTES = 64 * 1024;
+
+/** SendGrid, or whatever speaks its v3 API at the `base_url`. */
+export class SendGridRelay implements RelayTransport {
+  readonly kind = 'sendgrid';
+  readonly settingsSchema: ZodType<Record<string, unknown>>;
+  readonly secretSettings = ['api_key'];
+  readonly #api: SendGridApi;
+  readonly #sendMs: number;
+
+  constructor(
+    private readonly egress: EgressClient,
+    private readonly clock: Clock,
+    timeouts: Partial<SendGridTimeouts> = {},
+  ) {
+    const { sendMs, askMs } = { ...DEFAULTS, ...timeouts };
+    this.settingsSchema = sendGridSettings(egress);
+    this.#api = new SendGridApi(egress, clock, askMs);
+    this.#sendMs = sendMs;
+  }
+
+  async verify(settings: RelaySettings): Promise<void> {
+    const scopes = await this.#api.scopes(opened(settings));
+    if (!scopes.includes('mail.send')) {
+      throw new ProviderError('auth-invalid', 'the API key may not send mail: it lacks the scope mail.send');
+    }
+  }
+
+  async send(settings: RelaySettings, message: OutgoingMessage, control: SendControl): Promise<SendReceipt> {
+    const { payload, recipients, deferred } = await toMailing(message).catch((cause: unknown) => {
+      throw new ProviderError('rejected', 'the message cannot be read', { cause });
+    });
+    const content = Buffer.from(JSON.stringify(payload));
+    if (content.length >= MOST_BYTES) {
+      throw new ProviderError('rejected', 'the message is larger than the 30 MB that SendGrid takes');
+    }
+    const { answer, left } = await this.#post(settings, content, control);
+    if (answer.status !== 202) throw toSendError(answer, this.clock.now(), left);
+    const id = answer.headers['x-message-id'];
+    const response =
+      typeof id === 'string' ? `202 accepted, X-Message-Id ${id.slice(0, 100)}` : '202 accepted';
+    return { accepted: recipients, refused: [], deferred, response };
+  }
+
+  /**
+   * By the Email Activity, an add-on of the service that not every account has and that lags behind: what it does not
+   * show may have been sent all the same.
+   */
+  async findSent(settings: RelaySettings, messageIdHeader: string): Promise<SentLookup> {
+    if (/["\\]/.test(messageIdHeader)) return { found: false, conclusive: false };
+    try {
+      const found = await this.#api.hasActivity(opened(settings), MESSAGE_ID_ARGUMENT, messageIdHeader);
+      return { found, conclusive: found };
+    } catch (error) {
+      // No add-on, or a key that may not use it.
+      if (hasStatus(error, 400, 401, 403, 404)) return { found: false, conclusive: false };
+      throw error;
+    }
+  }
+
+  async enrol(settings: RelaySettings, sender: { email: string; name: string }): Promise<SenderStatus> {
+    const { status, known } = await this.#status(settings, sender.email);
+    if (status.domainVerified || status.senderVerified || known) return status;
+    try {
+      const verified = await this.#api.createSender(opened(settings), sender);
+      return { ...status, senderVerified: verified, detail: verified ? null : WAITING };
+    } catch (error) {
+      if (!hasStatus(error, 400, 403, 409)) throw error;
+      return { ...status, detail: `SendGrid does not begin to verify the address: ${error.message}` };
+    }
+  }
+
+  async senderStatus(settings: RelaySettings, email: string): Promise<SenderStatus> {
+    return (await this.#status(settings, email)).status;
+  }
+
+  async removeSender(settings: RelaySettings, email: string): Promise<void> {
+    const sender = await this.#api.findSender(opened(settings), email);
+    if (sender) await this.#api.deleteSender(opened(settings), sender.id);
+  }
+
+  async #status(settings: RelaySettings, email: string): Promise<{ status: SenderStatus; known: boolean }> {
+    const domain = email.slice(email.lastIndexOf('@') + 1);
+    const [domainVerified, sender] = await Promise.all([
+      readable(this.#api.isDomainValid(opened(settings), domain)),
+      readable(this.#api.findSender(opened(settings), email)),
+    ]);
+    const senderVerified = sender?.verified ?? false;
+    let detail: string | null = null;
+    if (!domainVerified && !senderVerified) {
+      if (sender) detail = WAITING;
+      else if (sender === undefined) detail = 'the API key may not read the verified senders';
+      else detail = 'SendGrid has verified neither the address nor its domain';
+    }
+    return {
+      status: { domainVerified: domainVerified ?? false, senderVerified, detail },
+      known: sender !== null && sender !== undefined,
+    };
+  }
+
+  /** Posts a message, telling each phase. @returns the answer, and whether all of the content had left before it */
+  async #post(
+    settings: RelaySettings,
+    content: Buffer,
+    control: SendControl,
+  ): Promise<{ answer: EgressAnswer; left: boolean }> {
+    let left = false;
+    const stopped: { by?: unknown } = {};
+    const tell = (phase: 'content' | 'confirmation') => {
+      try {
+        control.onPhase(phase);
+      } catch (error) {
+        stopped.by = error;
+        throw error;
+      }
+    };
+    async function* chunks(): AsyncGenerator<Buffer> {
+      if (control.signal.aborted) throw new Error('given up');
+      tell('content');
+      for (let at = 0; at < content.length; at += CHUNK_BYTES) {
+        left = at + CHUNK_BYTES >= content.length;
+        yield content.subarray(at, at + CHUNK_BYTES);
+      }
+      tell('confirmation');
+    }
+    control.onPhase('connect');
+    if (control.signal.aborted) throw givenUp();
+    try {
+      const headers = {
+        ...authorization(opened(settings)),
+        'content-type': 'application/json',
+        'content-length': String(content.length),
+      };
+      const answer = await this.egress.request(
+        `${opened(settings).base_url}/v3/mail/send`,
+        { method: 'POST', headers, body: chunks() },
+        { deadlineMs: this.#sendMs, signal: control.signal },
+      );
+      return { answer, left };
+    } catch (error) {
+      if ('by' in stopped) throw stopped.by;
+      throw lost(error, left, control.signal);
+    }
+  }
+}
+
+const WAITING = 'waiting for the user to follow the link that SendGrid has mailed to the address';
+
+function givenUp(cause?: unknown): ProviderError {
+  return new ProviderError('temporary', 'given up before the message was sent', { phase: 'connect', cause });
+}
+
+/** No answer came. Without its end a request does nothing; once that is out, nobody knows. */
+function lost(error: unknown, left: boolean, signal: AbortSignal): unknown {
+  if (left) {
+    return new ProviderError('outcome-unknown', `SendGrid did not confirm: ${messageOf(error)}`, {
+      phase: 'confirmation',
+      cause: error,
+    });
+  }
+  if (signal.aborted) return givenUp(error);
+  if (!(error instanceof EgressError)) return error;
+  return new ProviderError('temporary', error.message, { phase: 'connect', cause: error });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function hasStatus(error: unknown, ...statuses: readonly number[]): error is SendGridError {
+  return error instanceof SendGridError && statuses.includes(error.status);
+}
+
+/** @returns undefined: the key may not read this */
+async function readable<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (hasStatus(error, 403)) return undefined;
+    throw error;
+  }
+}

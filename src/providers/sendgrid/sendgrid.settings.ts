@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { EgressClient } from '../../common/egress/egress-client.ts';
+import { InvalidInputError } from '../../common/errors/domain-error.ts';
+import type { RelaySettings } from '../relay.ts';
+
+/** SendGrid's own address, for accounts outside its European region (there: `https://api.eu.sendgrid.com`). */
+export const SENDGRID_URL = 'https://api.sendgrid.com';
+
+/** Settings of SendGrid, as they are stored. */
+export interface SendGridSettings {
+  api_key: string;
+  /** Without a slash at the end. */
+  base_url: string;
+  /** The postal address that is told when a sender is to be verified; SendGrid may insist on one. */
+  sender_address?: Record<string, string>;
+}
+
+const line = (most: number) => z.string().trim().min(1).max(most);
+
+/** Lengths are those of the API ("Create Verified Sender Request"). */
+const senderAddress = z.strictObject({
+  address: line(100),
+  address2: line(100).optional(),
+  city: line(150),
+  state: line(2).optional(),
+  zip: line(10).optional(),
+  country: line(100),
+});
+
+/** @param egress decides where requests may go */
+export function sendGridSettings(egress: EgressClient) {
+  return z.strictObject({
+    api_key: z
+      .string()
+      .max(500, 'must not be longer than 500 characters')
+      .regex(/^[\x21-\x7e]+$/, 'must be an API key: visible ASCII characters'),
+    base_url: z
+      .string()
+      .default(SENDGRID_URL)
+      .transform((raw, context) => {
+        const url = normalized(egress, raw);
+        if (typeof url === 'string') return url;
+        context.addIssue({ code: 'custom', message: url.problem });
+        return z.NEVER;
+      }),
+    sender_address: senderAddress.optional(),
+  });
+}
+
+function normalized(egress: EgressClient, raw: string): string | { problem: string } {
+  try {
+    const url = egress.normalizeUrl(raw, '');
+    if (url.includes('?')) return { problem: 'must not have a query' };
+    return url.replace(/\/+$/, '');
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    return { problem: error.message.trim() };
+  }
+}
+
+/** Stored settings, as this transport knows them. */
+export function opened(settings: RelaySettings): SendGridSettings {
+  return settings as unknown as SendGridSettings;
+}
