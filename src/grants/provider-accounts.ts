@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { SecretBox } from '../common/crypto/secret-box.ts';
+import { monotonicMs } from '../common/time/clock.ts';
 import { Database } from '../database/sql.ts';
 import type { ProviderAccount } from '../providers/connector.ts';
 import { openGrantSettings } from './grant-secrets.ts';
@@ -13,24 +14,36 @@ export interface ConnectedAccount extends ProviderAccount {
   settingsSealed: string;
 }
 
-const LOAD = `
-  select id, application_id, provider, email, name, organization_unit, status, settings_sealed
-  from "grant" where id = any($1::uuid[])`;
+/** What `open` needs of a row of "grant" g, for queries that join it. */
+export const ACCOUNT_COLUMNS = `
+  g.id as "accountId", g.application_id as "applicationId", g.provider, g.email, g.name,
+  g.organization_unit as "organizationUnit", g.status as "grantStatus", g.settings_sealed as "settingsSealed"`;
 
-interface Row {
-  id: string;
-  application_id: string;
+/** A row of `ACCOUNT_COLUMNS`. */
+export interface AccountRow {
+  accountId: string;
+  applicationId: string;
   provider: string;
   email: string;
   name: string;
-  organization_unit: OrganizationUnit;
-  status: GrantStatus;
-  settings_sealed: string;
+  organizationUnit: OrganizationUnit;
+  grantStatus: GrantStatus;
+  settingsSealed: string;
 }
+
+const LOAD = `select ${ACCOUNT_COLUMNS} from "grant" g where g.id = any($1::uuid[])`;
+
+/** Opened settings are kept this long, of this many accounts: opening costs as much as the rest of loading. */
+const KEPT_MS = 60_000;
+const MOST_KEPT = 1_000;
 
 /** Loads accounts with their credentials opened, for dispatchers and the few synchronous provider calls. */
 @Injectable()
 export class ProviderAccounts {
+  /** By account and sealed text: whoever authenticates again has another one. */
+  readonly #opened = new Map<string, ProviderAccount['settings']>();
+  #keptSince = monotonicMs();
+
   constructor(
     private readonly database: Database,
     private readonly secretBox: SecretBox,
@@ -43,22 +56,42 @@ export class ProviderAccounts {
 
   /** Several in one query; those that are gone are missing. */
   async findMany(accountIds: readonly string[]): Promise<Map<string, ConnectedAccount>> {
-    const rows = await this.database.query<Row>(LOAD, [accountIds]);
-    return new Map(
-      rows.map((row) => [
-        row.id,
-        {
-          accountId: row.id,
-          applicationId: row.application_id,
-          provider: row.provider,
-          email: row.email,
-          name: row.name,
-          organizationUnit: row.organization_unit,
-          grantStatus: row.status,
-          settingsSealed: row.settings_sealed,
-          settings: openGrantSettings(this.secretBox, row.id, row.settings_sealed),
-        },
-      ]),
-    );
+    const rows = await this.database.query<AccountRow>(LOAD, [accountIds]);
+    return new Map(rows.map((row) => [row.accountId, this.open(row)]));
+  }
+
+  /** Whether the user has authenticated again since the account was loaded. */
+  async isRenewed({ accountId, settingsSealed }: ConnectedAccount): Promise<boolean> {
+    const now = await this.find(accountId);
+    return now !== undefined && now.settingsSealed !== settingsSealed;
+  }
+
+  /**
+   * The account of a row that a query has joined; columns besides those of `AccountRow` are left out.
+   * @throws {UnsealError}
+   */
+  open(row: AccountRow): ConnectedAccount {
+    const { accountId, applicationId, provider, email, name } = row;
+    const { organizationUnit, grantStatus, settingsSealed } = row;
+    const settings = this.#settings(accountId, settingsSealed);
+    return {
+      accountId, applicationId, provider, email, name, organizationUnit, grantStatus, settingsSealed, settings,
+    }; // prettier-ignore
+  }
+
+  #settings(accountId: string, sealed: string): ProviderAccount['settings'] {
+    const now = monotonicMs();
+    if (now - this.#keptSince > KEPT_MS || this.#opened.size >= MOST_KEPT) {
+      this.#opened.clear();
+      this.#keptSince = now;
+    }
+    // With the account: a sealed text that was copied to another row must not open there.
+    const key = `${accountId} ${sealed}`;
+    let settings = this.#opened.get(key);
+    if (!settings) {
+      settings = Object.freeze(openGrantSettings(this.secretBox, accountId, sealed));
+      this.#opened.set(key, settings);
+    }
+    return settings;
   }
 }
