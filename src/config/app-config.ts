@@ -78,6 +78,7 @@ export const environmentSchema = z.object({
   RATE_LIMIT_ACCOUNT: integer(50, 0, 1_000_000),
   RATE_LIMIT_CONCURRENT: integer(5, 0, 1_000_000),
   OUTBOX_RETRY_REJECTED: flag(false),
+  OUTBOX_ON_UNKNOWN: z.enum(['resend', 'fail'], 'must be resend or fail').default('resend'),
   SEND_SLOTS: integer(64, 1, 10_000),
   SMS_GATEWAY: z.enum(['none', 'recording'], 'must be none or recording').default('none'),
   MAIL_DOMAIN: z
@@ -132,6 +133,8 @@ export interface AppConfig {
   outbox: {
     /** Whether definite rejections of recipient or content are retried until the deadline (the literal rule of spec 8). */
     retryRejected: boolean;
+    /** What is done with a message of which nobody can tell whether it was sent, where the message does not say. */
+    onUnknown: 'resend' | 'fail';
     /** Messages one worker sends at a time. */
     slots: number;
     /** Right side of generated Message-IDs. */
@@ -219,7 +222,12 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
       accountPerSecond: env.RATE_LIMIT_ACCOUNT,
       accountConcurrent: env.RATE_LIMIT_CONCURRENT,
     },
-    outbox: { retryRejected: env.OUTBOX_RETRY_REJECTED, slots: env.SEND_SLOTS, mailDomain: env.MAIL_DOMAIN },
+    outbox: {
+      retryRejected: env.OUTBOX_RETRY_REJECTED,
+      onUnknown: env.OUTBOX_ON_UNKNOWN,
+      slots: env.SEND_SLOTS,
+      mailDomain: env.MAIL_DOMAIN,
+    },
     smsGateway: env.SMS_GATEWAY,
     logLevel: env.LOG_LEVEL,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
