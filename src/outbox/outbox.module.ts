@@ -1,15 +1,19 @@
 import { Module } from '@nestjs/common';
 import { GrantsModule } from '../grants/grants.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
+import { RelayModule } from '../relay/relay.module.ts';
 import { OutboxController } from './outbox.controller.ts';
 import { OutboxRepository } from './outbox.repository.ts';
 import { OutboxService } from './outbox.service.ts';
 import { SendDispatcher } from './send-dispatcher.ts';
+import { SendDoubts } from './send-doubts.ts';
+import { SendWays } from './send-ways.ts';
+import { StoredMessages } from './stored-messages.ts';
 
 @Module({
-  imports: [GrantsModule, ProvidersModule],
+  imports: [GrantsModule, ProvidersModule, RelayModule],
   controllers: [OutboxController],
-  providers: [OutboxRepository, OutboxService, SendDispatcher],
+  providers: [OutboxRepository, OutboxService, SendDispatcher, SendDoubts, SendWays, StoredMessages],
   exports: [OutboxService, SendDispatcher],
 })
 export class OutboxModule {}

@@ -10,7 +10,6 @@ export type RetryRule =
   | 'last-attempt' // the next attempt is the one at the deadline
   | 'daily-limit-to-relay' // the account may send no more today: the mailing service goes on
   | 'five-attempts-to-relay' // five attempts over the account have failed: the mailing service goes on
-  | 'relay-gone' // there is no mailing service any more: the account goes on
   | 'look-up' // it may have been sent: look before sending again
   | 'resend' // nobody can tell whether it was sent: sent again, perhaps twice
   | 'unknown' // nobody can tell whether it was sent: given up

@@ -1,81 +1,37 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
 import type { QueueName } from '../common/wake.ts';
-import type {
-  ClaimedJob,
-  Dispatcher,
-  Lease,
-  Outcome,
-  QueueTable,
-  Settled,
-} from '../common/work/dispatcher.ts';
+import type { Dispatcher, LateRow, Lease, Outcome, QueueTable, Settled } from '../common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { databaseTrouble } from '../database/database-trouble.ts';
-import { Database, type Sql } from '../database/sql.ts';
-import { type CredentialsRefusal, markGrantsInvalid } from '../grants/mark-invalid.ts';
-import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
-import { type AttemptRecord, type JobMove, moveJobs, recordAttempts } from '../job-statuses/jobs.ts';
-import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import type { Sql } from '../database/sql.ts';
+import { ProviderAccounts } from '../grants/provider-accounts.ts';
 import type { OutgoingMessage, SendReceipt } from '../providers/connector.ts';
-import { ProviderError, type ProviderErrorCode, type SendPhase } from '../providers/provider-error.ts';
+import { ProviderError, type SendPhase } from '../providers/provider-error.ts';
 import { LeaseLostError, sendControl } from '../send/send-control.ts';
-import type { OutboxContent } from './outbox-content.ts';
-import { decideLookUp, decideRetry, type RetryDecision } from './retry-policy.ts';
+import { decideRetry, type RetryInput, wantsRelay } from './retry-policy.ts';
+import { type Attempt, type AttemptEnd, NOTHING, type SendJobRow, type SendResult } from './send-attempt.ts';
+import { SendDoubts } from './send-doubts.ts';
+import { afterReceipt, remaining } from './send-recipients.ts';
+import { recordLateSends, recordSends } from './send-recording.ts';
+import {
+  concluded,
+  isInDoubt,
+  isTooLate,
+  lineOf,
+  secondsMissed,
+  sent,
+  signalOf,
+  words,
+} from './send-verdict.ts';
+import { SendWays, type SendWay } from './send-ways.ts';
+import { type StoredMessage, StoredMessages } from './stored-messages.ts';
 
-/** A claimed row of `send_job`. */
-export interface SendJobRow extends ClaimedJob {
-  retryLimitAt: Date;
-}
-
-/** What an attempt came to: the move of its job and its line in the timeline. */
-export interface SendResult {
-  move: JobMove | null;
-  attempt: AttemptRecord | null;
-  /** The account's credentials were refused for good. */
-  refusal: CredentialsRefusal | null;
-}
-
-interface StoredMessage {
-  status: string;
-  content: OutboxContent;
-  envelope: { from: string; recipients: string[] };
-  mime: Buffer;
-  messageIdHeader: string;
-}
-
-const LOAD = `
-  select s.status, m.content, m.envelope, m.mime, m.message_id_header as "messageIdHeader"
-  from outbox_message m join job_status s using (id)
-  where m.id = $1 and m.account_id = $2`;
-
-const NOTHING: Outcome<SendResult> = {
-  next: { kind: 'done' },
-  result: { move: null, attempt: null, refusal: null },
-};
-
-/** One attempt as it goes on. */
-interface Attempt {
-  job: SendJobRow;
-  startedAt: Date;
-  /** Absent: it did not come to that. */
-  account?: ConnectedAccount;
-}
-
-type LoadedAttempt = Attempt & { account: ConnectedAccount };
-
-/** How an attempt failed. */
-interface AttemptEnd {
-  code: ProviderErrorCode | null;
-  phase: SendPhase | null;
-  /** The provider's words. */
-  detail: string;
-  retryAfterSeconds?: number | null;
-}
+type Loaded = Attempt & { message: StoredMessage };
 
 /**
- * Sends one message of the outbox (design 5): look first where an earlier attempt is in doubt, commit the hand-off
- * marker, send once, and turn what came back into the next state by the retry policy.
+ * Sends one message of the outbox (spec 8, docs/outbox.md): look first where an earlier attempt is in doubt, commit the
+ * hand-off marker, send once to those who have not got it yet, and turn what came back into the next state by the retry
+ * policy.
  */
 @Injectable()
 export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
@@ -83,16 +39,17 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     queue: 'send',
     table: 'send_job',
     gateColumn: 'account_id',
-    columns: { retryLimitAt: 'retry_limit_at' },
+    columns: { retryLimitAt: 'retry_limit_at', route: 'route', failures: 'failures', lookUps: 'look_ups' },
   };
   readonly slots: number;
   readonly #retryRejected: boolean;
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
-    private readonly database: Database,
+    private readonly messages: StoredMessages,
     private readonly accounts: ProviderAccounts,
-    private readonly connectors: ConnectorRegistry,
+    private readonly ways: SendWays,
+    private readonly doubts: SendDoubts,
     private readonly clock: Clock,
   ) {
     this.slots = config.outbox.slots;
@@ -100,267 +57,186 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
   }
 
   async run(job: SendJobRow, lease: Lease): Promise<Outcome<SendResult> | null> {
-    const startedAt = this.clock.now();
-    const [[message], account] = await Promise.all([
-      this.database.query<StoredMessage>(LOAD, [job.id, job.gateId]),
-      this.accounts.find(job.gateId),
-    ]);
+    const begun = this.#begin(job);
+    const message = await this.messages.find(job.gateId, job.id);
     // The account was deleted, or the job settled by somebody else: there is nothing left to send.
-    if (!message || !account || !['pending', 'delayed'].includes(message.status)) return NOTHING;
-    const attempt = { job, startedAt, account };
-    if (account.grantStatus === 'invalid') {
-      return this.#failed(attempt, {
-        code: 'auth-invalid',
-        phase: null,
-        detail: "the account's credentials are out of date",
-      });
+    if (!message || (message.status !== 'pending' && message.status !== 'delayed')) return NOTHING;
+    const attempt: Loaded = Object.assign(begun, { message });
+    const outdated = message.account.grantStatus === 'invalid';
+    if (isInDoubt(job)) {
+      if (outdated && job.route === 'account') return this.#outdated(attempt);
+      const earlier = await this.doubts.settle(attempt);
+      if (earlier) return earlier;
     }
-    const earlier = job.ambiguous ? await this.#lookUp(attempt, message) : null;
-    if (earlier) return earlier;
-    if (isTooLate(job, startedAt)) {
-      const detail = 'no attempt was possible before the retry limit';
-      return this.#failed(attempt, { code: 'temporary', phase: null, detail });
-    }
-    if (!(await lease.handOff())) return null;
-    return this.#send(attempt, message, lease);
+    if (outdated) return this.#outdated(attempt);
+    return this.#overdue(attempt) ?? this.#send(attempt, lease);
   }
 
   onError(job: SendJobRow, error: unknown): Outcome<SendResult> {
-    const attempt = { job, startedAt: this.clock.now() };
-    return job.ambiguous ? this.#stillInDoubt(attempt, error) : this.#surprise(attempt, null, error);
+    const attempt = this.#begin(job);
+    if (isInDoubt(job)) return this.doubts.stillInDoubt(attempt, error);
+    return this.#conclude(attempt, surprise(null, error), false);
   }
 
   onPoison(job: SendJobRow): Outcome<SendResult> {
     const now = this.clock.now();
     const reason = 'set aside: sending it ended its worker several times';
-    return {
-      next: { kind: 'done' },
-      result: {
-        move: { id: job.id, to: 'failed', reason },
-        attempt: attemptOf(job, now, now, { outcome: 'unknown', detail: reason }),
-        refusal: null,
-      },
+    const attempt = lineOf(this.#begin(job), now, { outcome: 'unknown', detail: reason });
+    const move = { id: job.id, to: 'failed', reason } as const;
+    return { next: { kind: 'done' }, result: { ...NOTHING.result, move, attempt } };
+  }
+
+  record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<readonly QueueName[]> {
+    return recordSends(sql, settled, this.clock.now());
+  }
+
+  recordLate(sql: Sql, late: readonly LateRow[]): Promise<readonly QueueName[]> {
+    return recordLateSends(sql, late, this.clock.now());
+  }
+
+  #begin(job: SendJobRow): Attempt {
+    const { route, failures } = job;
+    return { job, startedAt: this.clock.now(), message: null, route, failures, handedOff: false };
+  }
+
+  /** The user has to authenticate again. What else waits for the account need not wait to hear it. */
+  #outdated(attempt: Loaded): Outcome<SendResult> {
+    const unsure = attempt.job.ambiguous ? '; whether an earlier attempt succeeded is unknown' : '';
+    const detail = `the account's credentials are out of date${unsure}`;
+    const end = { code: 'auth-invalid', phase: null, detail } as const;
+    const outcome = concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
+    return withSignal(outcome, signalOf(attempt, end));
+  }
+
+  /** Found when it must not be sent any more; null: it is in time. */
+  #overdue(attempt: Loaded): Outcome<SendResult> | null {
+    const { job, startedAt } = attempt;
+    const stop = (rule: 'unknown' | 'deadline' | 'missed', detail: string) => {
+      const code = rule === 'unknown' ? 'outcome-unknown' : 'temporary';
+      return concluded(attempt, startedAt, { code, phase: null, detail }, { kind: 'stop', rule });
     };
+    if (job.ambiguous && !isInDoubt(job) && startedAt >= job.retryLimitAt)
+      return stop('unknown', 'the retry limit came before it could be sent again');
+    const missed = secondsMissed(attempt);
+    if (missed > 0) return stop('missed', `found ${missed} s after its time, and it is to be skipped then`);
+    return isTooLate(job, startedAt)
+      ? stop('deadline', 'no attempt was possible before the retry limit')
+      : null;
   }
 
-  async record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<readonly QueueName[]> {
-    const now = this.clock.now();
-    const results = settled.map(({ result }) => result);
-    const invalid = await markGrantsInvalid(
-      sql,
-      results.flatMap(({ refusal }) => refusal ?? []),
-      now,
-    );
-    const { hooks } = await moveJobs(
-      sql,
-      results.flatMap(({ move }) => move ?? []),
-      now,
-    );
-    await recordAttempts(
-      sql,
-      results.flatMap(({ attempt }) => attempt ?? []),
-    );
-    return invalid || hooks ? ['hook'] : [];
-  }
-
-  /** What became of an earlier attempt of unknown outcome; null: it was not sent and may be sent now. */
-  async #lookUp(
-    attempt: LoadedAttempt,
-    { messageIdHeader }: StoredMessage,
-  ): Promise<Outcome<SendResult> | null> {
-    const { job, startedAt, account } = attempt;
-    try {
-      const { found } = await this.connectors
-        .requireMail(account.provider)
-        .findSent(account, messageIdHeader);
-      if (found)
-        return this.#sent(attempt, { detail: 'found among the sent messages', phase: 'confirmation' });
-    } catch (error) {
-      // Our own database being away says nothing: the engine asks again.
-      if (!(error instanceof ProviderError) && databaseTrouble(error)) throw error;
-      if (!(error instanceof ProviderError) || error.code !== 'auth-invalid')
-        return this.#stillInDoubt(attempt, error);
-      const detail = `${error.message}; whether an earlier attempt succeeded is unknown`;
-      return (await this.#isRenewed(account))
-        ? this.#stillInDoubt(attempt, error)
-        : this.#failed(attempt, { code: 'auth-invalid', phase: error.phase, detail });
-    }
-    if (startedAt < job.retryLimitAt) return null;
-    const detail = 'the outcome is unknown, and it was not found among the sent messages';
-    return this.#failed(attempt, { code: 'temporary', phase: null, detail });
-  }
-
-  async #send(
-    attempt: LoadedAttempt,
-    message: StoredMessage,
-    lease: Lease,
-  ): Promise<Outcome<SendResult> | null> {
-    const { account } = attempt;
+  async #send(attempt: Loaded, lease: Lease): Promise<Outcome<SendResult> | null> {
+    const { message } = attempt;
     let phase: SendPhase | null = null;
     try {
-      const receipt = await this.connectors.requireMail(account.provider).send(
-        account,
-        toOutgoing(message),
+      const way = await this.#way(attempt);
+      const outgoing = await this.#outgoing(message);
+      if (!outgoing) return NOTHING;
+      if (!(await lease.handOff())) return null;
+      attempt.handedOff = true;
+      const receipt = await way.send(
+        outgoing,
         sendControl(lease, (reached) => (phase = reached)),
       );
-      return this.#sent(attempt, { detail: words(receipt), phase: 'confirmation' });
+      phase = 'confirmation';
+      return await this.#received(attempt, outgoing, receipt);
     } catch (error) {
       if (error instanceof LeaseLostError) return null;
-      if (!(error instanceof ProviderError)) return this.#surprise(attempt, phase, error);
+      if (!(error instanceof ProviderError)) {
+        // Nothing has begun: the engine knows what to do.
+        if (!attempt.handedOff) throw error;
+        return this.#failed(attempt, surprise(phase, error));
+      }
       // Refused were the credentials of before: as if it had never been tried.
-      if (error.code === 'auth-invalid' && (await this.#isRenewed(account))) return null;
-      return this.#failed(attempt, {
-        code: error.code,
-        phase: error.phase ?? phase,
-        detail: error.message,
-        retryAfterSeconds: error.retryAfterSeconds,
-      });
+      if (error.code === 'auth-invalid' && attempt.route === 'account') {
+        if (await this.accounts.isRenewed(message.account)) return null;
+      }
+      return this.#failed(attempt, endOf(error, phase));
     }
   }
 
-  /** Whether the user has authenticated again since the account was loaded. */
-  async #isRenewed({ accountId, settingsSealed }: ConnectedAccount): Promise<boolean> {
-    const now = await this.accounts.find(accountId);
-    return now !== undefined && now.settingsSealed !== settingsSealed;
+  /** The way of this attempt: a mailing service that has gone leaves the message to its account. */
+  async #way(attempt: Loaded): Promise<SendWay> {
+    const { account } = attempt.message;
+    const way = await this.ways.find(attempt.route, account);
+    if (way) return way;
+    attempt.route = 'account';
+    return (await this.ways.find('account', account)) as SendWay;
   }
 
-  /** An error that is no ProviderError is a bug or the database: after the content began to leave, the outcome is unknown. */
-  #surprise(attempt: Attempt, phase: SendPhase | null, error: unknown): Outcome<SendResult> {
-    const doubtful = phase === 'content' || phase === 'confirmation';
-    return this.#failed(attempt, {
-      code: doubtful ? 'outcome-unknown' : 'temporary',
-      phase,
-      detail: `internal error: ${messageOf(error)}`,
-    });
+  async #outgoing(message: StoredMessage): Promise<OutgoingMessage | null> {
+    const mime = message.mime ?? (await this.messages.mime(message));
+    if (!mime) return null;
+    const { envelope, messageIdHeader, bcc } = message;
+    const recipients = remaining(envelope.recipients, message);
+    return { mime, envelope: { from: envelope.from, recipients }, messageIdHeader, bcc };
   }
 
-  #sent({ job, startedAt }: Attempt, end: { detail: string; phase: SendPhase }): Outcome<SendResult> {
+  async #received(
+    attempt: Loaded,
+    { envelope }: OutgoingMessage,
+    receipt: SendReceipt,
+  ): Promise<Outcome<SendResult>> {
+    const { rest, ...recipients } = afterReceipt(attempt.message, envelope.recipients, receipt);
+    const detail = words(receipt);
+    if (rest.length > 0) {
+      const taken = receipt.accepted.length > 0;
+      return this.#failed(attempt, { code: 'temporary', phase: 'confirmation', detail, recipients, taken });
+    }
+    const first = attempt.message.accepted.length === 0 && recipients.refused.length === 0;
+    const end = { detail, phase: 'confirmation' } as const;
+    return withSignal(
+      sent(attempt, this.clock.now(), end, first ? null : recipients),
+      signalOf(attempt, null),
+    );
+  }
+
+  async #failed(attempt: Loaded, end: AttemptEnd): Promise<Outcome<SendResult>> {
+    const { account } = attempt.message;
+    const asks = wantsRelay(this.#inputOf(attempt, end));
+    const relay = asks && (await this.ways.hasRelay(account));
+    const outcome = this.#conclude(attempt, end, relay);
+    const signal = signalOf(attempt, end);
+    // A message that has another way leaves its account alone by itself.
+    if (!signal || (signal.kind !== 'well' && (relay || (await this.ways.isRelayOpen(account)))))
+      return outcome;
+    return withSignal(outcome, signal);
+  }
+
+  #conclude(attempt: Attempt, end: AttemptEnd, relayAvailable: boolean): Outcome<SendResult> {
+    const input = this.#inputOf(attempt, end);
+    const decision = decideRetry({ ...input, relayAvailable, random: Math.random() });
+    return concluded({ ...attempt, failures: input.failures }, input.now, end, decision);
+  }
+
+  #inputOf(
+    { job, route, failures }: Attempt,
+    end: AttemptEnd,
+  ): Omit<RetryInput, 'relayAvailable' | 'random'> {
     return {
-      next: { kind: 'done' },
-      result: {
-        move: { id: job.id, to: 'successful' },
-        attempt: attemptOf(job, startedAt, this.clock.now(), { ...end, outcome: 'sent' }),
-        refusal: null,
-      },
-    };
-  }
-
-  #failed(attempt: Attempt, end: AttemptEnd): Outcome<SendResult> {
-    const { job, account } = attempt;
-    const code = end.code ?? 'temporary';
-    const decision = decideRetry({
-      code,
-      route: 'account',
-      failures: job.attempt,
+      code: end.code,
+      route,
+      failures: failures + 1,
       now: this.clock.now(),
       retryLimitAt: job.retryLimitAt,
       retryAfterSeconds: end.retryAfterSeconds ?? null,
       retryRejected: this.#retryRejected,
-      relayAvailable: false,
-      random: Math.random(),
-    });
-    return this.#end(
-      attempt,
-      { ...end, code },
-      decision,
-      decision.rule === 'auth-invalid' ? account : undefined,
-    );
-  }
-
-  /** The look-up failed: whatever happens next, the message may have been sent. */
-  #stillInDoubt(attempt: Attempt, error: unknown): Outcome<SendResult> {
-    const { attempt: failures, retryLimitAt } = attempt.job;
-    const detail = `it could not be looked up: ${messageOf(error)}`;
-    const decision = decideLookUp(failures, this.clock.now(), retryLimitAt);
-    return this.#end(attempt, { code: 'outcome-unknown', phase: null, detail }, decision);
-  }
-
-  #end(
-    { job, startedAt }: Attempt,
-    { code, phase, detail }: AttemptEnd,
-    decision: RetryDecision,
-    refused?: ConnectedAccount,
-  ): Outcome<SendResult> {
-    const ambiguous = code === 'outcome-unknown';
-    const nextAt =
-      decision.kind === 'retry' ? decision.at : decision.kind === 'switch' ? this.clock.now() : null;
-    const attempt = attemptOf(job, startedAt, this.clock.now(), {
-      outcome: ambiguous ? 'unknown' : 'not-sent',
-      code,
-      phase,
-      detail,
-      nextAt,
-      rule: decision.rule,
-    });
-    const reason = reasonOf(decision, detail);
-    const { id } = job;
-    if (nextAt) {
-      return {
-        next: { kind: 'again', at: nextAt, ambiguous },
-        result: { move: { id, to: 'delayed', reason }, attempt, refusal: null },
-      };
-    }
-    const refusal = refused
-      ? { accountId: refused.accountId, settingsSealed: refused.settingsSealed, reason: detail }
-      : null;
-    return { next: { kind: 'done' }, result: { move: { id, to: 'failed', reason }, attempt, refusal } };
+    };
   }
 }
 
-/** Found only after its deadline had passed: sending it now would be a surprise. A single attempt has no such deadline. */
-function isTooLate(job: SendJobRow, now: Date): boolean {
-  return job.retryLimitAt > job.dueAt && now.getTime() > job.retryLimitAt.getTime() + 60_000;
+function withSignal(outcome: Outcome<SendResult>, gate: Outcome<SendResult>['gate']): Outcome<SendResult> {
+  return gate ? { ...outcome, gate } : outcome;
 }
 
-function toOutgoing(message: StoredMessage): OutgoingMessage {
-  const { mime, envelope, messageIdHeader, content } = message;
-  return { mime, envelope, messageIdHeader, bcc: content.bcc };
+function endOf(error: ProviderError, phase: SendPhase | null): AttemptEnd {
+  const { code, message: detail, retryAfterSeconds } = error;
+  const refused = code === 'rejected' ? error.refused : [];
+  return { code, phase: error.phase ?? phase, detail, retryAfterSeconds, refused };
 }
 
-function words({ response, refused }: SendReceipt): string {
-  if (refused.length === 0) return response;
-  return `${response}; refused: ${refused.map(({ email, reason }) => `${email} (${reason})`).join(', ')}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function reasonOf(decision: RetryDecision, detail: string): string {
-  switch (decision.rule) {
-    case 'deadline':
-      return `retry limit datetime reached; last error: ${detail}`;
-    case 'auth-invalid':
-      return `invalid authentication: ${detail}`;
-    case 'rejected':
-      return `rejected by the provider: ${detail}`;
-    case 'look-up':
-      return `the outcome is unknown and being looked up: ${detail}`;
-    case 'unknown':
-      return `the outcome is unknown: ${detail}`;
-    default:
-      return `could not be sent yet: ${detail}`;
-  }
-}
-
-function attemptOf(
-  job: SendJobRow,
-  startedAt: Date,
-  endedAt: Date,
-  rest: Partial<AttemptRecord> & Pick<AttemptRecord, 'outcome'>,
-): AttemptRecord {
-  return {
-    id: newId(),
-    jobId: job.id,
-    attempt: job.attempt,
-    startedAt,
-    endedAt,
-    route: null,
-    phase: null,
-    code: null,
-    detail: null,
-    nextAt: null,
-    rule: null,
-    ...rest,
-  };
+/** An error that is no ProviderError is a bug or the database: after the content began to leave, the outcome is unknown. */
+function surprise(phase: SendPhase | null, error: unknown): AttemptEnd {
+  const doubtful = phase === 'content' || phase === 'confirmation';
+  const detail = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+  return { code: doubtful ? 'outcome-unknown' : 'temporary', phase, detail, internal: true };
 }

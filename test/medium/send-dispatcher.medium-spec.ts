@@ -3,11 +3,16 @@ import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
 import { Database } from '../../src/database/sql.ts';
 import { GrantConnections } from '../../src/grants/grant-connections.service.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { SendDispatcher, type SendJobRow, type SendResult } from '../../src/outbox/send-dispatcher.ts';
+import type { SendJobRow, SendResult } from '../../src/outbox/send-attempt.ts';
+import { SendDispatcher } from '../../src/outbox/send-dispatcher.ts';
+import { SendDoubts } from '../../src/outbox/send-doubts.ts';
+import { SendWays } from '../../src/outbox/send-ways.ts';
+import { StoredMessages } from '../../src/outbox/stored-messages.ts';
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/connector.ts';
 import { ProviderError } from '../../src/providers/provider-error.ts';
 import type { Lease, Outcome } from '../../src/common/work/dispatcher.ts';
+import { RelayRoutes } from '../../src/relay/relay-routes.ts';
 import { ended } from '../support/ended.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { fakeLease } from '../support/sync.ts';
@@ -50,14 +55,14 @@ describe('SendDispatcher', () => {
     };
   });
 
-  const dispatcher = () =>
-    new SendDispatcher(
-      server.app.get<AppConfig>(APP_CONFIG),
-      database,
-      server.app.get(ProviderAccounts),
-      new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]),
-      clock,
-    );
+  const dispatcher = () => {
+    const config = server.app.get<AppConfig>(APP_CONFIG);
+    const accounts = server.app.get(ProviderAccounts, { strict: false });
+    const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
+    const ways = new SendWays(connectors, server.app.get(RelayRoutes, { strict: false }));
+    const doubts = new SendDoubts(config, ways, accounts, clock);
+    return new SendDispatcher(config, new StoredMessages(database, accounts), accounts, ways, doubts, clock);
+  };
   const accept = async (body: object = {}) => {
     const message = { to: [{ email: 'bo@example.test' }], ...body };
     const { body: item } = await request(server.url)
@@ -71,7 +76,7 @@ describe('SendDispatcher', () => {
   const claimed = async (id: string, overrides: Partial<SendJobRow> = {}): Promise<SendJobRow> => {
     const [row] = await database.query<SendJobRow>(
       `select id, fence, 1 as attempt, ambiguous, account_id as "gateId", due_at as "dueAt",
-         retry_limit_at as "retryLimitAt"
+         0 as "gateFailures", retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps"
        from send_job where id = $1`,
       [id],
     );

@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { databaseTrouble } from '../database/database-trouble.ts';
+import type { ConnectedAccount } from '../grants/provider-accounts.ts';
+import type { SendRoute } from '../job-statuses/job-status.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from '../providers/connector.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import { RelayRoutes } from '../relay/relay-routes.ts';
+
+/** One way a message can go. */
+export interface SendWay {
+  /** As `MailPort.send`. */
+  send(message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
+  /** As `MailPort.findSent`. */
+  findSent(messageIdHeader: string): Promise<SentLookup>;
+}
+
+/** The ways from an account: its own provider, and its application's mailing service. */
+@Injectable()
+export class SendWays {
+  constructor(
+    private readonly connectors: ConnectorRegistry,
+    private readonly relays: RelayRoutes,
+  ) {}
+
+  /**
+   * @returns null: there is no mailing service (any more) that takes mail from the account
+   * @throws {UnsupportedProviderError} @throws {ProviderError} when the service could not be asked
+   */
+  async find(route: SendRoute, account: ConnectedAccount): Promise<SendWay | null> {
+    if (route === 'relay') return this.relays.find(account);
+    const port = this.connectors.requireMail(account.provider);
+    return {
+      send: (message, control) => port.send(account, message, control),
+      findSent: (messageIdHeader) => port.findSent(account, messageIdHeader),
+    };
+  }
+
+  /** Whether the mailing service would take over now; one that cannot be asked would not. */
+  async hasRelay(account: ConnectedAccount): Promise<boolean> {
+    return this.#unlessAway(async () => (await this.relays.find(account)) !== null);
+  }
+
+  /** The same, by what is known here. */
+  async isRelayOpen(account: ConnectedAccount): Promise<boolean> {
+    return this.#unlessAway(() => this.relays.isOpen(account));
+  }
+
+  /** What an attempt came to is settled whether or not somebody else can be asked: no for now. */
+  async #unlessAway(ask: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof ProviderError || databaseTrouble(error)) return false;
+      throw error;
+    }
+  }
+}
