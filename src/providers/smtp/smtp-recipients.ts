@@ -1,0 +1,59 @@
+import { ProviderError, type ProviderErrorCode, type RefusedRecipient } from '../provider-error.ts';
+import type { LibraryError } from './smtp-failure.ts';
+import { parseReply, wordsOf } from './smtp-reply.ts';
+import { type SmtpVerdict, smtpVerdict } from './smtp-verdict.ts';
+
+/** Recipients the server did not take, by whether it may later. */
+export interface Unaccepted {
+  refused: readonly RefusedRecipient[];
+  deferred: readonly RefusedRecipient[];
+  /** Verdicts on the deferred ones. */
+  verdicts: readonly SmtpVerdict[];
+}
+
+const FINAL: readonly ProviderErrorCode[] = ['rejected', 'auth-invalid'];
+
+/**
+ * Sorts the library's errors about recipients.
+ * @param originals as of `PreparedEnvelope`
+ */
+export function sortRecipients(
+  errors: readonly LibraryError[],
+  originals: ReadonlyMap<string, readonly string[]>,
+  secrets: readonly string[],
+): Unaccepted {
+  const refused: RefusedRecipient[] = [];
+  const deferred: RefusedRecipient[] = [];
+  const verdicts: SmtpVerdict[] = [];
+  for (const { recipient = '', response = '' } of errors) {
+    const reply = parseReply(response);
+    const verdict: SmtpVerdict = reply
+      ? smtpVerdict('recipient', reply)
+      : { code: 'temporary', retryAfterSeconds: null };
+    const final = FINAL.includes(verdict.code);
+    const reason = wordsOf(response, secrets);
+    const emails = originals.get(recipient) ?? [recipient];
+    (final ? refused : deferred).push(...emails.map((email) => ({ email, reason })));
+    if (!final) verdicts.push(verdict);
+  }
+  return { refused, deferred, verdicts };
+}
+
+/**
+ * What it means that nobody was accepted: rejected when all are refused for good; otherwise it may be tried again, and
+ * those refused for good are listed.
+ */
+export function nobodyAccepted({ refused, deferred, verdicts }: Unaccepted): ProviderError {
+  const words = [...deferred, ...refused].map(({ email, reason }) => `${email}: ${reason}`);
+  const message = words.length > 3 ? `${words.slice(0, 3).join('; ')}; …` : words.join('; ');
+  const details = { phase: 'envelope' as const, refused };
+  const worst = (['quota-exhausted', 'rate-limited', 'temporary'] as const).find((code) =>
+    verdicts.some((verdict) => verdict.code === code),
+  );
+  if (!worst) return new ProviderError('rejected', message, details);
+  const asked = verdicts.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+  return new ProviderError(worst, message, {
+    ...details,
+    ...(asked.length > 0 ? { retryAfterSeconds: Math.max(...asked) } : {}),
+  });
+}

@@ -1,0 +1,42 @@
+import { GivenUpError, SmtpTimeoutError } from './smtp-failure.ts';
+
+/** A wait for something that ends in one of several ways; the first one counts. */
+export interface Wait<T> {
+  resolve(value: T): void;
+  reject(error: unknown): void;
+  /** From now on it ends with an `SmtpTimeoutError` after so many milliseconds; replaces the limit before. */
+  within(ms: number, what: string): void;
+  /** From now on it does not end any more because the caller has given up. */
+  carryOn(): void;
+}
+
+/**
+ * Waits for what `start` begins.
+ * @param signal aborting it ends the wait with a `GivenUpError`
+ */
+export function waitFor<T>(signal: AbortSignal | null, start: (wait: Wait<T>) => void): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = () => end(() => reject(new GivenUpError()));
+  const carryOn = () => signal?.removeEventListener('abort', onAbort);
+  const end = (how: () => void) => {
+    clearTimeout(timer);
+    carryOn();
+    how();
+  };
+  const wait: Wait<T> = {
+    resolve: (value) => end(() => resolve(value)),
+    reject: (error) => end(() => reject(error)),
+    within(ms, what) {
+      clearTimeout(timer);
+      timer = setTimeout(() => end(() => reject(new SmtpTimeoutError(what))), ms);
+    },
+    carryOn,
+  };
+  if (signal?.aborted) onAbort();
+  else {
+    signal?.addEventListener('abort', onAbort, { once: true });
+    start(wait);
+  }
+  return promise;
+}
