@@ -13,6 +13,7 @@ import type { SmsMessage } from '../sms/sms-message.entity.ts';
 import { fail } from '../startup.ts';
 import { formatJson } from './api-output.ts';
 import { type OutputOptions, showApplication, showApplications, showSms } from './carillon-output.ts';
+import { addInstance, NotConfirmedError } from './instance-command.ts';
 import { main as migrate } from './migrate.ts';
 import { withOperator } from './operator-context.ts';
 import { reseal } from './reseal.ts';
@@ -175,6 +176,7 @@ function createProgram(io: OperatorIo): Command {
     .configureOutput({ writeErr: io.write });
   addApplications(program, io);
   addKeys(program, io);
+  addInstance(program, io);
   program
     .command('migrate')
     .description('bring the database schema up to date')
@@ -203,7 +205,7 @@ export async function main(): Promise<void> {
     });
   } catch (error) {
     if (error instanceof CommanderError) process.exit(error.exitCode);
-    fail(error, [...LOCAL_ERRORS, DomainError, UnopenedSecretsError]);
+    fail(error, [...LOCAL_ERRORS, DomainError, UnopenedSecretsError, NotConfirmedError]);
   }
 }
 

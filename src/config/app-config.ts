@@ -68,6 +68,7 @@ export const environmentSchema = z.object({
     .optional(),
   DATABASE_POOL: integer(10, 1, 200),
   DATA_DIR: text('.carillon'),
+  INSTANCE_NAME: text('carillon').pipe(z.string().max(100, 'must have at most 100 characters')),
   ENCRYPTION_KEYS: z.string().optional(),
   EGRESS_ALLOW: entries
     .pipe(z.array(z.string().refine(isEgressAllowEntry, 'must be host names, addresses or CIDR ranges')))
@@ -114,6 +115,8 @@ export interface AppConfig {
   };
   /** Folder of the embedded database and of generated keys. */
   dataDir: string;
+  /** Tells installations apart whose databases look alike: one whose database knows another name does not work. */
+  instanceName: string;
   /** Key ring for secrets at rest, newest first. */
   encryptionKeys: readonly EncryptionKey[];
   /** Host names, addresses or CIDR ranges that outgoing requests may reach by http and although they are private. */
@@ -213,6 +216,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
     integrationsUrl: { us: env.INTEGRATIONS_URL_US ?? baseUrl, eu: env.INTEGRATIONS_URL_EU ?? baseUrl },
     database: { url: databaseUrl ?? '', poolSize: env.DATABASE_POOL, embedded },
     dataDir: env.DATA_DIR,
+    instanceName: env.INSTANCE_NAME,
     encryptionKeys,
     egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),
     publicIpAddresses: env.PUBLIC_IP_ADDRESSES,

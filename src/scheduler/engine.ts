@@ -13,12 +13,16 @@ import { type QueueName, Wake } from '../common/wake.ts';
 import type { AnyDispatcher } from '../common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
+import { InstanceGuard, type Pulse } from './instance-guard.ts';
 import { LOOK_AHEAD_MS, QueueRunner } from './queue-runner.ts';
 import { beatStatement, orphanStatement, sweepStatement } from './queue-statements.ts';
 import { WorkerIdentity } from './worker-identity.ts';
 
 /** Nest token of the list of dispatchers, one per queue. */
 export const DISPATCHERS = Symbol('Dispatchers');
+
+/** Milliseconds until the next due row of each queue, and what the guard compares. */
+type Beat = Pulse & { alive: number } & Partial<Record<QueueName, number | null>>;
 
 const STATEMENT_MS = 5_000;
 const ORPHANS_EVERY_MS = 30_000;
@@ -36,6 +40,7 @@ export class Engine
   /** The heartbeat's own connection: it must not queue up behind the work whose leases it keeps. */
   readonly #pulse: SqlPool;
   readonly #identity = new WorkerIdentity();
+  readonly #guard: InstanceGuard;
   readonly #runners: ReadonlyMap<QueueName, QueueRunner>;
   readonly #beat: string;
   readonly #sweep: string;
@@ -56,6 +61,7 @@ export class Engine
   ) {
     this.#enabled = config.roles.includes('worker');
     this.#shutdownMs = config.shutdownMs;
+    this.#guard = new InstanceGuard(config);
     this.#sql = new SqlPool({
       url: config.database.url,
       max: Math.max(4, Math.ceil(config.database.poolSize / 2)),
@@ -85,9 +91,14 @@ export class Engine
     return !this.#enabled || monotonicMs() - this.#lastTick < 10_000;
   }
 
+  /** Null while it may work on the database; else why not. */
+  get instanceProblem(): string | null {
+    return this.#guard.problem;
+  }
+
   async onApplicationBootstrap(): Promise<void> {
     if (!this.#enabled) return;
-    await this.#identity.register(this.#pulse);
+    await this.#enter();
     this.#started = true;
     for (const runner of this.#runners.values()) runner.start();
     this.#unsubscribe = this.wake.onWake((queue) => this.wakeQueue(queue));
@@ -113,21 +124,41 @@ export class Engine
 
   async #tick(): Promise<void> {
     for (const runner of this.#runners.values()) runner.tend();
-    const sentAt = monotonicMs();
-    const [beat] = await this.#pulse.query<Record<string, number | null>>(this.#beat, [this.#identity.id]);
-    if (!this.#identity.noteBeat((beat?.['alive'] ?? 0) > 0, sentAt)) {
-      this.#log.warn('this process was given up: what it held is void');
-      for (const runner of this.#runners.values()) runner.abandon();
-      await this.#identity.register(this.#pulse);
-    }
+    if (this.#identity.id === 0) await this.#enter();
+    if (this.#identity.id > 0) await this.#pulsate();
     this.#lastTick = monotonicMs();
-    for (const [queue, runner] of this.#runners) {
-      const dueInMs = beat?.[queue];
-      if (typeof dueInMs === 'number' && dueInMs < LOOK_AHEAD_MS) runner.wakeIn(dueInMs);
-    }
+    if (this.#identity.id === 0) return;
     this.#tidying ??= this.#tidy()
       .catch((error: unknown) => this.#log.warn(`sweep failed: ${String(error)}`))
       .finally(() => (this.#tidying = null));
+  }
+
+  /** Registers, unless the database is one to stay away from: then each tick asks again. */
+  async #enter(): Promise<void> {
+    if (!(await this.#guard.admits(this.#pulse))) return;
+    await this.#identity.register(this.#pulse, (id) => this.#guard.registered(this.#pulse, id));
+  }
+
+  async #pulsate(): Promise<void> {
+    const sentAt = monotonicMs();
+    const [beat] = await this.#pulse.query<Beat>(this.#beat, [this.#identity.id]);
+    if (!beat?.alive) {
+      this.#log.warn('this process was given up: what it held is void');
+      this.#withdraw();
+      return this.#enter();
+    }
+    if (!(await this.#guard.accepts(this.#pulse, beat))) return this.#withdraw();
+    this.#identity.noteBeat(sentAt);
+    for (const [queue, runner] of this.#runners) {
+      const dueInMs = beat[queue];
+      if (typeof dueInMs === 'number' && dueInMs < LOOK_AHEAD_MS) runner.wakeIn(dueInMs);
+    }
+  }
+
+  /** What is in hand is void, and nothing is claimed until the next registration. */
+  #withdraw(): void {
+    this.#identity.forget();
+    for (const runner of this.#runners.values()) runner.abandon();
   }
 
   /** Gives back what dead workers held. */

@@ -175,9 +175,17 @@ export function orphanStatement(tables: readonly QueueTable[]): string {
     select (${tables.map((_, index) => `(select count(*) from q${index})`).join(' + ')})::int as rows`;
 }
 
-/** Heartbeat ($1 worker) and, in the same round trip, milliseconds until the next due row of each queue. */
+/**
+ * Heartbeat ($1 worker) and, in the same round trip, milliseconds until the next due row of each queue and what
+ * `InstanceGuard` compares: `alive` and a `Pulse`.
+ */
 export function beatStatement(tables: readonly QueueTable[]): string {
   const next = tables.map(({ queue, table }) => `${dueInMs(table)} as "${queue}"`);
-  return `with beat as (update worker set seen_at = now() where id = $1 returning 1)
-    select (select count(*) from beat)::int as alive, ${next.join(', ')}`;
+  return `with held as (select id, seen_at from worker where id = $1 for update),
+    beat as (
+      update worker w set seen_at = now() from held where w.id = held.id
+      returning extract(epoch from held.seen_at)::float8 as before, extract(epoch from w.seen_at)::float8 as seen)
+    select (select count(*) from beat)::int as alive, (select before from beat), (select seen from beat),
+           pg_backend_pid() as backend, (select place ->> 'doubt' from instance where id = 1) as doubt,
+           ${next.join(', ')}`;
 }

@@ -51,6 +51,7 @@ export class SchedulerModule implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
+    this.readiness.register('instance', () => this.engine.instanceProblem);
     this.readiness.register('engine', () => (this.engine.healthy ? null : 'has not ticked for ten seconds'));
   }
 }

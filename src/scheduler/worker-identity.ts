@@ -31,32 +31,35 @@ export class WorkerIdentity {
     return this.#id > 0 && monotonicMs() - this.#lastBeat < TRUST_MS;
   }
 
-  /** Takes a new row, and with it a new epoch. */
-  async register(sql: Sql): Promise<void> {
+  /**
+   * Takes a new row, and with it a new epoch.
+   * @param accept told the number of the row; false leaves it unused
+   */
+  async register(sql: Sql, accept: (id: number) => Promise<boolean>): Promise<void> {
     const before = monotonicMs();
     const [row] = await sql.query<{ id: number }>(
       'insert into worker (host, pid) values ($1, $2) returning id',
       [hostname(), process.pid],
     );
-    this.#id = row?.id ?? 0;
+    if (!row || !(await accept(row.id))) return;
+    this.#id = row.id;
     this.#epoch += 1;
     this.#noteContact(before);
   }
 
   /**
-   * Notes the answer to a heartbeat.
+   * Notes a heartbeat that was answered. However long the pause was: as long as the row is there, nobody has given
+   * away what we hold.
    * @param sentAtMs monotonic time before the heartbeat was sent: the answer proves nothing later than that
-   * @returns false when a new epoch has begun and `register` is due
    */
-  noteBeat(alive: boolean, sentAtMs: number): boolean {
-    if (!alive) {
-      this.#id = 0;
-      this.#epoch += 1;
-      return false;
-    }
-    // However long the pause was: as long as the row is there, nobody has given away what we hold.
+  noteBeat(sentAtMs: number): void {
     this.#noteContact(sentAtMs);
-    return true;
+  }
+
+  /** Begins a new epoch without a row: `register` is due. */
+  forget(): void {
+    this.#id = 0;
+    this.#epoch += 1;
   }
 
   /**

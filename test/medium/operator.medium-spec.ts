@@ -6,6 +6,7 @@ import { createOperatorContext } from '../../src/cli/operator-context.ts';
 import { reseal, SEALED_COLUMNS } from '../../src/cli/reseal.ts';
 import { SecretBox } from '../../src/common/crypto/secret-box.ts';
 import { Credentials } from '../../src/auth/credentials.ts';
+import { newId } from '../../src/common/ids/ids.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
 import { Database } from '../../src/database/sql.ts';
 import { openGrantSettings } from '../../src/grants/grant-secrets.ts';
@@ -145,6 +146,146 @@ describe('carillon', () => {
     expect(messages.map(({ text }) => text)).toEqual(['text 3', 'text 2']);
     expect(messages[0]?.phone_number).toBe('+15550103');
     expect(await carillon('sms', 'list')).toContain('text 1');
+  });
+
+  describe('instance', () => {
+    interface Report {
+      agrees: boolean;
+      differences: string;
+      here: Record<string, string>;
+      messages: { open: number; overdue: number };
+      reminders: { open: number; overdue: number };
+    }
+    let sql: Database;
+    let overdue: string;
+    let later: string;
+    let held: string;
+
+    const message = async (accountId: string, due: string, state = 0, worker: number | null = null) => {
+      const id = newId();
+      await sql.query(
+        `with status as (
+           insert into job_status (id, account_id, action, object, status, send_at, original_send_at)
+           values ($1, $2, 'new_outbox', 'message', 'pending', now(), now()))
+         insert into send_job (id, account_id, run_at, due_at, retry_limit_at, state, worker_id)
+         values ($1, $2, now(), now() + $3::interval, now() + interval '1 day', $4, $5)`,
+        [id, accountId, due, state, worker],
+      );
+      return id;
+    };
+    const reminder = (accountId: string, due: string) =>
+      sql.query(
+        `with scheduled as (
+           insert into reminder (id, account_id, event_id, notification_id, participant, type, recipient, name, due_at,
+                                 expires_at, status, created_at, updated_at)
+           values ($1, $2, $1, $1, 'p', 'email', 'a@b.example', 'n', now() + $3::interval, now() + interval '2 days',
+                   'scheduled', now(), now()) returning id, account_id, due_at)
+         insert into reminder_job (id, account_id, run_at, due_at) select id, account_id, due_at, due_at from scheduled`,
+        [newId(), accountId, due],
+      );
+    const statuses = async () =>
+      Object.fromEntries(
+        (
+          await sql.query<{ id: string; status: string; reason: string | null }>(
+            'select id, status, reason from job_status',
+          )
+        ).map(({ id, status, reason }) => [id, reason ? `${status}: ${reason}` : status]),
+      );
+    const CANCELLED = 'cancelled: cancelled: the database was restored from a copy';
+
+    beforeEach(async () => {
+      sql = context.get(Database);
+      const application = await createApplication(context);
+      const account = await createAccount(context, application);
+      await sql.query(
+        `insert into webhook (id, application_id, callback_url, state, triggers, subscribed_at, created_at, updated_at)
+         values ($1, $2, 'https://hooks.example', 'failing', '{job.cancelled}', now(), now(), now())`,
+        [newId(), application.id],
+      );
+      await sql.query(`insert into worker (id, host, pid) values (1, 'alive', 1)`);
+      await sql.query(
+        `insert into worker (id, host, pid, seen_at) values (2, 'gone', 1, now() - interval '1 day')`,
+      );
+      overdue = await message(account.id, '-1 hour', 1, 2);
+      later = await message(account.id, '1 hour');
+      held = await message(account.id, '-1 hour', 1, 1);
+      await reminder(account.id, '-1 minute');
+      await reminder(account.id, '1 hour');
+      await sql.query(
+        `insert into instance (id, place, confirmed_at) values (1, '{"address": "old.example:5432/mail"}', now())`,
+      );
+    });
+
+    it('shows whose database it is and what waits in it', async () => {
+      const report = await json<Report>('instance', 'show');
+      expect(report).toMatchObject({
+        agrees: false,
+        messages: { open: 3, overdue: 2 },
+        reminders: { open: 2, overdue: 1 },
+        workers: 1,
+        active_webhooks: 1,
+      });
+      expect(report.differences).toContain('address was old.example:5432/mail, is 127.0.0.1:');
+      expect(await carillon('instance', 'show')).toContain('messages to be sent: 3, 2 of them overdue');
+    });
+
+    it('tells what would be sent and changes nothing without --yes', async () => {
+      await expect(carillon('instance', 'confirm', '--cancel-sends')).rejects.toThrow(
+        /3, 2 of them overdue[^]*Nothing was changed/,
+      );
+      expect(await json<Report>('instance', 'show')).toMatchObject({ agrees: false, messages: { open: 3 } });
+    });
+
+    it('takes the database over with all that waits', async () => {
+      expect(await json('instance', 'confirm', '--yes')).toMatchObject({
+        messages_cancelled: 0,
+        reminders_cancelled: 0,
+        webhooks_paused: 0,
+        instance: { agrees: true, messages: { open: 3 } },
+      });
+      expect(await carillon('instance', 'show')).toContain('They agree');
+    });
+
+    it('cancels what is open first, telling users why, but for what a living worker holds', async () => {
+      expect(
+        await json('instance', 'confirm', '--yes', '--cancel-sends', '--cancel-reminders'),
+      ).toMatchObject({ messages_cancelled: 2, reminders_cancelled: 2, instance: { agrees: true } });
+      expect(await statuses()).toEqual({ [overdue]: CANCELLED, [later]: CANCELLED, [held]: 'pending' });
+      expect(await sql.query('select id from send_job')).toEqual([{ id: held }]);
+      expect(await sql.query('select type from webhook_event')).toHaveLength(2);
+      expect(await sql.query('select from hook_job')).toHaveLength(2);
+      expect(await sql.query(`select distinct status from reminder`)).toEqual([{ status: 'cancelled' }]);
+      expect(await sql.query('select from reminder_job')).toEqual([]);
+    });
+
+    it('cancels only what is overdue when asked to', async () => {
+      const args = ['--cancel-sends', 'overdue', '--cancel-reminders', 'overdue'];
+      expect(await json('instance', 'confirm', '--yes', ...args)).toMatchObject({
+        messages_cancelled: 1,
+        reminders_cancelled: 1,
+        instance: { messages: { open: 2, overdue: 1 }, reminders: { open: 1, overdue: 0 } },
+      });
+      expect(await statuses()).toMatchObject({ [overdue]: CANCELLED, [later]: 'pending' });
+    });
+
+    it('pauses webhooks before it cancels: nobody is told', async () => {
+      const args = ['--cancel-sends', '--pause-webhooks'];
+      expect(await json('instance', 'confirm', '--yes', ...args)).toMatchObject({
+        webhooks_paused: 1,
+        messages_cancelled: 2,
+      });
+      expect(await sql.query('select from webhook_event')).toEqual([]);
+      expect(await sql.query('select state, failing_since, failures from webhook')).toEqual([
+        { state: 'inactive', failing_since: null, failures: 0 },
+      ]);
+    });
+
+    it('refuses a choice it does not know', async () => {
+      await expect(carillon('instance', 'confirm', '--yes', '--cancel-sends', 'some')).rejects.toMatchObject({
+        exitCode: 1,
+      });
+      expect(await json<Report>('instance', 'show')).toMatchObject({ agrees: false });
+    });
   });
 
   describe('keys reseal', () => {

@@ -26,6 +26,17 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+const named = (name: string): TestDatabase => {
+  const url = templateUrl();
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: () => onServer((client) => client.query(`drop database if exists ${name} with (force)`)),
+  };
+};
+
+const nameOf = ({ url }: TestDatabase): string => new URL(url).pathname.slice(1);
+
 /** Clones the migrated template (about 30 ms). */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
@@ -34,10 +45,20 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     await client.query('select pg_advisory_lock(727002)');
     await client.query(`create database ${name} template ${templateUrl().pathname.slice(1)}`);
   });
-  const url = templateUrl();
-  url.pathname = `/${name}`;
-  return {
-    url: url.href,
-    drop: () => onServer((client) => client.query(`drop database if exists ${name} with (force)`)),
-  };
+  return named(name);
+}
+
+/** Restores a copy as another database of the same server. Nobody may be connected to the original. */
+export async function copyTestDatabase(original: TestDatabase): Promise<TestDatabase> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await onServer((client) => client.query(`create database ${name} template ${nameOf(original)}`));
+  return named(name);
+}
+
+/** Puts `copy` in the place of `original`, under the feet of whoever is connected. `copy` has no name of its own any more. */
+export async function replaceTestDatabase(original: TestDatabase, copy: TestDatabase): Promise<void> {
+  await onServer(async (client) => {
+    await client.query(`drop database ${nameOf(original)} with (force)`);
+    await client.query(`alter database ${nameOf(copy)} rename to ${nameOf(original)}`);
+  });
 }

@@ -1,0 +1,108 @@
+import { type Command, Option } from 'commander';
+import { Clock } from '../common/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { Database } from '../database/sql.ts';
+import { formatJson } from './api-output.ts';
+import type { OutputOptions } from './carillon-output.ts';
+import {
+  CANCEL_CHOICES,
+  type InstanceReport,
+  reportInstance,
+  takeOver,
+  type Takeover,
+  type TakeoverReport,
+} from './instance.ts';
+import { withOperator } from './operator-context.ts';
+
+/** Nothing was changed: the operator has not said yes. */
+export class NotConfirmedError extends Error {
+  override name = 'NotConfirmedError';
+}
+
+interface Io {
+  environment: Readonly<Record<string, string | undefined>>;
+  print(text: string): void;
+}
+
+const placeText = (place: InstanceReport['recorded']): string =>
+  place
+    ? Object.entries(place)
+        .map(([part, value]) => `${part} ${String(value)}`)
+        .join(', ')
+    : 'nowhere yet: the first worker takes it over';
+
+/** What the operator has to know before answering. */
+function showReport(report: InstanceReport): string {
+  const { messages, reminders, deliveries, provider_writes: writes } = report;
+  const line = (name: string, { open, overdue }: { open: number; overdue: number }) =>
+    `  ${name}: ${open}, ${overdue} of them overdue`;
+  return [
+    `The database belongs to: ${placeText(report.recorded)}`,
+    `This is:                 ${placeText(report.here)}`,
+    report.agrees ? 'They agree: workers here work on it.' : `They differ: ${report.differences}.`,
+    'Waiting in it:',
+    line('messages to be sent', messages),
+    line('reminders to be sent', reminders),
+    line(`webhook deliveries (to ${report.active_webhooks} webhooks)`, deliveries),
+    line('changes to be written to providers', writes),
+    `Workers alive: ${report.workers}`,
+  ].join('\n');
+}
+
+function showTakeover(done: TakeoverReport, report: InstanceReport): string {
+  return [
+    `Cancelled: ${done.messages_cancelled} messages, ${done.reminders_cancelled} reminders. Webhooks paused: ${done.webhooks_paused}.`,
+    'The database belongs to this installation now; its workers begin within seconds.',
+    showReport(report),
+  ].join('\n');
+}
+
+const cancelOption = (flag: string, what: string) =>
+  new Option(`${flag} [which]`, `first cancel ${what}: all of them, or those that are overdue`)
+    .choices(CANCEL_CHOICES)
+    .preset('all');
+
+interface ConfirmFlags extends OutputOptions, Takeover {
+  yes?: boolean;
+}
+
+/** `carillon instance`: whose database this is (docs/deployment.md). */
+export function addInstance(program: Command, { environment, print }: Io): void {
+  const instance = program
+    .command('instance')
+    .description(
+      'Whether this installation may act on what the database holds: a restored copy must not send',
+    );
+  const report = () =>
+    withOperator(environment, (context) =>
+      reportInstance(context.get(Database), context.get<AppConfig>(APP_CONFIG)),
+    );
+  instance
+    .command('show')
+    .description('where the database belongs, where it is, and what waits in it')
+    .action(async (_: unknown, command: Command) => {
+      const shown = await report();
+      print(command.optsWithGlobals<OutputOptions>().json ? formatJson(shown) : showReport(shown));
+    });
+  instance
+    .command('confirm')
+    .description('this installation takes the database over, and sends what waits in it')
+    .option('--yes', 'do it; without, only tell what would be done')
+    .addOption(cancelOption('--cancel-sends', 'messages that are to be sent'))
+    .addOption(cancelOption('--cancel-reminders', 'reminders'))
+    .option('--pause-webhooks', 'first make the webhooks of all applications inactive')
+    .action(async (_: unknown, command: Command) => {
+      const { yes, json, ...wanted } = command.optsWithGlobals<ConfirmFlags>();
+      if (!yes) {
+        throw new NotConfirmedError(
+          `${showReport(await report())}\nNothing was changed. To take it over, repeat the command with --yes.`,
+        );
+      }
+      const { done, after } = await withOperator(environment, async (context) => {
+        const [database, config] = [context.get(Database), context.get<AppConfig>(APP_CONFIG)];
+        const done = await takeOver(database, config, context.get(Clock), wanted);
+        return { done, after: await reportInstance(database, config) };
+      });
+      print(json ? formatJson({ ...done, instance: after }) : showTakeover(done, after));
+    });
+}

@@ -1,0 +1,201 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Logger } from '@nestjs/common';
+import { loadConfig } from '../../src/config/app-config.ts';
+import {
+  confirmPlace,
+  databaseAddress,
+  placeHere,
+  recordedPlace,
+} from '../../src/database/instance-place.ts';
+import { SqlPool } from '../../src/database/sql.ts';
+import { InstanceGuard, type Pulse } from '../../src/scheduler/instance-guard.ts';
+import { createTestDatabase, copyTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const KEYS = `k:${Buffer.alloc(32).toString('base64')}`;
+
+describe('InstanceGuard', () => {
+  const databases: TestDatabase[] = [];
+  const pools: SqlPool[] = [];
+  let database: TestDatabase;
+  let sql: SqlPool;
+
+  beforeAll(() => Logger.overrideLogger(false));
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    databases.push(database);
+    sql = connect(database.url);
+  });
+  afterEach(async () => {
+    await disconnect();
+    await Promise.all(databases.splice(0).map((each) => each.drop()));
+  });
+
+  function connect(url: string): SqlPool {
+    const pool = new SqlPool({ url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' });
+    pools.push(pool);
+    return pool;
+  }
+  const disconnect = () => Promise.all(pools.splice(0).map((pool) => pool.close()));
+  const config = (url: string, name = 'carillon') =>
+    loadConfig({ DATABASE_URL: url, ENCRYPTION_KEYS: KEYS, INSTANCE_NAME: name });
+  const guard = (url = database.url, name?: string) => new InstanceGuard(config(url, name));
+  /** Later than any confirmation of these tests. */
+  const START = Date.now() / 1000 + 3600;
+  const pulse = (seen: number, before = seen - 1, backend = 1): Pulse => ({
+    backend,
+    before: START + before,
+    seen: START + seen,
+    doubt: null,
+  });
+
+  it('adopts a database that nobody has worked on, and finds it again', async () => {
+    expect(await recordedPlace(sql)).toBeUndefined();
+    expect(await guard().admits(sql)).toBe(true);
+    expect((await recordedPlace(sql))?.place).toEqual(await placeHere(sql, config(database.url)));
+    expect(await guard().admits(sql)).toBe(true);
+  });
+
+  it('lets one installation adopt it when two come at once', async () => {
+    const admitted = await Promise.all(
+      ['one', 'two', 'three'].map((name) => guard(database.url, name).admits(connect(database.url))),
+    );
+    expect(admitted.filter(Boolean)).toHaveLength(1);
+  });
+
+  it('does not admit to a copy under another name, until it is confirmed', async () => {
+    await guard().admits(sql);
+    await disconnect();
+    const copy = await copyTestDatabase(database);
+    databases.push(copy);
+    const there = connect(copy.url);
+    const stranger = guard(copy.url);
+    expect(await stranger.admits(there)).toBe(false);
+    expect(stranger.problem).toContain('restored or moved (database, address)');
+    expect(stranger.problem).toContain('carillon instance confirm');
+    await confirmPlace(there, await placeHere(there, config(copy.url)));
+    expect(await stranger.admits(there)).toBe(true);
+    expect(stranger.problem).toBeNull();
+    expect(await guard().admits(connect(database.url))).toBe(true);
+  });
+
+  it('does not admit under another address, or another name of the installation', async () => {
+    await guard().admits(sql);
+    const byName = new URL(database.url);
+    byName.hostname = 'localhost';
+    expect(await guard(byName.href).admits(sql)).toBe(false);
+    expect(await guard(database.url, 'staging').admits(sql)).toBe(false);
+    expect(await guard().admits(sql)).toBe(true);
+  });
+
+  it('knows a server by more than its address', async () => {
+    await guard().admits(sql);
+    await sql.query(`update instance set place = place || '{"server": "1"}'`);
+    const other = guard();
+    expect(await other.admits(sql)).toBe(false);
+    expect(other.problem).toContain('(server)');
+  });
+
+  it('works for a role that has no rights but on its own tables', async () => {
+    await sql.query(`create role plain_${process.pid}`);
+    try {
+      const here = await placeHere(sql, config(database.url));
+      await sql.transaction(async (inside) => {
+        await inside.query(`set local role plain_${process.pid}`);
+        expect(await placeHere(inside, config(database.url))).toEqual(here);
+        expect(here.server).toMatch(/^\d+$/);
+      });
+      const deaf = {
+        query: async <R extends object>(text: string) => {
+          if (text.includes('pg_control_system'))
+            throw Object.assign(new Error('permission denied'), { code: '42501' });
+          return sql.query<R>(text);
+        },
+      };
+      expect(await placeHere(deaf, config(database.url))).toEqual({ ...here, server: undefined });
+    } finally {
+      await sql.query(`drop role plain_${process.pid}`);
+    }
+  });
+
+  it('never shows a user or a password', async () => {
+    const url = 'postgresql://somebody:hunter2@db.example:6432/mail?application_name=x';
+    expect(databaseAddress(config(url))).toBe('db.example:6432/mail');
+  });
+
+  it('knows the folder of the embedded database from a copy, also one in its place', async () => {
+    const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-instance-'));
+    const folder = path.join(dataDir, 'postgres');
+    const address = () =>
+      databaseAddress(
+        loadConfig(
+          { DATA_DIR: dataDir },
+          { databaseUrl: 'postgresql://127.0.0.1/carillon', encryptionKeys: KEYS },
+        ),
+      );
+    try {
+      fs.mkdirSync(folder);
+      const original = address();
+      expect(original).toContain(fs.realpathSync(folder));
+      expect(address()).toBe(original);
+      fs.cpSync(folder, `${folder}.backup`, { recursive: true });
+      fs.renameSync(folder, `${folder}.old`);
+      fs.renameSync(`${folder}.backup`, folder);
+      expect(address()).not.toBe(original);
+    } finally {
+      fs.rmSync(dataDir, { recursive: true });
+    }
+  });
+
+  it('notices that a database lacks what a living worker wrote, and tells everybody', async () => {
+    const watcher = guard();
+    await watcher.admits(sql);
+    expect(await watcher.registered(sql, 7)).toBe(true);
+    expect(await watcher.accepts(sql, pulse(0))).toBe(true);
+    expect(await watcher.accepts(sql, pulse(61, 1))).toBe(true);
+    expect(await watcher.accepts(sql, pulse(62, 0.5))).toBe(false);
+    expect(watcher.problem).toContain('(doubt)');
+    expect(await guard().admits(sql)).toBe(false);
+  });
+
+  it('notices a database whose workers are counted anew', async () => {
+    const watcher = guard();
+    await watcher.admits(sql);
+    await watcher.registered(sql, 7);
+    await watcher.accepts(sql, pulse(0));
+    await watcher.accepts(sql, pulse(100, 0));
+    expect(await watcher.registered(sql, 7)).toBe(false);
+    expect(await watcher.admits(sql)).toBe(false);
+  });
+
+  it('forgives a promoted standby the last seconds of its primary', async () => {
+    const watcher = guard();
+    await watcher.admits(sql);
+    await watcher.registered(sql, 7);
+    await watcher.accepts(sql, pulse(0));
+    expect(await watcher.accepts(sql, pulse(10, -20, 2))).toBe(true);
+    expect(await watcher.registered(sql, 7)).toBe(true);
+  });
+
+  it('believes the operator: what it knew before a confirmation does not count', async () => {
+    const watcher = guard();
+    await watcher.admits(sql);
+    await watcher.registered(sql, 7);
+    await watcher.accepts(sql, pulse(0));
+    await watcher.accepts(sql, pulse(100, 0));
+    await confirmPlace(sql, await placeHere(sql, config(database.url)));
+    await sql.query(`update instance set confirmed_at = now() + interval '3 hours'`);
+    await watcher.admits(sql);
+    expect(await watcher.registered(sql, 3)).toBe(true);
+  });
+
+  it('stops at once when another worker has its doubts', async () => {
+    const watcher = guard();
+    await watcher.admits(sql);
+    await watcher.registered(sql, 7);
+    await watcher.accepts(sql, pulse(0));
+    await sql.query(`update instance set place = place || '{"doubt": "somebody saw it"}'`);
+    expect(await watcher.accepts(sql, { ...pulse(1), doubt: 'somebody saw it' })).toBe(false);
+  });
+});
