@@ -14,7 +14,7 @@ const ALL: SendPhase[] = ['connect', 'login', 'envelope', 'content', 'confirmati
 
 const open: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.stop();
+  for (const thing of open.splice(0).toReversed()) await thing.stop();
 });
 
 async function serve(script: SmtpScript = {}): Promise<ScriptedSmtp> {
