@@ -47,11 +47,13 @@ export class BenchProcess {
   /**
    * @param entry below the clone
    * @param environment the whole of it, but for PATH
+   * @param profiles folder for its CPU profile; null: none
    */
-  constructor(entry: string, environment: Readonly<Record<string, string>>) {
+  constructor(entry: string, environment: Readonly<Record<string, string>>, profiles: string | null = null) {
     this.#name = entry;
     this.#child = fork(path.join(ROOT, entry), [], {
       cwd: ROOT,
+      execArgv: profiles === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profiles)}`],
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

@@ -10,6 +10,8 @@ export interface BenchOptions {
   json: string | null;
   /** Whether a missed value makes the exit code 1. */
   strict: boolean;
+  /** Folder for CPU profiles of the processes; null: none. */
+  profile: string | null;
   /** A PostgreSQL server of one's own; null: the embedded one. */
   database: string | null;
 }
@@ -82,6 +84,7 @@ export const USAGE = `Usage: npm run bench:outbox -- [options]
   --only row,row    these rows only
   --json file       writes the result as JSON
   --strict          exit code 1 when a needed value is missed
+  --profile folder  writes CPU profiles of the processes (they are slower then)
   --database url    a PostgreSQL server (its user may create databases) instead of the embedded one
 `;
 
@@ -94,6 +97,7 @@ export function parseOptions(args: readonly string[], rows: readonly string[]): 
       only: { type: 'string' },
       json: { type: 'string' },
       strict: { type: 'boolean', default: false },
+      profile: { type: 'string' },
       database: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -103,6 +107,6 @@ export function parseOptions(args: readonly string[], rows: readonly string[]): 
   const unknown = only?.filter((key) => !rows.includes(key)) ?? [];
   if (unknown.length > 0)
     throw new Error(`There is no row ${unknown.join(', ')}. There are: ${rows.join(', ')}`);
-  const { quick, strict, json = null, database = null } = values;
-  return { quick, strict, json, database, only };
+  const { quick, strict, json = null, profile = null, database = null } = values;
+  return { quick, strict, json, profile, database, only };
 }

@@ -4,14 +4,25 @@ import { parseOptions, USAGE } from './options.ts';
 import { Report } from './report.ts';
 import { acceptRow } from './rows/accept.ts';
 import { claimRow } from './rows/claim.ts';
+import { connectRow } from './rows/connect.ts';
 import { engineRow } from './rows/engine.ts';
 import { idleRow } from './rows/idle.ts';
 import { latenessRow } from './rows/lateness.ts';
 import { neighbourRow } from './rows/neighbour.ts';
+import { sendRow } from './rows/send.ts';
 import { World } from './world.ts';
 
 /** In the order in which they are measured. */
-const ROWS: readonly BenchRow[] = [acceptRow, engineRow, latenessRow, claimRow, neighbourRow, idleRow];
+const ROWS: readonly BenchRow[] = [
+  acceptRow,
+  sendRow,
+  connectRow,
+  engineRow,
+  latenessRow,
+  claimRow,
+  neighbourRow,
+  idleRow,
+];
 
 async function measure(world: World, report: Report): Promise<void> {
   const { only } = world.options;

@@ -91,7 +91,7 @@ export class World {
 
   /** Starts a process; `close` ends it if nobody else does. */
   spawn(entry: string, environment: Readonly<Record<string, string>> = {}): BenchProcess {
-    const child = new BenchProcess(entry, environment);
+    const child = new BenchProcess(entry, environment, this.options.profile);
     this.#children.add(child);
     return child;
   }

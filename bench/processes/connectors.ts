@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Connector, MailPort, SendReceipt } from '../../src/providers/connector.ts';
+import type { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
+import type { SmtpServer } from '../../src/providers/smtp/smtp-settings.ts';
 
 /** Where the mail of a bench goes. */
 export type BenchMail = { kind: 'instant'; delayMs: number } | { kind: 'smtp'; port: number };
@@ -55,6 +57,25 @@ export function instantConnector(delayMs: number, lateness: Lateness): Connector
       control.onPhase('content');
       if (delayMs > 0) await delay(delayMs);
       return { accepted: message.envelope.recipients, refused: [], deferred: [], response: '250 taken' };
+    }),
+  );
+}
+
+/**
+ * Sends to a server on this machine, over the product's own SMTP sender: each account has its own connections there, as
+ * with any provider.
+ */
+export function smtpConnector(sender: SmtpSender, port: number, lateness: Lateness): Connector {
+  const server = {
+    host: '127.0.0.1',
+    port,
+    security: 'none',
+    login: { user: 'bench', password: 'bench' },
+  } as const satisfies SmtpServer;
+  return connector(
+    sendingOnly((account, message, control) => {
+      lateness.note(message.messageIdHeader);
+      return sender.send(account.accountId, server, message, control);
     }),
   );
 }

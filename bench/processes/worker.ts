@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { compiled } from '../../scripts/lib/project.ts';
 import type { Connector } from '../../src/providers/connector.ts';
-import { type BenchMail, instantConnector, Lateness } from './connectors.ts';
+import { type BenchMail, instantConnector, Lateness, smtpConnector } from './connectors.ts';
 import { serve } from './serve.ts';
 
 /*
@@ -19,9 +19,15 @@ const { ConnectorRegistry } = await load<typeof import('../../src/providers/conn
 const mail = JSON.parse(process.env['BENCH_MAIL'] ?? '{"kind":"instant","delayMs":0}') as BenchMail;
 const lateness = new Lateness();
 
-function connectorOf(): Promise<Connector> {
-  if (mail.kind === 'instant') return Promise.resolve(instantConnector(mail.delayMs, lateness));
-  throw new Error('there is no SMTP sender');
+async function connectorOf(): Promise<Connector> {
+  if (mail.kind === 'instant') return instantConnector(mail.delayMs, lateness);
+  const { SmtpSender } = await load<typeof import('../../src/providers/smtp/smtp-sender.ts')>(
+    'providers/smtp/smtp-sender',
+  );
+  const { EgressPolicy } = await load<typeof import('../../src/common/egress/egress-policy.ts')>(
+    'common/egress/egress-policy',
+  );
+  return smtpConnector(new SmtpSender(new EgressPolicy(['127.0.0.0/8'])), mail.port, lateness);
 }
 
 /** The statement that claims messages, as this program runs it. */

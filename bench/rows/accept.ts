@@ -5,6 +5,7 @@ import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';
 import { SAMPLE_BODY } from '../sample.ts';
 import { median, round } from '../statistics.ts';
+import { cpuWords, startCpuCount } from '../usage.ts';
 import type { BenchDatabase, World } from '../world.ts';
 
 const KEY = 'accept';
@@ -20,6 +21,13 @@ interface Round {
   perSecond: number;
   p50: number;
   p99: number;
+  /** Of the server's process, per request; null where nobody can tell. */
+  cpuMs: number | null;
+}
+
+interface Server {
+  child: BenchProcess;
+  port: number;
 }
 
 /** How many messages are stored, once no more are coming: requests go on for a moment when a round has ended. */
@@ -34,8 +42,14 @@ async function countMessages({ sql }: BenchDatabase): Promise<number> {
 }
 
 /** One round. @throws when a request fails, or when not every accepted message is stored */
-async function fire(world: World, database: BenchDatabase, port: number, seconds: number): Promise<Round> {
+async function fire(
+  world: World,
+  database: BenchDatabase,
+  { child, port }: Server,
+  seconds: number,
+): Promise<Round> {
   const before = await countMessages(database);
+  const cpu = startCpuCount(child.pid);
   const result = await autocannon({
     url: `http://127.0.0.1:${port}/v2/outbox`,
     connections: CONNECTIONS,
@@ -46,6 +60,7 @@ async function fire(world: World, database: BenchDatabase, port: number, seconds
       body: JSON.stringify(SAMPLE_BODY),
     })),
   });
+  const cpuMs = cpu(result['2xx']);
   const { non2xx, errors, timeouts } = result;
   if (non2xx + errors + timeouts > 0) {
     const statuses = JSON.stringify(result.statusCodeStats);
@@ -56,7 +71,8 @@ async function fire(world: World, database: BenchDatabase, port: number, seconds
   if (stored < result['2xx'] || stored > result['2xx'] + CONNECTIONS) {
     throw new Error(`${result['2xx']} were accepted and ${stored} stored`);
   }
-  return { perSecond: result['2xx'] / result.duration, p50: result.latency.p50, p99: result.latency.p99 };
+  const { p50, p99 } = result.latency;
+  return { perSecond: result['2xx'] / result.duration, p50, p99, cpuMs };
 }
 
 async function untilServing(port: number): Promise<void> {
@@ -72,10 +88,7 @@ async function untilServing(port: number): Promise<void> {
 }
 
 /** The real program with the role `api`: that it sends at the same time is not part of this row. */
-async function startServer(
-  world: World,
-  database: BenchDatabase,
-): Promise<{ child: BenchProcess; port: number }> {
+async function startServer(world: World, database: BenchDatabase): Promise<Server> {
   const port = await freePort();
   const environment = world.environment(database, { ROLES: 'api', PORT: String(port), DATABASE_POOL: POOL });
   const child = world.spawn('dist/src/main.js', environment);
@@ -87,17 +100,21 @@ async function measure(
   world: World,
   report: Report,
   database: BenchDatabase,
-  ports: Readonly<Record<Side, number>>,
+  servers: Readonly<Record<Side, Server>>,
 ): Promise<Finding[]> {
   const rounds: Record<Side, Round[]> = { carillon: [], raw: [] };
-  for (const side of ['raw', 'carillon'] as const) await fire(world, database, ports[side], WARM_SECONDS);
+  for (const side of ['raw', 'carillon'] as const) await fire(world, database, servers[side], WARM_SECONDS);
   for (let number = 1; number <= world.scale.rounds; number += 1) {
     for (const side of ['raw', 'carillon'] as const) {
       await world.settle();
-      const result = await fire(world, database, ports[side], world.scale.acceptSeconds);
+      const result = await fire(world, database, servers[side], world.scale.acceptSeconds);
       rounds[side].push(result);
-      const { perSecond, p50, p99 } = result;
-      report.round(KEY, `${number} ${side}`, `${round(perSecond, 0)} a second, p50 ${p50} ms, p99 ${p99} ms`);
+      const { perSecond, p50, p99, cpuMs } = result;
+      report.round(
+        KEY,
+        `${number} ${side}`,
+        `${round(perSecond, 0)} a second, p50 ${p50} ms, p99 ${p99} ms${cpuWords(cpuMs)}`,
+      );
     }
   }
   const middle = (side: Side) => median(rounds[side].map(({ perSecond }) => perSecond));
@@ -117,10 +134,12 @@ export const acceptRow: BenchRow = {
       DATABASE_POOL: POOL,
       BENCH_ACCOUNT: world.sandboxAccounts[0]?.id ?? '',
     });
-    const rawPort = await raw.ready<number>();
-    const { child, port } = await startServer(world, database);
-    const findings = await measure(world, report, database, { raw: rawPort, carillon: port });
-    await world.stop(child, raw);
+    const servers = {
+      raw: { child: raw, port: await raw.ready<number>() },
+      carillon: await startServer(world, database),
+    };
+    const findings = await measure(world, report, database, servers);
+    await world.stop(servers.carillon.child, raw);
     await database.drop();
     return findings;
   },

@@ -2,6 +2,7 @@ import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';
 import { countJobs, databaseNowMs, seedMessages, untilSettled } from '../seed.ts';
 import { median, round } from '../statistics.ts';
+import { cpuWords, startCpuCount } from '../usage.ts';
 import type { BenchDatabase, World } from '../world.ts';
 import { startWorker } from './worker.ts';
 
@@ -23,15 +24,24 @@ async function burst(world: World, { sql }: BenchDatabase, count: number): Promi
   return count / ((ended - begun) / 1000);
 }
 
-async function measure(world: World, report: Report, database: BenchDatabase): Promise<Finding[]> {
+async function measure(
+  world: World,
+  report: Report,
+  database: BenchDatabase,
+  pid: number,
+): Promise<Finding[]> {
   const rates: number[] = [];
+  const cpuMs: (number | null)[] = [];
   const { engineMessages, rounds, pending } = world.scale;
   await burst(world, database, Math.round(engineMessages / 6));
   for (let number = 1; number <= rounds; number += 1) {
     await world.settle();
+    const cpu = startCpuCount(pid);
     const rate = await burst(world, database, engineMessages);
+    const each = cpu(engineMessages);
     rates.push(rate);
-    report.round(KEY, `${number}`, `${round(rate, 0)} a second`);
+    cpuMs.push(each);
+    report.round(KEY, `${number}`, `${round(rate, 0)} a second${cpuWords(each)}`);
   }
   return [
     {
@@ -41,7 +51,7 @@ async function measure(world: World, report: Report, database: BenchDatabase): P
       aim: 10_000,
       better: 'more',
       unit: '',
-      figures: { rates, slots: Number(SLOTS) },
+      figures: { rates, cpuMs, slots: Number(SLOTS) },
     },
   ];
 }
@@ -53,7 +63,7 @@ export const engineRow: BenchRow = {
   async run(world, report) {
     const database = await world.pendingDatabase(KEY);
     const worker = await startWorker(world, database, { kind: 'instant', delayMs: 0 }, { SEND_SLOTS: SLOTS });
-    const findings = await measure(world, report, database);
+    const findings = await measure(world, report, database, worker.child.pid);
     await world.stop(worker.child);
     await database.drop();
     return findings;

@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
@@ -6,26 +5,17 @@ import { migrate } from '../../src/database/migrate.ts';
 import { freePort } from '../child.ts';
 import type { BenchRow, Finding } from '../finding.ts';
 import { round } from '../statistics.ts';
+import { type Usage, usage } from '../usage.ts';
 import type { World } from '../world.ts';
 
 const KEY = 'idle';
 /** Starting is not idling. */
 const START_MS = 10_000;
-const TICKS_PER_SECOND = 100;
 
-interface Usage {
-  rssMb: number;
-  cpuSeconds: number;
-}
-
-/** What Linux says about a process. */
-function usage(pid: number): Usage {
-  const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
-  const rssKb = Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]);
-  // The name, in brackets, may contain blanks; user and system time are the 12th and 13th fields behind it.
-  const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  const ticks = Number(fields[11]) + Number(fields[12]);
-  return { rssMb: rssKb / 1024, cpuSeconds: ticks / TICKS_PER_SECOND };
+function usageOf(pid: number): Usage {
+  const used = usage(pid);
+  if (!used) throw new Error('this row reads /proc: it needs Linux');
+  return used;
 }
 
 /** Queries of all others since the last call. */
@@ -56,12 +46,12 @@ async function watch(world: World, url: string): Promise<IdleFigures> {
     PORT: String(await freePort()),
   });
   await delay(START_MS);
-  const before = usage(child.pid);
+  const before = usageOf(child.pid);
   await takeQueries(sql);
   const begun = performance.now();
   await delay(world.scale.idleSeconds * 1000);
   const queries = await takeQueries(sql);
-  const after = usage(child.pid);
+  const after = usageOf(child.pid);
   const seconds = (performance.now() - begun) / 1000;
   await world.stop(child);
   await sql.end();
@@ -77,7 +67,6 @@ export const idleRow: BenchRow = {
   key: KEY,
   title: 'idle worker: the program with the role worker, and nothing to do',
   async run(world, report) {
-    if (!fs.existsSync('/proc/self/status')) throw new Error('this row reads /proc: it needs Linux');
     const server = await startEmbeddedPostgres({
       settings: { shared_preload_libraries: 'pg_stat_statements' },
     });

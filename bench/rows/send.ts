@@ -1,0 +1,119 @@
+import type { BenchProcess } from '../child.ts';
+import type { BenchRow, Finding } from '../finding.ts';
+import type { Report } from '../report.ts';
+import { countJobs, databaseNowMs, seedMessages, seedWebhook, untilSettled } from '../seed.ts';
+import { median, round } from '../statistics.ts';
+import { cpuWords, startCpuCount } from '../usage.ts';
+import type { BenchDatabase, World } from '../world.ts';
+import { startWorker } from './worker.ts';
+
+const KEY = 'send';
+const LIMIT_MS = 120_000;
+/** Each sends from a connection of its own; the product keeps up to 128. */
+const ACCOUNTS = 100;
+
+type Side = 'carillon' | 'raw';
+
+interface Taken {
+  messages: number;
+  connections: number;
+}
+
+/** What the sides of a round talk to. */
+interface Stage {
+  database: BenchDatabase;
+  sink: BenchProcess;
+  receiver: BenchProcess;
+  raw: BenchProcess;
+  worker: BenchProcess;
+}
+
+/** @throws when the sink has not got exactly `count` messages. @returns connections that were opened for them */
+async function requireTaken(sink: BenchProcess, count: number): Promise<number> {
+  const { messages, connections } = await sink.ask<Taken>('take');
+  if (messages !== count) throw new Error(`${messages} of ${count} messages arrived`);
+  return connections;
+}
+
+/** Sends messages that are due at once. @returns messages a second, from their commit to the last result written */
+async function sendOurs(world: World, { database: { sql }, sink }: Stage, count: number): Promise<number> {
+  // Deliveries of earlier rounds that wait for their receiver's pace are not part of this one.
+  await sql.query('delete from hook_job where state = 0');
+  const before = await countJobs(sql, 'successful');
+  const nowMs = Math.round(await databaseNowMs(sql));
+  const dueMs = Array.from({ length: count }, () => nowMs);
+  await seedMessages(sql, { tag: KEY, accounts: world.accounts.slice(0, ACCOUNTS), dueMs });
+  const begun = performance.now();
+  const ended = await untilSettled(sql, LIMIT_MS);
+  const sent = (await countJobs(sql, 'successful')) - before;
+  if (sent !== count) throw new Error(`${sent} of ${count} messages were sent`);
+  await requireTaken(sink, count);
+  return count / ((ended - begun) / 1000);
+}
+
+async function sendRaw({ raw, sink }: Stage, count: number): Promise<number> {
+  const ms = await raw.ask<number>('send', count);
+  await requireTaken(sink, count);
+  return count / (ms / 1000);
+}
+
+/** @throws unless every sent message has led to an event for the webhook */
+async function requireEvents({ sql }: BenchDatabase): Promise<void> {
+  const sent = await countJobs(sql, 'successful');
+  const { rows } = await sql.query<{ n: number }>('select count(*)::int as n from webhook_event');
+  if (rows[0]?.n !== sent) throw new Error(`${sent} messages were sent, and ${rows[0]?.n} events written`);
+}
+
+async function measure(world: World, report: Report, stage: Stage): Promise<Finding[]> {
+  const rates: Record<Side, number[]> = { carillon: [], raw: [] };
+  const cpuMs: Record<Side, (number | null)[]> = { carillon: [], raw: [] };
+  const run = (side: Side, count: number) =>
+    side === 'raw' ? sendRaw(stage, count) : sendOurs(world, stage, count);
+  const { rounds, sendMessages } = world.scale;
+  for (const side of ['raw', 'carillon'] as const) await run(side, Math.round(sendMessages / 3));
+  for (let number = 1; number <= rounds; number += 1) {
+    for (const side of ['raw', 'carillon'] as const) {
+      await world.settle();
+      const cpu = startCpuCount(side === 'raw' ? stage.raw.pid : stage.worker.pid);
+      const rate = await run(side, sendMessages);
+      const each = cpu(sendMessages);
+      rates[side].push(rate);
+      cpuMs[side].push(each);
+      report.round(KEY, `${number} ${side}`, `${round(rate, 0)} a second${cpuWords(each)}`);
+    }
+  }
+  await requireEvents(stage.database);
+  report.note(`${await stage.receiver.ask<number>('received')} webhook deliveries were made meanwhile`);
+  const [ours, raw] = [median(rates.carillon), median(rates.raw)];
+  return [
+    {
+      what: `${round(ours, 0)} a second against ${round(raw, 0)} of nodemailer's pool`,
+      measured: round(ours / raw),
+      needed: 0.6,
+      aim: 0.8,
+      better: 'more',
+      unit: '',
+      figures: { rates, cpuMs },
+    },
+  ];
+}
+
+/** What one worker sends, with everything it writes about it, against nodemailer's pool into the same sink. */
+export const sendRow: BenchRow = {
+  key: KEY,
+  title: `send: one worker, ${ACCOUNTS} accounts, webhook rows included, against nodemailer's pool of 20`,
+  async run(world, report) {
+    const database = await world.database(KEY);
+    const sink = world.spawn('bench/processes/smtp-sink.ts');
+    const receiver = world.spawn('bench/processes/receiver.ts');
+    const port = await sink.ready<number>();
+    await seedWebhook(database.sql, world.accounts[0]?.applicationId ?? '', await receiver.ready<number>());
+    const raw = world.spawn('bench/processes/raw-pool.ts', { BENCH_SINK: String(port) });
+    await raw.ready();
+    const { child: worker } = await startWorker(world, database, { kind: 'smtp', port });
+    const findings = await measure(world, report, { database, sink, receiver, raw, worker });
+    await world.stop(worker, raw, receiver, sink);
+    await database.drop();
+    return findings;
+  },
+};
