@@ -19,7 +19,7 @@ type Size = 'small' | 'large';
 async function claimOnce(sql: pg.Client): Promise<number> {
   await sql.query('begin');
   const { rows } = await sql.query<{ 'QUERY PLAN': { 'Execution Time': number }[] }>(
-    `explain (analyze, timing off, format json) execute claim (${PER_CLAIM}, 1, '-infinity', ${WINDOW})`,
+    `explain (analyze, timing off, format json) execute claim (${PER_CLAIM}, 1, '-infinity', ${WINDOW}, 8)`,
   );
   await sql.query('rollback');
   return rows[0]?.['QUERY PLAN'][0]?.['Execution Time'] ?? Number.NaN;
@@ -39,7 +39,7 @@ async function prepare(world: World, { sql }: BenchDatabase, statement: string):
   const dueMs = Array.from({ length: DUE }, (_, index) => nowMs + index);
   await seedMessages(sql, { tag: KEY, accounts: world.accounts, dueMs });
   await sql.query('vacuum (analyze) send_job');
-  await sql.query(`prepare claim (int, int, timestamptz, int) as ${statement}`);
+  await sql.query(`prepare claim (int, int, timestamptz, int, int) as ${statement}`);
   for (let n = 0; n < WARM; n += 1) await claimOnce(sql);
 }
 

@@ -40,6 +40,8 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     table: 'send_job',
     gateColumn: 'account_id',
     columns: { retryLimitAt: 'retry_limit_at', route: 'route', failures: 'failures', lookUps: 'look_ups' },
+    breaker: true,
+    deadlineColumn: 'retry_limit_at',
   };
   readonly slots: number;
   readonly #retryRejected: boolean;

@@ -15,17 +15,16 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
 import { InstanceGuard, type Pulse } from './instance-guard.ts';
 import { LOOK_AHEAD_MS, QueueRunner } from './queue-runner.ts';
-import { beatStatement, orphanStatement, sweepStatement } from './queue-statements.ts';
+import { beatStatement, sweepStatement } from './queue-statements.ts';
 import { WorkerIdentity } from './worker-identity.ts';
 
 /** Nest token of the list of dispatchers, one per queue. */
 export const DISPATCHERS = Symbol('Dispatchers');
 
-/** Milliseconds until the next due row of each queue, and what the guard compares. */
-type Beat = Pulse & { alive: number } & Partial<Record<QueueName, number | null>>;
+/** Milliseconds until the next due row of each queue, what the guard compares, and whether dead workers hold anything. */
+type Beat = Pulse & { alive: number; stale: boolean } & Partial<Record<QueueName, number | null>>;
 
 const STATEMENT_MS = 5_000;
-const ORPHANS_EVERY_MS = 30_000;
 
 /**
  * The engine of due work (design 6): claims rows of every queue and lets their dispatchers run them. It runs only in
@@ -44,11 +43,10 @@ export class Engine
   readonly #runners: ReadonlyMap<QueueName, QueueRunner>;
   readonly #beat: string;
   readonly #sweep: string;
-  readonly #orphans: string;
   readonly #enabled: boolean;
   readonly #shutdownMs: number;
-  #orphansAt = -Infinity;
   #lastTick = -Infinity;
+  #stale = false;
   #ticking: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
   #started = false;
@@ -77,7 +75,6 @@ export class Engine
     const tables = dispatchers.map(({ table }) => table);
     this.#beat = beatStatement(tables);
     this.#sweep = sweepStatement(tables);
-    this.#orphans = orphanStatement(tables);
     this.#runners = new Map(
       dispatchers.map((dispatcher) => [
         dispatcher.table.queue,
@@ -127,7 +124,7 @@ export class Engine
     if (this.#identity.id === 0) await this.#enter();
     if (this.#identity.id > 0) await this.#pulsate();
     this.#lastTick = monotonicMs();
-    if (this.#identity.id === 0) return;
+    if (this.#identity.id === 0 || !this.#stale || !this.#identity.mayJudge()) return;
     this.#tidying ??= this.#tidy()
       .catch((error: unknown) => this.#log.warn(`sweep failed: ${String(error)}`))
       .finally(() => (this.#tidying = null));
@@ -149,6 +146,7 @@ export class Engine
     }
     if (!(await this.#guard.accepts(this.#pulse, beat))) return this.#withdraw();
     this.#identity.noteBeat(sentAt);
+    this.#stale = beat.stale;
     for (const [queue, runner] of this.#runners) {
       const dueInMs = beat[queue];
       if (typeof dueInMs === 'number' && dueInMs < LOOK_AHEAD_MS) runner.wakeIn(dueInMs);
@@ -163,16 +161,9 @@ export class Engine
 
   /** Gives back what dead workers held. */
   async #tidy(): Promise<void> {
-    if (!this.#identity.mayJudge()) return;
     const [swept] = await this.#sql.query<{ dead: number; rows: number }>(this.#sweep);
     const { dead = 0, rows = 0 } = swept ?? {};
-    if (dead > 0) this.#log.warn(`${dead} workers were silent for too long: ${rows} rows given back`);
-    // Rows a dying worker had locked are orphans now.
-    if (dead > 0) this.#orphansAt = -Infinity;
-    const now = monotonicMs();
-    if (dead > 0 || now - this.#orphansAt < ORPHANS_EVERY_MS) return;
-    this.#orphansAt = now;
-    await this.#sql.query(this.#orphans);
+    if (dead + rows > 0) this.#log.warn(`${dead} workers were silent for too long: ${rows} rows given back`);
   }
 
   async onModuleDestroy(): Promise<void> {

@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { monotonicMs } from '../common/time/clock.ts';
 import type { QueueName } from '../common/wake.ts';
-import type { AnyDispatcher, ClaimedJob, Lease } from '../common/work/dispatcher.ts';
+import type { AnyDispatcher, ClaimedJob, LateRow, Lease } from '../common/work/dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import { Batcher } from './batcher.ts';
-import { type ClaimRow, type ClaimSummary, queueStatements } from './queue-statements.ts';
+import { type ClaimRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES } from './claim-statement.ts';
+import { queueStatements } from './queue-statements.ts';
 import { type Ending, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
@@ -16,8 +17,6 @@ const WINDOW = 64;
 const WIDE_WINDOW = 400;
 const FULL_SCAN_EVERY_MS = 10_000;
 const FLOOR_SLACK_MS = 30_000;
-/** A row that was in hand at this many deaths of its worker is set aside. */
-const MOST_CRASHES = 5;
 /** Due rows nearer than this get a timer of their own; later ones are seen by a later tick. */
 export const LOOK_AHEAD_MS = 1_500;
 /** Pause after an error, and until a due row that somebody has locked is asked for again, at most. */
@@ -39,6 +38,8 @@ interface HandOffRequest {
 
 interface Run {
   job: ClaimedJob;
+  /** Deaths of workers that had it in hand. */
+  crashes: number;
   epoch: number;
   begunMs: number;
   abort: AbortController;
@@ -77,14 +78,17 @@ export class QueueRunner {
   /** An answer was lost or a result could not be written: rows may be ours without our knowing. */
   #doubtful = false;
   #comparedAt = monotonicMs();
+  /** Rows of runs that never ended. */
+  readonly #endless = new Set<string>();
+  #telling: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly sql: SqlPool,
     private readonly identity: WorkerIdentity,
     private readonly dispatcher: AnyDispatcher,
-    wakeQueue: (queue: QueueName) => void,
+    private readonly wakeQueue: (queue: QueueName) => void,
   ) {
-    this.#statements = queueStatements(dispatcher.table);
+    this.#statements = queueStatements(dispatcher.table, Boolean(dispatcher.recordLate));
     this.#settler = new Settler(sql, this.#statements, dispatcher, wakeQueue);
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
@@ -134,6 +138,7 @@ export class QueueRunner {
       if (now - run.begunMs <= LONGEST_RUN_MS + STOP_WITHIN_MS) continue;
       this.#log.error(`row ${run.job.id} did not end: it is given up`);
       this.#runs.delete(run);
+      this.#endless.add(run.job.id);
       this.#doubtful = true;
     }
     if (this.#mustCompare()) this.wake();
@@ -156,6 +161,17 @@ export class QueueRunner {
       if (this.#runs.size > 0) await delay(10);
     }
     this.#settler.giveUp();
+    await Promise.race([limit, this.#telling]);
+    if (this.#runs.size > 0) await this.#forgive();
+  }
+
+  /** What is still in hand others will give back: an orderly stop is no death. */
+  async #forgive(): Promise<void> {
+    try {
+      await this.sql.query(this.#statements.forgive, [this.identity.id]);
+    } catch (error) {
+      this.#log.warn(`rows in hand may be blamed: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   async #loop(): Promise<void> {
@@ -197,8 +213,10 @@ export class QueueRunner {
       this.identity.id,
       floor ?? '-infinity',
       this.#window,
+      Math.max(0, FIRST_SUSPECTS - this.#suspects()),
     ]);
-    const { seen, parked, lowest } = rows[0] as ClaimSummary;
+    const { seen, parked, lowest, late } = rows[0] as ClaimSummary;
+    if (late) this.#telling = this.#telling.then(() => this.#tellLate(late));
     const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
     if (lowest) this.#floor = new Date(lowest.getTime() - FLOOR_SLACK_MS);
     if (seen > 0) this.#pauseMs = FIRST_PAUSE_MS;
@@ -206,6 +224,24 @@ export class QueueRunner {
     this.#window = parked > 0 || (windowFull && taken.length < free) ? WIDE_WINDOW : WINDOW;
     for (const row of taken) void this.#run(row, epoch);
     return taken.length === free || windowFull;
+  }
+
+  #suspects(): number {
+    let count = 0;
+    for (const { crashes } of this.#runs) if (crashes > 0 && crashes < MOST_CRASHES) count += 1;
+    return count;
+  }
+
+  /** Not more than a courtesy: when it fails, the rows run all the same. */
+  async #tellLate(late: readonly LateRow[]): Promise<void> {
+    try {
+      const queues = await this.sql.transaction(
+        async (sql) => (await this.dispatcher.recordLate?.(sql, late)) ?? [],
+      );
+      for (const queue of queues) this.wakeQueue(queue);
+    } catch (error) {
+      this.#log.warn(`late rows were not told: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   /** Rows that are due before the next tick (parked ones above all) get a timer of their own. */
@@ -228,18 +264,22 @@ export class QueueRunner {
     this.#doubtful = false;
     this.#comparedAt = monotonicMs();
     const jobs = [...this.#runs].map(({ job }) => job);
+    const blamed = [...this.#endless, ...this.#settler.takeUnwritable()];
+    this.#endless.clear();
     const rows = await this.sql.query(this.#statements.reclaim, [
       this.identity.id,
       jobs.map(({ id }) => id),
       jobs.map(({ fence }) => fence),
+      blamed,
     ]);
     if (rows.length > 0) this.#log.warn(`${rows.length} rows were held without being in hand: given back`);
   }
 
   async #run(row: ClaimRow & { id: string }, epoch: number): Promise<void> {
-    const { seen: _seen, parked: _parked, lowest: _lowest, crashes, ...job } = row;
+    const { seen: _seen, parked: _parked, lowest: _lowest, late: _late, crashes, gateMarked, ...job } = row;
     const run: Run = {
       job,
+      crashes,
       epoch,
       begunMs: monotonicMs(),
       abort: new AbortController(),
@@ -248,8 +288,8 @@ export class QueueRunner {
     };
     this.#runs.add(run);
     try {
-      const { outcome, waitMs } = await this.#outcomeOf(run, crashes);
-      this.#endings.add({ run, job, waitMs, outcome: run.refused ? null : outcome });
+      const { outcome, waitMs } = await this.#outcomeOf(run);
+      this.#endings.add({ run, job, waitMs, gateMarked, outcome: run.refused ? null : outcome });
     } catch (error) {
       // Not even its dispatcher can say how it ended.
       this.#log.error(error);
@@ -258,8 +298,8 @@ export class QueueRunner {
     }
   }
 
-  async #outcomeOf(run: Run, crashes: number): Promise<Pick<Ending, 'outcome' | 'waitMs'>> {
-    const { job } = run;
+  async #outcomeOf(run: Run): Promise<Pick<Ending, 'outcome' | 'waitMs'>> {
+    const { job, crashes } = run;
     if (crashes >= MOST_CRASHES) return { outcome: this.dispatcher.onPoison(job), waitMs: 0 };
     try {
       return { outcome: await this.dispatcher.run(job, this.#lease(run)), waitMs: 0 };

@@ -4,6 +4,7 @@ import { type QueueName, QUEUES } from '../common/wake.ts';
 import type { AnyDispatcher, ClaimedJob, Outcome, Settled } from '../common/work/dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
+import { GateSignals } from './gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
 
 /** How the run of a claimed row ended; null: it had no effect. */
@@ -12,6 +13,8 @@ export interface Ending {
   outcome: Outcome<unknown> | null;
   /** How long a row without an effect waits, in milliseconds. */
   waitMs: number;
+  /** Whether the claim saw the gate in trouble. */
+  gateMarked: boolean;
 }
 
 /** Attempts to write a batch before it is written row by row, and a row before it is left. */
@@ -25,6 +28,8 @@ const LONGEST_PAUSE_MS = 2_000;
  */
 export class Settler {
   readonly #log: Logger;
+  readonly #gates = new GateSignals();
+  readonly #unwritable = new Set<string>();
   #givesUp = false;
 
   constructor(
@@ -39,6 +44,13 @@ export class Settler {
   /** From now on nothing is repeated: the process has no time left. */
   giveUp(): void {
     this.#givesUp = true;
+  }
+
+  /** Ids of rows whose own results could not be written, the database being there, since this was last asked. */
+  takeUnwritable(): string[] {
+    const ids = [...this.#unwritable];
+    this.#unwritable.clear();
+    return ids;
   }
 
   /**
@@ -67,7 +79,11 @@ export class Settler {
   async #write(endings: readonly Ending[]): Promise<boolean> {
     if (endings.length === 0) return true;
     if (await this.#repeat(() => this.#writeTogether(endings))) return true;
-    if (endings.length === 1 || this.#givesUp) return false;
+    if (this.#givesUp) return false;
+    if (endings.length === 1) {
+      for (const { job } of endings) this.#unwritable.add(job.id);
+      return false;
+    }
     // One bad record must not hold up its neighbours.
     let all = true;
     for (const ending of endings) all = (await this.#write([ending])) && all;
@@ -96,6 +112,8 @@ export class Settler {
   }
 
   async #writeTogether(endings: readonly Ending[]): Promise<void> {
+    const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
+    let committed: () => void = () => undefined;
     const queues: readonly QueueName[] = await this.sql.transaction(async (sql) => {
       const settled = endings.flatMap(({ job, outcome }): Settled<ClaimedJob, unknown>[] =>
         outcome ? [{ job, ...outcome }] : [],
@@ -120,8 +138,13 @@ export class Settler {
         for (const { id } of rows) ours.add(id);
       }
       const kept = settled.filter(({ job }) => ours.has(job.id));
-      return kept.length > 0 ? this.dispatcher.record(sql, kept) : [];
+      if (kept.length === 0) return [];
+      const woken = await this.dispatcher.record(sql, kept);
+      if (this.dispatcher.table.breaker)
+        committed = await this.#gates.write(sql, kept, (job) => marked.has(job));
+      return woken;
     });
+    committed();
     for (const queue of QUEUES) if (queues.includes(queue)) this.wake(queue);
   }
 }

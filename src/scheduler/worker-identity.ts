@@ -6,6 +6,9 @@ import { DEAD_AFTER_SECONDS } from './queue-statements.ts';
 /** After a pause this long others may soon declare us dead: nothing may leave until a heartbeat is answered. */
 const TRUST_MS = 2_500;
 
+/** A process that has just started lets the others show first whether they live: they do so each second. */
+const FIRST_LOOK_MS = 3_000;
+
 /**
  * This process as the others see it: a row in `worker`, refreshed each second. Who stops refreshing is dead after 8 s
  * and its claims are given back; who has merely been paused notices it here before it does harm.
@@ -14,7 +17,7 @@ export class WorkerIdentity {
   #id = 0;
   #epoch = 0;
   #lastBeat = -Infinity;
-  #steadySince = -Infinity;
+  #judgesFrom = Infinity;
 
   /** 0 before the first `register`. */
   get id(): number {
@@ -64,15 +67,18 @@ export class WorkerIdentity {
 
   /**
    * Whether silence of others may be held against them. After a pause of ours it may have been the database, or this
-   * whole machine, that was away: then they get as long to come back as it takes to be dead.
+   * whole machine, that was away: then they get as long to come back as it takes to be dead. So what a worker held at
+   * its death is given back within ten seconds while others live, and within four seconds of the start of the
+   * first process after all of them have died.
    */
   mayJudge(): boolean {
-    return monotonicMs() - this.#steadySince >= DEAD_AFTER_SECONDS * 1000;
+    return monotonicMs() >= this.#judgesFrom;
   }
 
   #noteContact(atMs: number): void {
     const gap = atMs - this.#lastBeat;
-    if (gap > TRUST_MS && gap < Infinity) this.#steadySince = atMs;
+    if (gap === Infinity) this.#judgesFrom = atMs + FIRST_LOOK_MS;
+    else if (gap > TRUST_MS) this.#judgesFrom = atMs + DEAD_AFTER_SECONDS * 1000;
     this.#lastBeat = atMs;
   }
 

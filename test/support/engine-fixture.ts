@@ -2,6 +2,8 @@ import { type QueueName, Wake } from '../../src/common/wake.ts';
 import type {
   ClaimedJob,
   Dispatcher,
+  GateSignal,
+  LateRow,
   Lease,
   Outcome,
   QueueTable,
@@ -14,13 +16,21 @@ import { Engine } from '../../src/scheduler/engine.ts';
 import { createTestDatabase } from './test-database.ts';
 import { until } from './until.ts';
 
-const TABLE: QueueTable = { queue: 'send', table: 'send_job', gateColumn: 'account_id', columns: {} };
+const TABLE: QueueTable = {
+  queue: 'send',
+  table: 'send_job',
+  gateColumn: 'account_id',
+  columns: {},
+  breaker: true,
+  deadlineColumn: 'retry_limit_at',
+};
 
 /** Runs rows by a function of the test and remembers what was recorded. */
 export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
   readonly table = TABLE;
   readonly recorded: string[] = [];
   readonly begun: string[] = [];
+  readonly late: LateRow[] = [];
   failRecord: (ids: readonly string[]) => boolean = () => false;
 
   constructor(
@@ -46,10 +56,22 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
     for (const { result } of settled) this.recorded.push(result);
     return [];
   }
+
+  async recordLate(_sql: Sql, late: readonly LateRow[]): Promise<readonly QueueName[]> {
+    this.late.push(...late);
+    return [];
+  }
 }
 
 /** The outcome of a row that is finished. */
 export const done = (job: ClaimedJob): Outcome<string> => ({ next: { kind: 'done' }, result: job.id });
+
+/** The outcome of a row that is tried again in an hour, and what it says about its gate. */
+export const failed = (job: ClaimedJob, gate: GateSignal): Outcome<string> => ({
+  next: { kind: 'again', at: new Date(Date.now() + 3_600_000), ambiguous: false },
+  result: `failed ${job.id}`,
+  gate,
+});
 
 /** A row of the queue as tests look at it. */
 export interface QueueRow {
@@ -60,6 +82,15 @@ export interface QueueRow {
   crashes: number;
   worker_id: number | null;
   run_at: Date;
+  due_at: Date;
+}
+
+/** The gate of an account as tests look at it. */
+export interface GateRow {
+  failures: number;
+  /** Seconds from now; null: it is not closed. */
+  closedFor: number | null;
+  reason: string | null;
 }
 
 /** Engines over a queue of their own, without the rest of the house. */
@@ -71,6 +102,7 @@ export interface EngineFixture {
   /** Puts rows of one account into the queue. @returns their ids */
   put(count: number, account?: string, dueInMs?: number): Promise<string[]>;
   rows(): Promise<QueueRow[]>;
+  gate(account: string): Promise<GateRow | undefined>;
   /** Waits until nothing is queued any more. */
   empty(): Promise<unknown>;
   close(): Promise<void>;
@@ -101,6 +133,14 @@ export async function startEngineFixture(): Promise<EngineFixture> {
     sql,
     stop,
     rows,
+    async gate(account) {
+      const [row] = await sql.query<GateRow>(
+        `select failures, extract(epoch from closed_until - now())::float8 as "closedFor", close_reason as reason
+         from account_gate where account_id = $1`,
+        [account],
+      );
+      return row;
+    },
     async begin(dispatcher) {
       const engine = new Engine(config, [dispatcher], new Wake());
       engines.push(engine);

@@ -20,7 +20,7 @@ export interface ClaimedJob {
   gateId: string;
   /** When it was promised. */
   dueAt: Date;
-  /** Troubles in a row of its gate, as the claim saw them. */
+  /** Troubles in a row of its gate, as the claim saw them: 0 when it was well. */
   gateFailures: number;
 }
 
@@ -47,11 +47,13 @@ export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: bool
 
 /**
  * What a run says about its gate (the account, the webhook) as a whole, for all workers: the engine's breaker. Five
- * troubles in a row close the gate, for 30 s and longer each time up to 15 minutes; then one row at a time is let
- * through until one is well. What waits at a closed gate makes no attempts.
+ * troubles in a row close the gate, for 30 s and twice as long each time up to 15 minutes; then one row at a time is
+ * let through until one is well. Runs that were claimed before a trouble was counted do not count again. What waits
+ * at a closed gate makes no attempts; only a row whose own deadline has come is let through. Given by queues with
+ * `QueueTable.breaker` only.
  */
 export type GateSignal =
-  /** It was reached: earlier troubles are forgotten. */
+  /** It was reached: earlier troubles are forgotten. A closing that was asked for stays until its time is over. */
   | { kind: 'well' }
   /** It could not be reached at all, whatever the row was about. */
   | { kind: 'trouble'; reason: string }
@@ -88,6 +90,13 @@ export interface QueueTable {
   columns: Readonly<Record<string, string>>;
   /** Whether finished rows stay, waiting for their next time (sync). */
   permanent?: boolean;
+  /**
+   * Whether its rows give gate signals and wait while their gate is closed. Queues without it go on: that an account
+   * takes no mail for an hour is no reason not to read it.
+   */
+  breaker?: boolean;
+  /** Column of a row's own deadline: no gate makes it wait beyond that. Absent: rows have none. */
+  deadlineColumn?: string;
 }
 
 /** What the rows of one queue mean. */
@@ -103,7 +112,7 @@ export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
   run(job: J, lease: Lease): Promise<Outcome<R> | null>;
   /** What to record when `run` threw. */
   onError(job: J, error: unknown): Outcome<R>;
-  /** What to record for a row that was in hand at several deaths of its worker; it is not run again. */
+  /** What to record for a row that was in hand at three deaths of its worker; it is not run again. */
   onPoison(job: J): Outcome<R>;
   /**
    * Writes what happened, in the transaction that settles the queue rows. No network here.

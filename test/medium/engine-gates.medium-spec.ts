@@ -1,0 +1,205 @@
+import { Logger } from '@nestjs/common';
+import { newId } from '../../src/common/ids/ids.ts';
+import type { GateSignal } from '../../src/common/work/dispatcher.ts';
+import {
+  done,
+  type EngineFixture,
+  failed,
+  ProbeDispatcher,
+  startEngineFixture,
+} from '../support/engine-fixture.ts';
+import { until } from '../support/until.ts';
+
+const TROUBLE: GateSignal = { kind: 'trouble', reason: 'nobody answers' };
+const WELL: GateSignal = { kind: 'well' };
+
+describe('The breaker of a gate', () => {
+  let fixture: EngineFixture;
+  let sql: EngineFixture['sql'];
+  let account: string;
+
+  beforeAll(() => Logger.overrideLogger(false));
+  beforeEach(async () => {
+    fixture = await startEngineFixture();
+    ({ sql } = fixture);
+    account = newId();
+  });
+  afterEach(() => fixture.close());
+
+  const close = (seconds: number, failures = 0) =>
+    sql.query(
+      `insert into account_gate (account_id, failures, closed_until, close_reason)
+       values ($1, $2, now() + $3 * interval '1 s', 'asked to wait')`,
+      [account, failures, seconds],
+    );
+
+  it('writes nothing while all is well', async () => {
+    await fixture.put(20, account);
+    const dispatcher = new ProbeDispatcher(8, async (job) => ({ ...done(job), gate: WELL }));
+    // No surplus, so that pacing writes nothing either.
+    await sql.query('update send_job set account_id = gen_random_uuid()');
+    await fixture.begin(dispatcher);
+    await fixture.empty();
+    expect(await sql.query('select * from account_gate')).toEqual([]);
+  });
+
+  it('counts rows that were in flight together as one trouble', async () => {
+    await fixture.put(8, account);
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const dispatcher = new ProbeDispatcher(8, async (job) => {
+      await held;
+      return failed(job, TROUBLE);
+    });
+    await fixture.begin(dispatcher);
+    await until('all to be in flight', async () => dispatcher.begun.length === 8);
+    release();
+    await until('all to be written', async () =>
+      (await fixture.rows()).every(({ state, run_at }) => state === 0 && +run_at > Date.now()),
+    );
+    expect(await fixture.gate(account)).toEqual({ failures: 1, closedFor: null, reason: null });
+  });
+
+  it('closes after five troubles in a row, and what waits makes no attempt and keeps its order', async () => {
+    const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, TROUBLE));
+    const engine = await fixture.begin(dispatcher);
+    for (let troubles = 1; troubles <= 5; troubles += 1) {
+      await fixture.put(1, account);
+      engine.wakeQueue('send');
+      await until(
+        'the trouble to be counted',
+        async () => (await fixture.gate(account))?.failures === troubles,
+      );
+    }
+    const gate = await fixture.gate(account);
+    expect(gate).toMatchObject({ failures: 5, reason: 'nobody answers' });
+    expect(gate?.closedFor).toBeGreaterThan(25);
+    expect(gate?.closedFor).toBeLessThanOrEqual(30);
+
+    const ids = await fixture.put(20, account);
+    engine.wakeQueue('send');
+    await until('them to be parked', async () =>
+      (await fixture.rows())
+        .filter(({ id }) => ids.includes(id))
+        .every(({ run_at }) => +run_at > Date.now() + 20_000),
+    );
+    expect(dispatcher.begun).toHaveLength(5);
+    expect((await fixture.rows()).every(({ state, crashes }) => state === 0 && crashes === 0)).toBe(true);
+    const parked = (await fixture.rows()).filter(({ id }) => ids.includes(id));
+    expect(parked.toSorted((a, b) => +a.run_at - +b.run_at).map(({ id }) => id)).toEqual(ids);
+    expect(parked.every(({ attempt }) => attempt === 0)).toBe(true);
+  });
+
+  it('is closed twice as long with each further trouble, a quarter of an hour at most', async () => {
+    const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, TROUBLE));
+    const engine = await fixture.begin(dispatcher);
+    await close(-1, 5);
+    for (const [failures, seconds] of [
+      [6, 60],
+      [7, 120],
+      [8, 240],
+      [9, 480],
+      [10, 900],
+      [11, 900],
+    ] as const) {
+      await fixture.put(1, account);
+      engine.wakeQueue('send');
+      await until('the trouble', async () => (await fixture.gate(account))?.failures === failures);
+      const closedFor = (await fixture.gate(account))?.closedFor ?? 0;
+      expect(closedFor).toBeGreaterThan(seconds - 5);
+      expect(closedFor).toBeLessThanOrEqual(seconds);
+      await sql.query(`update account_gate set closed_until = now()`);
+    }
+  });
+
+  it('lets one row at a time through after a closing, until one is well', async () => {
+    await close(-1, 5);
+    const [probe] = await fixture.put(1, account, -1000);
+    const others = await fixture.put(7, account);
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const dispatcher = new ProbeDispatcher(8, async (job) => {
+      if (job.id === probe) await held;
+      return { ...done(job), gate: WELL };
+    });
+    await fixture.begin(dispatcher);
+    await until('the others to be parked', async () =>
+      (await fixture.rows())
+        .filter(({ id }) => others.includes(id))
+        .every(({ run_at }) => +run_at > Date.now() + 200),
+    );
+    expect(dispatcher.begun).toEqual([probe]);
+    release();
+    await until('the gate to be well', async () => (await fixture.gate(account))?.failures === 0);
+    expect(await fixture.gate(account)).toEqual({ failures: 0, closedFor: null, reason: null });
+    await fixture.empty();
+  }, 20_000);
+
+  it('is closed at once when it asks for that, and a row that got through meanwhile does not open it', async () => {
+    const [asks, other] = await fixture.put(2, account);
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const dispatcher = new ProbeDispatcher(8, async (job) => {
+      if (job.id === asks) return failed(job, { kind: 'close', seconds: 3_600, reason: 'daily limit' });
+      await held;
+      return { ...done(job), gate: WELL };
+    });
+    await fixture.begin(dispatcher);
+    await until('it to be closed', async () => (await fixture.gate(account))?.reason === 'daily limit');
+    release();
+    await until('the other to be written', async () =>
+      (await fixture.rows()).every(({ id }) => id !== other),
+    );
+    const gate = await fixture.gate(account);
+    expect(gate).toMatchObject({ failures: 0, reason: 'daily limit' });
+    expect(gate?.closedFor).toBeGreaterThan(3_590);
+  });
+
+  it('lets a row through at its own deadline, whose last attempt does not close it for longer', async () => {
+    await close(600, 5);
+    const [hasTime, hasNone, isNear] = await fixture.put(3, account);
+    await sql.query(
+      `update send_job set retry_limit_at = case when id = $1 then now() else now() + interval '2 s' end where id = any($2)`,
+      [hasNone, [hasNone, isNear]],
+    );
+    const dispatcher = new ProbeDispatcher(8, async (job) => ({ ...done(job), gate: TROUBLE }));
+    await fixture.begin(dispatcher);
+    await until('both whose time is up', async () => (await fixture.rows()).length === 1);
+    expect(dispatcher.recorded).toEqual([hasNone, isNear]);
+    expect((await fixture.rows()).map(({ id }) => id)).toEqual([hasTime]);
+    const gate = await fixture.gate(account);
+    expect(gate?.failures).toBe(5);
+    expect(gate?.closedFor).toBeLessThanOrEqual(600);
+  });
+
+  it('tells once of each row that will be more than a minute late, with the reason', async () => {
+    await close(120);
+    const [late] = await fixture.put(1, account);
+    const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
+    const engine = await fixture.begin(dispatcher);
+    await until('the late row', async () => dispatcher.late.length > 0);
+    expect(dispatcher.late).toEqual([{ id: late, reason: 'asked to wait' }]);
+    // Parked once more: nothing new.
+    await sql.query('update send_job set run_at = now()');
+    await sql.query(`update account_gate set closed_until = now() + interval '10 s'`);
+    const [soon] = await fixture.put(1, account);
+    engine.wakeQueue('send');
+    await until('both to be parked', async () =>
+      (await fixture.rows()).every(({ run_at }) => +run_at > Date.now() + 5_000),
+    );
+    expect(dispatcher.late.map(({ id }) => id)).not.toContain(soon);
+  });
+
+  it('tells the pace as the reason when nothing else is', async () => {
+    await sql.query(`insert into account_gate (account_id, slot_ms, max_in_flight) values ($1, 30000, 1)`, [
+      account,
+    ]);
+    const ids = await fixture.put(5, account);
+    const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
+    await fixture.begin(dispatcher);
+    await until('the late rows', async () => dispatcher.late.length === 3);
+    expect(dispatcher.late).toEqual(
+      ids.slice(2).map((id) => ({ id, reason: `waiting for the account's sending pace` })),
+    );
+  });
+});
