@@ -42,6 +42,7 @@ const DESCRIPTIONS: Record<number, string> = {
   403: 'Not allowed: missing scope, cancelled account, credentials of the account out of date',
   404: 'No such resource',
   409: 'The state of the resource forbids the change',
+  412: 'The resource has changed since (If-Match); nothing was changed',
   429: 'Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds)',
 };
 

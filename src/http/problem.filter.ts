@@ -13,6 +13,7 @@ const STATUS: Record<ErrorKind, number> = {
   forbidden: 403,
   'not-found': 404,
   conflict: 409,
+  precondition: 412,
   'too-large': 413,
   'rate-limited': 429,
   'not-implemented': 501,

@@ -9,6 +9,7 @@ export type ErrorKind =
   | 'forbidden' // 403: known, but not allowed
   | 'not-found' // 404
   | 'conflict' // 409: the state of the resource forbids it
+  | 'precondition' // 412: the resource is not the one the caller has seen (If-Match)
   | 'too-large' // 413
   | 'rate-limited' // 429
   | 'not-implemented' // 501: the endpoint exists, this part of it does not
