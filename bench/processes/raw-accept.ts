@@ -2,19 +2,26 @@ import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import express, { type Request, type Response } from 'express';
 import pg from 'pg';
-import { compiled } from '../../scripts/lib/project.ts';
 import { newId } from '../../src/common/ids/ids.ts';
 import { SAMPLE_BODY, sampleMime } from '../sample.ts';
 import { serve } from './serve.ts';
 
 /*
- * What accepting is measured against: Express, the JSON body, and the product's own statement with parameters as long
- * as the product's. No token, no validation, no composing.
+ * What accepting is measured against: Express, the JSON body, and the rows the product writes, as long as the
+ * product's. No token, no validation, no composing.
  */
 
-const { INSERT_MESSAGE } = (await import(compiled('outbox/outbox.repository'))) as {
-  INSERT_MESSAGE: string;
-};
+/** What the product writes for one message, as a program that takes them one by one would write it. */
+const INSERT_MESSAGE = `
+  with status as (
+    insert into job_status (id, account_id, action, object, status, send_at, original_send_at, retry_limit_at,
+                            message_id, thread_id, created_at, updated_at)
+    values ($1, $2, 'new_outbox', 'message', 'pending', $3, $3, $4, $5, $6, $7, $7)),
+  content as (
+    insert into outbox_message (id, account_id, content, envelope, mime, message_id_header)
+    values ($1, $2, $8, $9, $10, $11))
+  insert into send_job (id, account_id, run_at, due_at, retry_limit_at)
+  values ($1, $2, greatest($3, now()), $3, $4)`;
 const pool = new pg.Pool({
   connectionString: process.env['DATABASE_URL'],
   max: Number(process.env['DATABASE_POOL']),

@@ -21,6 +21,15 @@ export type OnMissed = (typeof ON_MISSED)[number];
 export const ON_UNKNOWN = ['resend', 'fail'] as const;
 export type OnUnknown = (typeof ON_UNKNOWN)[number];
 
+/** What the sender has decided for the cases nobody hopes for. */
+export interface OutboxChoices {
+  onMissed: OnMissed;
+  /** How late it may be found and still be sent; null unless `onMissed` is `skip`. */
+  maxLatenessSeconds: number | null;
+  /** Null: what the server does by default. */
+  onUnknown: OnUnknown | null;
+}
+
 /** When a message is to be sent, and until when it is tried. */
 export interface OutboxTimes {
   sendAt: Date;
@@ -29,7 +38,7 @@ export interface OutboxTimes {
 }
 
 /** An outbox message with its status, as the repository reads it. */
-export interface OutboxItem {
+export interface OutboxItem extends OutboxChoices {
   id: string;
   accountId: string;
   content: OutboxContent;
@@ -41,4 +50,6 @@ export interface OutboxItem {
   messageId: string;
   threadId: string;
   createdAt: Date;
+  /** 1 when accepted; grows with each edit. */
+  version: number;
 }

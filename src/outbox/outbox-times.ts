@@ -34,6 +34,10 @@ export function resolveTimes(requested: RequestedTimes, now: Date, current?: Out
   if (requested.retryLimit < Math.floor(sendAt.getTime() / 1000)) {
     throw new InvalidInputError('retry_limit_datetime: must not be before send_at');
   }
+  // An edit of a message that is late already: a limit in the past would end it unsent.
+  if (requested.retryLimit < Math.floor(now.getTime() / 1000)) {
+    throw new InvalidInputError('retry_limit_datetime: must not be in the past');
+  }
   if (retryLimitAt.getTime() - sendAt.getTime() > LONGEST_RETRY_MS) {
     throw new InvalidInputError('retry_limit_datetime: must be at most 7 days after send_at');
   }

@@ -1,5 +1,18 @@
-import { Body, Controller, Delete, Get, HttpStatus, Param, Patch, Post, Put, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpStatus,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+  Res,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
 import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
 import type { AccountPrincipal } from '../auth/principal.ts';
@@ -8,18 +21,31 @@ import { toListView } from '../database/listing.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { toOutboxView } from './outbox.mapper.ts';
+import type { OutboxItem } from './outbox-content.ts';
 import {
+  type CancelOutboxMessage,
+  cancelOutboxMessage,
   type CreateOutboxMessage,
   createOutboxMessage,
   listOutboxQuery,
   outboxMessage,
   outboxMessages,
+  type OutboxMessageView,
+  type UpdateOutboxMessage,
   updateOutboxMessage,
 } from './outbox.schema.ts';
 import { OutboxService } from './outbox.service.ts';
+import { entityTag, IfMatch, type VersionGuard } from './version-guard.ts';
 
 const EDIT_RULE =
   'Applies in full while no attempt to send has begun, also within the last five minutes; afterwards 409 and nothing is changed.';
+const CANCEL_RULE =
+  'Applies while nobody is sending the message, also between two attempts; otherwise 409 and nothing is changed. The reason says who has accepted it already.';
+const IF_MATCH = {
+  name: 'If-Match',
+  required: false,
+  description: 'The version that is meant, as ETag gave it, or `*`; 412 when the message has another',
+};
 
 @ApiTags('outbox')
 @AccountAuth({ anyScope: SCOPES_FOR.sendMail })
@@ -39,8 +65,12 @@ export class OutboxController {
   @Get(':job_status_id')
   @ApiErrors(404)
   @Endpoint({ summary: 'Read a message of the outbox, whatever became of it', response: outboxMessage })
-  async get(@CurrentAccount() account: AccountPrincipal, @Param('job_status_id') id: string) {
-    return toOutboxView(await this.outbox.get(account, id));
+  async get(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('job_status_id') id: string,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    return answer(await this.outbox.get(account, id), response);
   }
 
   @Post()
@@ -55,13 +85,15 @@ export class OutboxController {
   async create(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: createOutboxMessage }) body: CreateOutboxMessage,
+    @Res({ passthrough: true }) response: Response,
   ) {
-    return toOutboxView(await this.outbox.create(account, body));
+    return answer(await this.outbox.create(account, body), response);
   }
 
   @Patch(':job_status_id')
   @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
-  @ApiErrors(404, 409)
+  @ApiErrors(404, 409, 412)
+  @ApiHeader(IF_MATCH)
   @Endpoint({
     summary: 'Change a message before it is sent',
     description: EDIT_RULE,
@@ -70,31 +102,52 @@ export class OutboxController {
   async update(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,
-    @Body({ schema: updateOutboxMessage }) body: CreateOutboxMessage,
+    @Body({ schema: updateOutboxMessage }) body: UpdateOutboxMessage,
+    @IfMatch() ifMatch: VersionGuard['ifMatch'],
+    @Res({ passthrough: true }) response: Response,
   ) {
-    return toOutboxView(await this.outbox.update(account, id, body));
+    return answer(await this.outbox.update(account, id, body, guardOf(ifMatch, body)), response);
   }
 
   @Put(':job_status_id')
   @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
-  @ApiErrors(404, 409)
+  @ApiErrors(404, 409, 412)
+  @ApiHeader(IF_MATCH)
   @Endpoint({ summary: 'The same as PATCH', description: EDIT_RULE, response: outboxMessage })
   async replace(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,
-    @Body({ schema: updateOutboxMessage }) body: CreateOutboxMessage,
+    @Body({ schema: updateOutboxMessage }) body: UpdateOutboxMessage,
+    @IfMatch() ifMatch: VersionGuard['ifMatch'],
+    @Res({ passthrough: true }) response: Response,
   ) {
-    return toOutboxView(await this.outbox.update(account, id, body));
+    return answer(await this.outbox.update(account, id, body, guardOf(ifMatch, body)), response);
   }
 
   @Delete(':job_status_id')
-  @ApiErrors(404, 409)
+  @ApiErrors(404, 409, 412)
+  @ApiHeader(IF_MATCH)
   @Endpoint({
     summary: 'Cancel a message before it is sent',
-    description: EDIT_RULE,
+    description: CANCEL_RULE,
     response: outboxMessage,
   })
-  async cancel(@CurrentAccount() account: AccountPrincipal, @Param('job_status_id') id: string) {
-    return toOutboxView(await this.outbox.cancel(account, id));
+  async cancel(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('job_status_id') id: string,
+    @Body({ schema: cancelOutboxMessage }) body: CancelOutboxMessage,
+    @IfMatch() ifMatch: VersionGuard['ifMatch'],
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    return answer(await this.outbox.cancel(account, id, guardOf(ifMatch, body)), response);
   }
+}
+
+function guardOf(ifMatch: VersionGuard['ifMatch'], { version }: { version?: number | null }): VersionGuard {
+  return { ifMatch, version: version ?? undefined };
+}
+
+function answer(item: OutboxItem, response: Response): OutboxMessageView {
+  response.setHeader('ETag', entityTag(item.version));
+  return toOutboxView(item);
 }

@@ -1,8 +1,10 @@
 import { toUnixSeconds } from '../common/time/unix-seconds.ts';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import { STATES_WITH_REASON, type JobState } from '../job-statuses/job-status.ts';
+import type { RequestedChoices } from './outbox-choices.ts';
 import type { OutboxContent, OutboxItem } from './outbox-content.ts';
 import type { CreateOutboxMessage, OutboxMessageView } from './outbox.schema.ts';
+import type { RequestedTimes } from './outbox-times.ts';
 
 /** The account as a sender. */
 export function ownAddress(account: Pick<AccountPrincipal, 'email' | 'name'>): {
@@ -54,6 +56,20 @@ export function mergeContent(current: OutboxContent, body: CreateOutboxMessage):
   };
 }
 
+/** The times a body names. */
+export function toRequestedTimes(body: CreateOutboxMessage): RequestedTimes {
+  return { sendAt: body.send_at ?? undefined, retryLimit: body.retry_limit_datetime ?? undefined };
+}
+
+/** The choices a body names. */
+export function toRequestedChoices(body: CreateOutboxMessage): RequestedChoices {
+  return {
+    onMissed: body.on_missed ?? undefined,
+    maxLatenessSeconds: body.max_lateness_seconds ?? undefined,
+    onUnknown: body.on_unknown ?? undefined,
+  };
+}
+
 /** The times of `original_data`; a limit at the send time itself means a single attempt and is shown as 0. */
 export function toOriginalData(
   item: Pick<OutboxItem, 'content' | 'sendAt' | 'originalSendAt' | 'retryLimitAt'>,
@@ -82,5 +98,9 @@ export function toOutboxView(item: OutboxItem): OutboxMessageView {
     message_id: sent ? item.messageId : null,
     thread_id: sent ? item.threadId : null,
     original_data: toOriginalData(item),
+    version: item.version,
+    on_missed: item.onMissed,
+    max_lateness_seconds: item.maxLatenessSeconds,
+    on_unknown: item.onUnknown,
   };
 }

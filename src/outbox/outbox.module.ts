@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { GrantsModule } from '../grants/grants.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { RelayModule } from '../relay/relay.module.ts';
+import { OutboxPreparation } from './outbox-preparation.ts';
 import { OutboxController } from './outbox.controller.ts';
 import { OutboxRepository } from './outbox.repository.ts';
 import { OutboxService } from './outbox.service.ts';
@@ -13,7 +14,15 @@ import { StoredMessages } from './stored-messages.ts';
 @Module({
   imports: [GrantsModule, ProvidersModule, RelayModule],
   controllers: [OutboxController],
-  providers: [OutboxRepository, OutboxService, SendDispatcher, SendDoubts, SendWays, StoredMessages],
+  providers: [
+    OutboxPreparation,
+    OutboxRepository,
+    OutboxService,
+    SendDispatcher,
+    SendDoubts,
+    SendWays,
+    StoredMessages,
+  ],
   exports: [OutboxService, SendDispatcher],
 })
 export class OutboxModule {}

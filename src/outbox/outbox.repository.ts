@@ -3,7 +3,7 @@ import type { Page } from '../common/http/pagination.schema.ts';
 import { Conditions } from '../database/conditions.ts';
 import { type Listing, runListing } from '../database/listing.ts';
 import { Database, type Sql } from '../database/sql.ts';
-import type { OutboxContent, OutboxItem, OutboxTimes } from './outbox-content.ts';
+import type { OutboxChoices, OutboxContent, OutboxItem, OutboxTimes } from './outbox-content.ts';
 
 /** A message as it is written: content, and what the sender needs. */
 export interface ComposedMessage {
@@ -13,7 +13,7 @@ export interface ComposedMessage {
 }
 
 /** A new message with its ids and times. */
-export interface NewOutboxMessage extends ComposedMessage, OutboxTimes {
+export interface NewOutboxMessage extends ComposedMessage, OutboxTimes, OutboxChoices {
   id: string;
   accountId: string;
   messageIdHeader: string;
@@ -22,40 +22,74 @@ export interface NewOutboxMessage extends ComposedMessage, OutboxTimes {
   at: Date;
 }
 
-/** One statement: status, content and schedule stand or fall together, in one round trip. */
-export const INSERT_MESSAGE = `
-  with status as (
+/** A message after an edit. */
+export interface EditedMessage extends ComposedMessage, OutboxTimes, OutboxChoices {
+  threadId: string;
+  at: Date;
+}
+
+/**
+ * One statement for any number of messages: status, content and schedule stand or fall together, in one round trip and
+ * one commit. $1 is an array of everything but the MIME, $2 all MIME in one piece: nothing has to be escaped.
+ */
+const INSERT = `
+  with given as materialized (
+    select g.*, substring($2::bytea from g.mime_from for g.mime_length) as mime
+    from json_to_recordset($1::json) as g(
+      id uuid, account_id uuid, send_at timestamptz, retry_limit_at timestamptz, message_id uuid, thread_id uuid,
+      at timestamptz, content jsonb, envelope jsonb, message_id_header text, on_missed text, max_lateness_seconds int,
+      on_unknown text, mime_from int, mime_length int)),
+  status as (
     insert into job_status (id, account_id, action, object, status, send_at, original_send_at, retry_limit_at,
                             message_id, thread_id, created_at, updated_at)
-    values ($1, $2, 'new_outbox', 'message', 'pending', $3, $3, $4, $5, $6, $7, $7)),
+    select id, account_id, 'new_outbox', 'message', 'pending', send_at, send_at, retry_limit_at, message_id, thread_id,
+      at, at
+    from given),
   content as (
-    insert into outbox_message (id, account_id, content, envelope, mime, message_id_header)
-    values ($1, $2, $8, $9, $10, $11))
+    insert into outbox_message (id, account_id, content, envelope, mime, message_id_header, on_missed,
+                                max_lateness_seconds, on_unknown)
+    select id, account_id, content, envelope, mime, message_id_header, on_missed, max_lateness_seconds, on_unknown
+    from given)
   insert into send_job (id, account_id, run_at, due_at, retry_limit_at)
-  values ($1, $2, greatest($3, now()), $3, $4)`;
+  select id, account_id, greatest(send_at, now()), send_at, retry_limit_at from given`;
 
 const ITEM = `
   s.id, s.account_id as "accountId", m.content, s.status, s.reason, s.send_at as "sendAt",
   s.original_send_at as "originalSendAt", s.retry_limit_at as "retryLimitAt", s.message_id as "messageId",
-  s.thread_id as "threadId", s.created_at as "createdAt"`;
+  s.thread_id as "threadId", s.created_at as "createdAt",
+  s.version, m.on_missed as "onMissed", m.max_lateness_seconds as "maxLatenessSeconds", m.on_unknown as "onUnknown"`;
 
 const FIND = `
-  select ${ITEM}, m.message_id_header as "messageIdHeader"
+  select ${ITEM}, m.message_id_header as "messageIdHeader", m.accepted
   from job_status s join outbox_message m using (id)
   where s.id = $1 and s.account_id = $2`;
 
 const LOCK_WAITING = `
-  select attempt from send_job
+  select attempt, attempt = 0 and run_at > due_at and run_at > now() as paced from send_job
   where id = $1 and account_id = $2 and state = 0 and not ambiguous for update`;
 
+// A message that keeps its time keeps its place: edited, it would otherwise go through the account's pace once more.
 const UPDATE = `
   with schedule as (
-    update send_job set run_at = greatest($3, now()), due_at = $3, retry_limit_at = $4 where id = $1),
+    update send_job set due_at = $3, retry_limit_at = $4,
+      run_at = case when due_at = $3 then run_at else greatest($3, now()) end
+    where id = $1),
   content as (
-    update outbox_message set content = $5, envelope = $6, mime = $7 where id = $1)
+    update outbox_message set content = $5, envelope = $6, mime = $7, on_missed = $10, max_lateness_seconds = $11,
+      on_unknown = $12
+    where id = $1)
   update job_status set send_at = $3, original_send_at = $3, retry_limit_at = $4, thread_id = $8,
     version = version + 1, updated_at = $9
   where id = $1 and account_id = $2`;
+
+const GIVE_SLOT_BACK = `
+  update account_gate set next_slot = greatest(next_slot - slot_ms * interval '1 ms', now())
+  where account_id = $1 and next_slot > now()`;
+
+const GATE = `
+  select case when closed_until > now() then closed_until end as "closedUntil", close_reason as "closeReason",
+    case when next_slot > now() then next_slot end as "queueUntil"
+  from account_gate where account_id = $1`;
 
 const REMOVE = 'delete from send_job where id = $1 and account_id = $2';
 
@@ -72,33 +106,71 @@ export interface ReplyTarget {
   subject: string;
 }
 
+/** A message as edits see it. */
+export interface StoredItem extends OutboxItem {
+  messageIdHeader: string;
+  /** Recipients that have accepted it in an earlier attempt. */
+  accepted: string[];
+}
+
+/** The schedule of a message that nobody is sending. */
+export interface WaitingSchedule {
+  /** Attempts made so far. */
+  attempt: number;
+  /** Whether it waits for nothing but a slot of its account's pace. */
+  paced: boolean;
+}
+
+/** What holds up an account's messages at the moment. */
+export interface AccountDelay {
+  /** Nothing of the account is sent until then; null: it is not closed. */
+  closedUntil: Date | null;
+  closeReason: string | null;
+  /** Messages that were due before wait in line until then; null: there is no line. */
+  queueUntil: Date | null;
+}
+
 /** SQL of the outbox; every statement carries the account. */
 @Injectable()
 export class OutboxRepository {
   constructor(private readonly database: Database) {}
 
-  async insert(message: NewOutboxMessage): Promise<void> {
-    await this.database.query(INSERT_MESSAGE, [
-      message.id,
-      message.accountId,
-      message.sendAt,
-      message.retryLimitAt,
-      message.messageId,
-      message.threadId,
-      message.at,
-      JSON.stringify(message.content),
-      JSON.stringify(message.envelope),
-      message.mime,
-      message.messageIdHeader,
+  /** Stores all of them or none. */
+  async insert(messages: readonly NewOutboxMessage[], sql: Sql = this.database): Promise<void> {
+    let length = 0;
+    const rows = messages.map((message) => {
+      const row = {
+        id: message.id,
+        account_id: message.accountId,
+        send_at: message.sendAt,
+        retry_limit_at: message.retryLimitAt,
+        message_id: message.messageId,
+        thread_id: message.threadId,
+        at: message.at,
+        content: message.content,
+        envelope: message.envelope,
+        message_id_header: message.messageIdHeader,
+        on_missed: message.onMissed,
+        max_lateness_seconds: message.maxLatenessSeconds,
+        on_unknown: message.onUnknown,
+        // Positions count from 1.
+        mime_from: length + 1,
+        mime_length: message.mime.length,
+      };
+      length += message.mime.length;
+      return row;
+    });
+    await sql.query(INSERT, [
+      JSON.stringify(rows),
+      Buffer.concat(
+        messages.map(({ mime }) => mime),
+        length,
+      ),
     ]);
   }
 
-  async find(
-    accountId: string,
-    id: string,
-    sql: Sql = this.database,
-  ): Promise<(OutboxItem & { messageIdHeader: string }) | undefined> {
-    const [row] = await sql.query<OutboxItem & { messageIdHeader: string }>(FIND, [id, accountId]);
+  async find(accountId: string, id: string, sql: Sql = this.database): Promise<StoredItem | undefined> {
+    const [row] = await sql.query<StoredItem>(FIND, [id, accountId]);
     return row;
   }
 
@@ -121,19 +193,14 @@ export class OutboxRepository {
 
   /**
    * Locks the schedule of a message that nobody is sending.
-   * @returns attempts made so far; undefined while it is being sent, may have been sent, or is finished
+   * @returns undefined while it is being sent, may have been sent, or is finished
    */
-  async lockWaiting(sql: Sql, accountId: string, id: string): Promise<number | undefined> {
-    const [row] = await sql.query<{ attempt: number }>(LOCK_WAITING, [id, accountId]);
-    return row?.attempt;
+  async lockWaiting(sql: Sql, accountId: string, id: string): Promise<WaitingSchedule | undefined> {
+    const [row] = await sql.query<WaitingSchedule>(LOCK_WAITING, [id, accountId]);
+    return row;
   }
 
-  async update(
-    sql: Sql,
-    accountId: string,
-    id: string,
-    message: ComposedMessage & OutboxTimes & { threadId: string; at: Date },
-  ): Promise<void> {
+  async update(sql: Sql, accountId: string, id: string, message: EditedMessage): Promise<void> {
     await sql.query(UPDATE, [
       id,
       accountId,
@@ -144,7 +211,21 @@ export class OutboxRepository {
       message.mime,
       message.threadId,
       message.at,
+      message.onMissed,
+      message.maxLatenessSeconds,
+      message.onUnknown,
     ]);
+  }
+
+  /** A message that waited for its account's pace needs its slot no more: the next one moves up. */
+  async giveSlotBack(sql: Sql, accountId: string): Promise<void> {
+    await sql.query(GIVE_SLOT_BACK, [accountId]);
+  }
+
+  /** What holds up an account's messages at the moment. */
+  async accountDelay(accountId: string): Promise<AccountDelay> {
+    const [row] = await this.database.query<AccountDelay>(GATE, [accountId]);
+    return row ?? { closedUntil: null, closeReason: null, queueUntil: null };
   }
 
   async removeSchedule(sql: Sql, accountId: string, id: string): Promise<void> {

@@ -1,7 +1,16 @@
 import { z } from 'zod';
-import { addressInput, addressView, metadataInput, unixSeconds } from '../common/http/wire.schema.ts';
+import {
+  addressInput,
+  addressView,
+  integerLike,
+  metadataInput,
+  queryBoolean,
+  unixSeconds,
+} from '../common/http/wire.schema.ts';
 import { pageQuery } from '../common/http/pagination.schema.ts';
 import { JOB_STATES } from '../job-statuses/job-status.ts';
+import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-choices.ts';
+import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
 
 /** More recipients than any provider takes in one message. */
 const MOST_RECIPIENTS = 1000;
@@ -34,7 +43,26 @@ const fields = {
     .object({ opens: z.boolean(), links: z.boolean(), thread_replies: z.boolean(), payload: z.string() })
     .partial()
     .nullish(),
+  on_missed: z
+    .enum(ON_MISSED, 'must be send or skip')
+    .nullish()
+    .describe('What becomes of it when it is found late and no attempt has begun; default send'),
+  max_lateness_seconds: integerLike({ min: 0, max: MOST_LATENESS_SECONDS })
+    .nullish()
+    .describe(
+      `How late it may be found with on_missed "skip" and still be sent; default ${DEFAULT_MAX_LATENESS_SECONDS}`,
+    ),
+  on_unknown: z
+    .enum(ON_UNKNOWN, 'must be resend or fail')
+    .nullish()
+    .describe(
+      'What is done when nobody can tell whether it was sent: perhaps twice, or perhaps not at all; default: what the server is set to',
+    ),
 };
+
+const expectedVersion = integerLike({ min: 0 })
+  .nullish()
+  .describe('The version that is meant; 409 when the message has another');
 
 /** Body of POST /v2/outbox (spec 4.3). */
 export const createOutboxMessage = z.object(fields).meta({
@@ -50,9 +78,22 @@ export const createOutboxMessage = z.object(fields).meta({
 export type CreateOutboxMessage = z.infer<typeof createOutboxMessage>;
 
 /** Body of PATCH and PUT /v2/outbox/{job_status_id}; each field is optional. */
-export const updateOutboxMessage = z.object(fields).meta({
+export const updateOutboxMessage = z.object({ ...fields, version: expectedVersion }).meta({
   id: 'UpdateOutboxMessage',
   example: { subject: 'Hello again', send_at: 1_900_003_600 },
+});
+
+export type UpdateOutboxMessage = z.infer<typeof updateOutboxMessage>;
+
+/** Body of DELETE /v2/outbox/{job_status_id}; usually there is none. */
+export const cancelOutboxMessage = z
+  .object({ version: expectedVersion })
+  .meta({ id: 'CancelOutboxMessage', example: { version: 1 } });
+export type CancelOutboxMessage = z.infer<typeof cancelOutboxMessage>;
+
+/** Query of POST /v2/outbox. */
+export const createOutboxQuery = z.object({
+  dry_run: queryBoolean().optional().describe('true: validate and answer what would happen, store nothing'),
 });
 
 export const listOutboxQuery = z.object(pageQuery);
@@ -90,6 +131,10 @@ export const outboxMessage = z
     message_id: z.string().nullable().describe('The message in the mailbox, once it was sent'),
     thread_id: z.string().nullable(),
     original_data: originalData,
+    version: z.number().int().describe('Grows with each edit; also in ETag, for If-Match'),
+    on_missed: z.enum(ON_MISSED),
+    max_lateness_seconds: z.number().int().nullable().describe('Null unless on_missed is skip'),
+    on_unknown: z.enum(ON_UNKNOWN).nullable().describe('Null: what the server is set to'),
   })
   .meta({
     id: 'OutboxMessage',
@@ -116,6 +161,10 @@ export const outboxMessage = z
         original_send_at: 1_900_000_000,
         retry_limit_datetime: 1_900_086_400,
       },
+      version: 1,
+      on_missed: 'send',
+      max_lateness_seconds: null,
+      on_unknown: null,
     },
   });
 export type OutboxMessageView = z.infer<typeof outboxMessage>;

@@ -1,26 +1,23 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../auth/principal.ts';
-import {
-  ConflictError,
-  InvalidInputError,
-  NotFoundError,
-  NotImplementedError,
-} from '../common/errors/domain-error.ts';
-import { isId, newId, randomBase36 } from '../common/ids/ids.ts';
+import { ConflictError, NotFoundError } from '../common/errors/domain-error.ts';
+import { isId } from '../common/ids/ids.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
 import { Clock } from '../common/time/clock.ts';
 import { Wake } from '../common/wake.ts';
-import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import type { Listing } from '../database/listing.ts';
 import type { Sql } from '../database/sql.ts';
 import { moveJobs } from '../job-statuses/jobs.ts';
-import { ConnectorRegistry } from '../providers/connector-registry.ts';
-import { compose, recipientsOf } from '../send/compose.ts';
-import type { OutboxContent, OutboxItem } from './outbox-content.ts';
-import { mergeContent, toContent } from './outbox.mapper.ts';
-import { type ComposedMessage, OutboxRepository, type ReplyTarget } from './outbox.repository.ts';
+import type { OutboxItem } from './outbox-content.ts';
+import { OutboxPreparation, refuseUnsupported } from './outbox-preparation.ts';
+import {
+  type NewOutboxMessage,
+  OutboxRepository,
+  type StoredItem,
+  type WaitingSchedule,
+} from './outbox.repository.ts';
 import type { CreateOutboxMessage } from './outbox.schema.ts';
-import { resolveTimes } from './outbox-times.ts';
+import { assertVersion, type VersionGuard } from './version-guard.ts';
 
 /** The message is being sent, may have been sent, or is finished: nothing was changed. */
 export class OutboxMessageNotEditableError extends ConflictError {
@@ -35,48 +32,22 @@ export class OutboxMessageNotEditableError extends ConflictError {
 /** Accepting, editing and cancelling messages (spec 4.3). What it promises is committed before it returns. */
 @Injectable()
 export class OutboxService {
-  readonly #domain: string;
-
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
     private readonly repository: OutboxRepository,
-    private readonly connectors: ConnectorRegistry,
+    private readonly preparation: OutboxPreparation,
     private readonly clock: Clock,
     private readonly wake: Wake,
-  ) {
-    this.#domain = config.outbox.mailDomain;
-  }
+  ) {}
 
   /**
    * Accepts a message that is to leave at once or later.
    * @throws {InvalidInputError} naming the field
    */
   async create(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxItem> {
-    refuseUnsupported(body);
-    this.connectors.requireMail(account.provider);
-    const at = this.clock.now();
-    const times = resolveTimes(
-      { sendAt: body.send_at ?? undefined, retryLimit: body.retry_limit_datetime ?? undefined },
-      at,
-    );
-    const target = await this.#replyTarget(account.accountId, body.reply_to_message_id);
-    const content = withReplySubject(toContent(body, account), target);
-    const id = newId();
-    const messageIdHeader = `<${id}.${randomBase36(10)}@${this.#domain}>`;
-    const composed = await composeMessage(content, messageIdHeader, times.sendAt, target);
-    const message = {
-      id,
-      accountId: account.accountId,
-      messageIdHeader,
-      messageId: newId(),
-      threadId: target?.threadId ?? newId(),
-      at,
-      ...times,
-      ...composed,
-    };
-    await this.repository.insert(message);
-    if (times.sendAt <= at) this.wake.wake('send');
-    return { ...message, status: 'pending', reason: null, originalSendAt: times.sendAt, createdAt: at };
+    const message = await this.preparation.prepare(account, body);
+    await this.repository.insert([message]);
+    this.#wakeFor(message);
+    return accepted(message);
   }
 
   /** @throws {NotFoundError} */
@@ -94,29 +65,26 @@ export class OutboxService {
   /**
    * Applies an edit in full or not at all; possible until the first attempt has begun.
    * @throws {OutboxMessageNotEditableError} @throws {NotFoundError} @throws {InvalidInputError}
+   * @throws {PreconditionFailedError} @throws {VersionConflictError}
    */
-  async update(account: AccountPrincipal, id: string, body: CreateOutboxMessage): Promise<OutboxItem> {
+  async update(
+    account: AccountPrincipal,
+    id: string,
+    body: CreateOutboxMessage,
+    guard: VersionGuard,
+  ): Promise<OutboxItem> {
     refuseUnsupported(body);
     await this.get(account, id);
     const { accountId } = account;
-    const target = await this.#replyTarget(accountId, body.reply_to_message_id);
+    const target = await this.preparation.replyTarget(accountId, body.reply_to_message_id);
     const item = await this.repository.transaction(async (sql) => {
-      const attempts = await this.repository.lockWaiting(sql, accountId, id);
-      const current = await this.repository.find(accountId, id, sql);
-      if (!current) throw new NotFoundError('outbox message', id);
-      if (attempts !== 0) throw new OutboxMessageNotEditableError(current.status);
-      const at = this.clock.now();
-      const times = resolveTimes(
-        { sendAt: body.send_at ?? undefined, retryLimit: body.retry_limit_datetime ?? undefined },
-        at,
-        current,
-      );
-      const content = mergeContent(current.content, body);
-      const replyTo = target ?? (await this.#storedTarget(sql, accountId, content));
-      const composed = await composeMessage(content, current.messageIdHeader, times.sendAt, replyTo);
-      const threadId = replyTo?.threadId ?? current.threadId;
-      await this.repository.update(sql, accountId, id, { ...composed, ...times, threadId, at });
-      return { ...current, ...times, threadId, content: composed.content, originalSendAt: times.sendAt };
+      const { current, schedule } = await this.#lock(sql, accountId, id, guard);
+      if (schedule.attempt > 0) throw new OutboxMessageNotEditableError(current.status);
+      const edited = await this.preparation.prepareEdit(sql, current, body, target);
+      await this.repository.update(sql, accountId, id, edited);
+      const moved = edited.sendAt.getTime() !== current.sendAt.getTime();
+      if (schedule.paced && moved) await this.repository.giveSlotBack(sql, accountId);
+      return { ...current, ...edited, originalSendAt: edited.sendAt, version: current.version + 1 };
     });
     this.wake.wake('send');
     return item;
@@ -125,85 +93,65 @@ export class OutboxService {
   /**
    * Cancels a message nobody is sending; afterwards it cannot leave any more.
    * @throws {OutboxMessageNotEditableError} @throws {NotFoundError}
+   * @throws {PreconditionFailedError} @throws {VersionConflictError}
    */
-  async cancel(account: AccountPrincipal, id: string): Promise<OutboxItem> {
+  async cancel(account: AccountPrincipal, id: string, guard: VersionGuard): Promise<OutboxItem> {
     await this.get(account, id);
     const { accountId } = account;
     const { item, hooks } = await this.repository.transaction(async (sql) => {
-      const attempts = await this.repository.lockWaiting(sql, accountId, id);
-      if (attempts === undefined) {
-        const current = await this.repository.find(accountId, id, sql);
-        throw new OutboxMessageNotEditableError(current?.status ?? 'gone');
-      }
+      const { current, schedule } = await this.#lock(sql, accountId, id, guard);
       await this.repository.removeSchedule(sql, accountId, id);
-      const moved = await moveJobs(
-        sql,
-        [{ id, to: 'cancelled', reason: 'cancelled by the user' }],
-        this.clock.now(),
-      );
-      return { item: await this.repository.find(accountId, id, sql), hooks: moved.hooks };
+      const reason = cancellationReason(current);
+      const moved = await moveJobs(sql, [{ id, to: 'cancelled', reason }], this.clock.now());
+      if (schedule.paced) await this.repository.giveSlotBack(sql, accountId);
+      return { item: { ...current, status: 'cancelled', reason }, hooks: moved.hooks };
     });
     if (hooks) this.wake.wake('hook');
-    if (!item) throw new NotFoundError('outbox message', id);
     return item;
   }
 
-  async #replyTarget(
+  /**
+   * Takes the lock that the sender takes: from here to the commit nobody sends, edits or cancels it.
+   * @throws {NotFoundError} @throws {OutboxMessageNotEditableError}
+   */
+  async #lock(
+    sql: Sql,
     accountId: string,
-    messageId: string | null | undefined,
-  ): Promise<ReplyTarget | undefined> {
-    if (!messageId) return undefined;
-    const target = isId(messageId) ? await this.repository.findReplyTarget(accountId, messageId) : undefined;
-    if (!target)
-      throw new InvalidInputError(`reply_to_message_id: Couldn't find message ${messageId.slice(0, 100)}`);
-    return target;
+    id: string,
+    guard: VersionGuard,
+  ): Promise<{ current: StoredItem; schedule: WaitingSchedule }> {
+    const schedule = await this.repository.lockWaiting(sql, accountId, id);
+    const current = await this.repository.find(accountId, id, sql);
+    if (!current) throw new NotFoundError('outbox message', id);
+    assertVersion(guard, current.version);
+    if (!schedule) throw new OutboxMessageNotEditableError(current.status);
+    return { current, schedule };
   }
 
-  /** The message an edited reply answers; it may have been deleted since. */
-  async #storedTarget(sql: Sql, accountId: string, content: OutboxContent): Promise<ReplyTarget | undefined> {
-    const { reply_to_message_id: id } = content;
-    return id ? this.repository.findReplyTarget(accountId, id, sql) : undefined;
-  }
-}
-
-function refuseUnsupported({ file_ids, tracking }: CreateOutboxMessage): void {
-  const [fileId] = file_ids ?? [];
-  if (fileId !== undefined)
-    throw new InvalidInputError(`file_ids: Couldn't find file ${fileId.slice(0, 100)}`);
-  if (tracking?.opens || tracking?.links || tracking?.thread_replies) {
-    throw new NotImplementedError('tracking: message tracking is not part of this version');
+  #wakeFor({ sendAt, at }: NewOutboxMessage): void {
+    if (sendAt <= at) this.wake.wake('send');
   }
 }
 
-function withReplySubject(content: OutboxContent, target: ReplyTarget | undefined): OutboxContent {
-  if (!target || content.subject !== '') return content;
-  return { ...content, subject: /^re:/i.test(target.subject) ? target.subject : `Re: ${target.subject}` };
+/** A message as it was accepted. */
+function accepted(message: NewOutboxMessage): OutboxItem {
+  const { sendAt, at } = message;
+  return {
+    ...message,
+    status: 'pending',
+    reason: null,
+    originalSendAt: sendAt,
+    createdAt: at,
+    version: 1,
+  };
 }
 
-async function composeMessage(
-  content: OutboxContent,
-  messageIdHeader: string,
-  date: Date,
-  target: ReplyTarget | undefined,
-): Promise<ComposedMessage> {
-  const recipients = recipientsOf(content);
-  if (recipients.length === 0)
-    throw new InvalidInputError('No recipients specified', { missingFields: ['to'] });
-  const [from] = content.from;
-  if (!from) throw new InvalidInputError('from: must have one entry');
-  const answered = target?.messageIdHeader;
-  const mime = await compose({
-    from,
-    to: content.to,
-    cc: content.cc,
-    bcc: content.bcc,
-    replyTo: content.reply_to,
-    subject: content.subject,
-    html: content.body,
-    messageIdHeader,
-    date,
-    inReplyTo: answered,
-    references: answered ? [...(target?.references ?? []), answered] : [],
-  });
-  return { content, envelope: { from: from.email, recipients }, mime };
+const SHOWN_RECIPIENTS = 20;
+
+/** Says who has it already, when some recipients accepted it in an earlier attempt. */
+function cancellationReason({ accepted: recipients }: StoredItem): string {
+  if (recipients.length === 0) return 'cancelled by the user';
+  const shown = recipients.slice(0, SHOWN_RECIPIENTS).join(', ');
+  const more = recipients.length - SHOWN_RECIPIENTS;
+  return `cancelled by the user; already accepted for ${shown}${more > 0 ? ` and ${more} more` : ''}`;
 }
