@@ -7,8 +7,10 @@ import { TEST_CERTIFICATE, TEST_KEY } from './tls-certificate.ts';
 export type SmtpStep =
   'connect' | 'ehlo' | 'starttls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'block' | 'message' | 'rset' | 'quit';
 
-/** A reply; or what happens instead of one. */
-export type SmtpAnswer = string | { say?: string; end: 'close' | 'reset' | 'silence' };
+/** A reply; or what happens instead of one, after it, or so much later. After `silence` nothing is read
+ * any more; `drip` is one byte of a reply every few ms, for ever. */
+export type SmtpAnswer =
+  string | { say?: string; end: 'close' | 'reset' | 'silence' | 'drip' } | { say: string; afterMs: number };
 
 export interface SmtpScript {
   /** Undefined: as a well-behaved server. `argument` is the command line; `connection` counts from 1. */
@@ -16,6 +18,8 @@ export interface SmtpScript {
   /** Further lines of the answer to EHLO; default PIPELINING, 8BITMIME, SIZE and AUTH. */
   extensions?: readonly string[];
   tls?: 'implicit' | 'starttls';
+  /** Address to listen on; default 127.0.0.1. */
+  host?: string;
 }
 
 export interface ReceivedMessage {
@@ -39,13 +43,15 @@ const DEFAULTS: Readonly<Record<SmtpStep, string>> = {
   rset: '250 2.0.0 flushed',
   quit: '221 2.0.0 bye',
 };
-const EXTENSIONS = ['PIPELINING', '8BITMIME', 'SIZE 1000000', 'AUTH PLAIN LOGIN XOAUTH2'];
+const EXTENSIONS = ['PIPELINING', '8BITMIME', 'SIZE 100000000', 'AUTH PLAIN LOGIN XOAUTH2'];
 
 /** A mail server on loopback that does as its script says, byte for byte; it keeps what it took. */
 export class ScriptedSmtp {
   readonly messages: ReceivedMessage[] = [];
   /** Every command line, in the order of arrival. */
   readonly commands: string[] = [];
+  /** Those of them that came without encryption. */
+  readonly plain: string[] = [];
   connections = 0;
   readonly sockets = new Set<Socket>();
   readonly #server: Server;
@@ -56,7 +62,7 @@ export class ScriptedSmtp {
 
   static async start(script: SmtpScript = {}): Promise<ScriptedSmtp> {
     const made = new ScriptedSmtp(script);
-    made.#server.listen(0, '127.0.0.1');
+    made.#server.listen(0, script.host ?? '127.0.0.1');
     await once(made.#server, 'listening');
     return made;
   }
@@ -90,7 +96,8 @@ function secured(socket: Socket): TLSSocket {
 
 class Conversation {
   #buffer = '';
-  #content: string | null = null;
+  /** What came so far, after the line end before it. */
+  #content: string[] | null = null;
   #over = false;
   #from = '';
   #to: string[] = [];
@@ -117,7 +124,7 @@ class Conversation {
   #read(): void {
     while (!this.#over) {
       if (this.#content !== null) {
-        if (!this.#readContent()) return;
+        if (!this.#readContent(this.#content)) return;
         continue;
       }
       const end = this.#buffer.indexOf('\r\n');
@@ -128,21 +135,19 @@ class Conversation {
     }
   }
 
-  /** @returns whether the content has come to its end */
-  #readContent(): boolean {
-    if (this.#content === '' && this.#buffer !== '' && this.#answer('block', '') === 'over') return false;
-    this.#content += this.#buffer;
+  /** @returns whether the content has come to its end: after it nobody says anything before the answer */
+  #readContent(content: string[]): boolean {
+    if (this.#buffer === '') return false;
+    if (content.length === 1 && this.#answer('block', '') === 'over') return false;
+    content.push(this.#buffer);
     this.#buffer = '';
-    const whole = `\r\n${this.#content}`;
-    const end = whole.indexOf('\r\n.\r\n');
-    if (end < 0) return false;
-    this.#buffer = whole.slice(end + 5);
+    if (!`${content.at(-2)}${content.at(-1)}`.endsWith('\r\n.\r\n')) return false;
     this.#content = null;
-    const content = whole.slice(2, end + 2).replace(/(^|\r\n)\./g, '$1');
-    const taken = this.#answer('message', content);
+    const whole = content.join('').slice(2, -3).replaceAll('\r\n.', '\r\n').replace(/^\./, '');
+    const taken = this.#answer('message', whole);
     if (taken.startsWith('2')) {
       const { connection } = this;
-      this.server.messages.push({ from: this.#from, to: this.#to, content, connection });
+      this.server.messages.push({ from: this.#from, to: this.#to, content: whole, connection });
     }
     this.#to = [];
     return true;
@@ -150,6 +155,7 @@ class Conversation {
 
   #command(line: string): void {
     this.server.commands.push(line);
+    if (!(this.wire instanceof TLSSocket)) this.server.plain.push(line);
     const [, from] = /^MAIL FROM:<(.*?)>/i.exec(line) ?? [];
     if (from !== undefined) {
       this.#from = from;
@@ -162,10 +168,13 @@ class Conversation {
       if (this.#answer('rcpt', line).startsWith('2')) this.#to.push(to);
       return;
     }
+    // What a login goes on with.
+    if (line === '' || line === '*') return void this.#answer('auth', line);
     const verb = /^\S*/.exec(line)?.[0].toLowerCase() ?? '';
     if (verb === 'data') this.#data(line);
     else if (verb === 'starttls' && this.upgradable) this.#upgrade(line);
     else if (verb === 'ehlo' || verb === 'auth' || verb === 'rset') this.#answer(verb, line);
+    else if (verb === 'helo') this.#say('250 scripted.test');
     else if (verb === 'quit' && this.#answer('quit', line).startsWith('2')) this.wire.end();
     else if (verb !== 'quit') this.#say('500 5.5.1 what?');
   }
@@ -173,7 +182,7 @@ class Conversation {
   #data(line: string): void {
     const scripted = this.server.script.answer?.('data', line, this.connection);
     if (scripted === undefined && this.#to.length === 0) this.#say('503 5.5.1 nobody to send to');
-    else if (this.#do(scripted ?? DEFAULTS.data).startsWith('3')) this.#content = '';
+    else if (this.#do(scripted ?? DEFAULTS.data).startsWith('3')) this.#content = ['\r\n'];
   }
 
   #upgrade(line: string): void {
@@ -202,11 +211,22 @@ class Conversation {
       if (answer !== '') this.#say(answer);
       return answer;
     }
+    if ('afterMs' in answer) {
+      setTimeout(() => this.#say(answer.say), answer.afterMs);
+      return answer.say;
+    }
     if (answer.say !== undefined) this.wire.write(answer.say);
     this.#over = true;
     if (answer.end === 'close') this.wire.end();
     if (answer.end === 'reset') this.wire.resetAndDestroy();
+    if (answer.end === 'drip') this.#drip();
+    if (answer.end === 'silence') this.wire.pause();
     return 'over';
+  }
+
+  #drip(): void {
+    const timer = setInterval(() => this.wire.write('2'), 20);
+    this.wire.once('close', () => clearInterval(timer));
   }
 
   #say(reply: string): void {

@@ -120,9 +120,8 @@ function isBlocked(error: unknown): boolean {
 /** In plain words, without what a name resolved to. */
 function describe(error: unknown): string {
   if (error instanceof SmtpTroubleError) return error.message;
-  if (!(error instanceof Error)) return 'unknown trouble';
-  const { code, originalCode, response } = error as LibraryError;
-  if (code === 'EPROTOCOL') return `the server does not speak SMTP as expected: ${response ?? error.message}`;
+  const { code, originalCode, response, message = '' } = partsOf(error);
+  if (code === 'EPROTOCOL') return `the server does not speak SMTP as expected: ${response ?? message}`;
   if (response) return `unexpected answer: ${response}`;
   if (code === 'ETIMEDOUT' && !originalCode) return 'the server did not answer in time';
   if (code === 'ECONNECTION') return 'the server closed the connection';
@@ -132,9 +131,12 @@ function describe(error: unknown): string {
 }
 
 /** Without the library's message, which repeats replies whole: they may hold what we said. */
-function safeCause(error: unknown): Error | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const { code, originalCode, command } = error as LibraryError;
-  const what = [error.name, code, originalCode, command].filter(Boolean).join(' ');
-  return new Error(what);
+function safeCause(error: unknown): Error {
+  const { name, code, originalCode, command } = partsOf(error);
+  return new Error([name, code, originalCode, command].filter(Boolean).join(' '));
+}
+
+/** Errors are told by their properties: Node's own may come from another realm than ours. */
+function partsOf(error: unknown): Partial<LibraryError> {
+  return typeof error === 'object' && error !== null ? error : {};
 }

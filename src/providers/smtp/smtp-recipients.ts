@@ -7,10 +7,17 @@ import { type SmtpVerdict, smtpVerdict } from './smtp-verdict.ts';
 export interface Unaccepted {
   refused: readonly RefusedRecipient[];
   deferred: readonly RefusedRecipient[];
-  /** Verdicts on the deferred ones. */
+  /** On all of them. */
   verdicts: readonly SmtpVerdict[];
 }
 
+/** What decides about a message nobody was accepted for. */
+const WORST_FIRST: readonly ProviderErrorCode[] = [
+  'quota-exhausted',
+  'rate-limited',
+  'temporary',
+  'auth-invalid',
+];
 const FINAL: readonly ProviderErrorCode[] = ['rejected', 'auth-invalid'];
 
 /**
@@ -34,7 +41,7 @@ export function sortRecipients(
     const reason = wordsOf(response, secrets);
     const emails = originals.get(recipient) ?? [recipient];
     (final ? refused : deferred).push(...emails.map((email) => ({ email, reason })));
-    if (!final) verdicts.push(verdict);
+    verdicts.push(verdict);
   }
   return { refused, deferred, verdicts };
 }
@@ -47,9 +54,7 @@ export function nobodyAccepted({ refused, deferred, verdicts }: Unaccepted): Pro
   const words = [...deferred, ...refused].map(({ email, reason }) => `${email}: ${reason}`);
   const message = words.length > 3 ? `${words.slice(0, 3).join('; ')}; …` : words.join('; ');
   const details = { phase: 'envelope' as const, refused };
-  const worst = (['quota-exhausted', 'rate-limited', 'temporary'] as const).find((code) =>
-    verdicts.some((verdict) => verdict.code === code),
-  );
+  const worst = WORST_FIRST.find((code) => verdicts.some((verdict) => verdict.code === code));
   if (!worst) return new ProviderError('rejected', message, details);
   const asked = verdicts.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   return new ProviderError(worst, message, {

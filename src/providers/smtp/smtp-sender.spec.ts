@@ -1,122 +1,253 @@
-import { randomUUID } from 'node:crypto';
-import { ScriptedSmtp, type SmtpScript } from '../../../test/support/scripted-smtp.ts';
-import { TEST_CERTIFICATE } from '../../../test/support/tls-certificate.ts';
-import { until } from '../../../test/support/until.ts';
-import { EgressPolicy } from '../../common/egress/egress-policy.ts';
-import type { OutgoingMessage, SendControl } from '../connector.ts';
-import { ProviderError, type SendPhase } from '../provider-error.ts';
-import { SmtpSender } from './smtp-sender.ts';
-import type { SmtpLimits, SmtpServer } from './smtp-settings.ts';
+import {
+  ALL_PHASES, at, controlOf, failureOf, letter, SHORT, SmtpFixture,
+} from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
+import type { SmtpStep } from '../../../test/support/scripted-smtp.ts';
 
-const LOOPBACK = ['127.0.0.0/8', '::1'];
-const SHORT = { connectMs: 300, commandMs: 300, contentMs: 2_000, confirmationMs: 300 };
-const ALL: SendPhase[] = ['connect', 'login', 'envelope', 'content', 'confirmation'];
+const fixture = new SmtpFixture();
+afterEach(() => fixture.stop());
 
-const open: { stop(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).toReversed()) await thing.stop();
-});
-
-async function serve(script: SmtpScript = {}): Promise<ScriptedSmtp> {
-  const server = await ScriptedSmtp.start(script);
-  open.push(server);
-  return server;
-}
-
-function sender(limits: Partial<SmtpLimits> = {}, allow = LOOPBACK): SmtpSender {
-  const made = new SmtpSender(new EgressPolicy(allow), limits);
-  open.push({ stop: () => made.close() });
-  return made;
-}
-
-const at = ({ port }: { port: number }, more: Partial<SmtpServer> = {}): SmtpServer => ({
-  host: '127.0.0.1',
-  port,
-  security: 'none',
-  login: null,
-  ...more,
-});
-
-function message(recipients: string[] = ['to@there.test'], body = 'Good day.'): OutgoingMessage {
-  const messageIdHeader = `<${randomUUID()}@here.test>`;
-  const mime = Buffer.from(`Message-ID: ${messageIdHeader}\r\nSubject: Test\r\n\r\n${body}\r\n`);
-  return { messageIdHeader, mime, envelope: { from: 'me@here.test', recipients }, bcc: [] };
-}
-
-function control(stopAt?: SendPhase, error: Error = new Error('stopped')) {
-  const abort = new AbortController();
-  const phases: SendPhase[] = [];
-  const onPhase = (phase: SendPhase) => {
-    phases.push(phase);
-    if (phase === stopAt) throw error;
-  };
-  return { phases, abort, signal: abort.signal, onPhase } satisfies SendControl & Record<string, unknown>;
-}
-
-async function failure(call: Promise<unknown>): Promise<ProviderError> {
-  const error: unknown = await call.then(
-    () => new Error('it went well'),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof ProviderError)) throw error;
-  return error;
-}
+const PLAIN = ['8BITMIME', 'SIZE 1000000'];
+const mailOf = (commands: readonly string[]) => commands.filter((line) => line.startsWith('MAIL'));
 
 describe('SmtpSender, a message', () => {
-  it('arrives as it was composed, with all phases told in order', async () => {
-    const server = await serve();
-    const one = control();
-    const sent = message(['a@there.test', 'b@there.test'], '.dot\r\n..two\r\n.\r\nend');
-    const receipt = await sender().send('k', at(server), sent, one);
+  it.each([
+    ['with pipelining', undefined],
+    ['without', PLAIN],
+  ])('arrives as it was composed, with all phases told in order (%s)', async (_, extensions) => {
+    const server = await fixture.serve(extensions ? { extensions } : {});
+    const { control, phases } = controlOf();
+    const sent = letter(['a@there.test', 'b@there.test'], { body: '.dot\r\n..two\r\n.\r\n\r\n.end' });
+    const receipt = await fixture.sender().send('k', at(server), sent, control);
     expect(receipt).toEqual({
       accepted: ['a@there.test', 'b@there.test'],
       refused: [],
       deferred: [],
       response: '250 2.0.0 Ok: queued as 4711',
     });
-    expect(one.phases).toEqual(ALL);
-    expect(server.messages).toEqual([
-      {
-        from: 'me@here.test',
-        to: ['a@there.test', 'b@there.test'],
-        content: sent.mime.toString(),
-        connection: 1,
-      },
+    expect(phases).toEqual(ALL_PHASES);
+    expect(server.messages).toMatchObject([
+      { from: 'me@here.test', to: ['a@there.test', 'b@there.test'], content: sent.mime.toString() },
     ]);
-    expect(server.commands.find((line) => line.startsWith('MAIL'))).toBe(
-      `MAIL FROM:<me@here.test> SIZE=${sent.mime.length}`,
+    expect(mailOf(server.commands)).toEqual([`MAIL FROM:<me@here.test> SIZE=${sent.mime.length}`]);
+  });
+
+  it('arrives whole when it is large', async () => {
+    const server = await fixture.serve({ extensions: ['PIPELINING'] });
+    const line = '.'.repeat(60);
+    const sent = letter(undefined, {
+      body: Array.from({ length: 50_000 }, (_, n) => `${line}${n}`).join('\r\n'),
+    });
+    await fixture.sender().send('k', at(server), sent, controlOf().control);
+    expect(server.messages[0]?.content === sent.mime.toString()).toBe(true);
+  });
+
+  it('is announced as 8BITMIME when it has such bytes, and arrives unchanged', async () => {
+    const server = await fixture.serve();
+    const sent = letter(undefined, { body: 'Grüße aus Köln' });
+    await fixture.sender().send('k', at(server), sent, controlOf().control);
+    expect(mailOf(server.commands)[0]).toContain(' BODY=8BITMIME');
+    expect(Buffer.from(server.messages[0]?.content ?? '', 'latin1').equals(sent.mime)).toBe(true);
+  });
+
+  it('is rejected without asking when it is larger than the server takes', async () => {
+    const server = await fixture.serve({ extensions: ['PIPELINING', 'SIZE 100'] });
+    const error = await failureOf(
+      fixture
+        .sender()
+        .send('k', at(server), letter(undefined, { body: 'x'.repeat(200) }), controlOf().control),
     );
+    expect([error.code, error.phase]).toEqual(['rejected', 'envelope']);
+    expect(error.message).toContain('takes 100 at most');
+    expect(mailOf(server.commands)).toEqual([]);
   });
 
-  it('goes over the connection of the one before', async () => {
-    const server = await serve();
-    const smtp = sender();
-    for (let n = 0; n < 5; n++) {
-      await smtp.send('k', at(server), message(), control());
-      await until('the connection is kept', async () => server.messages.length === n + 1);
-    }
-    expect([server.connections, server.messages.length]).toEqual([1, 5]);
-  });
-});
-
-describe('SmtpSender, encryption', () => {
-  const login = { user: 'me', password: 'secret-1' };
-  it.each(['tls', 'starttls'] as const)('logs in and sends over %s', async (security) => {
-    const server = await serve({ tls: security === 'tls' ? 'implicit' : 'starttls' });
-    const smtp = sender({ ca: TEST_CERTIFICATE });
-    await smtp.send('k', at(server, { security, login, host: 'localhost' }), message(), control());
+  it('goes to servers that know HELO only', async () => {
+    const server = await fixture.serve({
+      answer: (step, line) => (step === 'ehlo' && line.startsWith('EHLO') ? '502 5.5.1 what?' : undefined),
+    });
+    await fixture.sender().send('k', at(server), letter(), controlOf().control);
     expect(server.messages).toHaveLength(1);
-    expect(server.commands.filter((line) => line.startsWith('AUTH'))).toHaveLength(1);
   });
 });
 
-describe('SmtpSender, after the dot', () => {
-  it.each([['close' as const], ['reset' as const], ['silence' as const]])(
-    'knows nothing when the server answers with %s',
-    async (end) => {
-      const server = await serve({ answer: (step) => (step === 'message' ? { end } : undefined) });
-      const error = await failure(sender(SHORT).send('k', at(server), message(), control()));
-      expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
+describe('SmtpSender, recipients', () => {
+  const answers: Record<string, string> = {
+    'gone@there.test': '550 5.1.1 No such user',
+    'later@there.test': '450 4.2.0 Greylisted, try again in 300 seconds',
+    'fast@there.test': '450 4.7.1 Rate limit, slow down',
+    'quota@there.test': '550 5.4.5 Daily user sending limit exceeded',
+  };
+  const answer = (step: SmtpStep, line: string) =>
+    step === 'rcpt' ? Object.entries(answers).find(([email]) => line.includes(email))?.[1] : undefined;
+  const gone = { email: 'gone@there.test', reason: '550 5.1.1 No such user' };
+
+  describe.each([
+    ['with pipelining', undefined],
+    ['without pipelining', PLAIN],
+  ])('%s', (_, extensions) => {
+    const serve = () => fixture.serve({ answer, ...(extensions ? { extensions } : {}) });
+
+    it('are told apart: accepted, refused for good, and to be asked later', async () => {
+      const server = await serve();
+      const receipt = await fixture
+        .sender()
+        .send(
+          'k',
+          at(server),
+          letter(['gone@there.test', 'a@there.test', 'later@there.test', 'quota@there.test']),
+          controlOf().control,
+        );
+      expect(receipt).toMatchObject({
+        accepted: ['a@there.test'],
+        refused: [gone],
+        deferred: [
+          { email: 'later@there.test', reason: answers['later@there.test'] },
+          { email: 'quota@there.test', reason: answers['quota@there.test'] },
+        ],
+      });
+      expect(server.messages.map(({ to }) => to)).toEqual([['a@there.test']]);
+    });
+
+    it.each([
+      [['gone@there.test'], 'rejected', null, ['gone@there.test']],
+      [['later@there.test'], 'temporary', 300, []],
+      [['later@there.test', 'gone@there.test'], 'temporary', 300, ['gone@there.test']],
+      [['gone@there.test', 'fast@there.test', 'later@there.test'], 'rate-limited', 300, ['gone@there.test']],
+      [
+        ['gone@there.test', 'quota@there.test', 'later@there.test'],
+        'quota-exhausted',
+        300,
+        ['gone@there.test'],
+      ],
+    ] as const)('none of them taken of %j: %s', async (recipients, code, seconds, refused) => {
+      const server = await serve();
+      const { control, phases } = controlOf();
+      const smtp = fixture.sender();
+      const error = await failureOf(smtp.send('k', at(server), letter(recipients), control));
+      expect([error.code, error.phase, error.retryAfterSeconds]).toEqual([code, 'envelope', seconds]);
+      expect(error.refused.map(({ email }) => email)).toEqual(refused);
+      expect(phases).toEqual(['connect', 'login', 'envelope']);
+      expect(server.messages).toEqual([]);
+      // The connection is fit for the next message.
+      await smtp.send('k', at(server), letter(), controlOf().control);
+      expect(server.messages).toHaveLength(1);
+    });
+
+    it('refused for good are told also when the content is refused, or its fate unknown', async () => {
+      for (const end of ['550 5.7.1 Spam', { end: 'close' }] as const) {
+        const server = await fixture.serve({
+          answer: (step, line) => (step === 'message' ? end : answer(step, line)),
+          ...(extensions ? { extensions } : {}),
+        });
+        const recipients = ['gone@there.test', 'a@there.test', 'later@there.test'];
+        const error = await failureOf(
+          fixture.sender().send('k', at(server), letter(recipients), controlOf().control),
+        );
+        expect(error.code).toBe(typeof end === 'string' ? 'rejected' : 'outcome-unknown');
+        expect(error.refused).toEqual([gone]);
+      }
+    });
+  });
+
+  it('are not asked about when there are none', async () => {
+    const server = await fixture.serve();
+    const error = await failureOf(fixture.sender().send('k', at(server), letter([]), controlOf().control));
+    expect([error.code, mailOf(server.commands)]).toEqual(['rejected', []]);
+  });
+});
+
+describe('SmtpSender, addresses', () => {
+  it('have their domain written in ASCII, and are reported as they were given', async () => {
+    const server = await fixture.serve();
+    const recipients = ['info@bücher.test', 'to@there.test'];
+    const receipt = await fixture.sender().send('k', at(server), letter(recipients), controlOf().control);
+    expect(receipt.accepted).toEqual(recipients);
+    expect(server.messages[0]?.to).toEqual(['info@xn--bcher-kva.test', 'to@there.test']);
+  });
+
+  it('that are not ASCII are refused by name where the server lacks SMTPUTF8', async () => {
+    const server = await fixture.serve();
+    const receipt = await fixture
+      .sender()
+      .send('k', at(server), letter(['jörg@there.test', 'to@there.test']), controlOf().control);
+    expect(receipt.accepted).toEqual(['to@there.test']);
+    expect(receipt.refused).toEqual([
+      { email: 'jörg@there.test', reason: 'the server takes no internationalised addresses (SMTPUTF8)' },
+    ]);
+    expect(server.commands.join()).not.toContain('rg@');
+  });
+
+  it.each([
+    ['the only recipient', { recipients: ['jörg@there.test'] }],
+    ['the sender', { from: 'jörg@here.test' }],
+  ])(
+    'as %s make it rejected there',
+    async (_, { recipients, from }: { recipients?: string[]; from?: string }) => {
+      const server = await fixture.serve();
+      const sent = letter(recipients, from ? { from } : {});
+      const error = await failureOf(fixture.sender().send('k', at(server), sent, controlOf().control));
+      expect([error.code, mailOf(server.commands)]).toEqual(['rejected', []]);
+      expect(error.message).toContain('SMTPUTF8');
     },
   );
+
+  it('that are not ASCII go where the server takes them', async () => {
+    const server = await fixture.serve({ extensions: ['PIPELINING', 'SMTPUTF8'] });
+    const sent = letter(['jörg@there.test'], { from: 'käthe@here.test' });
+    const receipt = await fixture.sender().send('k', at(server), sent, controlOf().control);
+    expect(receipt.accepted).toEqual(['jörg@there.test']);
+    expect(server.messages).toMatchObject([{ from: 'käthe@here.test', to: ['jörg@there.test'] }]);
+    expect(mailOf(server.commands)[0]).toContain(' SMTPUTF8');
+  });
+
+  it.each([
+    'a@there.test>\r\nRCPT TO:<b@there.test',
+    'a@there.test\nDATA',
+    '<a@there.test>',
+    '',
+    'a\0@there.test',
+  ])('like %j never reach the wire', async (email) => {
+    const server = await fixture.serve();
+    const error = await failureOf(
+      fixture.sender().send('k', at(server), letter(['to@there.test', email]), controlOf().control),
+    );
+    expect([error.code, mailOf(server.commands)]).toEqual(['rejected', []]);
+  });
+});
+
+describe('SmtpSender, answers out of order', () => {
+  it('does not believe a confirmation that comes before the end of the content', async () => {
+    const server = await fixture.serve({
+      answer: (step) => (step === 'block' ? { say: '250 done already\r\n', end: 'silence' } : undefined),
+    });
+    const sent = letter(undefined, { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) });
+    const error = await failureOf(fixture.sender(SHORT).send('k', at(server), sent, controlOf().control));
+    expect([error.code, error.phase]).toEqual(['temporary', 'content']);
+    expect(server.messages).toEqual([]);
+  });
+
+  it('takes a refusal before the end of the content for what it is', async () => {
+    const server = await fixture.serve({
+      answer: (step) => (step === 'block' ? { say: '552 too big after all\r\n', end: 'silence' } : undefined),
+    });
+    const sent = letter(undefined, { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) });
+    const error = await failureOf(fixture.sender(SHORT).send('k', at(server), sent, controlOf().control));
+    expect([error.code, error.phase]).toEqual(['rejected', 'content']);
+    expect(server.messages).toEqual([]);
+  });
+
+  it('knows nothing when the answer to the content is neither yes nor no', async () => {
+    const server = await fixture.serve({ answer: (step) => (step === 'message' ? '354 go on' : undefined) });
+    const error = await failureOf(fixture.sender().send('k', at(server), letter(), controlOf().control));
+    expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
+  });
+
+  it('takes a doubled answer for no answer to the next message', async () => {
+    const server = await fixture.serve({
+      answer: (step) => (step === 'message' ? '250 2.0.0 Ok\r\n250 2.0.0 Ok again' : undefined),
+    });
+    const smtp = fixture.sender();
+    for (let n = 0; n < 3; n++) await smtp.send('k', at(server), letter(), controlOf().control);
+    expect([server.messages.length, server.connections]).toEqual([3, 3]);
+  });
 });

@@ -258,6 +258,8 @@ export class SmtpSession {
           exchange.stopped = { error };
           throw error;
         }
+        // What this would send, nobody would hear of: the stream runs ahead of promises.
+        if (wait.over) throw new SmtpTroubleError('the exchange has ended');
         exchange.phase = phase;
       };
       let until = 0;

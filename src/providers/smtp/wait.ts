@@ -8,6 +8,8 @@ export interface Wait<T> {
   within(ms: number, what: string): void;
   /** From now on it does not end any more because the caller has given up. */
   carryOn(): void;
+  /** Whether it has ended: nobody listens any more. */
+  readonly over: boolean;
 }
 
 /**
@@ -17,9 +19,11 @@ export interface Wait<T> {
 export function waitFor<T>(signal: AbortSignal | null, start: (wait: Wait<T>) => void): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let timer: NodeJS.Timeout | undefined;
+  let over = false;
   const onAbort = () => end(() => reject(new GivenUpError()));
   const carryOn = () => signal?.removeEventListener('abort', onAbort);
   const end = (how: () => void) => {
+    over = true;
     clearTimeout(timer);
     carryOn();
     how();
@@ -29,9 +33,13 @@ export function waitFor<T>(signal: AbortSignal | null, start: (wait: Wait<T>) =>
     reject: (error) => end(() => reject(error)),
     within(ms, what) {
       clearTimeout(timer);
+      if (over) return;
       timer = setTimeout(() => end(() => reject(new SmtpTimeoutError(what))), ms);
     },
     carryOn,
+    get over() {
+      return over;
+    },
   };
   if (signal?.aborted) onAbort();
   else {

@@ -1,0 +1,243 @@
+import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { SmtpScript } from '../../../test/support/scripted-smtp.ts';
+import {
+  at, controlOf, failureOf, letter, SHORT, SmtpFixture,
+} from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
+import { TEST_CERTIFICATE } from '../../../test/support/tls-certificate.ts';
+import { EgressPolicy } from '../../common/egress/egress-policy.ts';
+import { SmtpSender } from './smtp-sender.ts';
+import type { SmtpServer } from './smtp-settings.ts';
+
+const fixture = new SmtpFixture();
+afterEach(() => fixture.stop());
+
+const PASSWORD = 'correct horse battery';
+const login = { user: 'me@here.test', password: PASSWORD };
+const said = (commands: readonly string[]) => commands.map((line) => line.split(' ')[0]);
+
+/** Listens on every address of this machine and counts connections. */
+async function trap() {
+  let count = 0;
+  const server = createServer((socket: Socket) => {
+    count++;
+    socket.destroy();
+  });
+  server.listen(0, '0.0.0.0');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => count,
+    async stop() {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+describe('SmtpSender, guard', () => {
+  it.each([
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f.1',
+    '0.0.0.0',
+    '0',
+    '::1',
+    '::',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '64:ff9b::7f00:1',
+    'localhost',
+    'localhost.',
+    'LOCALHOST',
+  ])('never connects to %s', async (host) => {
+    const { port, connections, stop } = await trap();
+    for (const security of ['none', 'starttls', 'tls'] as const) {
+      const server: SmtpServer = { host, port, security, login: null };
+      const smtp = fixture.sender(SHORT, []);
+      const error = await failureOf(smtp.send('k', server, letter(), controlOf().control));
+      expect([error.code, error.phase]).toEqual(['temporary', 'connect']);
+      expect(error.message).not.toContain('127.0.0.1');
+    }
+    await stop();
+    expect(connections()).toBe(0);
+  });
+
+  it('tells who sets it up that the address is not allowed', async () => {
+    const error = await failureOf(fixture.sender({}, []).verify('k', at({ port: 25 })));
+    expect([error.code, error.message]).toEqual(['unsupported', 'the address is not a public one']);
+  });
+
+  it('refuses an allowed range by what the name resolves to', async () => {
+    const { port, connections, stop } = await trap();
+    const smtp = fixture.sender(SHORT, ['10.0.0.0/8']);
+    await failureOf(smtp.send('k', at({ port }, { host: 'localhost' }), letter(), controlOf().control));
+    await stop();
+    expect(connections()).toBe(0);
+  });
+
+  it.each([
+    ['an address', ['127.0.0.1'], '127.0.0.1'],
+    ['a range its name resolves into', ['127.0.0.0/8'], 'localhost'],
+    ['a name', ['localhost'], 'localhost'],
+  ])('lets through %s on the allow-list, with credentials', async (_, allow, host) => {
+    const server = await fixture.serve();
+    await fixture.sender({}, allow).send('k', at(server, { host, login }), letter(), controlOf().control);
+    expect(server.messages).toHaveLength(1);
+  });
+});
+
+/** A policy that lets everything through without naming anything: what a public host is to the real one. */
+function asIfPublic(): EgressPolicy {
+  const policy = new EgressPolicy([]);
+  policy.guard.check = () => false;
+  return policy;
+}
+
+describe('SmtpSender, credentials', () => {
+  it('are not given without encryption to a host that is not on the allow-list', async () => {
+    const server = await fixture.serve();
+    const smtp = new SmtpSender(asIfPublic());
+    const settings = at(server, { login });
+    const error = await failureOf(smtp.send('k', settings, letter(), controlOf().control));
+    expect([error.code, error.phase]).toEqual(['temporary', 'login']);
+    expect((await failureOf(smtp.verify('k', settings))).code).toBe('unsupported');
+    await smtp.close();
+    expect(new Set(said(server.commands))).toEqual(new Set(['EHLO']));
+  });
+
+  it('are not left out when the server offers no login', async () => {
+    const server = await fixture.serve({ extensions: ['PIPELINING'] });
+    const smtp = fixture.sender();
+    const error = await failureOf(smtp.send('k', at(server, { login }), letter(), controlOf().control));
+    expect([error.code, error.phase, said(server.commands)]).toEqual(['temporary', 'login', ['EHLO']]);
+    expect((await failureOf(smtp.verify('k', at(server, { login })))).code).toBe('unsupported');
+  });
+
+  it.each([
+    ['the password', () => `535 5.7.8 bad password "${PASSWORD}"`],
+    ['the command', (line: string) => `535 5.7.8 cannot take "${line}"`],
+    ['the password in base64', () => `535 5.7.8 bad ${Buffer.from(PASSWORD).toString('base64')}`],
+  ])('do not come back in errors when the server repeats %s', async (_, reply: (line: string) => string) => {
+    const server = await fixture.serve({
+      extensions: ['AUTH PLAIN'],
+      answer: (step, line) => (step === 'auth' ? reply(line) : undefined),
+    });
+    const error = await failureOf(fixture.sender().verify('k', at(server, { login })));
+    expect(error.code).toBe('auth-invalid');
+    expect(error.message).toContain('***');
+    const everything = [error.message, error.stack, (error.cause as Error | undefined)?.message].join();
+    for (const secret of [
+      PASSWORD,
+      Buffer.from(PASSWORD).toString('base64'),
+      Buffer.from(`\0me@here.test\0${PASSWORD}`).toString('base64'),
+    ])
+      expect(everything).not.toContain(secret);
+  });
+
+  it('may be an access token', async () => {
+    const server = await fixture.serve();
+    const token = { user: 'me', accessToken: 'ya29.token' };
+    await fixture.sender().send('k', at(server, { login: token }), letter(), controlOf().control);
+    expect(server.messages).toHaveLength(1);
+    const [, sent = ''] = /^AUTH XOAUTH2 (.*)$/m.exec(server.commands.join('\n')) ?? [];
+    expect(Buffer.from(sent, 'base64').toString()).toBe('user=me\x01auth=Bearer ya29.token\x01\x01');
+  });
+
+  it('that are an access token are refused after the challenge that says why', async () => {
+    const server = await fixture.serve({
+      answer(step, line) {
+        if (step !== 'auth') return undefined;
+        if (line === '') return '535 5.7.8 Username and Password not accepted';
+        return `334 ${Buffer.from('{"status":"401"}').toString('base64')}`;
+      },
+    });
+    const token = { user: 'me', accessToken: 'ya29.token' };
+    const error = await failureOf(fixture.sender().verify('k', at(server, { login: token })));
+    expect([error.code, error.phase]).toEqual(['auth-invalid', 'login']);
+  });
+});
+
+describe('SmtpSender, encryption', () => {
+  it.each(['tls', 'starttls'] as const)('is there before anything is said (%s)', async (security) => {
+    const server = await fixture.serve({ tls: security === 'tls' ? 'implicit' : 'starttls' });
+    const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
+    for (const host of ['localhost', '127.0.0.1'])
+      await smtp.send('k', at(server, { security, login, host }), letter(), controlOf().control);
+    expect(server.messages).toHaveLength(2);
+    expect(server.plain.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
+  });
+
+  const refused: [string, SmtpServer['security'], SmtpScript, string][] = [
+    ['a certificate of nobody we know', 'tls', { tls: 'implicit' }, ''],
+    ['a certificate of nobody we know', 'starttls', { tls: 'starttls' }, ''],
+    ['a certificate of another host', 'tls', { tls: 'implicit', host: '127.0.0.2' }, TEST_CERTIFICATE],
+    ['a certificate of another host', 'starttls', { tls: 'starttls', host: '127.0.0.2' }, TEST_CERTIFICATE],
+    ['a server without STARTTLS', 'starttls', {}, TEST_CERTIFICATE],
+    ['a server that speaks no TLS', 'tls', {}, TEST_CERTIFICATE],
+  ];
+  it.each(refused)('that is asked for is not done without: %s (%s)', async (_, security, script, ca) => {
+    const server = await fixture.serve(script);
+    const smtp = fixture.sender({ ...SHORT, ...(ca ? { ca } : {}) });
+    const settings = at(server, { security, login, host: script.host ?? '127.0.0.1' });
+    const error = await failureOf(smtp.send('k', settings, letter(), controlOf().control));
+    expect([error.code, error.phase]).toEqual(['temporary', 'connect']);
+    expect(server.commands.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
+  });
+
+  it('that a server does not offer is told as a wrong setting, and as temporary when it cannot now', async () => {
+    const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
+    const without = await fixture.serve();
+    const error = await failureOf(smtp.verify('k', at(without, { security: 'starttls' })));
+    expect(error.code).toBe('unsupported');
+    expect(error.message).toContain('offers no STARTTLS');
+    const notNow = await fixture.serve({
+      tls: 'starttls',
+      answer: (step) => (step === 'starttls' ? '454 4.7.0 TLS not available now' : undefined),
+    });
+    expect((await failureOf(smtp.verify('k', at(notNow, { security: 'starttls' })))).code).toBe('temporary');
+  });
+
+  it('believes nothing that was said in the clear after STARTTLS', async () => {
+    const server = await fixture.serve({
+      tls: 'starttls',
+      answer: (step) => (step === 'starttls' ? '220 2.0.0 go\r\n250-evil\r\n250 AUTH PLAIN' : undefined),
+    });
+    const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
+    await smtp.send('k', at(server, { security: 'starttls', login }), letter(), controlOf().control);
+    expect(server.messages).toHaveLength(1);
+    expect(server.plain.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
+  });
+
+  it('is left out only when the settings say so', async () => {
+    const server = await fixture.serve({ tls: 'starttls' });
+    await fixture.sender().send('k', at(server), letter(), controlOf().control);
+    expect(said(server.commands)).not.toContain('STARTTLS');
+  });
+});
+
+describe("SmtpSender, a server's words", () => {
+  it('are one short line without control characters', async () => {
+    const server = await fixture.serve({
+      answer: (step) =>
+        step === 'mail'
+          ? `550-5.7.1 first \x1b[31mred\r\n550-5.7.1 second\u202e\r\n550 5.7.1 ${'x'.repeat(5_000)}`
+          : undefined,
+    });
+    const error = await failureOf(fixture.sender().send('k', at(server), letter(), controlOf().control));
+    expect(error.message).toMatch(/^550 5\.7\.1 first \[31mred second x+…$/);
+    expect(error.message).toHaveLength(300);
+  });
+
+  it('of a recipient are as short', async () => {
+    const server = await fixture.serve({
+      answer: (step) => (step === 'rcpt' ? `550 5.1.1 ${'x'.repeat(5_000)}` : undefined),
+    });
+    const many = Array.from({ length: 50 }, (_, n) => `to${n}@there.test`);
+    const error = await failureOf(fixture.sender().send('k', at(server), letter(many), controlOf().control));
+    expect(error.refused).toHaveLength(50);
+    expect(error.message.length).toBeLessThan(1_100);
+  });
+});
