@@ -1,3 +1,4 @@
+import type { SendRoute } from '../job-statuses/job-status.ts';
 import type { Address } from '../common/http/wire.schema.ts';
 
 /** The content of an outbox message as it is stored, in the wire's names (spec 2.5, `original_data`). */
@@ -49,6 +50,8 @@ export interface OutboxItem extends OutboxChoices {
   retryLimitAt: Date;
   messageId: string;
   threadId: string;
+  /** Which way it went; null: nobody has got it yet. */
+  route: SendRoute | null;
   createdAt: Date;
   /** 1 when accepted; grows with each edit. */
   version: number;

@@ -97,6 +97,7 @@ export function toOutboxView(item: OutboxItem): OutboxMessageView {
     original_send_at: toUnixSeconds(item.originalSendAt),
     message_id: sent ? item.messageId : null,
     thread_id: sent ? item.threadId : null,
+    route: item.route,
     original_data: toOriginalData(item),
     version: item.version,
     on_missed: item.onMissed,

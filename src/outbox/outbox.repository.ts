@@ -56,7 +56,7 @@ const INSERT = `
 const ITEM = `
   s.id, s.account_id as "accountId", m.content, s.status, s.reason, s.send_at as "sendAt",
   s.original_send_at as "originalSendAt", s.retry_limit_at as "retryLimitAt", s.message_id as "messageId",
-  s.thread_id as "threadId", s.created_at as "createdAt",
+  s.thread_id as "threadId", s.route, s.created_at as "createdAt",
   s.version, m.on_missed as "onMissed", m.max_lateness_seconds as "maxLatenessSeconds", m.on_unknown as "onUnknown"`;
 
 const FIND = `

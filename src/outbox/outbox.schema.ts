@@ -8,7 +8,7 @@ import {
   unixSeconds,
 } from '../common/http/wire.schema.ts';
 import { pageQuery } from '../common/http/pagination.schema.ts';
-import { JOB_STATES } from '../job-statuses/job-status.ts';
+import { JOB_STATES, SEND_ROUTES } from '../job-statuses/job-status.ts';
 import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-choices.ts';
 import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
 
@@ -130,6 +130,10 @@ export const outboxMessage = z
     original_send_at: z.number().int(),
     message_id: z.string().nullable().describe('The message in the mailbox, once it was sent'),
     thread_id: z.string().nullable(),
+    route: z
+      .enum(SEND_ROUTES)
+      .nullable()
+      .describe("Which way it went: the account's provider or the mailing service; null: not sent yet"),
     original_data: originalData,
     version: z.number().int().describe('Grows with each edit; also in ETag, for If-Match'),
     on_missed: z.enum(ON_MISSED),
@@ -149,6 +153,7 @@ export const outboxMessage = z
       original_send_at: 1_900_000_000,
       message_id: null,
       thread_id: null,
+      route: null,
       original_data: {
         from: [{ email: 'ada@example.test', name: 'Ada' }],
         to: [{ email: 'bo@example.test', name: 'Bo' }],

@@ -140,6 +140,7 @@ function accepted(message: NewOutboxMessage): OutboxItem {
     ...message,
     status: 'pending',
     reason: null,
+    route: null,
     originalSendAt: sendAt,
     createdAt: at,
     version: 1,
