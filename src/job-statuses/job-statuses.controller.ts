@@ -43,7 +43,7 @@ export class JobStatusesController {
     @Param('job_status_id') id: string,
     @Query({ schema: jobStatusQuery }) query: z.infer<typeof jobStatusQuery>,
   ) {
-    const { job, attempts } = await this.jobs.get(account, id, query.view);
-    return toJobStatusView(job, attempts);
+    const { job, details } = await this.jobs.get(account, id, query.view);
+    return toJobStatusView(job, details);
   }
 }

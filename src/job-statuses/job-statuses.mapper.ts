@@ -2,6 +2,7 @@ import { toUnixSeconds, toUnixSecondsOrNull } from '../common/time/unix-seconds.
 import { STATES_WITH_REASON } from './job-status.ts';
 import type { AttemptRow, JobRow } from './job-statuses.repository.ts';
 import type { JobStatusView } from './job-statuses.schema.ts';
+import type { JobDetails } from './job-statuses.service.ts';
 
 /** What only jobs of the outbox have. */
 function outboxPart(row: JobRow): Partial<JobStatusView> {
@@ -13,18 +14,20 @@ function outboxPart(row: JobRow): Partial<JobStatusView> {
     ...times,
     message_id: sent ? row.messageId : null,
     thread_id: sent ? row.threadId : null,
+    route: row.route,
     metadata: (row.content['metadata'] as Record<string, unknown> | undefined) ?? null,
     original_data: { ...row.content, ...times, retry_limit_datetime: limit },
   };
 }
 
 export function toAttemptView(row: AttemptRow): NonNullable<JobStatusView['attempts']>[number] {
-  const { attempt, outcome, phase, code, detail, rule } = row;
+  const { attempt, outcome, route, phase, code, detail, rule } = row;
   return {
     attempt,
     started_at: toUnixSeconds(row.startedAt),
     ended_at: toUnixSeconds(row.endedAt),
     outcome,
+    route,
     phase,
     code,
     detail,
@@ -33,7 +36,7 @@ export function toAttemptView(row: AttemptRow): NonNullable<JobStatusView['attem
   };
 }
 
-export function toJobStatusView(row: JobRow, attempts?: readonly AttemptRow[]): JobStatusView {
+export function toJobStatusView(row: JobRow, details?: JobDetails): JobStatusView {
   return {
     job_status_id: row.id,
     id: row.action === 'new_outbox' ? (row.status === 'successful' ? row.messageId : null) : row.objectId,
@@ -45,6 +48,7 @@ export function toJobStatusView(row: JobRow, attempts?: readonly AttemptRow[]): 
     created_at: toUnixSeconds(row.createdAt),
     metadata: null,
     ...outboxPart(row),
-    ...(attempts ? { attempts: attempts.map(toAttemptView) } : {}),
+    ...(details?.recipients ? { recipients: details.recipients } : {}),
+    ...(details ? { attempts: details.attempts.map(toAttemptView) } : {}),
   };
 }

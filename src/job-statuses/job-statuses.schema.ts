@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../common/http/pagination.schema.ts';
 import { countView, idsView } from '../common/http/wire.schema.ts';
-import { JOB_STATES } from './job-status.ts';
+import { JOB_STATES, SEND_ROUTES } from './job-status.ts';
 
 export const listJobStatusesQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
 export type ListJobStatusesQuery = z.infer<typeof listJobStatusesQuery>;
@@ -13,7 +13,13 @@ export const jobAttempt = z
     attempt: z.number().int(),
     started_at: z.number().int(),
     ended_at: z.number().int(),
-    outcome: z.enum(['sent', 'not-sent', 'unknown']),
+    outcome: z.enum(['sent', 'not-sent', 'unknown']).describe('sent: at least one recipient has accepted'),
+    route: z
+      .enum(SEND_ROUTES)
+      .nullable()
+      .describe(
+        "Which way it went: the account's provider or the mailing service; null: it came to no sending",
+      ),
     phase: z.string().nullable().describe('How far the exchange with the provider came'),
     code: z.string().nullable(),
     detail: z.string().nullable().describe("The provider's own words"),
@@ -37,8 +43,24 @@ export const jobStatus = z
     original_send_at: z.number().int().optional(),
     message_id: z.string().nullable().optional(),
     thread_id: z.string().nullable().optional(),
+    route: z
+      .enum(SEND_ROUTES)
+      .nullable()
+      .optional()
+      .describe(
+        "Which way a message went: the account's provider or the mailing service; null: not sent yet",
+      ),
     metadata: z.record(z.string(), z.unknown()).nullable(),
     original_data: z.record(z.string(), z.unknown()).optional(),
+    recipients: z
+      .object({
+        accepted: z.array(z.string()),
+        refused: z.array(z.object({ email: z.string(), reason: z.string() })),
+      })
+      .optional()
+      .describe(
+        'Of a message, only with view=expanded: who has accepted it, and who has not got it for good',
+      ),
     attempts: z.array(jobAttempt).optional().describe('Only with view=expanded'),
   })
   .meta({
