@@ -214,11 +214,13 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     { job, route, failures }: Attempt,
     end: AttemptEnd,
   ): Omit<RetryInput, 'relayAvailable' | 'random'> {
+    const now = this.clock.now();
     return {
       code: end.code,
       route,
       failures: failures + 1,
-      now: this.clock.now(),
+      // Clocks differ by milliseconds, and a single attempt has its deadline at its due time.
+      now: now < job.dueAt ? job.dueAt : now,
       retryLimitAt: job.retryLimitAt,
       retryAfterSeconds: end.retryAfterSeconds ?? null,
       retryRejected: this.#retryRejected,

@@ -1,0 +1,178 @@
+import request from 'supertest';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import { ended } from '../support/ended.ts';
+import { type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+import { fakeLease } from '../support/sync.ts';
+
+describe('SendDispatcher: unknown outcomes', () => {
+  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
+  let send: SendFixture;
+  const lost = new ProviderError('outcome-unknown', 'connection lost', { phase: 'confirmation' });
+  beforeAll(async () => {
+    fixtures = await startSendFixtures();
+  });
+  beforeEach(async () => {
+    send = await fixtures.next();
+  });
+  afterAll(() => fixtures.close());
+
+  const rules = async (id: string) =>
+    (await send.job(id)).attempts.map(({ outcome, rule }: Record<string, string>) => [outcome, rule]);
+
+  describe('where a miss proves nothing', () => {
+    beforeEach(() => {
+      send.server.answers = [lost];
+      send.server.lookUp = { found: false, conclusive: false };
+    });
+
+    it('look three times, 15, 60 and 180 s after the doubt began, then send again and say so', async () => {
+      const id = await send.accept();
+      expect(await send.toTheEnd(id)).toEqual([0, 15, 60, 180, 180]);
+      expect(await rules(id)).toEqual([
+        ['unknown', 'look-up'],
+        ['unknown', 'look-up'],
+        ['unknown', 'look-up'],
+        ['unknown', 'resend'],
+        ['sent', null],
+      ]);
+      expect(send.server.messageIds).toHaveLength(2);
+      expect(new Set(send.server.messageIds).size).toBe(1);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
+    });
+
+    it('give the message up instead where the server is told to', async () => {
+      send.onUnknown = 'fail';
+      const id = await send.accept();
+      expect(await send.toTheEnd(id)).toEqual([0, 15, 60, 180]);
+      expect(send.server.taken).toHaveLength(1);
+      expect(await send.job(id)).toMatchObject({
+        status: 'failed',
+        reason: 'the outcome is unknown: it was not found among the sent messages, which proves nothing',
+      });
+    });
+
+    it.each([
+      ['resend', 'fail', 'successful'],
+      ['fail', 'resend', 'failed'],
+    ])('do what the message says (%s) rather than the server (%s)', async (message, server, status) => {
+      send.onUnknown = server as 'fail';
+      const id = await send.accept({}, { on_unknown: message });
+      await send.toTheEnd(id);
+      expect(await send.job(id)).toMatchObject({ status });
+    });
+
+    it('send nothing after the deadline, but look until then', async () => {
+      const id = await send.accept({ retry_limit_datetime: 0 });
+      expect(await send.toTheEnd(id)).toEqual([0, 15, 60, 180]);
+      expect(send.server.taken).toHaveLength(1);
+      expect(await send.job(id)).toMatchObject({ status: 'failed' });
+    });
+
+    it('send nothing when the deadline comes between the decision and the sending', async () => {
+      const id = await send.accept();
+      for (let made = 0; made < 4; made += 1) await send.attempt(id);
+      send.clock.advance(86_400_000);
+      expect(ended(await send.attempt(id)).next.kind).toBe('done');
+      expect(send.server.taken).toHaveLength(1);
+      expect((await send.job(id)).reason).toMatch(/^the outcome is unknown: the retry limit came/);
+    });
+
+    it('believe what is found at last', async () => {
+      const id = await send.accept();
+      await send.attempt(id);
+      await send.attempt(id);
+      send.server.lookUp = { found: true, conclusive: true };
+      await send.attempt(id);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
+      expect(send.server.taken).toHaveLength(1);
+    });
+
+    it('can neither be cancelled nor edited, also while they wait to be sent again', async () => {
+      const id = await send.accept();
+      for (let made = 0; made < 4; made += 1) {
+        await send.attempt(id);
+        const item = request(send.app.url).delete(`/v2/outbox/${id}`).set(send.account.bearer);
+        await item.expect(409);
+      }
+    });
+
+    it('are looked up anew when the second sending ends in doubt, later than before', async () => {
+      send.server.answers = [lost, lost];
+      const id = await send.accept();
+      expect(await send.toTheEnd(id)).toEqual([0, 15, 60, 180, 180, 210, 255, 375, 375]);
+      expect((await rules(id)).filter(([, rule]: string[]) => rule === 'resend')).toHaveLength(2);
+    });
+
+    it('are looked up anew when a worker dies in the second sending: no copy goes uncounted', async () => {
+      const id = await send.accept();
+      for (let made = 0; made < 4; made += 1) await send.attempt(id);
+      await send.crash(id);
+      await send.toTheEnd(id);
+      expect(send.server.lookUps).toBe(6);
+      expect((await rules(id)).filter(([, rule]: string[]) => rule === 'resend')).toHaveLength(2);
+    });
+
+    it('remain decided when the second sending is given back before it began', async () => {
+      const id = await send.accept();
+      for (let made = 0; made < 4; made += 1) await send.attempt(id);
+      const refusing = fakeLease({ handOff: () => Promise.resolve(false) });
+      expect(await send.attempt(id, {}, refusing)).toBeNull();
+      await send.attempt(id);
+      expect(send.server.lookUps).toBe(3);
+      expect(await send.job(id)).toMatchObject({ status: 'successful' });
+    });
+  });
+
+  it('of a worker that died are looked up as others are', async () => {
+    const id = await send.accept();
+    await send.crash(id);
+    send.server.lookUp = { found: true, conclusive: true };
+    await send.attempt(id);
+    expect(send.server.taken).toEqual([]);
+    expect(await send.job(id)).toMatchObject({
+      status: 'successful',
+      attempts: [{ attempt: 2, outcome: 'sent', detail: 'found among the sent messages' }],
+    });
+  });
+
+  it('that a miss settles are sent again at once, as often as it takes', async () => {
+    send.server.answers = [lost, lost];
+    const id = await send.accept();
+    await send.toTheEnd(id);
+    expect(send.server.taken).toHaveLength(3);
+    expect(await rules(id)).toEqual([
+      ['unknown', 'look-up'],
+      ['unknown', 'look-up'],
+      ['sent', null],
+    ]);
+  });
+
+  it('over a mailing service that has gone since are nobody’s to tell', async () => {
+    send.relay.there = true;
+    send.server.answers = [new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' })];
+    send.relay.server.answers = [lost];
+    const id = await send.accept();
+    await send.attempt(id);
+    await send.attempt(id);
+    send.relay.there = false;
+    expect(await send.toTheEnd(id)).toEqual([0, 45, 165, 165]);
+    expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
+  });
+
+  it('of an account with refused credentials end, and say what is unknown', async () => {
+    send.server.answers = [lost];
+    const id = await send.accept();
+    await send.attempt(id);
+    await send.database.query(`update "grant" set status = 'invalid' where id = $1`, [send.account.id]);
+    await send.attempt(id);
+    expect((await send.job(id)).reason).toBe(
+      "invalid authentication: the account's credentials are out of date; whether an earlier attempt succeeded is unknown",
+    );
+  });
+
+  it('follow an internal error once the content may have left, even after the answer', async () => {
+    send.server.answers = [new TypeError('a bug')];
+    const id = await send.accept();
+    expect(ended(await send.attempt(id)).next).toMatchObject({ ambiguous: true });
+  });
+});

@@ -1,0 +1,273 @@
+import request from 'supertest';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import { newId } from '../../src/common/ids/ids.ts';
+import { StoredMessages } from '../../src/outbox/stored-messages.ts';
+import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import { ended } from '../support/ended.ts';
+import { type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+import { createWebhook } from '../support/webhook-fixture.ts';
+
+const [A, B, C] = ['a@example.test', 'b@example.test', 'c@example.test'];
+const REFUSED = { email: B, reason: '550 no such user' };
+const PUT_OFF = { email: C, reason: '450 greylisted' };
+
+describe('SendDispatcher: recipients', () => {
+  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
+  let send: SendFixture;
+  beforeAll(async () => {
+    fixtures = await startSendFixtures();
+  });
+  beforeEach(async () => {
+    send = await fixtures.next();
+  });
+  afterAll(() => fixtures.close());
+
+  const toAll = (overrides: object = {}) =>
+    send.accept({ to: [{ email: A }, { email: B }], bcc: [{ email: C }], ...overrides });
+  const events = async (id: string) => {
+    const rows = await send.database.query<{ type: string; body: Buffer }>(
+      `select type, body from webhook_event where application_id = $1 order by id`,
+      [send.application.id],
+    );
+    return rows
+      .map(({ type, body }) => ({ type, delta: JSON.parse(body.toString()).deltas[0] }))
+      .filter(({ delta }) => delta.object_data.id === id)
+      .map(({ type, delta }) => ({ type, extras: delta.object_data.attributes.extras }));
+  };
+
+  it('who have all accepted are listed without having been written down', async () => {
+    const id = await toAll();
+    await send.attempt(id);
+    expect((await send.job(id)).recipients).toEqual({ accepted: [A, B, C], refused: [] });
+  });
+
+  it('who refuse for good are shown, and told, while the others have it', async () => {
+    await createWebhook(send.app.app, send.application, 'https://example.test/hook', {
+      triggers: ['job.successful', 'job.delayed', 'job.failed'],
+    });
+    send.server.answers = [{ accepted: [A, C], refused: [REFUSED] }];
+    const id = await toAll();
+    await send.attempt(id);
+    expect(await send.job(id)).toMatchObject({
+      status: 'successful',
+      recipients: { accepted: [A, C], refused: [REFUSED] },
+      attempts: [{ outcome: 'sent', detail: `250 ok; refused: ${B} (550 no such user)` }],
+    });
+    expect(await events(id)).toMatchObject([{ type: 'job.successful', extras: { refused: [REFUSED] } }]);
+  });
+
+  it('who are put off get it later, and nobody else gets it twice', async () => {
+    send.server.answers = [{ accepted: [A.toUpperCase()], refused: [REFUSED], deferred: [PUT_OFF] }];
+    const id = await toAll();
+    expect(ended(await send.attempt(id)).next).toMatchObject({ kind: 'again', ambiguous: false });
+    expect(await send.job(id)).toMatchObject({
+      status: 'delayed',
+      reason: `could not be sent yet: 250 ok; refused: ${B} (550 no such user); put off: ${C} (450 greylisted)`,
+      route: 'account',
+      recipients: { accepted: [A], refused: [REFUSED] },
+      attempts: [{ outcome: 'sent', code: 'temporary', rule: 'backoff', next_at: expect.any(Number) }],
+    });
+    await send.attempt(id);
+    expect(send.server.taken).toEqual([[A, B, C], [C]]);
+    expect(await send.job(id)).toMatchObject({
+      status: 'successful',
+      recipients: { accepted: [A, C], refused: [REFUSED] },
+    });
+  });
+
+  it('who are put off until the deadline are listed, and the others have it: successful', async () => {
+    send.server.answers = Array.from({ length: 99 }, () => ({ accepted: [], deferred: [PUT_OFF] }));
+    send.server.answers[0] = { accepted: [A, B], deferred: [PUT_OFF] };
+    const id = await toAll();
+    await send.toTheEnd(id);
+    const { status, recipients, attempts } = await send.job(id);
+    expect(status).toBe('successful');
+    expect(recipients.accepted).toEqual([A, B]);
+    expect(recipients.refused).toMatchObject([
+      { email: C, reason: expect.stringMatching(/^retry limit datetime reached/) },
+    ]);
+    expect(attempts.map(({ outcome }: { outcome: string }) => outcome).slice(0, 2)).toEqual([
+      'sent',
+      'not-sent',
+    ]);
+  });
+
+  it('are all without it when nobody has accepted by the deadline: failed', async () => {
+    send.server.answers = [{ accepted: [], deferred: [PUT_OFF] }];
+    const id = await send.accept({ to: [{ email: C }], retry_limit_datetime: 0 });
+    await send.toTheEnd(id);
+    expect(await send.job(id)).toMatchObject({
+      status: 'failed',
+      route: null,
+      recipients: { accepted: [], refused: [] },
+    });
+  });
+
+  it('who were put off go by the mailing service when the account has reached its daily limit', async () => {
+    send.relay.there = true;
+    send.server.answers = [
+      { accepted: [A, B], deferred: [PUT_OFF] },
+      new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' }),
+    ];
+    const id = await toAll();
+    await send.toTheEnd(id);
+    expect(send.relay.server.taken).toEqual([[C]]);
+    expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
+  });
+
+  it.each([
+    [
+      'rejected',
+      new ProviderError('rejected', '550 no', { refused: [{ email: C, reason: '550 gone' }] }),
+      '550 gone',
+    ],
+    ['auth-invalid', new ProviderError('auth-invalid', '535 no'), 'invalid authentication: 535 no'],
+  ])(
+    'who have it make the message successful, also when the rest ends in: %s',
+    async (_code, error, reason) => {
+      send.server.answers = [{ accepted: [A, B], deferred: [PUT_OFF] }, error];
+      const id = await toAll();
+      await send.toTheEnd(id);
+      expect(await send.job(id)).toMatchObject({
+        status: 'successful',
+        recipients: { accepted: [A, B], refused: [{ email: C, reason }] },
+      });
+    },
+  );
+
+  it('who have it make the message successful, also when it is set aside', async () => {
+    send.server.answers = [{ accepted: [A, B], deferred: [PUT_OFF] }];
+    const id = await toAll();
+    await send.attempt(id);
+    const job = await send.claim(id);
+    await send.settle(job, send.dispatcher().onPoison(job));
+    const reason = 'set aside: sending it ended its worker several times';
+    expect(await send.job(id)).toMatchObject({
+      status: 'successful',
+      recipients: { refused: [{ email: C, reason }] },
+    });
+  });
+
+  it('who have it make a look-up prove nothing about the rest', async () => {
+    const lost = new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation' });
+    send.server.answers = [{ accepted: [A, B], deferred: [PUT_OFF] }, lost];
+    send.server.lookUp = { found: true, conclusive: true };
+    const id = await toAll();
+    await send.toTheEnd(id);
+    expect(send.server.taken).toEqual([[A, B, C], [C], [C]]);
+    expect(send.server.lookUps).toBe(3);
+    expect(await send.job(id)).toMatchObject({ status: 'successful', recipients: { accepted: [A, B, C] } });
+  });
+
+  it('whom a server words with bytes nobody can store are stored all the same', async () => {
+    send.server.answers = [{ accepted: [A, C], refused: [{ email: B, reason: '550 \0\ud800' }] }];
+    const id = await toAll();
+    await send.attempt(id);
+    expect((await send.job(id)).recipients.refused).toEqual([{ email: B, reason: '550 \ufffd' }]);
+  });
+
+  it('who have refused a message that nobody got are listed', async () => {
+    send.server.answers = [new ProviderError('rejected', '550 no', { refused: [REFUSED] })];
+    const id = await toAll();
+    await send.attempt(id);
+    expect(await send.job(id)).toMatchObject({
+      status: 'failed',
+      recipients: { accepted: [], refused: [REFUSED] },
+    });
+  });
+});
+
+describe('SendDispatcher: messages found late', () => {
+  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
+  let send: SendFixture;
+  beforeAll(async () => {
+    fixtures = await startSendFixtures();
+  });
+  beforeEach(async () => {
+    send = await fixtures.next();
+  });
+  afterAll(() => fixtures.close());
+
+  const found = async (lateSeconds: number, columns: Record<string, unknown>) => {
+    const id = await send.accept({}, columns);
+    send.clock.advance(lateSeconds * 1000 + 500);
+    return id;
+  };
+
+  it('are sent by default', async () => {
+    const id = await found(7200, {});
+    await send.attempt(id);
+    expect(await send.job(id)).toMatchObject({ status: 'successful' });
+  });
+
+  it('are skipped where the sender wants that, with the reason', async () => {
+    const id = await found(61, { on_missed: 'skip', max_lateness_seconds: 60 });
+    await send.attempt(id);
+    expect(send.server.taken).toEqual([]);
+    expect(await send.job(id)).toMatchObject({
+      status: 'failed',
+      reason: 'missed: found 61 s after its time, and it is to be skipped then',
+      attempts: [{ outcome: 'not-sent', route: null, rule: 'missed' }],
+    });
+  });
+
+  it('are sent as late as the sender allows', async () => {
+    const id = await found(59, { on_missed: 'skip', max_lateness_seconds: 60 });
+    await send.attempt(id);
+    expect(await send.job(id)).toMatchObject({ status: 'successful' });
+  });
+
+  it('are not skipped once an attempt has begun', async () => {
+    send.server.answers = [new ProviderError('temporary', '450', { phase: 'envelope' })];
+    const id = await send.accept({}, { on_missed: 'skip', max_lateness_seconds: 5 });
+    expect(await send.toTheEnd(id)).toHaveLength(2);
+    const crashed = await send.accept({}, { on_missed: 'skip', max_lateness_seconds: 5 });
+    await send.crash(crashed);
+    send.clock.advance(60_000);
+    await send.toTheEnd(crashed);
+    for (const sent of [id, crashed]) expect(await send.job(sent)).toMatchObject({ status: 'successful' });
+  });
+});
+
+describe('StoredMessages', () => {
+  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
+  beforeAll(async () => {
+    fixtures = await startSendFixtures();
+  });
+  afterAll(() => fixtures.close());
+
+  it('answers each of many who ask at once, in few queries', async () => {
+    const send = await fixtures.next();
+    const accounts = send.app.app.get(ProviderAccounts, { strict: false });
+    let queries = 0;
+    const messages = new StoredMessages(
+      Object.assign(Object.create(send.database) as typeof send.database, {
+        query: (...parameters: Parameters<typeof send.database.query>) => {
+          queries += 1;
+          return send.database.query(...parameters);
+        },
+      }),
+      accounts,
+    );
+    const [first, second] = [await send.accept({ subject: 'one' }), await send.accept({ subject: 'two' })];
+    const asked = Array.from({ length: 60 }, (_, index) => [first, second, newId()][index % 3] as string);
+    const found = await Promise.all(asked.map((id) => messages.find(send.account.id, id)));
+    expect(found.map((message) => message?.id)).toEqual(
+      asked.map((id) => ([first, second].includes(id) ? id : undefined)),
+    );
+    expect(queries).toBe(2);
+    expect(await messages.find(newId(), first)).toBeUndefined();
+  });
+
+  it('fetches long messages when they are about to be sent', async () => {
+    const send = await fixtures.next();
+    const messages = new StoredMessages(send.database, send.app.app.get(ProviderAccounts, { strict: false }));
+    const id = await send.accept({ body: 'x'.repeat(600_000) });
+    const message = await messages.find(send.account.id, id);
+    expect(message?.mime).toBeNull();
+    expect((message && (await messages.mime(message)))?.length).toBeGreaterThan(600_000);
+    await send.attempt(id);
+    await request(send.app.url).get(`/job-statuses/${id}`).set(send.account.bearer).expect(200);
+    expect(await send.job(id)).toMatchObject({ status: 'successful' });
+  });
+});

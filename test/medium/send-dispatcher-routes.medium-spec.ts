@@ -1,0 +1,260 @@
+import { ProviderError, type ProviderErrorCode, type SendPhase } from '../../src/providers/provider-error.ts';
+import { ended } from '../support/ended.ts';
+import { type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+
+const DAY = 86_400;
+
+describe('SendDispatcher: routes (spec 8)', () => {
+  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
+  let send: SendFixture;
+  beforeAll(async () => {
+    fixtures = await startSendFixtures();
+  });
+  beforeEach(async () => {
+    send = await fixtures.next();
+  });
+  afterAll(() => fixtures.close());
+
+  const fails = (code: ProviderErrorCode, phase: SendPhase = 'envelope', retryAfterSeconds?: number) =>
+    new ProviderError(code, `${code}!`, { phase, ...(retryAfterSeconds ? { retryAfterSeconds } : {}) });
+  const times = (count: number, error: ProviderError) => Array.from({ length: count }, () => error);
+
+  describe('with a mailing service', () => {
+    beforeEach(() => {
+      send.relay.there = true;
+    });
+
+    it('goes to it at once when the account has reached its daily limit', async () => {
+      send.server.answers = [fails('quota-exhausted')];
+      const id = await send.accept();
+      expect(await send.toTheEnd(id)).toEqual([0, 0]);
+      expect(send.relay.server.taken).toEqual([['bo@example.test']]);
+      expect(await send.job(id)).toMatchObject({
+        status: 'successful',
+        route: 'relay',
+        attempts: [
+          { route: 'account', outcome: 'not-sent', code: 'quota-exhausted', rule: 'daily-limit-to-relay' },
+          { route: 'relay', outcome: 'sent' },
+        ],
+      });
+    });
+
+    it('goes to it after five failed attempts for any other reason that may pass', async () => {
+      send.server.answers = times(99, fails('temporary'));
+      const id = await send.accept();
+      expect(await send.toTheEnd(id)).toHaveLength(6);
+      const { attempts } = await send.job(id);
+      expect(attempts.map(({ route, rule }: Record<string, string>) => [route, rule])).toEqual([
+        ['account', 'backoff'], ['account', 'backoff'], ['account', 'backoff'], ['account', 'backoff'],
+        ['account', 'five-attempts-to-relay'], ['relay', null],
+      ]); // prettier-ignore
+    });
+
+    it('begins the schedule anew there, up to the same deadline', async () => {
+      send.server.answers = [fails('quota-exhausted')];
+      send.relay.server.answers = times(99, fails('quota-exhausted'));
+      const id = await send.accept();
+      const [first, second, third, ...others] = await send.toTheEnd(id);
+      expect([first, second]).toEqual([0, 0]);
+      expect(third).toBeGreaterThanOrEqual(27);
+      expect(third).toBeLessThanOrEqual(33);
+      expect(Math.round(others.at(-1) ?? 0)).toBeLessThanOrEqual(DAY + 5);
+      expect(await send.job(id)).toMatchObject({
+        status: 'failed',
+        route: null,
+        reason: 'retry limit datetime reached; last error: quota-exhausted!',
+      });
+    });
+
+    it.each(['auth-invalid', 'rejected'] as const)('does not take what ends a message: %s', async (code) => {
+      send.server.answers = [fails(code)];
+      const id = await send.accept();
+      await send.toTheEnd(id);
+      expect(await send.job(id)).toMatchObject({ status: 'failed' });
+      expect(send.relay.server.taken).toEqual([]);
+    });
+
+    it('is not asked before it is needed', async () => {
+      send.server.answers = times(4, fails('temporary'));
+      await send.toTheEnd(await send.accept());
+      expect(send.relay.asked).toBe(0);
+    });
+
+    it('does not take a message whose outcome is unknown, until that is settled', async () => {
+      send.server.answers = [...times(4, fails('temporary')), fails('outcome-unknown', 'confirmation')];
+      send.server.lookUp = new ProviderError('temporary', '421 later');
+      const id = await send.accept();
+      for (let made = 0; made < 6; made += 1) await send.attempt(id);
+      expect(send.relay.server.taken).toEqual([]);
+      send.server.lookUp = { found: false, conclusive: true };
+      await send.attempt(id);
+      expect(send.relay.server.taken).toEqual([['bo@example.test']]);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
+    });
+
+    it('never takes a message that nobody can tell about: it is sent again where it was sent', async () => {
+      send.server.answers = [...times(4, fails('temporary')), fails('outcome-unknown', 'confirmation')];
+      send.server.lookUp = { found: false, conclusive: false };
+      const id = await send.accept();
+      await send.toTheEnd(id);
+      expect(send.relay.server.taken).toEqual([]);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
+    });
+
+    it('is the one that is asked about what it was given', async () => {
+      send.server.answers = [fails('quota-exhausted')];
+      send.relay.server.answers = [fails('outcome-unknown', 'confirmation')];
+      send.relay.server.lookUp = { found: true, conclusive: true };
+      const id = await send.accept();
+      await send.toTheEnd(id);
+      expect([send.server.lookUps, send.relay.server.lookUps]).toEqual([0, 1]);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
+    });
+
+    it('leaves messages to their account when it has gone, with the failures so far', async () => {
+      send.server.answers = [fails('quota-exhausted'), fails('temporary')];
+      send.relay.server.answers = times(3, fails('temporary'));
+      const id = await send.accept();
+      for (let made = 0; made < 4; made += 1) await send.attempt(id);
+      send.relay.there = false;
+      const { next } = ended(await send.attempt(id));
+      const waits = next.kind === 'again' && next.at.getTime() - send.clock.now().getTime();
+      expect(waits).toBeGreaterThanOrEqual(240_000 * 0.9);
+      await send.attempt(id);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
+    });
+
+    it('keeps a message that it cannot be asked about', async () => {
+      send.server.answers = [fails('quota-exhausted')];
+      const id = await send.accept();
+      await send.attempt(id);
+      send.relay.trouble = new ProviderError('temporary', '503 down');
+      expect(ended(await send.attempt(id)).next).toMatchObject({ kind: 'again', ambiguous: false });
+      send.relay.trouble = null;
+      await send.attempt(id);
+      expect(await send.job(id)).toMatchObject({
+        status: 'successful',
+        attempts: [{}, { route: null, detail: '503 down', rule: 'backoff' }, { route: 'relay' }],
+      });
+    });
+
+    it('that cannot be asked takes nothing over', async () => {
+      send.relay.trouble = new ProviderError('temporary', '503 down');
+      send.server.answers = [fails('quota-exhausted')];
+      const id = await send.accept();
+      await send.toTheEnd(id);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
+    });
+
+    it('does not make the user authenticate when its own credentials are refused', async () => {
+      send.server.answers = [fails('quota-exhausted')];
+      send.relay.server.answers = [fails('auth-invalid', 'login')];
+      const id = await send.accept();
+      await send.toTheEnd(id);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
+      const [grant] = await send.database.query<{ status: string }>(
+        'select status from "grant" where id = $1',
+        [send.account.id],
+      );
+      expect(grant?.status).toBe('valid');
+    });
+
+    it('makes no second attempt of a message that has a single one', async () => {
+      send.server.answers = [fails('quota-exhausted')];
+      const id = await send.accept({ retry_limit_datetime: 0 });
+      expect(await send.toTheEnd(id)).toHaveLength(1);
+      expect(await send.job(id)).toMatchObject({ status: 'failed' });
+    });
+  });
+
+  describe('without one', () => {
+    it('keeps the schedule on a daily limit', async () => {
+      send.server.answers = times(99, fails('quota-exhausted'));
+      const id = await send.accept();
+      expect(await send.toTheEnd(id)).toHaveLength(31);
+      expect(await send.job(id)).toMatchObject({ status: 'failed', route: null });
+    });
+  });
+
+  describe('what it says about the account', () => {
+    const signal = async (error: ProviderError | null, gateFailures = 0) => {
+      send.server.answers = error ? [error] : [];
+      return ended(await send.attempt(await send.accept(), { gateFailures })).gate;
+    };
+
+    it('is to be left alone for an hour when its daily limit is reached, or as long as the provider asks', async () => {
+      expect(await signal(fails('quota-exhausted'))).toEqual({
+        kind: 'close',
+        seconds: 3_600,
+        reason: "the account's daily limit is reached: quota-exhausted!",
+      });
+      expect(await signal(fails('quota-exhausted', 'envelope', 120))).toMatchObject({ seconds: 120 });
+    });
+
+    it('is in trouble when its server cannot be reached', async () => {
+      expect(await signal(fails('temporary', 'connect'))).toMatchObject({ kind: 'trouble' });
+      expect(await signal(fails('temporary', 'login'))).toMatchObject({ kind: 'trouble' });
+    });
+
+    it('is nothing when the message is the trouble', async () => {
+      for (const code of ['temporary', 'rejected', 'outcome-unknown'] as const)
+        expect(await signal(fails(code))).toBeUndefined();
+      expect(await signal(null)).toBeUndefined();
+    });
+
+    it('is well again when it was in trouble and has answered, whatever it said', async () => {
+      expect(await signal(null, 5)).toEqual({ kind: 'well' });
+      expect(await signal(fails('temporary', 'envelope'), 5)).toEqual({ kind: 'well' });
+      expect(await signal(fails('outcome-unknown', 'confirmation'), 5)).toBeUndefined();
+    });
+
+    it('is nothing when the message has another way', async () => {
+      send.relay.there = true;
+      expect(await signal(fails('temporary', 'connect'))).toBeUndefined();
+      expect(await signal(fails('quota-exhausted'))).toBeUndefined();
+      send.relay.server.answers = [fails('temporary', 'connect')];
+      const id = await send.accept();
+      send.server.answers = [fails('quota-exhausted')];
+      await send.attempt(id);
+      expect(ended(await send.attempt(id, { gateFailures: 5 })).gate).toBeUndefined();
+    });
+
+    it('is nothing when the error is ours', async () => {
+      send.server.answers = [new TypeError('a bug')];
+      expect(ended(await send.attempt(await send.accept(), { gateFailures: 5 })).gate).toBeUndefined();
+    });
+  });
+
+  describe('messages that wait for their account', () => {
+    const late = (...ids: string[]) =>
+      send.database.transaction((sql) =>
+        send.dispatcher().recordLate(
+          sql,
+          ids.map((id) => ({ id, reason: 'the server is away' })),
+        ),
+      );
+
+    it('are delayed, with the reason', async () => {
+      const [waiting, other] = [await send.accept(), await send.accept()];
+      await late(waiting);
+      expect(await send.job(waiting)).toMatchObject({
+        status: 'delayed',
+        reason: 'could not be sent yet: the server is away',
+        attempts: [],
+      });
+      expect(await send.job(other)).toMatchObject({ status: 'pending' });
+    });
+
+    it('are left as they are once they are claimed, attempted or gone', async () => {
+      send.server.answers = [fails('temporary')];
+      const [claimed, attempted, gone] = [await send.accept(), await send.accept(), await send.accept()];
+      await send.attempt(attempted);
+      await send.claim(claimed);
+      await send.database.query('delete from send_job where id = $1', [gone]);
+      await late(claimed, attempted, gone);
+      expect(await send.job(claimed)).toMatchObject({ status: 'pending' });
+      expect(await send.job(gone)).toMatchObject({ status: 'pending' });
+      expect((await send.job(attempted)).reason).toBe('could not be sent yet: temporary!');
+    });
+  });
+});

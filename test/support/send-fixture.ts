@@ -1,0 +1,219 @@
+import request from 'supertest';
+import type { Lease, Outcome } from '../../src/common/work/dispatcher.ts';
+import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
+import { Database } from '../../src/database/sql.ts';
+import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import type { SendJobRow, SendResult } from '../../src/outbox/send-attempt.ts';
+import { SendDispatcher } from '../../src/outbox/send-dispatcher.ts';
+import { SendDoubts } from '../../src/outbox/send-doubts.ts';
+import { SendWays } from '../../src/outbox/send-ways.ts';
+import { StoredMessages } from '../../src/outbox/stored-messages.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import type {
+  Connector,
+  MailPort,
+  OutgoingMessage,
+  SendControl,
+  SendReceipt,
+  SentLookup,
+} from '../../src/providers/connector.ts';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import { type RelayRoute, RelayRoutes } from '../../src/relay/relay-routes.ts';
+import { createAccount, createApplication, type TestAccount, type TestApplication } from './factories.ts';
+import { fakeLease } from './sync.ts';
+import { startTestApp, type TestApp } from './test-app.ts';
+import { TestClock } from './test-clock.ts';
+
+/** What a company's server answers: all is well unless a test says otherwise. */
+export class ScriptedServer {
+  /** Recipients of each message whose content has left for it. */
+  readonly taken: (readonly string[])[] = [];
+  readonly messageIds: string[] = [];
+  lookUps = 0;
+  /** How the next sends end; an error ends them in its own phase. */
+  answers: (ProviderError | Error | Partial<SendReceipt>)[] = [];
+  /** What every look-up answers. */
+  lookUp: SentLookup | Error = { found: false, conclusive: true };
+
+  async send({ envelope, messageIdHeader }: OutgoingMessage, { onPhase }: SendControl): Promise<SendReceipt> {
+    const answer = this.answers.shift() ?? {};
+    const last = answer instanceof ProviderError ? answer.phase : 'confirmation';
+    for (const phase of ['connect', 'login', 'envelope', 'content', 'confirmation'] as const) {
+      onPhase(phase);
+      if (phase === 'content') {
+        this.taken.push(envelope.recipients);
+        this.messageIds.push(messageIdHeader);
+      }
+      if (phase === last) break;
+    }
+    if (answer instanceof Error) throw answer;
+    return { accepted: envelope.recipients, refused: [], deferred: [], response: '250 ok', ...answer };
+  }
+
+  async findSent(): Promise<SentLookup> {
+    this.lookUps += 1;
+    if (this.lookUp instanceof Error) throw this.lookUp;
+    return this.lookUp;
+  }
+}
+
+/** The way to a mailing service that is there or not, as the test wants. */
+export class ScriptedRelay extends RelayRoutes {
+  readonly server = new ScriptedServer();
+  there = false;
+  /** Thrown when it has to be asked. */
+  trouble: Error | null = null;
+  asked = 0;
+
+  async find(): Promise<RelayRoute | null> {
+    this.asked += 1;
+    if (this.trouble) throw this.trouble;
+    if (!this.there) return null;
+    return {
+      kind: 'smtp',
+      send: (message, control) => this.server.send(message, control),
+      findSent: () => this.server.findSent(),
+    };
+  }
+
+  async isOpen(): Promise<boolean> {
+    return this.there;
+  }
+}
+
+/** Messages and a dispatcher that sends them when a test says so. The companies behind it are scripted. */
+export class SendFixture {
+  readonly clock = new TestClock();
+  readonly server = new ScriptedServer();
+  readonly relay = new ScriptedRelay();
+  onUnknown: AppConfig['outbox']['onUnknown'] = 'resend';
+
+  constructor(
+    readonly app: TestApp,
+    readonly application: TestApplication,
+    readonly account: TestAccount,
+  ) {}
+
+  get database(): Database {
+    return this.app.app.get(Database);
+  }
+
+  dispatcher(): SendDispatcher {
+    const base = this.app.app.get<AppConfig>(APP_CONFIG);
+    const config = { ...base, outbox: { ...base.outbox, onUnknown: this.onUnknown } };
+    const accounts = this.app.app.get(ProviderAccounts, { strict: false });
+    const mail: Pick<MailPort, 'send' | 'findSent'> = {
+      send: (_account, message, control) => this.server.send(message, control),
+      findSent: () => this.server.findSent(),
+    };
+    const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
+    const ways = new SendWays(connectors, this.relay);
+    const doubts = new SendDoubts(config, ways, accounts, this.clock);
+    const messages = new StoredMessages(this.database, accounts);
+    return new SendDispatcher(config, messages, accounts, ways, doubts, this.clock);
+  }
+
+  /** Accepts a message for now; the clock is not before it. @returns the job_status_id */
+  async accept(body: object = {}, columns: Record<string, unknown> = {}): Promise<string> {
+    const { body: item } = await request(this.app.url)
+      .post('/v2/outbox')
+      .set(this.account.bearer)
+      .send({ to: [{ email: 'bo@example.test' }], ...body })
+      .expect(202);
+    const id = item.job_status_id as string;
+    for (const [column, value] of Object.entries(columns)) {
+      await this.database.query(`update outbox_message set ${column} = $2 where id = $1`, [id, value], {
+        prepared: false,
+      });
+    }
+    const [row] = await this.database.query<{ dueAt: Date }>(
+      'select due_at as "dueAt" from send_job where id = $1',
+      [id],
+    );
+    this.clock.advance(Math.max(0, (row?.dueAt.getTime() ?? 0) - this.clock.now().getTime()));
+    return id;
+  }
+
+  /** Claims the row as the engine does, however long it would have to wait. */
+  async claim(id: string): Promise<SendJobRow> {
+    const [row] = await this.database.query<SendJobRow>(
+      `update send_job set state = 1, attempt = attempt + 1, fence = fence + 1 where id = $1 and state = 0
+       returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt", 0 as "gateFailures",
+         retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps"`,
+      [id],
+    );
+    if (!row) throw new Error(`no row ${id}`);
+    return row;
+  }
+
+  /** Claims, runs and settles, as the engine does. @returns null: the row was given back */
+  async attempt(
+    id: string,
+    overrides: Partial<SendJobRow> = {},
+    lease: Lease = fakeLease(),
+  ): Promise<Outcome<SendResult> | null> {
+    const job = { ...(await this.claim(id)), ...overrides };
+    const dispatcher = this.dispatcher();
+    const outcome = await dispatcher
+      .run(job, lease)
+      .catch((error: unknown) => dispatcher.onError(job, error));
+    if (outcome) await this.settle(job, outcome);
+    else
+      await this.database.query('update send_job set state = 0, attempt = attempt - 1 where id = $1', [id]);
+    return outcome;
+  }
+
+  async settle(job: SendJobRow, outcome: Outcome<SendResult>): Promise<void> {
+    const { next } = outcome;
+    await this.database.transaction(async (sql) => {
+      if (next.kind === 'done') await sql.query('delete from send_job where id = $1', [job.id]);
+      else
+        await sql.query('update send_job set state = 0, run_at = $2, ambiguous = $3 where id = $1', [
+          job.id,
+          next.at,
+          next.ambiguous,
+        ]);
+      await this.dispatcher().record(sql, [{ job, ...outcome }]);
+    });
+  }
+
+  /** As when its worker dies after the hand-off, and the row is swept. */
+  async crash(id: string): Promise<void> {
+    await this.claim(id);
+    await this.database.query('update send_job set state = 0, ambiguous = true where id = $1', [id]);
+  }
+
+  /** Attempts it until nothing is queued any more, moving the clock along. @returns seconds of each attempt */
+  async toTheEnd(id: string, most = 100): Promise<number[]> {
+    const begun = this.clock.now().getTime();
+    const times: number[] = [];
+    for (let made = 0; made < most; made += 1) {
+      times.push((this.clock.now().getTime() - begun) / 1000);
+      const outcome = await this.attempt(id);
+      if (!outcome || outcome.next.kind === 'done') return times;
+      this.clock.advance(Math.max(0, outcome.next.at.getTime() - this.clock.now().getTime()));
+    }
+    throw new Error(`not at its end after ${most} attempts`);
+  }
+
+  /** The job as its owner sees it, with its timeline. */
+  async job(id: string) {
+    const { body } = await request(this.app.url)
+      .get(`/job-statuses/${id}?view=expanded`)
+      .set(this.account.bearer)
+      .expect(200);
+    return body;
+  }
+}
+
+/** One server for all tests of a suite, a new account for each. */
+export async function startSendFixtures(): Promise<{ next(): Promise<SendFixture>; close(): Promise<void> }> {
+  const app = await startTestApp({ ROLES: 'api' });
+  return {
+    async next() {
+      const application = await createApplication(app.app);
+      return new SendFixture(app, application, await createAccount(app.app, application));
+    },
+    close: () => app.close(),
+  };
+}
