@@ -11,7 +11,7 @@ import {
   Query,
   Res,
 } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
@@ -20,16 +20,22 @@ import { SCOPES_FOR } from '../auth/scopes.ts';
 import { toListView } from '../database/listing.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
-import { toOutboxView } from './outbox.mapper.ts';
+import { AcceptsIdempotencyKey, IdempotentCall } from '../idempotency/idempotency-key.decorator.ts';
+import type { FirstAnswer, IdempotentRequest } from '../idempotency/idempotency-keys.ts';
+import { OutboxPlanner } from './outbox-planner.ts';
+import { toOutboxView, toPlanView } from './outbox.mapper.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import {
   type CancelOutboxMessage,
   cancelOutboxMessage,
   type CreateOutboxMessage,
   createOutboxMessage,
+  createOutboxQuery,
   listOutboxQuery,
   outboxMessage,
+  outboxMessageOrPlan,
   outboxMessages,
+  outboxPlan,
   type OutboxMessageView,
   type UpdateOutboxMessage,
   updateOutboxMessage,
@@ -37,6 +43,8 @@ import {
 import { OutboxService } from './outbox.service.ts';
 import { entityTag, IfMatch, type VersionGuard } from './version-guard.ts';
 
+const CREATE_RULE =
+  'Accepted messages are kept until they are sent, cancelled, or their retry limit is reached. With `dry_run=true` nothing is stored: the request is checked exactly as the real one, and answered with 200 and what would happen.';
 const EDIT_RULE =
   'Applies in full while no attempt to send has begun, also within the last five minutes; afterwards 409 and nothing is changed.';
 const CANCEL_RULE =
@@ -51,7 +59,10 @@ const IF_MATCH = {
 @AccountAuth({ anyScope: SCOPES_FOR.sendMail })
 @Controller('v2/outbox')
 export class OutboxController {
-  constructor(private readonly outbox: OutboxService) {}
+  constructor(
+    private readonly outbox: OutboxService,
+    private readonly planner: OutboxPlanner,
+  ) {}
 
   @Get()
   @Endpoint({ summary: 'List the messages that are still to be sent', response: outboxMessages })
@@ -75,19 +86,31 @@ export class OutboxController {
 
   @Post()
   @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
+  @ApiErrors(409)
+  @AcceptsIdempotencyKey()
+  @ApiResponse({ status: 200, description: 'With dry_run: what would happen', standardSchema: outboxPlan })
   @Endpoint({
     summary: 'Send a message now or later',
-    description:
-      'Accepted messages are kept until they are sent, cancelled, or their retry limit is reached.',
-    response: outboxMessage,
+    description: CREATE_RULE,
+    response: outboxMessageOrPlan,
     status: HttpStatus.ACCEPTED,
   })
   async create(
     @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: createOutboxQuery }) query: z.infer<typeof createOutboxQuery>,
     @Body({ schema: createOutboxMessage }) body: CreateOutboxMessage,
+    @IdempotentCall() call: IdempotentRequest | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    return answer(await this.outbox.create(account, body), response);
+    if (query.dry_run) {
+      response.status(HttpStatus.OK);
+      return toPlanView(await this.planner.plan(account, body));
+    }
+    if (!call) return answer(await this.outbox.create(account, body), response);
+    const { answer: first, replayed } = await this.outbox.createOnce(call, account, body, toFirstAnswer);
+    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
+    response.status(first.status).setHeader('ETag', entityTag(1));
+    return first.body;
   }
 
   @Patch(':job_status_id')
@@ -145,6 +168,10 @@ export class OutboxController {
 
 function guardOf(ifMatch: VersionGuard['ifMatch'], { version }: { version?: number | null }): VersionGuard {
   return { ifMatch, version: version ?? undefined };
+}
+
+function toFirstAnswer(item: OutboxItem): FirstAnswer {
+  return { status: HttpStatus.ACCEPTED, body: toOutboxView(item) };
 }
 
 function answer(item: OutboxItem, response: Response): OutboxMessageView {

@@ -1,9 +1,10 @@
-import { toUnixSeconds } from '../common/time/unix-seconds.ts';
+import { toUnixSeconds, toUnixSecondsOrNull } from '../common/time/unix-seconds.ts';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import { STATES_WITH_REASON, type JobState } from '../job-statuses/job-status.ts';
 import type { RequestedChoices } from './outbox-choices.ts';
 import type { OutboxContent, OutboxItem } from './outbox-content.ts';
-import type { CreateOutboxMessage, OutboxMessageView } from './outbox.schema.ts';
+import type { OutboxPlan } from './outbox-planner.ts';
+import type { CreateOutboxMessage, OutboxMessageView, OutboxPlanView } from './outbox.schema.ts';
 import type { RequestedTimes } from './outbox-times.ts';
 
 /** The account as a sender. */
@@ -103,5 +104,27 @@ export function toOutboxView(item: OutboxItem): OutboxMessageView {
     on_missed: item.onMissed,
     max_lateness_seconds: item.maxLatenessSeconds,
     on_unknown: item.onUnknown,
+  };
+}
+
+export function toPlanView({ message, attempts, relayAvailable, delay }: OutboxPlan): OutboxPlanView {
+  const original = toOriginalData({ ...message, originalSendAt: message.sendAt });
+  return {
+    dry_run: true,
+    account_id: message.accountId,
+    send_at: original.send_at,
+    retry_limit_datetime: original.retry_limit_datetime,
+    planned_attempts: attempts.map(({ at, route }) => ({ at: toUnixSeconds(at), route })),
+    route: attempts[0]?.route ?? 'account',
+    relay_available: relayAvailable,
+    account_closed_until: toUnixSecondsOrNull(delay.closedUntil),
+    account_closed_reason: delay.closedUntil ? delay.closeReason : null,
+    account_queue_until: toUnixSecondsOrNull(delay.queueUntil),
+    size: message.mime.length,
+    recipients: message.envelope.recipients.length,
+    on_missed: message.onMissed,
+    max_lateness_seconds: message.maxLatenessSeconds,
+    on_unknown: message.onUnknown,
+    original_data: original,
   };
 }

@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
 import { GrantsModule } from '../grants/grants.module.ts';
+import { IdempotencyModule } from '../idempotency/idempotency.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { RelayModule } from '../relay/relay.module.ts';
+import { OutboxPlanner } from './outbox-planner.ts';
 import { OutboxPreparation } from './outbox-preparation.ts';
 import { OutboxController } from './outbox.controller.ts';
 import { OutboxRepository } from './outbox.repository.ts';
@@ -12,9 +14,10 @@ import { SendWays } from './send-ways.ts';
 import { StoredMessages } from './stored-messages.ts';
 
 @Module({
-  imports: [GrantsModule, ProvidersModule, RelayModule],
+  imports: [GrantsModule, IdempotencyModule, ProvidersModule, RelayModule],
   controllers: [OutboxController],
   providers: [
+    OutboxPlanner,
     OutboxPreparation,
     OutboxRepository,
     OutboxService,

@@ -174,3 +174,46 @@ export const outboxMessage = z
   });
 export type OutboxMessageView = z.infer<typeof outboxMessage>;
 export const outboxMessages = z.array(outboxMessage).meta({ id: 'OutboxMessages' });
+
+/** What would happen to a message: the answer to `dry_run=true`. */
+export const outboxPlan = z
+  .object({
+    dry_run: z.literal(true),
+    account_id: z.string(),
+    send_at: z.number().int().describe('When it would be due'),
+    retry_limit_datetime: z.number().int().describe('The deadline; 0: a single attempt'),
+    planned_attempts: z
+      .array(z.object({ at: z.number().int(), route: z.enum(SEND_ROUTES) }))
+      .describe(
+        'All attempts until the deadline if each failed for a reason that may pass; give or take 10 %',
+      ),
+    route: z.enum(SEND_ROUTES).describe('Which way the first attempt would go'),
+    relay_available: z
+      .boolean()
+      .describe(
+        "Whether the application's mailing service would take over, after five failed attempts or at a daily limit",
+      ),
+    account_closed_until: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Nothing of the account is sent until then; the attempts are planned from there'),
+    account_closed_reason: z.string().nullable(),
+    account_queue_until: z
+      .number()
+      .int()
+      .nullable()
+      .describe(
+        "Messages that were due before wait for the account's pace until then; this one may have to as well",
+      ),
+    size: z.number().int().describe('Bytes of the composed message'),
+    recipients: z.number().int().describe('Different addresses in to, cc and bcc'),
+    on_missed: z.enum(ON_MISSED),
+    max_lateness_seconds: z.number().int().nullable(),
+    on_unknown: z.enum(ON_UNKNOWN).nullable(),
+    original_data: originalData,
+  })
+  .meta({ id: 'OutboxPlan' });
+export type OutboxPlanView = z.infer<typeof outboxPlan>;
+/** The answer to POST: a message, or with `dry_run` a plan. */
+export const outboxMessageOrPlan = z.union([outboxMessage, outboxPlan]);

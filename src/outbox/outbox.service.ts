@@ -7,6 +7,8 @@ import { Clock } from '../common/time/clock.ts';
 import { Wake } from '../common/wake.ts';
 import type { Listing } from '../database/listing.ts';
 import type { Sql } from '../database/sql.ts';
+import type { FirstAnswer, IdempotentRequest } from '../idempotency/idempotency-keys.ts';
+import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { moveJobs } from '../job-statuses/jobs.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import { OutboxPreparation, refuseUnsupported } from './outbox-preparation.ts';
@@ -35,6 +37,7 @@ export class OutboxService {
   constructor(
     private readonly repository: OutboxRepository,
     private readonly preparation: OutboxPreparation,
+    private readonly keys: IdempotencyKeys,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
@@ -48,6 +51,30 @@ export class OutboxService {
     await this.repository.insert([message]);
     this.#wakeFor(message);
     return accepted(message);
+  }
+
+  /**
+   * The same under an idempotency key.
+   * @param toAnswer what the request is answered; it is answered the same again
+   * @throws {InvalidInputError} @throws {IdempotencyKeyReusedError}
+   */
+  async createOnce(
+    request: IdempotentRequest,
+    account: AccountPrincipal,
+    body: CreateOutboxMessage,
+    toAnswer: (item: OutboxItem) => FirstAnswer,
+  ): Promise<{ answer: FirstAnswer; replayed: boolean }> {
+    let message: NewOutboxMessage | undefined;
+    const result = await this.keys.once(request, async () => {
+      const prepared = await this.preparation.prepare(account, body);
+      message = prepared;
+      return {
+        answer: toAnswer(accepted(prepared)),
+        store: (sql) => this.repository.insert([prepared], sql),
+      };
+    });
+    if (message && !result.replayed) this.#wakeFor(message);
+    return result;
   }
 
   /** @throws {NotFoundError} */

@@ -5,6 +5,7 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { pruneAuthorizationCodes } from '../connect/prune-codes.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { pruneChanges } from '../deltas/prune-changes.ts';
+import { pruneIdempotencyKeys } from '../idempotency/prune-idempotency-keys.ts';
 import { pruneJobAttempts } from '../job-statuses/prune-job-attempts.ts';
 import { pruneWebhookEvidence } from '../webhooks/prune-webhook-evidence.ts';
 
@@ -17,6 +18,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'webhook events and attempts': pruneWebhookEvidence,
   changes: pruneChanges,
   'attempts of jobs': pruneJobAttempts,
+  'idempotency keys': pruneIdempotencyKeys,
 };
 
 /** One process at a time. */

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import type { SendRoute } from '../job-statuses/job-status.ts';
+import { RelayRoutes } from '../relay/relay-routes.ts';
+import { OutboxPreparation } from './outbox-preparation.ts';
+import { type AccountDelay, type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
+import type { CreateOutboxMessage } from './outbox.schema.ts';
+import { plannedAttempts, plannedAttemptsWithRelay } from './retry-policy.ts';
+
+/** More than a message can have: hourly attempts over seven days are 175. */
+const MOST_ATTEMPTS = 200;
+
+/** What would become of a message. */
+export interface OutboxPlan {
+  message: NewOutboxMessage;
+  /** Attempts until the deadline if each failed at once, the first one where nothing goes wrong. */
+  attempts: readonly { at: Date; route: SendRoute }[];
+  /** Whether the application's mailing service would take over. */
+  relayAvailable: boolean;
+  delay: AccountDelay;
+}
+
+/** Says what would happen to a message, by the code that would accept it; stores nothing. */
+@Injectable()
+export class OutboxPlanner {
+  constructor(
+    private readonly preparation: OutboxPreparation,
+    private readonly repository: OutboxRepository,
+    private readonly relays: RelayRoutes,
+  ) {}
+
+  /** @throws {InvalidInputError} exactly where the real request is refused @throws {NotImplementedError} */
+  async plan(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxPlan> {
+    const message = await this.preparation.prepare(account, body);
+    const [relayAvailable, delay] = await Promise.all([
+      this.relays.isOpen(account),
+      this.repository.accountDelay(account.accountId),
+    ]);
+    const { sendAt, retryLimitAt } = message;
+    const { closedUntil } = delay;
+    const first = closedUntil && closedUntil > sendAt ? closedUntil : sendAt;
+    // A single attempt is one also when it has to wait.
+    const last = retryLimitAt > sendAt ? retryLimitAt : first;
+    return {
+      message,
+      attempts: relayAvailable
+        ? plannedAttemptsWithRelay(first, last, MOST_ATTEMPTS)
+        : plannedAttempts(first, last, MOST_ATTEMPTS).map((at) => ({ at, route: 'account' as const })),
+      relayAvailable,
+      delay,
+    };
+  }
+}

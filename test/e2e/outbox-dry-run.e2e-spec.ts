@@ -1,0 +1,171 @@
+import request from 'supertest';
+import { Database } from '../../src/database/sql.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
+const bo = { email: 'bo@example.test', name: 'Bo' };
+
+describe('a dry run', () => {
+  let server: TestApp;
+  let database: Database;
+  let application: TestApplication;
+  let ada: TestAccount;
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    database = server.app.get(Database);
+    application = await createApplication(server.app);
+    ada = await createAccount(server.app, application, { email: 'ada@sandbox.test', name: 'Ada' });
+  });
+  afterAll(() => server.close());
+
+  const post = (query: string, body: object, account = ada) =>
+    request(server.url).post(`/v2/outbox${query}`).set(account.bearer).send(body);
+  const plan = (body: object, account = ada) => post('?dry_run=true', body, account);
+  const rows = async () => {
+    const [row] = await database.query<{ n: number }>(
+      `select (select count(*) from job_status) + (select count(*) from outbox_message)
+            + (select count(*) from send_job) + (select count(*) from idempotency_key) as n`,
+    );
+    return row?.n;
+  };
+
+  it('answers what would happen and stores nothing', async () => {
+    const before = await rows();
+    const sendAt = inSeconds(3600);
+    const response = await plan({
+      to: [bo],
+      cc: [{ email: 'BO@example.test' }, { email: 'cy@example.test' }],
+      subject: 'Hi',
+      body: '<p>Hi</p>',
+      send_at: sendAt,
+      on_missed: 'skip',
+      on_unknown: 'fail',
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers['etag']).toBeUndefined();
+    const { planned_attempts: attempts, ...rest } = response.body;
+    expect(rest).toEqual({
+      dry_run: true,
+      account_id: ada.id,
+      send_at: sendAt,
+      retry_limit_datetime: sendAt + 86_400,
+      route: 'account',
+      relay_available: false,
+      account_closed_until: null,
+      account_closed_reason: null,
+      account_queue_until: null,
+      size: expect.any(Number),
+      recipients: 2,
+      on_missed: 'skip',
+      max_lateness_seconds: 60,
+      on_unknown: 'fail',
+      original_data: {
+        from: [{ email: 'ada@sandbox.test', name: 'Ada' }],
+        to: [bo],
+        cc: [
+          { email: 'BO@example.test', name: '' },
+          { email: 'cy@example.test', name: '' },
+        ],
+        bcc: [],
+        reply_to: [],
+        subject: 'Hi',
+        body: '<p>Hi</p>',
+        send_at: sendAt,
+        original_send_at: sendAt,
+        retry_limit_datetime: sendAt + 86_400,
+      },
+    });
+    expect(rest.size).toBeGreaterThan(200);
+    expect(attempts.slice(0, 4)).toEqual(
+      [0, 30, 90, 210].map((seconds) => ({ at: sendAt + seconds, route: 'account' })),
+    );
+    expect(attempts.at(-1)).toEqual({ at: sendAt + 86_400, route: 'account' });
+    expect(await rows()).toBe(before);
+  });
+
+  it('plans a single attempt, and every attempt of seven days', async () => {
+    const sendAt = inSeconds(3600);
+    const single = await plan({ to: [bo], send_at: sendAt, retry_limit_datetime: 0 });
+    expect(single.body.retry_limit_datetime).toBe(0);
+    expect(single.body.planned_attempts).toEqual([{ at: sendAt, route: 'account' }]);
+    const limit = sendAt + 7 * 86_400;
+    const long = await plan({ to: [bo], send_at: sendAt, retry_limit_datetime: limit });
+    expect(long.body.planned_attempts.length).toBeGreaterThan(150);
+    expect(long.body.planned_attempts.at(-1).at).toBe(limit);
+  });
+
+  it('says what holds the account up, and plans from there', async () => {
+    const account = await createAccount(server.app, application);
+    await database.query(
+      `insert into account_gate (account_id, next_slot, closed_until, close_reason)
+       values ($1, now() + interval '2 h', now() + interval '1 h', 'daily limit')`,
+      [account.id],
+    );
+    const { body } = await plan({ to: [bo] }, account);
+    expect(body.account_closed_reason).toBe('daily limit');
+    expect(Math.abs(body.account_closed_until - inSeconds(3600))).toBeLessThanOrEqual(10);
+    expect(Math.abs(body.account_queue_until - inSeconds(7200))).toBeLessThanOrEqual(10);
+    expect(body.planned_attempts[0].at).toBe(body.account_closed_until);
+    const later = await plan({ to: [bo], send_at: inSeconds(9000) }, account);
+    expect(later.body.planned_attempts[0].at).toBe(later.body.send_at);
+    await database.query(
+      `update account_gate set closed_until = now() - interval '1 s' where account_id = $1`,
+      [account.id],
+    );
+    expect((await plan({ to: [bo] }, account)).body).toMatchObject({
+      account_closed_until: null,
+      account_closed_reason: null,
+    });
+  });
+
+  it.each([
+    {},
+    { to: [{ email: 'nobody' }] },
+    { to: [bo], send_at: inSeconds(-3600) },
+    { to: [bo], send_at: inSeconds(100), retry_limit_datetime: inSeconds(50) },
+    { to: [bo], retry_limit_datetime: inSeconds(700_000) },
+    { to: [bo], reply_to_message_id: 'm1' },
+    { to: [bo], file_ids: ['f1'] },
+    { to: [bo], tracking: { opens: true } },
+    { to: [bo], max_lateness_seconds: 3 },
+    { to: [bo], on_missed: 'never' },
+  ])('refuses exactly what the real request is refused: %j', async (body) => {
+    const before = await rows();
+    const [dry, real] = await Promise.all([plan(body), post('', body)]);
+    expect(dry.status).toBe(real.status);
+    expect(dry.status).toBeGreaterThanOrEqual(400);
+    expect(dry.body).toEqual(real.body);
+    expect(await rows()).toBe(before);
+  });
+
+  it('needs the same rights', async () => {
+    const reader = await createAccount(server.app, application, { scope: ['email.read_only'] });
+    expect((await plan({ to: [bo] }, reader)).status).toBe(403);
+    const invalid = await createAccount(server.app, application, { status: 'invalid' });
+    expect((await plan({ to: [bo] }, invalid)).status).toBe(403);
+  });
+
+  it.each(['?dry_run=yes', '?dry_run=1', '?dry_run=', '?dry_run=true&dry_run=false'])(
+    'is not guessed from %s',
+    async (query) => {
+      const before = await rows();
+      const response = await post(query, { to: [bo] });
+      expect(response.status).toBe(400);
+      expect(response.body.message).toMatch(/^dry_run: /);
+      expect(await rows()).toBe(before);
+    },
+  );
+
+  it('is none with false: the message is accepted', async () => {
+    const before = await rows();
+    const response = await post('?dry_run=false', { to: [bo], send_at: inSeconds(3600) });
+    expect(response.status).toBe(202);
+    expect(await rows()).not.toBe(before);
+  });
+});

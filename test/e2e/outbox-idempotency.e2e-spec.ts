@@ -1,0 +1,211 @@
+import http from 'node:http';
+import request from 'supertest';
+import { Clock } from '../../src/common/time/clock.ts';
+import { Database } from '../../src/database/sql.ts';
+import { pruneIdempotencyKeys } from '../../src/idempotency/prune-idempotency-keys.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
+const bo = { email: 'bo@example.test', name: 'Bo' };
+
+describe('an Idempotency-Key', () => {
+  let server: TestApp;
+  let database: Database;
+  let application: TestApplication;
+  let ada: TestAccount;
+  const sendAt = inSeconds(3600);
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    database = server.app.get(Database);
+    application = await createApplication(server.app);
+  });
+  beforeEach(async () => {
+    ada = await createAccount(server.app, application);
+  });
+  afterAll(() => server.close());
+
+  const post = (key: string, body: object = {}, account = ada, query = '') =>
+    request(server.url)
+      .post(`/v2/outbox${query}`)
+      .set(account.bearer)
+      .set('Idempotency-Key', key)
+      .send({ to: [bo], subject: 'Hi', send_at: sendAt, ...body });
+  const count = async (table: 'job_status' | 'idempotency_key', account = ada) => {
+    const [row] = await database.query<{ n: number }>(
+      `select count(*) as n from ${table} where account_id = $1`,
+      [account.id],
+    );
+    return row?.n;
+  };
+  /** As if the key had been used so long ago. */
+  const age = (interval: string) =>
+    database.query(
+      `update idempotency_key set created_at = created_at - $2::interval where account_id = $1`,
+      [ada.id, interval],
+    );
+
+  it('answers the same request with the first answer, and stores one message', async () => {
+    const first = await post('k1');
+    expect(first.status).toBe(202);
+    expect(first.headers['idempotent-replayed']).toBeUndefined();
+    const id = first.body.job_status_id;
+    // Whatever has become of the message in the meantime.
+    await request(server.url).patch(`/v2/outbox/${id}`).set(ada.bearer).send({ subject: 'x' }).expect(200);
+    const again = await post('k1');
+    expect(again.status).toBe(202);
+    expect(again.text).toBe(first.text);
+    expect(again.headers['etag']).toBe('"1"');
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(await count('job_status')).toBe(1);
+  });
+
+  it('does not mind the order of names in the body', async () => {
+    const send = (body: string) =>
+      request(server.url)
+        .post('/v2/outbox')
+        .set(ada.bearer)
+        .set('Idempotency-Key', 'order')
+        .set('Content-Type', 'application/json')
+        .send(body);
+    const first = await send('{"to":[{"email":"bo@example.test","name":"Bo"}],"subject":"x"}');
+    const again = await send('{"subject":"x", "to":[{"name":"Bo","email":"bo@example.test"}]}');
+    expect(again.text).toBe(first.text);
+  });
+
+  it('accepts one of many that arrive at the same moment and answers all of them alike', async () => {
+    for (const key of ['race-1', 'race-2', 'race-3']) {
+      const answers = await Promise.all(Array.from({ length: 12 }, () => post(key)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+      expect(answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
+    }
+    expect(await count('job_status')).toBe(3);
+  });
+
+  it('lets one of two different requests at the same moment through', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => post('differ', { subject: `s${index}` })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array<number>(9).fill(409)]);
+    expect(await count('job_status')).toBe(1);
+  });
+
+  it('is refused for another request, which stores nothing', async () => {
+    await post('k2').expect(202);
+    const other = await post('k2', { subject: 'Other' });
+    expect(other.status).toBe(409);
+    expect(other.body).toEqual({
+      message: 'Idempotency-Key: was used for another request within the last 24 hours',
+      type: 'invalid_request_error',
+    });
+    expect(await count('job_status')).toBe(1);
+  });
+
+  it('answers again although the request would be refused by now', async () => {
+    const body = { send_at: 0, retry_limit_datetime: inSeconds(1) };
+    const first = await post('k3', body);
+    expect(first.status).toBe(202);
+    await until(
+      'the deadline to pass',
+      async () => (await post('k3', body, ada, '?dry_run=true')).status === 400,
+    );
+    expect((await post('k3', body)).text).toBe(first.text);
+  });
+
+  it('belongs to the account: another one has keys of its own', async () => {
+    const eve = await createAccount(server.app, application);
+    const first = await post('shared');
+    const other = await post('shared', {}, eve);
+    expect(other.status).toBe(202);
+    expect(other.body.job_status_id).not.toBe(first.body.job_status_id);
+    expect(other.headers['idempotent-replayed']).toBeUndefined();
+  });
+
+  it('stays free when the request is refused or is a plan only', async () => {
+    await post('k4', { to: [] }).expect(400);
+    await post('k4', { send_at: 1 }).expect(400);
+    await post('k4', {}, ada, '?dry_run=true').expect(200);
+    expect(await count('idempotency_key')).toBe(0);
+    const accepted = await post('k4').expect(202);
+    expect(accepted.headers['idempotent-replayed']).toBeUndefined();
+  });
+
+  it('means its request for 24 hours, and is free afterwards whether or not it was cleared away', async () => {
+    const first = await post('k5');
+    await age('23 hours 59 minutes');
+    expect((await post('k5')).text).toBe(first.text);
+    await age('1 minute');
+    const second = await post('k5', { subject: 'Other' });
+    expect(second.status).toBe(202);
+    expect(second.body.job_status_id).not.toBe(first.body.job_status_id);
+    expect((await post('k5', { subject: 'Other' })).text).toBe(second.text);
+    expect(await count('job_status')).toBe(2);
+    // Expired, two that come at once are one again.
+    await age('25 hours');
+    const both = await Promise.all([post('k5'), post('k5')]);
+    expect(both[0].text).toBe(both[1].text);
+    expect(await count('job_status')).toBe(3);
+  });
+
+  it('is cleared away after 24 hours', async () => {
+    await post('old').expect(202);
+    await age('24 hours');
+    await post('new').expect(202);
+    const now = server.app.get(Clock).now();
+    expect(await pruneIdempotencyKeys(database, now)).toBeGreaterThanOrEqual(1);
+    expect(await pruneIdempotencyKeys(database, now)).toBe(0);
+    const keys = await database.query('select key from idempotency_key where account_id = $1', [ada.id]);
+    expect(keys).toEqual([{ key: 'new' }]);
+  });
+
+  it('goes with its account', async () => {
+    await post('gone').expect(202);
+    await request(server.url).delete(`/connect/grants/${ada.id}`).set(application.basic).expect(200);
+    expect(await count('idempotency_key')).toBe(0);
+  });
+
+  it.each(['', 'x'.repeat(256), 'a\tb', 'ü'])('is refused when it is %j', async (key) => {
+    const response = await post(key);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toMatch(/^Idempotency-Key: must have 1 to 255 printable/);
+    expect(await count('job_status')).toBe(0);
+    expect((await post(key, {}, ada, '?dry_run=true')).status).toBe(400);
+  });
+
+  it('may have 255 characters, spaces and quotes among them', async () => {
+    await post(`"${'x y'.repeat(84)}"`).expect(202);
+    await post('x'.repeat(255)).expect(202);
+  });
+
+  it('is refused when it is given twice', async () => {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const call = http.request(`${server.url}/v2/outbox`, { method: 'POST' }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      call.on('error', reject);
+      call.setHeader('Authorization', ada.bearer['authorization'] ?? '');
+      call.setHeader('Idempotency-Key', ['a', 'b']);
+      call.end(JSON.stringify({ to: [bo] }));
+    });
+    expect(status).toBe(400);
+    expect(await count('job_status')).toBe(0);
+  });
+
+  it('does not wait for ever for a request that has not been answered', async () => {
+    await post('k6').expect(202);
+    await database.query('update idempotency_key set status = null, response = null where account_id = $1', [
+      ada.id,
+    ]);
+    const busy = await post('k6');
+    expect(busy.status).toBe(409);
+    expect(busy.body.message).toBe('Idempotency-Key: the first request with it is still being worked on');
+  });
+});
