@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { hashToken, equalHashes } from '../common/crypto/token-hash.ts';
+import { SharedLookUp } from '../common/work/shared-look-up.ts';
 import { Database } from '../database/sql.ts';
 import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
 import { restrict, type Scope } from './scopes.ts';
 
-const ACCOUNT_BY_TOKEN = `
-  select g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
+const ACCOUNTS_BY_TOKEN = `
+  select t.hash, g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
          g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
          g.billing_state as "billingState", coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed,
          a.features
@@ -13,29 +14,49 @@ const ACCOUNT_BY_TOKEN = `
   join "grant" g on g.id = t.grant_id
   join application a on a.id = g.application_id
   left join integration i on i.id = g.integration_id
-  where t.hash = $1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`;
+  where t.hash = any($1::bytea[]) and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`;
 
 const APPLICATION_BY_CLIENT_ID = `
   select id as "applicationId", client_id as "clientId", plan, region, features, secret_hash as "secretHash"
   from application where client_id = $1`;
 
 type AccountRow = Omit<AccountPrincipal, 'kind' | 'scopes'> & {
+  hash: Buffer;
   asked: Scope[] | null;
   agreed: Scope[] | null;
 };
 
-/** Turns what a caller presented into who it is; one indexed query each. */
+/** The hash of a token as a key. */
+const KEY = 'base64';
+
+/**
+ * Turns what a caller presented into who it is. Nothing is kept: a token or secret that was revoked is refused from the
+ * next request on, by every process (docs/adr/0023).
+ */
 @Injectable()
 export class Credentials {
-  constructor(private readonly database: Database) {}
+  readonly #accounts: SharedLookUp<AccountPrincipal>;
+
+  constructor(private readonly database: Database) {
+    this.#accounts = new SharedLookUp((keys) => this.#findAccounts(keys));
+  }
 
   /** @returns undefined for an unknown, revoked or expired token */
   async accountByToken(token: string): Promise<AccountPrincipal | undefined> {
     if (token.length > 200) return undefined;
-    const [row] = await this.database.query<AccountRow>(ACCOUNT_BY_TOKEN, [hashToken(token)]);
-    if (!row) return undefined;
-    const { asked, agreed, ...account } = row;
-    return { kind: 'account', ...account, scopes: restrict(asked, agreed) };
+    return this.#accounts.get(hashToken(token).toString(KEY));
+  }
+
+  async #findAccounts(keys: readonly string[]): Promise<ReadonlyMap<string, AccountPrincipal>> {
+    const rows = await this.database.query<AccountRow>(ACCOUNTS_BY_TOKEN, [
+      keys.map((key) => Buffer.from(key, KEY)),
+    ]);
+    return new Map(
+      rows.map(({ hash, asked, agreed, ...account }) => [
+        hash.toString(KEY),
+        Object.freeze({ kind: 'account', ...account, scopes: restrict(asked, agreed) }),
+      ]),
+    );
   }
 
   /** @returns undefined unless the pair is right */
