@@ -1,85 +1,57 @@
-import { randomBytes } from 'node:crypto';
-import request from 'supertest';
-import { SqlPool } from '../../src/database/sql.ts';
-import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
-import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { expectPromiseKept } from '../support/fault-figures.ts';
+import { postMessages } from '../support/fault-load.ts';
+import { FaultWorld } from '../support/fault-world.ts';
+import { Fleet } from '../support/fleet.ts';
 import { until } from '../support/until.ts';
 
-const MESSAGES = 120;
+const MESSAGES = 2_000;
+const SERVERS = 4;
+const KILL_EVERY_MS = 1_000;
+/** So many come in between two deaths, however fast the machine is. */
+const MESSAGES_PER_KILL = 100;
 
-describe('a server that is killed in the middle of its work', () => {
-  const encryptionKeys = `k:${randomBytes(32).toString('base64')}`;
-  let seed: TestApp;
-  let ada: TestAccount;
-  let sql: SqlPool;
-  const servers: ServerProcess[] = [];
+describe('four servers of which one is killed every second', () => {
+  let world: FaultWorld;
+  let fleet: Fleet | undefined;
 
   beforeAll(async () => {
-    // Only to write the account and to ask: the work is done by processes that die.
-    seed = await startTestApp({ ROLES: 'api', ENCRYPTION_KEYS: encryptionKeys });
-    ada = await createAccount(seed.app, await createApplication(seed.app), { email: 'ada@sandbox.test' });
-    sql = new SqlPool({ url: seed.database.url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' });
-  });
+    // Every fifth account has no Sent folder to ask.
+    world = await FaultWorld.start({ accounts: 50, withoutSentFolder: (index) => index % 5 === 4 });
+    // The record is made somewhere within this time, and the answer at its end: what is killed in between is in doubt.
+    await world.sink.behave({ delayMs: [50, 400] });
+  }, 60_000);
   afterAll(async () => {
-    for (const server of servers) await server.kill();
-    await sql.close();
-    await seed.close();
+    await fleet?.endKilling();
+    await world.close();
   });
 
-  const start = async () => {
-    const server = await startServerProcess({
-      DATABASE_URL: seed.database.url,
-      ENCRYPTION_KEYS: encryptionKeys,
+  it('lose no message, and send none twice where the provider can be asked', async () => {
+    fleet = await Fleet.start(world, SERVERS, { SEND_SLOTS: '16' });
+    const servers = fleet;
+    const begun = performance.now();
+    fleet.beginKilling(KILL_EVERY_MS);
+    const accepted = await postMessages(world, {
+      messages: MESSAGES,
+      callers: 16,
+      server: () => servers.next(),
+      pace: (n) =>
+        until(
+          'the time of the next message',
+          async () =>
+            performance.now() - begun >= (n * KILL_EVERY_MS) / MESSAGES_PER_KILL &&
+            servers.kills >= n / MESSAGES_PER_KILL - 2,
+          60_000,
+        ),
     });
-    servers.push(server);
-    return server;
-  };
-  const open = async () => {
-    const [row] = await sql.query<{ n: number }>(
-      `select count(*) as n from job_status where status in ('pending', 'delayed')`,
-    );
-    return row?.n ?? 0;
-  };
-
-  it('gives every accepted message its end, and sends none twice', async () => {
-    let server = await start();
-    const accepted: string[] = [];
-    const killer = (async () => {
-      for (let round = 0; round < 3; round += 1) {
-        await until('some work to be done', async () => accepted.length >= (round + 1) * 30);
-        await server.kill();
-        server = await start();
-      }
-    })();
-    for (let sent = 0; accepted.length < MESSAGES && sent < MESSAGES * 20; sent += 1) {
-      const response = await request(server.url)
-        .post('/v2/outbox')
-        .set(ada.bearer)
-        .send({ to: [{ email: `to-${sent}@example.test` }], subject: `message ${sent}` })
-        .catch(() => null); // the server that was asked has just been killed: nothing was promised
-      if (response?.status === 202) accepted.push(response.body.job_status_id);
-      else await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    await killer;
     expect(accepted).toHaveLength(MESSAGES);
-    await until('every job to end', async () => (await open()) === 0, 60_000);
-
-    const ended = await sql.query<{ id: string; status: string }>(
-      'select id, status from job_status where id = any($1::uuid[])',
-      [accepted],
-    );
-    expect(ended).toHaveLength(MESSAGES);
-    expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['successful']));
-    // Killed requests may have been accepted without an answer: what counts is what was stored.
-    const [stored] = await sql.query<{ n: number }>('select count(*) as n from outbox_message');
-    // The sandbox keeps one copy per Message-ID, but its counter grows with every hand-over: a second one would show.
-    const handOvers = await sql.query<{ handOvers: number; copies: number }>(
-      `select modseq as "handOvers", (select count(*) from sandbox_message m where m.address = b.address) as copies
-       from sandbox_mailbox b where address = 'ada@sandbox.test'`,
-    );
-    expect(handOvers).toEqual([{ handOvers: stored?.n, copies: stored?.n }]);
-    expect(await sql.query('select * from send_job')).toEqual([]);
-    expect(await servers.at(-1)?.stop()).toBe(0);
-  }, 180_000);
+    await world.settled({ limitMs: 150_000, hasten: 'unasked' });
+    await fleet.endKilling();
+    expect(fleet.kills).toBeGreaterThanOrEqual(MESSAGES / MESSAGES_PER_KILL - 2);
+    await expectPromiseKept(world, {
+      test: 'a server killed with -9 every second',
+      faults: `${fleet.kills} kills`,
+      accepted,
+    });
+    expect(new Set(await fleet.stop())).toEqual(new Set([0]));
+  }, 300_000);
 });

@@ -67,12 +67,12 @@ export async function createApplication(
   };
 }
 
-/** Writes a valid sandbox grant and a token for it. */
+/** Writes a valid grant, of the sandbox unless told otherwise, and a token for it. */
 export async function createAccount(
   app: INestApplicationContext,
   application: TestApplication,
   overrides: Partial<
-    Pick<Grant, 'email' | 'name' | 'scope' | 'status' | 'organizationUnit' | 'billingState'>
+    Pick<Grant, 'email' | 'name' | 'provider' | 'scope' | 'status' | 'organizationUnit' | 'billingState'>
   > & {
     settings?: Record<string, unknown>;
     /** Whether the mailbox is mirrored (by the worker, without the sandbox's sample messages); default no. */

@@ -1,5 +1,6 @@
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { beginFaultTable } from './fault-table.ts';
 
 /** Tests are about logic, not about surviving power loss; the fault suite runs with these on. */
 const FAST = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
@@ -15,6 +16,7 @@ declare global {
  * user may create databases: how the tiers are run on PostgreSQL 15.
  */
 export default async function globalSetup(): Promise<void> {
+  beginFaultTable();
   if (process.env['CARILLON_TEST_DATABASE_URL']) return; // another tier of this run has done it
   const existing = process.env['TEST_DATABASE_URL'];
   if (existing) {

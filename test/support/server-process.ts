@@ -18,12 +18,21 @@ export interface ServerProcess {
   output(): string;
 }
 
+/** How a process is started. */
+export interface ServerProcessOptions {
+  /** What Node runs instead of the program's own entry. */
+  entry?: string;
+  /** Arguments of Node itself. */
+  nodeArguments?: readonly string[];
+}
+
 /** @param environment needs DATABASE_URL and ENCRYPTION_KEYS; the port is chosen by the system */
 export async function startServerProcess(
   environment: Readonly<Record<string, string>>,
+  { entry = ENTRY, nodeArguments = [] }: ServerProcessOptions = {},
 ): Promise<ServerProcess> {
   if (!existsSync(ENTRY)) throw new Error('the program is not built: run npm run build (npm test does)');
-  const child = spawn(process.execPath, [ENTRY], {
+  const child = spawn(process.execPath, [...nodeArguments, entry], {
     env: {
       PATH: process.env['PATH'],
       PORT: '0',

@@ -1,0 +1,138 @@
+import { expectPromiseKept } from '../support/fault-figures.ts';
+import { call, postMessages, usualMessage } from '../support/fault-load.ts';
+import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
+import type { ServerProcess } from '../support/server-process.ts';
+import { SmtpCutter, SMTP_POINTS, type SmtpPoint } from '../support/smtp-cutter.ts';
+import { startSmtpSink } from '../support/smtp-sink.ts';
+import { TcpProxy, type Verdict } from '../support/tcp-proxy.ts';
+
+const MESSAGES = 1_000;
+const ACCOUNTS = 40;
+const PATIENCE_MS = '1500';
+
+/** Two accounts, one without a Sent folder, behind a proxy that cuts their first message. */
+interface Case {
+  point: SmtpPoint;
+  verdict: Verdict;
+  cutter: SmtpCutter;
+  proxy: TcpProxy;
+}
+
+/** The server has the whole message and may have accepted it; before, the client knows that it has not. */
+const DOUBTFUL: readonly SmtpPoint[] = ['dot', 'dot answered'];
+/** A long message on its way: how much of it the client could give away before it was told is a matter of luck. */
+const EITHER: readonly SmtpPoint[] = ['content begun'];
+
+describe('a mail server and a network that fail at every point of a message', () => {
+  let world: FaultWorld;
+  const servers: ServerProcess[] = [];
+  const cases: Case[] = [];
+
+  beforeAll(async () => {
+    const sink = await startSmtpSink();
+    for (const verdict of ['reset', 'swallow'] as const) {
+      for (const point of SMTP_POINTS) {
+        for (const _account of ['with a Sent folder', 'without one']) {
+          const cutter = new SmtpCutter(point, verdict);
+          cases.push({ point, verdict, cutter, proxy: await TcpProxy.start(sink.port, cutter.judgeNext) });
+        }
+      }
+    }
+    world = await FaultWorld.start({
+      sink,
+      accounts: ACCOUNTS + cases.length,
+      withoutSentFolder: (index) => index % 2 === 1,
+      portOf: (index) => cases[index - ACCOUNTS]?.proxy.port ?? sink.port,
+    });
+    const limits = {
+      SMTP_CONNECT_MS: PATIENCE_MS,
+      SMTP_COMMAND_MS: PATIENCE_MS,
+      SMTP_CONFIRMATION_MS: PATIENCE_MS,
+    };
+    for (let n = 0; n < 2; n += 1) servers.push(await world.startServer(limits));
+  }, 120_000);
+  afterAll(async () => {
+    await world.close();
+    for (const { proxy } of cases) await proxy.stop();
+  });
+
+  it('a connection that is cut at any point loses nothing, and is a doubt only where the server may have accepted', async () => {
+    const ids = await Promise.all(
+      cases.map(async ({ point }, index) => {
+        const account = world.accounts[ACCOUNTS + index] as FaultAccount;
+        const body = EITHER.includes(point) ? 'x'.repeat(4_000_000) : 'Hello';
+        const message = { to: [{ email: `cut-${index}@sink.test` }], body };
+        const answer = await call(servers[0] as ServerProcess, account, 'POST', '/v2/outbox', {
+          body: message,
+        });
+        expect(answer?.status).toBe(202);
+        return String(answer?.body.job_status_id);
+      }),
+    );
+    await world.settled({ hasten: 'all' });
+    const firsts = await world.sql.query<{ id: string; outcome: string }>(
+      `select distinct on (job_id) job_id as id, outcome from job_attempt where job_id = any($1::uuid[]) order by job_id, attempt, started_at`,
+      [ids],
+    );
+    const outcomes = cases.map(({ point, verdict, cutter }, index) => ({
+      point,
+      verdict,
+      cuts: cutter.cuts,
+      outcome: firsts.find(({ id }) => id === ids[index])?.outcome,
+    }));
+    expect(outcomes).toEqual(
+      cases.map(({ point, verdict }) => ({
+        point,
+        verdict,
+        cuts: 1,
+        outcome: EITHER.includes(point)
+          ? expect.any(String)
+          : DOUBTFUL.includes(point)
+            ? 'unknown'
+            : 'not-sent',
+      })),
+    );
+    const statuses = await world.sql.query(
+      'select distinct status from job_status where id = any($1::uuid[])',
+      [ids],
+    );
+    expect(statuses).toEqual([{ status: 'successful' }]);
+  }, 120_000);
+
+  it('greylisting, cuts and silence lose nothing, and double only where nobody can be asked', async () => {
+    await world.sink.behave({
+      seed: 20,
+      delayMs: [0, 10],
+      deferRecipient: 0.2,
+      cutInData: 0.05,
+      cutAfterDot: 0.05,
+      silentAfterDot: 0.02,
+    });
+    let asked = 0;
+    const accepted = await postMessages(world, {
+      messages: MESSAGES,
+      accounts: ACCOUNTS,
+      server: () => servers[asked++ % servers.length],
+      message: usualMessage,
+    });
+    await world.settled({ hasten: 'all', limitMs: 150_000 });
+    const { faults } = await world.sink.counts();
+    const made = Object.values(faults).reduce((sum, n) => sum + n, 0);
+    await expectPromiseKept(world, {
+      test: 'greylisting, cuts and silence of the mail server and the network',
+      faults: `${made + cases.length} replies and connections`,
+      accepted,
+    });
+    const kinds = [
+      'deferred',
+      'cut in DATA',
+      'cut after dot, accepted',
+      'cut after dot, not accepted',
+      'silent after dot, accepted',
+      'silent after dot, not accepted',
+    ];
+    expect(Object.keys(faults).toSorted()).toEqual(kinds.toSorted());
+    const statuses = await world.sql.query('select distinct status from job_status');
+    expect(statuses).toEqual([{ status: 'successful' }]);
+  }, 240_000);
+});

@@ -1,0 +1,104 @@
+import type { FaultAccount, FaultWorld } from './fault-world.ts';
+import type { ServerProcess } from './server-process.ts';
+
+/** A message as callers post it; the rest has defaults. */
+export interface TestMessage {
+  to: { email: string }[];
+  subject?: string;
+  body?: string;
+  send_at?: number;
+}
+
+/** What a server answered; null: it died before it could, and nothing was promised. */
+export interface Answer {
+  status: number;
+  body: { job_status_id?: string; [key: string]: unknown };
+}
+
+/** One request of a caller that does not repeat it. */
+export async function call(
+  server: ServerProcess,
+  account: FaultAccount,
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  { body, headers = {} }: { body?: object; headers?: Record<string, string> } = {},
+): Promise<Answer | null> {
+  try {
+    const response = await fetch(`${server.url}${path}`, {
+      method,
+      headers: { ...account.bearer, 'content-type': 'application/json', ...headers },
+      body: body ? JSON.stringify(body) : null,
+      signal: AbortSignal.timeout(20_000),
+    });
+    return { status: response.status, body: (await response.json()) as Answer['body'] };
+  } catch {
+    return null; // the server that was asked has just been killed, or cannot be reached
+  }
+}
+
+/** How many messages, to whom, and how fast. */
+export interface LoadOptions {
+  messages: number;
+  /** The first so many accounts of the world, in turn; default: all. */
+  accounts?: number;
+  /** Callers at a time; default 8. */
+  callers?: number;
+  /** The server the next request goes to; undefined: none is up at the moment. */
+  server: () => ServerProcess | undefined;
+  /** Default: one recipient, every tenth with three, every tenth with 100 kB. */
+  message?: (n: number) => TestMessage;
+  /** Waits before message `n` is posted. */
+  pace?: (n: number) => Promise<unknown>;
+}
+
+const LARGE = 'x'.repeat(100_000);
+
+/** A message of the usual mix. */
+export function usualMessage(n: number): TestMessage {
+  const recipients =
+    n % 10 === 3 ? [`to-${n}@sink.test`, `cc-${n}@sink.test`, `bcc-${n}@sink.test`] : [`to-${n}@sink.test`];
+  return {
+    to: recipients.map((email) => ({ email })),
+    subject: `message ${n}`,
+    body: n % 10 === 7 ? LARGE : 'Hello',
+  };
+}
+
+/**
+ * Posts until so many messages have been answered with 202, each under an Idempotency-Key of its own: a request whose
+ * answer was lost is repeated under the same key.
+ * @returns the job ids of the answers
+ */
+export async function postMessages(world: FaultWorld, options: LoadOptions): Promise<string[]> {
+  const {
+    messages,
+    callers = 8,
+    server,
+    accounts = world.accounts.length,
+    message = usualMessage,
+    pace,
+  } = options;
+  const accepted: string[] = [];
+  let next = 0;
+  const caller = async () => {
+    for (let n = next++; n < messages; n = next++) {
+      await pace?.(n);
+      const account = world.accounts[n % accounts] as FaultAccount;
+      const request = { body: message(n), headers: { 'Idempotency-Key': `load-${n}` } };
+      for (;;) {
+        const target = server();
+        const answer = target ? await call(target, account, 'POST', '/v2/outbox', request) : null;
+        if (answer?.status === 202) {
+          accepted.push(String(answer.body.job_status_id));
+          break;
+        }
+        if (answer && answer.status !== 503 && answer.status !== 409) {
+          throw new Error(`a message was refused with ${answer.status}: ${JSON.stringify(answer.body)}`);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  return accepted;
+}

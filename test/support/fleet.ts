@@ -1,0 +1,69 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FaultWorld } from './fault-world.ts';
+import type { ServerProcess } from './server-process.ts';
+
+/** Several servers of one world, of which some die and are replaced, as a supervisor would. */
+export class Fleet {
+  readonly #alive: ServerProcess[] = [];
+  readonly #starting = new Set<Promise<void>>();
+  #asked = 0;
+  #killing: Promise<void> | null = null;
+  #stopped = false;
+  kills = 0;
+
+  private constructor(
+    private readonly world: FaultWorld,
+    private readonly size: number,
+    private readonly environment: Record<string, string>,
+  ) {}
+
+  /** Resolves when all of them listen. */
+  static async start(
+    world: FaultWorld,
+    size: number,
+    environment: Record<string, string> = {},
+  ): Promise<Fleet> {
+    const fleet = new Fleet(world, size, environment);
+    await Promise.all(Array.from({ length: size }, () => fleet.#start()));
+    return fleet;
+  }
+
+  /** One that is up, each in its turn; undefined: none is. */
+  next(): ServerProcess | undefined {
+    return this.#alive[this.#asked++ % Math.max(1, this.#alive.length)];
+  }
+
+  /**
+   * Kills one at random every so often, like a power cut, and starts another in its place at once. While half of them are
+   * still starting, the next death waits: a machine that starts them more slowly than they die would do nothing else.
+   */
+  beginKilling(everyMs: number): void {
+    this.#killing = (async () => {
+      while (!this.#stopped) {
+        await delay(everyMs);
+        if (this.#alive.length * 2 <= this.size) continue;
+        const [victim] = this.#alive.splice(Math.floor(Math.random() * this.#alive.length), 1);
+        await victim?.kill();
+        this.kills += 1;
+        const started: Promise<void> = this.#start().finally(() => this.#starting.delete(started));
+        this.#starting.add(started);
+      }
+    })();
+  }
+
+  async endKilling(): Promise<void> {
+    this.#stopped = true;
+    await this.#killing;
+    await Promise.all(this.#starting);
+  }
+
+  /** Stops all of them in order. @returns their exit codes */
+  async stop(): Promise<(number | null)[]> {
+    await this.endKilling();
+    return Promise.all(this.#alive.splice(0).map((server) => server.stop()));
+  }
+
+  async #start(): Promise<void> {
+    this.#alive.push(await this.world.startServer(this.environment));
+  }
+}

@@ -1,0 +1,108 @@
+import type { SqlPool } from '../../src/database/sql.ts';
+import { databaseTrouble } from '../../src/database/database-trouble.ts';
+
+/*
+ * What is true at every moment, whatever breaks. One statement, and so one snapshot: no move of the program, however
+ * quick, can look like a violation.
+ */
+
+/** Seconds from a worker's last heartbeat until nothing of what it held may be claimed by it any more. */
+const LEFT_AFTER_SECONDS = 15;
+
+const QUEUES = `
+  select id, worker_id, state from send_job union all select id, worker_id, state from provider_job`;
+
+const VIOLATIONS = `
+  with queued as materialized (${QUEUES}),
+  told as materialized (
+    select split_part(dedupe, ':', 2)::uuid as id, type, count(*) as times
+    from webhook_event where dedupe like 'job:%' and type in ('job.successful', 'job.failed') group by 1, 2),
+  job as materialized (
+    select s.id, s.status, s.status in ('pending', 'delayed') as open,
+      exists (select 1 from webhook w where w.application_id = g.application_id
+              and 'job.' || s.status = any(w.triggers)) as subscribed
+    from job_status s join "grant" g on g.id = s.account_id),
+  found as (
+    select 'an open job without a queue row' as rule, id from job where open and id not in (select id from queued)
+    union all
+    select 'a queue row without an open job', id from queued where id not in (select id from job where open)
+    union all
+    select 'a finished job without its event', j.id from job j left join told t on t.id = j.id and t.type = 'job.' || j.status
+    where j.status in ('successful', 'failed') and j.subscribed and t.id is null
+    union all
+    select 'an event more than once', id from told where times > 1
+    union all
+    select 'an event of something that has not happened', t.id from told t join job j using (id)
+    where t.type <> 'job.' || j.status)
+  select (select coalesce(json_agg(distinct rule || ': ' || id), '[]') from found) as violations,
+    (select count(*)::int from worker where seen_at > now() - interval '3 s') as alive,
+    (select coalesce(json_agg(json_build_object(
+        'id', q.id, 'worker', q.worker_id,
+        'silent', extract(epoch from now() - w.seen_at))), '[]')
+      from queued q left join worker w on w.id = q.worker_id
+      where q.state = 1 and (w.id is null or w.seen_at < now() - interval '8 s')) as "heldByDead"`;
+
+interface Look {
+  violations: string[];
+  /** Workers that can give back what the dead hold. */
+  alive: number;
+  /** Seconds since the holder's last heartbeat; null: it has no row at all. */
+  heldByDead: { id: string; worker: number; silent: number | null }[];
+}
+
+/** Looks again and again while a test breaks things, and remembers every violation. */
+export class Invariants {
+  readonly #found = new Set<string>();
+  /** When the claims of dead workers were first seen, by row and worker. */
+  #since = new Map<string, number>();
+  /** From then on there has been a database, and somebody to tidy up. */
+  #mendedAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  /** Looks that had an answer. */
+  looks = 0;
+
+  constructor(private readonly sql: SqlPool) {}
+
+  /** Looks every half second until `end`. */
+  begin(): void {
+    this.#timer = setInterval(
+      () => (this.#looking ??= this.#look().finally(() => (this.#looking = null))),
+      500,
+    );
+  }
+
+  /** Looks a last time. @returns every violation that was ever seen, as sentences */
+  async end(): Promise<string[]> {
+    clearInterval(this.#timer);
+    await this.#looking;
+    await this.#look();
+    return [...this.#found];
+  }
+
+  async #look(): Promise<void> {
+    const now = performance.now();
+    let look: Look | undefined;
+    try {
+      [look] = await this.sql.query<Look & object>(VIOLATIONS);
+    } catch (error) {
+      if (!databaseTrouble(error)) this.#found.add(`it could not be looked: ${String(error)}`);
+      this.#mendedAt = performance.now();
+      return;
+    }
+    if (!look) return;
+    this.looks += 1;
+    for (const violation of look.violations) this.#found.add(violation);
+    if (look.alive === 0) this.#mendedAt = now;
+    const since = new Map<string, number>();
+    for (const { id, worker, silent } of look.heldByDead) {
+      const key = `${id} ${worker}`;
+      const first = this.#since.get(key) ?? now;
+      since.set(key, first);
+      const seconds = Math.min(silent ?? (now - first) / 1000, (now - this.#mendedAt) / 1000);
+      if (seconds > LEFT_AFTER_SECONDS)
+        this.#found.add(`a row is still claimed by a worker that died ${Math.round(seconds)} s ago: ${id}`);
+    }
+    this.#since = since;
+  }
+}

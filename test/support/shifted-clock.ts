@@ -1,0 +1,14 @@
+/*
+ * Loaded before a program with `node --import`: its clock is wrong by CLOCK_SHIFT_MS milliseconds. Only the time of day
+ * is; timers and `performance.now()` go on as on any machine whose clock has been set wrongly.
+ */
+
+const SHIFT_MS = Number(process.env['CLOCK_SHIFT_MS'] ?? 0);
+const rightNow = Date.now.bind(Date);
+const now = () => rightNow() + SHIFT_MS;
+
+globalThis.Date = new Proxy(Date, {
+  construct: (target, parts, as) => Reflect.construct(target, parts.length > 0 ? parts : [now()], as) as Date,
+  apply: () => new Date(now()).toString(),
+  get: (target, name) => (name === 'now' ? now : (Reflect.get(target, name) as unknown)),
+});

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { compiled } from '../../scripts/lib/project.ts';
+import type {
+  Connector,
+  MailPort,
+  OutgoingMessage,
+  ProviderAccount,
+  SendControl,
+  SentLookup,
+} from '../../src/providers/connector.ts';
+
+/*
+ * The built program with mail accounts that send by SMTP: what `dist/src/main.js` is, with a connector for `imap` added
+ * that sends with the product's own SMTP sender. Only the Sent folder is not a real one: the sink is asked what it has
+ * accepted. Run by Node directly; started by `fault-world.ts`.
+ */
+
+const [{ createApp, closeApp }, { loadConfig }, startup, { ConnectorRegistry }, { SmtpSender }, egress] =
+  await Promise.all([
+    import(compiled('app')) as Promise<typeof import('../../src/app.ts')>,
+    import(compiled('config/app-config')) as Promise<typeof import('../../src/config/app-config.ts')>,
+    import(compiled('startup')) as Promise<typeof import('../../src/startup.ts')>,
+    import(compiled('providers/connector-registry')) as Promise<
+      typeof import('../../src/providers/connector-registry.ts')
+    >,
+    import(compiled('providers/smtp/smtp-sender')) as Promise<
+      typeof import('../../src/providers/smtp/smtp-sender.ts')
+    >,
+    import(compiled('common/egress/egress-policy')) as Promise<
+      typeof import('../../src/common/egress/egress-policy.ts')
+    >,
+  ]);
+
+const settingsSchema = z.object({
+  port: z.number(),
+  /** Where the sink can be asked; null: an account without a Sent folder. */
+  sent_url: z.string().nullable(),
+});
+
+const config = loadConfig(process.env);
+const sender = new SmtpSender(new egress.EgressPolicy(config.egressAllow), {
+  // As long as the test wants to wait for a server that says nothing.
+  connectMs: Number(process.env['SMTP_CONNECT_MS'] ?? 15_000),
+  commandMs: Number(process.env['SMTP_COMMAND_MS'] ?? 60_000),
+  confirmationMs: Number(process.env['SMTP_CONFIRMATION_MS'] ?? 120_000),
+});
+
+async function findSent({ email, settings }: ProviderAccount, messageId: string): Promise<SentLookup> {
+  const { sent_url: url } = settingsSchema.parse(settings);
+  if (url === null) return { found: false, conclusive: false };
+  const question = new URLSearchParams({ from: email, message_id: messageId });
+  const answer = (await (await fetch(`${url}?${question.toString()}`)).json()) as { found: boolean };
+  return { found: answer.found, conclusive: true };
+}
+
+const nothing = () => Promise.reject(new Error('accounts of the fault tests are not mirrored'));
+const mail: MailPort = {
+  send: (account: ProviderAccount, message: OutgoingMessage, control: SendControl) =>
+    sender.send(
+      account.accountId,
+      { host: '127.0.0.1', port: settingsSchema.parse(account.settings).port, security: 'none', login: null },
+      message,
+      control,
+    ),
+  findSent,
+  listFolders: nothing,
+  listChanges: nothing,
+  fetchRaw: nothing,
+};
+const connector: Connector = { name: 'imap', settingsSchema, verify: nothing, mail };
+
+await startup.waitForDatabase(() => startup.requireCurrentSchema(config.database.url));
+const app = await createApp(config);
+app.get(ConnectorRegistry).add(connector);
+startup.stopOnSignals(config, async () => {
+  await closeApp(app);
+  await sender.close();
+});
+await startup.listen(app, config);
+// The program says so only where it may talk.
+process.stdout.write(`listening on ${await app.getUrl()}\n`);
