@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { PROVIDER_ERROR_CODES, type ProviderErrorCode } from '../providers/provider-error.ts';
 import { SEND_ROUTES } from '../job-statuses/job-status.ts';
 import {
@@ -8,6 +9,7 @@ import {
   isRelayDue,
   plannedAttempts,
   plannedAttemptsWithRelay,
+  RETRY_RULES,
   type RetryInput,
   wantsRelay,
 } from './retry-policy.ts';
@@ -318,5 +320,39 @@ describe('plannedAttempts', () => {
   it('does not reach the mailing service when the deadline comes first', () => {
     const routes = plannedAttemptsWithRelay(now, inSeconds(300), 1000).map(({ route }) => route);
     expect(routes).toEqual(['account', 'account', 'account', 'account', 'account']);
+  });
+});
+
+describe('docs/outbox.md', () => {
+  const page = readFileSync('docs/outbox.md', 'utf8');
+  const rows = page
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  const clock = (at: Date | undefined) => {
+    const seconds = at ? secondsAfter(at) : NaN;
+    const digits = (value: number) => String(Math.floor(value) % 60).padStart(2, '0');
+    return `${Math.floor(seconds / 3600)}:${digits(seconds / 60)}:${digits(seconds)}`;
+  };
+
+  it('has the times the policy makes', () => {
+    const day = plannedAttempts(now, inSeconds(DAY), 1000);
+    const week = plannedAttempts(now, inSeconds(7 * DAY), 1000);
+    const table = rows.filter(([, attempt]) => /^\d+$/.test(attempt ?? ''));
+    expect(table).toHaveLength(14);
+    for (const [, attempt, inADay, inAWeek] of table) {
+      const index = Number(attempt) - 1;
+      expect([attempt, inADay, inAWeek]).toEqual([
+        attempt,
+        index < day.length ? clock(day[index]) : '–',
+        clock(week[index]),
+      ]);
+    }
+    expect([day.length, week.length]).toEqual([31, Number(table.at(-1)?.[1])]);
+  });
+
+  it('explains every rule', () => {
+    const explained = rows.flatMap(([, first]) => /^`([a-z-]+)`$/.exec(first ?? '')?.[1] ?? []);
+    expect(explained).toEqual(expect.arrayContaining([...RETRY_RULES]));
   });
 });

@@ -3,20 +3,22 @@ import type { ProviderErrorCode } from '../providers/provider-error.ts';
 import type { OnUnknown } from './outbox-content.ts';
 
 /** Rules of the policy by name: attempts record which one decided (docs/outbox.md lists them). */
-export type RetryRule =
-  | 'backoff' // 30 s doubling
-  | 'hourly' // the interval would exceed an hour
-  | 'provider-asked' // the provider named a later time
-  | 'last-attempt' // the next attempt is the one at the deadline
-  | 'daily-limit-to-relay' // the account may send no more today: the mailing service goes on
-  | 'five-attempts-to-relay' // five attempts over the account have failed: the mailing service goes on
-  | 'look-up' // it may have been sent: look before sending again
-  | 'resend' // nobody can tell whether it was sent: sent again, perhaps twice
-  | 'unknown' // nobody can tell whether it was sent: given up
-  | 'deadline' // no time left
-  | 'auth-invalid' // never again with these credentials
-  | 'rejected' // never again with this content or these recipients
-  | 'missed'; // found too late for its sender
+export const RETRY_RULES = [
+  'backoff', // 30 s doubling
+  'hourly', // the interval would exceed an hour
+  'provider-asked', // the provider named a later time
+  'last-attempt', // the next attempt is the one at the deadline
+  'daily-limit-to-relay', // the account may send no more today: the mailing service goes on
+  'five-attempts-to-relay', // five attempts over the account have failed: the mailing service goes on
+  'look-up', // it may have been sent: look before sending again
+  'resend', // nobody can tell whether it was sent: sent again, perhaps twice
+  'unknown', // nobody can tell whether it was sent: given up
+  'deadline', // no time left
+  'auth-invalid', // never again with these credentials
+  'rejected', // never again with this content or these recipients
+  'missed', // found too late for its sender
+] as const;
+export type RetryRule = (typeof RETRY_RULES)[number];
 
 /** What the policy looks at after a failed attempt. */
 export interface RetryInput {
