@@ -83,6 +83,11 @@ export interface PoolOptions {
   max: number;
   statementTimeoutMs: number;
   applicationName: string;
+  /**
+   * Plans made once, without looking at the values, and never compiled: for few statements that run very often and
+   * whose right plan is known. Default: PostgreSQL's own choice.
+   */
+  steadyPlans?: boolean;
 }
 
 /**
@@ -97,6 +102,7 @@ export class SqlPool implements Sql {
       connectionString: options.url,
       max: options.max,
       ...connectionLimits(options.statementTimeoutMs),
+      ...(options.steadyPlans ? { options: '-c plan_cache_mode=force_generic_plan -c jit=off' } : {}),
       types,
       application_name: options.applicationName,
     });

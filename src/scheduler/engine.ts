@@ -65,6 +65,8 @@ export class Engine
       max: Math.max(4, Math.ceil(config.database.poolSize / 2)),
       statementTimeoutMs: STATEMENT_MS,
       applicationName: 'carillon-engine',
+      // Planning the claim takes as long as running it.
+      steadyPlans: true,
     });
     this.#pulse = new SqlPool({
       url: config.database.url,

@@ -5,7 +5,7 @@ import type { QueueName } from '../common/wake.ts';
 import type { AnyDispatcher, ClaimedJob, LateRow, Lease } from '../common/work/dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
-import { Batcher } from './batcher.ts';
+import { Batcher, type BatcherOptions } from './batcher.ts';
 import { type ClaimRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES } from './claim-statement.ts';
 import { queueStatements } from './queue-statements.ts';
 import { type Ending, Settler } from './settler.ts';
@@ -22,8 +22,10 @@ export const LOOK_AHEAD_MS = 1_500;
 /** Pause after an error, and until a due row that somebody has locked is asked for again, at most. */
 const LONGEST_PAUSE_MS = 1_000;
 const FIRST_PAUSE_MS = 10;
-const HANDOFF_BATCH_MS = 5;
-const SETTLE_BATCH_MS = 5;
+/** Markers wait in between claim and effect: for a short while. */
+const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 2 };
+/** A batch that cannot be written is repeated while the database is away: others need not wait behind it. */
+const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 3, delayMs: 5 };
 /** Every so often hand and database are compared, also when nothing seems wrong. */
 const COMPARE_EVERY_MS = 10_000;
 /** Nothing takes so long: the run is told to stop. Connectors have limits of their own, far below. */
@@ -59,12 +61,8 @@ export class QueueRunner {
   readonly #statements;
   readonly #settler: Settler;
   readonly #runs = new Set<Run>();
-  readonly #handOffs = new Batcher<HandOffRequest>((items) => this.#handOff(items), HANDOFF_BATCH_MS, 100);
-  readonly #endings = new Batcher<Ending & { run: Run }>(
-    (items) => this.#settle(items),
-    SETTLE_BATCH_MS,
-    100,
-  );
+  readonly #handOffs = new Batcher<HandOffRequest>((items) => this.#handOff(items), HANDOFF_BATCH);
+  readonly #endings = new Batcher<Ending & { run: Run }>((items) => this.#settle(items), SETTLE_BATCH);
   #active = false;
   #looping: Promise<void> = Promise.resolve();
   #wake: () => void = () => undefined;
