@@ -1,0 +1,210 @@
+import request from 'supertest';
+import { SecretBox } from '../../src/common/crypto/secret-box.ts';
+import { Wake } from '../../src/common/wake.ts';
+import { Database } from '../../src/database/sql.ts';
+import { sealRelaySettings } from '../../src/relay/relay-secrets.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { SendGridServer } from '../support/sendgrid-server.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const bo = { email: 'bo@example.test' };
+
+/** Retries and routes in the whole server; what would be waited for comes at once. */
+describe('an outbox message that cannot be sent at once', () => {
+  let server: TestApp;
+  let database: Database;
+  let application: TestApplication;
+  let ada: TestAccount;
+  let service: SendGridServer;
+
+  beforeAll(async () => {
+    server = await startTestApp();
+    database = server.app.get(Database);
+    service = await SendGridServer.start();
+  });
+  afterAll(async () => {
+    await server.close();
+    await service.stop();
+  });
+  beforeEach(async () => {
+    application = await createApplication(server.app);
+    ada = await createAccount(server.app, application);
+    service.reset();
+  });
+
+  const accept = async (to: string, body: object = {}): Promise<string> => {
+    const response = await request(server.url)
+      .post('/v2/outbox')
+      .set(ada.bearer)
+      .send({ to: [{ email: to }, bo], subject: 'Hello', body: 'Hello', ...body })
+      .expect(202);
+    return response.body.job_status_id;
+  };
+  const job = async (id: string) =>
+    (await request(server.url).get(`/job-statuses/${id}?view=expanded`).set(ada.bearer)).body;
+  /** Ends every wait until the message has come to its end. */
+  const atTheEnd = (id: string) =>
+    until(`job ${id} to end`, async () => {
+      const hurried = await database.query(
+        `update send_job set run_at = now() where id = $1 and state = 0 and run_at > now() returning 1`,
+        [id],
+      );
+      if (hurried.length > 0) server.app.get(Wake).wake('send');
+      const status = await job(id);
+      return ['successful', 'failed', 'cancelled'].includes(status.status) && status;
+    });
+  const deliveries = async (id: string) => {
+    const [row] = await database.query<{ n: number }>(
+      `select count(*) as n from sandbox_message s join outbox_message m on position(m.message_id_header::bytea in s.mime) > 0
+       where m.id = $1 and s.address = $2 and 'inbox' = any(s.folders)`,
+      [id, bo.email],
+    );
+    return row?.n;
+  };
+  const addService = async () => {
+    const settings = { api_key: service.key, base_url: service.origin };
+    await database.query(
+      `insert into relay (application_id, kind, settings_sealed, created_at, updated_at)
+       values ($1, 'sendgrid', $2, now(), now())`,
+      [application.id, sealRelaySettings(server.app.get(SecretBox), application.id, settings)],
+    );
+    service.senders = [{ id: 1, from_email: ada.email, verified: true }];
+  };
+
+  it('is tried again until it is sent, and tells each attempt', async () => {
+    const id = await accept('temporary+2@sandbox.test');
+    const end = await atTheEnd(id);
+    expect(end).toMatchObject({ status: 'successful', route: 'account' });
+    expect(end.attempts).toMatchObject([
+      {
+        attempt: 1,
+        outcome: 'not-sent',
+        route: 'account',
+        phase: 'envelope',
+        code: 'temporary',
+        rule: 'backoff',
+      },
+      { attempt: 2, outcome: 'not-sent', rule: 'backoff' },
+      { attempt: 3, outcome: 'sent', phase: 'confirmation', rule: null, next_at: null },
+    ]);
+    const [first, second] = end.attempts;
+    expect(first.next_at - first.ended_at).toBeGreaterThanOrEqual(26);
+    expect(first.next_at - first.ended_at).toBeLessThanOrEqual(34);
+    expect(second.next_at - second.ended_at).toBeGreaterThanOrEqual(53);
+    expect(await deliveries(id)).toBe(1);
+  });
+
+  it('goes to the mailing service at once when the daily limit is reached, and says so', async () => {
+    await addService();
+    const id = await accept('quota@sandbox.test');
+    const end = await until('the message to be sent', async () => {
+      const status = await job(id);
+      return status.status === 'successful' && status;
+    });
+    expect(end).toMatchObject({
+      route: 'relay',
+      attempts: [
+        { route: 'account', code: 'quota-exhausted', rule: 'daily-limit-to-relay' },
+        { route: 'relay', outcome: 'sent' },
+      ],
+    });
+    const { body: item } = await request(server.url).get(`/v2/outbox/${id}`).set(ada.bearer);
+    expect(item.route).toBe('relay');
+    expect(service.mails).toHaveLength(1);
+    const [gate] = await database.query<{ closed: boolean }>(
+      'select closed_until > now() as closed from account_gate where account_id = $1',
+      [ada.id],
+    );
+    expect(gate?.closed ?? false).toBe(false);
+  });
+
+  it('goes to the mailing service after five attempts', async () => {
+    await addService();
+    const end = await atTheEnd(await accept('temporary@sandbox.test'));
+    expect(end).toMatchObject({ status: 'successful', route: 'relay' });
+    expect(end.attempts.map(({ route }: { route: string }) => route)).toEqual([
+      'account', 'account', 'account', 'account', 'account', 'relay',
+    ]); // prettier-ignore
+    expect(service.mails).toHaveLength(1);
+  });
+
+  it('leaves the account alone for an hour after its daily limit, where there is no mailing service', async () => {
+    const limited = await accept('quota@sandbox.test');
+    await until('the account to be left alone', async () => {
+      const rows = await database.query(
+        `select 1 from account_gate where account_id = $1 and closed_until > now() + interval '55 minutes'`,
+        [ada.id],
+      );
+      return rows.length > 0;
+    });
+    expect(await job(limited)).toMatchObject({ status: 'delayed', attempts: [{ rule: 'backoff' }] });
+    const other = await accept('someone@sandbox.test');
+    const waiting = await until('the other message to be told late', async () => {
+      const status = await job(other);
+      return status.status === 'delayed' && status;
+    });
+    expect(waiting.attempts).toEqual([]);
+    expect(waiting.reason).toMatch(
+      /^could not be sent yet: the account's daily limit is reached: 550 5\.4\.5/,
+    );
+  });
+
+  it('is looked up when its outcome is unknown, and not sent twice', async () => {
+    const id = await accept('unknown@sandbox.test');
+    const end = await atTheEnd(id);
+    expect(end).toMatchObject({
+      status: 'successful',
+      attempts: [{ outcome: 'unknown', rule: 'look-up' }, { detail: 'found among the sent messages' }],
+    });
+    expect(await deliveries(id)).toBe(1);
+  });
+
+  it('is sent again, and told, when nobody can say whether it was sent', async () => {
+    ada = await createAccount(server.app, application, { settings: { sent_copies: false } });
+    const id = await accept('unknown-lost@sandbox.test');
+    const end = await atTheEnd(id);
+    expect(end.attempts.map(({ rule }: { rule: string }) => rule)).toEqual([
+      'look-up', 'look-up', 'look-up', 'resend', null,
+    ]); // prettier-ignore
+    expect(await deliveries(id)).toBe(1);
+  });
+
+  it('is given up when its sender wants that instead', async () => {
+    ada = await createAccount(server.app, application, { settings: { sent_copies: false } });
+    const id = await accept('unknown-lost@sandbox.test', { on_unknown: 'fail' });
+    const end = await atTheEnd(id);
+    expect(end).toMatchObject({ status: 'failed' });
+    expect(end.reason).toMatch(/^the outcome is unknown: /);
+    expect(await deliveries(id)).toBe(0);
+  });
+
+  it('reaches those who accept it, and names the others', async () => {
+    const end = await atTheEnd(await accept('partial@sandbox.test'));
+    expect(end).toMatchObject({
+      status: 'successful',
+      recipients: {
+        accepted: [bo.email],
+        refused: [{ email: 'partial@sandbox.test', reason: expect.stringMatching(/^550 5\.1\.1/) }],
+      },
+    });
+  });
+
+  it('is not sent when it is found later than its sender allows', async () => {
+    const sendAt = Math.floor(Date.now() / 1000) + 3600;
+    const body = { on_missed: 'skip', max_lateness_seconds: 60, send_at: sendAt };
+    const id = await accept('late@sandbox.test', body);
+    await database.query(
+      `update send_job set due_at = now() - interval '2 minutes', run_at = now() where id = $1`,
+      [id],
+    );
+    const end = await atTheEnd(id);
+    expect(end).toMatchObject({ status: 'failed', attempts: [{ rule: 'missed', route: null }] });
+    expect(await deliveries(id)).toBe(0);
+  });
+});
