@@ -189,6 +189,16 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       delete: { ...remove('/v2/outbox', ''), summary: 'Cancel a message that is not sent yet' },
     },
   },
+  relay: {
+    summary: 'The mailing service of the application',
+    credentials: 'client secret',
+    columns: ['kind', 'settings', 'last_error'],
+    actions: {
+      get: { verb: 'GET', path: '/a/{client_id}/relay', summary: 'Read it' },
+      put: { verb: 'PUT', path: '/a/{client_id}/relay', body: true, summary: 'Set it up or replace it' },
+      delete: { verb: 'DELETE', path: '/a/{client_id}/relay', summary: 'Remove it' },
+    },
+  },
   webhooks: {
     summary: 'Webhooks of the application',
     credentials: 'client secret',

@@ -11,6 +11,7 @@ import { sqlOf } from '../database/sql.ts';
 import { recordChanges } from '../deltas/change-log.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import { askSenderAgain } from '../relay/ask-sender-again.ts';
 import { scheduleSync } from '../sync/schedule-sync.ts';
 import { AccessTokens } from './access-tokens.service.ts';
 import { accountChange } from './account-change.ts';
@@ -129,6 +130,7 @@ export class GrantConnections {
     const grant = known ? await lockGrant(em, known) : this.#newGrant(em, applicationId, credentials);
     const wasRunning = known !== null && grant.status === 'valid' && grant.syncState === 'running';
     this.#apply(grant, credentials, integration, options);
+    if (known) await askSenderAgain(sql, known.id);
     const accessToken = this.tokens.issue(em, grant);
     await em.flush();
     if (!known && hasMail) await scheduleSync(sql, grant.id);

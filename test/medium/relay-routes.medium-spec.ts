@@ -5,6 +5,7 @@ import type { OutgoingMessage, SendControl } from '../../src/providers/connector
 import { ProviderError } from '../../src/providers/provider-error.ts';
 import { RelayTransports } from '../../src/providers/relay-registry.ts';
 import { type RelayTransport, SenderRefusedError, type SenderStatus } from '../../src/providers/relay.ts';
+import { RelayAccess } from '../../src/relay/relay-access.ts';
 import { RelayRoutes, type RoutedAccount } from '../../src/relay/relay-routes.ts';
 import { RelayRoutesService } from '../../src/relay/relay-routes.service.ts';
 import { sealRelaySettings } from '../../src/relay/relay-secrets.ts';
@@ -75,13 +76,12 @@ describe('RelayRoutes', () => {
     routes = makeRoutes();
   });
 
-  const makeRoutes = () =>
-    new RelayRoutesService(
-      new RelayRepository(sql),
-      new RelayTransports([transport]),
-      server.app.get(SecretBox),
-      clock,
-    );
+  const makeRoutes = () => {
+    const relays = new RelayRepository(sql);
+    const transports = new RelayTransports([transport]);
+    const access = new RelayAccess(relays, transports, server.app.get(SecretBox), clock);
+    return new RelayRoutesService(access, relays, clock);
+  };
   const setRelay = async (v: number, of = application, on: Sql = sql) => {
     await on.query(
       `insert into relay (application_id, kind, settings_sealed, created_at, updated_at)

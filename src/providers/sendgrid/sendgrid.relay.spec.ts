@@ -332,7 +332,7 @@ describe('SendGridRelay', () => {
       await once(server, 'listening');
       const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       const control = sendControl();
-      const large = await big(20);
+      const large = await big(9);
       const error = await fail(relay.send({ ...settings, base_url }, large, control));
       expect([error.code, control.phases]).toEqual(['temporary', ['connect', 'content']]);
       expect(seen).toHaveLength(1);

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { InvalidInputError } from '../common/errors/domain-error.ts';
+import { Clock } from '../common/time/clock.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import { providerFailure } from '../providers/provider-failure.ts';
+import type { SenderStatus } from '../providers/relay.ts';
+import { RelayAccess } from './relay-access.ts';
+import { type AccountKey, RelayRepository } from './relay.repository.ts';
+
+/** An account as its own token names it. */
+export interface SenderAccount extends AccountKey {
+  email: string;
+}
+
+/** What accounts may ask about themselves at their application's mailing service (api facts 6.3). */
+@Injectable()
+export class RelaySenders {
+  constructor(
+    private readonly access: RelayAccess,
+    private readonly relays: RelayRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Asks the service whether it takes mail from the account. Without a service nobody does: both are false.
+   * @throws {DomainError} when the service cannot be asked
+   */
+  async status(account: SenderAccount): Promise<Pick<SenderStatus, 'domainVerified' | 'senderVerified'>> {
+    const relay = await this.access.open(account);
+    if (!relay) return { domainVerified: false, senderVerified: false };
+    const status = await this.access
+      .ask(relay, (transport, settings) => transport.senderStatus(settings, account.email))
+      .catch((error: unknown) => explain(error, 'ask the mailing service'));
+    await this.access.keep(relay, status);
+    return status;
+  }
+
+  /**
+   * Has the service forget the account: its messages do not go that way any more, until it is connected again or the service
+   * is set up anew. Repeating it is harmless.
+   * @param email has to be the account's own
+   * @throws {InvalidInputError} for another address
+   * @throws {DomainError} when the service cannot be asked; here it is removed all the same
+   */
+  async remove(account: SenderAccount, email: string): Promise<void> {
+    if (email.toLowerCase() !== account.email) {
+      throw new InvalidInputError('email must be the address of the account');
+    }
+    const relay = await this.access.open(account);
+    if (!relay) return;
+    await this.relays.markRemoved(relay, relay.settingsSealed, this.clock.now());
+    await this.access
+      .ask(relay, (transport, settings) => transport.removeSender(settings, account.email))
+      .catch((error: unknown) => explain(error, 'remove the address from the mailing service'));
+  }
+}
+
+function explain(error: unknown, what: string): never {
+  throw error instanceof ProviderError ? providerFailure(error, what) : error;
+}

@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { SecretBox } from '../common/crypto/secret-box.ts';
+import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
+import { Clock } from '../common/time/clock.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import { RelayTransports } from '../providers/relay-registry.ts';
+import type { RelayKind, RelaySettings, RelayTransport } from '../providers/relay.ts';
+import { openRelaySettings, sealRelaySettings } from './relay-secrets.ts';
+import { toSettingsError } from './relay.errors.ts';
+import { RelayRepository, type StoredRelay } from './relay.repository.ts';
+
+/** A mailing service as its owner may see it again. */
+export interface RelayDescription extends Pick<
+  StoredRelay,
+  'kind' | 'lastError' | 'lastErrorAt' | 'createdAt' | 'updatedAt'
+> {
+  /** Without the secret ones. */
+  settings: RelaySettings;
+}
+
+/** Longer settings than any service has. */
+const MOST_CHARACTERS = 16_000;
+
+/** The mailing services of applications, as their owners set them up. */
+@Injectable()
+export class RelaysService {
+  constructor(
+    private readonly relays: RelayRepository,
+    private readonly transports: RelayTransports,
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws {NotFoundError} */
+  async get(applicationId: string): Promise<RelayDescription> {
+    const stored = await this.relays.get(applicationId);
+    if (!stored) throw noRelay();
+    const settings = openRelaySettings(this.secretBox, applicationId, stored.settingsSealed);
+    const { secretSettings } = this.transports.require(stored.kind);
+    const shown = Object.entries(settings).filter(([name]) => !secretSettings.includes(name));
+    return { ...stored, settings: Object.fromEntries(shown) };
+  }
+
+  /**
+   * Sets the service up, or replaces it, once it has accepted the settings. Who it takes mail from is asked anew.
+   * @throws {InvalidInputError} when settings are wrong, or the service refuses them
+   * @throws {DomainError} `unavailable` when the service cannot be asked
+   */
+  async set(applicationId: string, kind: RelayKind, given: RelaySettings): Promise<RelayDescription> {
+    const transport = this.transports.require(kind);
+    const settings = parse(transport, given);
+    await transport.verify(settings).catch((error: unknown) => {
+      throw error instanceof ProviderError ? toSettingsError(error) : error;
+    });
+    const sealed = sealRelaySettings(this.secretBox, applicationId, settings);
+    await this.relays.put(applicationId, kind, sealed, this.clock.now());
+    return this.get(applicationId);
+  }
+
+  /** What was to go by it goes over the accounts. @throws {NotFoundError} */
+  async remove(applicationId: string): Promise<void> {
+    if (!(await this.relays.remove(applicationId))) throw noRelay();
+  }
+}
+
+const noRelay = () => new NotFoundError('relay', 'of this application');
+
+function parse({ settingsSchema }: RelayTransport, given: RelaySettings): RelaySettings {
+  const parsed = settingsSchema.safeParse(given);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(
+      ({ path, message }) => `${['settings', ...path].map(String).join('.')}: ${message}`,
+    );
+    throw new InvalidInputError(problems.slice(0, 10).join('; '));
+  }
+  if (JSON.stringify(parsed.data).length > MOST_CHARACTERS) {
+    throw new InvalidInputError(`settings must not be longer than ${MOST_CHARACTERS} characters`);
+  }
+  return parsed.data;
+}

@@ -1,0 +1,55 @@
+import { jest } from '@jest/globals';
+import Nylas from 'nylas';
+import request from 'supertest';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { SendGridServer } from '../support/sendgrid-server.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+jest.setTimeout(60_000);
+
+/** The official Node client, unchanged, and the mailing service of an application. */
+describe('nylas@6.11.1, the mailing service', () => {
+  let server: TestApp;
+  let service: SendGridServer;
+  let ada: TestAccount;
+  let nylas: ReturnType<typeof Nylas.with>;
+
+  beforeAll(async () => {
+    server = await startTestApp();
+    service = await SendGridServer.start();
+    const application = await createApplication(server.app);
+    ada = await createAccount(server.app, application, { email: 'ada@sandbox.test', name: 'Ada' });
+    const { clientId, clientSecret } = application;
+    Nylas.config({ clientId, clientSecret, apiServer: server.url });
+    nylas = Nylas.with(ada.token);
+    const before = await nylas.outbox.sendGridVerificationStatus();
+    expect([before.domainVerified, before.senderVerified]).toEqual([false, false]);
+    await request(server.url)
+      .put(`/a/${clientId}/relay`)
+      .set(application.secretBasic)
+      .send({ kind: 'sendgrid', settings: { api_key: service.key, base_url: service.origin } })
+      .expect(200);
+  });
+  afterAll(async () => {
+    await server.close();
+    await service.stop();
+  });
+
+  it('has the account confirmed by itself, and sees when it is', async () => {
+    await until('the account to be enrolled', async () => service.senders[0]?.from_email === ada.email);
+    service.follow(ada.email);
+    const status = await nylas.outbox.sendGridVerificationStatus();
+    expect([status.domainVerified, status.senderVerified]).toEqual([false, true]);
+  });
+
+  it('removes the account', async () => {
+    await nylas.outbox.deleteSendGridSubUser(ada.email);
+    expect(service.senders).toEqual([]);
+    const status = await nylas.outbox.sendGridVerificationStatus();
+    expect(status.senderVerified).toBe(false);
+    await expect(nylas.outbox.deleteSendGridSubUser('bo@sandbox.test')).rejects.toMatchObject({
+      statusCode: 400,
+    });
+  });
+});
