@@ -18,12 +18,14 @@ export class ConfigModule {
         { provide: SecretBox, useValue: new SecretBox(config.encryptionKeys) },
         { provide: Wake, useValue: new Wake() },
         { provide: Readiness, useValue: new Readiness() },
+        { provide: EgressPolicy, useValue: new EgressPolicy(config.egressAllow) },
         {
           provide: EgressClient,
-          useFactory: () => new EgressClient(new EgressPolicy(config.egressAllow)),
+          inject: [EgressPolicy],
+          useFactory: (policy: EgressPolicy) => new EgressClient(policy),
         },
       ],
-      exports: [APP_CONFIG, SecretBox, Wake, Readiness, EgressClient],
+      exports: [APP_CONFIG, SecretBox, Wake, Readiness, EgressPolicy, EgressClient],
     };
   }
 }

@@ -1,11 +1,13 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Cron } from '@nestjs/schedule';
+import { Interval } from '@nestjs/schedule';
 import { Clock } from '../common/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { RelayRoutes } from './relay-routes.ts';
 import { RECHECK_MS } from './relay-routes.service.ts';
 import { RelayRepository, type UnaskedAccount } from './relay.repository.ts';
+
+const EVERY_MS = 10_000;
 
 /**
  * Has mailing services confirm accounts before they are needed: those that were connected, and all of an application that
@@ -15,6 +17,7 @@ import { RelayRepository, type UnaskedAccount } from './relay.repository.ts';
 export class RelayEnrolment {
   readonly #log = new Logger('Relay');
   readonly #enabled: boolean;
+  #running = false;
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
@@ -25,13 +28,16 @@ export class RelayEnrolment {
     this.#enabled = config.roles.includes('worker');
   }
 
-  @Cron('*/10 * * * * *', { name: 'relay enrolment', waitForCompletion: true })
+  @Interval('relay enrolment', EVERY_MS)
   async tick(): Promise<void> {
-    if (!this.#enabled) return;
+    if (!this.#enabled || this.#running) return;
+    this.#running = true;
     try {
       await this.run();
     } catch (error) {
       this.#log.warn(`accounts could not be enrolled: ${messageOf(error)}`);
+    } finally {
+      this.#running = false;
     }
   }
 

@@ -22,6 +22,7 @@ import {
   fingerprintOf,
   idIn,
 } from '../support/hostile-world.ts';
+import { SendGridServer } from '../support/sendgrid-server.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 jest.setTimeout(600_000);
@@ -37,6 +38,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 describe('bad input', () => {
   let server: TestApp;
   let document: ApiDocument;
+  let service: SendGridServer;
   let own: Belongings;
   let neighbour: Belongings;
   let stranger: Belongings;
@@ -45,12 +47,16 @@ describe('bad input', () => {
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api', MAX_BODY_BYTES: String(MAX_BODY_BYTES) });
     document = await ApiDocument.of(server.url);
-    own = await createBelongings(server);
-    neighbour = await createBelongings(server, own.application);
-    stranger = await createBelongings(server);
+    service = await SendGridServer.start();
+    own = await createBelongings(server, service.origin);
+    neighbour = await createBelongings(server, service.origin, own.application);
+    stranger = await createBelongings(server, service.origin);
     adversary = new Adversary(server, own, await fingerprintOf(server), [own, neighbour, stranger]);
   });
-  afterAll(() => server.close());
+  afterAll(async () => {
+    await server.close();
+    await service.stop();
+  });
 
   /** Whether a message names the field at `path`, or the one it is in. */
   const names = (message: string, path: readonly string[]): boolean =>

@@ -37,7 +37,8 @@ describe('nylas@6.11.1, the mailing service', () => {
   });
 
   it('has the account confirmed by itself, and sees when it is', async () => {
-    await until('the account to be enrolled', async () => service.senders[0]?.from_email === ada.email);
+    const enrolled = async () => service.senders[0]?.from_email === ada.email;
+    await until('the account to be enrolled', enrolled, 40_000);
     service.follow(ada.email);
     const status = await nylas.outbox.sendGridVerificationStatus();
     expect([status.domainVerified, status.senderVerified]).toEqual([false, true]);

@@ -95,8 +95,9 @@ export class Adversary {
   }
 }
 
-/** Reads change nothing, but for the one that asks for a sync. */
-const writes = ({ method, path }: Operation): boolean => method !== 'GET' || path.endsWith('/sync');
+/** Reads change nothing, but for the one that asks for a sync, and the one that asks a mailing service. */
+const writes = ({ method, path }: Operation): boolean =>
+  method !== 'GET' || /\/(sync|verified_status)$/.test(path);
 
 /** Requests to one operation, and what was wrong with the answers. */
 export class Attack {

@@ -18,6 +18,8 @@ export interface Belongings {
   outbox: string;
   webhook: string;
   integration: string;
+  /** Address of a SendGrid that takes its key. */
+  sendgrid: string;
 }
 
 /** What an operation's id in the path belongs to. */
@@ -92,6 +94,7 @@ export function bodyOf(document: ApiDocument, { body, path, method }: Operation,
   };
   if (path.startsWith('/events'))
     return { ...EVENT, ...(path === '/events' ? { calendar_id: owner.calendar } : {}) };
+  if (path.endsWith('/onboard/subuser')) return { email: owner.account.email };
   if (path.startsWith('/v2/outbox')) return MESSAGE;
   if (path === '/calendars/{id}')
     return { name: 'Team', timezone: 'Europe/Berlin', metadata: { team: 'sales' } };
@@ -100,6 +103,8 @@ export function bodyOf(document: ApiDocument, { body, path, method }: Operation,
   }
   if (path.endsWith('/webhooks/{id}')) return { state: 'inactive' };
   if (path === '/connect/integrations' && method === 'POST') return { ...example, provider: 'imap' };
+  if (path.endsWith('/relay'))
+    return { kind: 'sendgrid', settings: { api_key: 'SG.good-key', base_url: owner.sendgrid } };
   if (path.endsWith('/token-info')) return { access_token: owner.spare.token };
   if (path.endsWith('/revoke-all')) return { keep_access_token: owner.spare.token };
   return { ...example, ...credentials };
@@ -109,8 +114,15 @@ const missing = (what: string): never => {
   throw new Error(`there is no ${what}`);
 };
 
-/** Everything an application and an account can have. @param application default: a new one */
-export async function createBelongings(server: TestApp, application?: TestApplication): Promise<Belongings> {
+/**
+ * Everything an application and an account can have.
+ * @param sendgrid where a SendGrid stand-in listens. @param application default: a new one
+ */
+export async function createBelongings(
+  server: TestApp,
+  sendgrid: string,
+  application?: TestApplication,
+): Promise<Belongings> {
   const { app, url } = server;
   const owning = application ?? (await createApplication(app, { features: ['sms'] }));
   if (!application) await registerSandbox(server, owning);
@@ -134,6 +146,7 @@ export async function createBelongings(server: TestApp, application?: TestApplic
   const integrations = await send<{ data: { id: string }[] }>('GET', '/connect/integrations', owning.basic);
   return {
     application: owning,
+    sendgrid,
     account,
     spare,
     calendar,
