@@ -1,6 +1,6 @@
 import { ensureBuilt } from '../scripts/lib/build.ts';
 import type { BenchRow } from './finding.ts';
-import { parseOptions, USAGE } from './options.ts';
+import { type BenchOptions, parseOptions, USAGE } from './options.ts';
 import { Report } from './report.ts';
 import { acceptRow } from './rows/accept.ts';
 import { claimRow } from './rows/claim.ts';
@@ -24,7 +24,8 @@ const ROWS: readonly BenchRow[] = [
   idleRow,
 ];
 
-async function measure(world: World, report: Report): Promise<void> {
+/** Measures row by row until it is `ended` from outside. */
+async function measure(world: World, report: Report, ended: () => boolean): Promise<void> {
   const { only } = world.options;
   await world.open();
   report.begin(world.options, await world.serverFacts());
@@ -34,27 +35,23 @@ async function measure(world: World, report: Report): Promise<void> {
     try {
       report.found(row.key, await row.run(world, report));
     } catch (error) {
+      if (ended()) return;
       report.failed(row.key, error);
     }
+    if (ended()) return;
   }
 }
 
-/** Ends the run from outside: Ctrl-C, or because it takes too long. */
-function endEarly(world: World, report: Report, onlyWhen: () => boolean): NodeJS.Timeout {
-  const end = (words: string, code: number): void => {
-    if (!onlyWhen()) return;
-    process.stderr.write(`\n${words}\n`);
-    report.end();
-    void world.close().finally(() => process.exit(code));
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => end(`ended by ${signal}`, 130));
-  }
-  return setTimeout(() => end('this takes too long: ended', 1), world.scale.limitSeconds * 1000);
+/** Shows and writes what there is. @returns the exit code */
+function conclude({ json, strict }: BenchOptions, report: Report): number {
+  const met = report.end();
+  if (json) report.write(json);
+  return strict && !met ? 1 : 0;
 }
 
 /**
- * `npm run bench:outbox`: measures the rows, prints the table, leaves nothing behind.
+ * `npm run bench:outbox`: measures the rows, prints the table, leaves nothing behind. Ctrl-C, or a run that takes too
+ * long, ends it with what it has until then.
  * @returns the exit code
  */
 export async function runBench(args: readonly string[]): Promise<number> {
@@ -69,16 +66,26 @@ export async function runBench(args: readonly string[]): Promise<number> {
   await ensureBuilt();
   const world = new World(options);
   const report = new Report();
-  let running = true;
-  const limit = endEarly(world, report, () => running);
+  let ended: number | null = null;
+  const end = (words: string, code: number): void => {
+    if (ended !== null) return;
+    ended = code;
+    process.stderr.write(`\n${words}\n`);
+    // What is being measured fails then, and the run comes to its end.
+    void world.close();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => end(`ended by ${signal}`, 130));
+  }
+  const limit = setTimeout(() => end('this takes too long: ended', 1), world.scale.limitSeconds * 1000);
   try {
-    await measure(world, report);
-    const met = report.end();
-    if (options.json) report.write(options.json);
-    return options.strict && !met ? 1 : 0;
+    await measure(world, report, () => ended !== null);
+  } catch (error) {
+    if (ended === null) throw error;
   } finally {
-    running = false;
     clearTimeout(limit);
     await world.close();
   }
+  const code = conclude(options, report);
+  return ended ?? code;
 }

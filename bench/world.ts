@@ -5,6 +5,7 @@ import { migrate } from '../src/database/migrate.ts';
 import { SecretBox } from '../src/common/crypto/secret-box.ts';
 import { BenchProcess } from './child.ts';
 import { type BenchOptions, type Scale, scaleOf } from './options.ts';
+import { parentOf } from './usage.ts';
 import { type BenchAccount, seedAccounts, seedApplication, seedPending } from './seed.ts';
 
 /** Room for the large queues; everything that keeps data safe is as PostgreSQL delivers it: on. */
@@ -43,6 +44,7 @@ export class World {
   readonly #servers: EmbeddedPostgres[] = [];
   #admin: pg.Client | null = null;
   #adminUrl = '';
+  #postgresPid: number | null = null;
   #closing: Promise<void> | null = null;
 
   constructor(options: BenchOptions) {
@@ -54,6 +56,10 @@ export class World {
   async open(): Promise<void> {
     this.#adminUrl = this.options.database ?? (await this.#startServer());
     this.#admin = await connect(this.#adminUrl);
+    if (this.#servers.length > 0) {
+      const { rows } = await this.#admin.query<{ pid: number }>('select pg_backend_pid() as pid');
+      this.#postgresPid = parentOf(rows[0]?.pid ?? 0);
+    }
     await this.#template('base', async (sql, url) => {
       await migrate(url);
       const box = new SecretBox([{ id: 'bench', key: this.encryptionKey }]);
@@ -62,6 +68,11 @@ export class World {
       this.sandboxAccounts.push(...(await seedAccounts(sql, box, application, 'sandbox', SANDBOX_ACCOUNTS)));
       await sql.query('vacuum analyze');
     });
+  }
+
+  /** Number of the server's first process, which is the parent of all others; null when it is not on this machine. */
+  get postgresPid(): number | null {
+    return this.#postgresPid;
   }
 
   /** Version and what matters of the settings, as the server says. */
@@ -125,8 +136,12 @@ export class World {
     };
   }
 
-  /** Everything on the disk before a round begins: what was written before it is not paid for in it. */
-  async settle(): Promise<void> {
+  /**
+   * Before a round begins: what was written before it is on the disk and is not paid for in it, and the planner knows
+   * how large the tables are, as in an installation that has been running for a while.
+   */
+  async settle({ sql }: BenchDatabase): Promise<void> {
+    await sql.query('vacuum (analyze)');
     await this.#require().query('checkpoint');
   }
 

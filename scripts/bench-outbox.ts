@@ -2,7 +2,8 @@ import { runBench } from '../bench/run.ts';
 import { BuildError } from './lib/build.ts';
 
 try {
-  process.exitCode = await runBench(process.argv.slice(2));
+  // At once: whatever was being measured when it was interrupted may still wait for something.
+  process.exit(await runBench(process.argv.slice(2)));
 } catch (error) {
   if (!(error instanceof BuildError)) throw error;
   process.exitCode = 1;

@@ -5,7 +5,7 @@ import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';
 import { SAMPLE_BODY } from '../sample.ts';
 import { median, round } from '../statistics.ts';
-import { cpuWords, startCpuCount } from '../usage.ts';
+import { type CpuEach, cpuWords, startCpuCount } from '../usage.ts';
 import type { BenchDatabase, World } from '../world.ts';
 
 const KEY = 'accept';
@@ -21,8 +21,7 @@ interface Round {
   perSecond: number;
   p50: number;
   p99: number;
-  /** Of the server's process, per request; null where nobody can tell. */
-  cpuMs: number | null;
+  cpu: CpuEach;
 }
 
 interface Server {
@@ -49,7 +48,7 @@ async function fire(
   seconds: number,
 ): Promise<Round> {
   const before = await countMessages(database);
-  const cpu = startCpuCount(child.pid);
+  const count = startCpuCount(child.pid, world.postgresPid);
   const result = await autocannon({
     url: `http://127.0.0.1:${port}/v2/outbox`,
     connections: CONNECTIONS,
@@ -60,7 +59,7 @@ async function fire(
       body: JSON.stringify(SAMPLE_BODY),
     })),
   });
-  const cpuMs = cpu(result['2xx']);
+  const cpu = count(result['2xx']);
   const { non2xx, errors, timeouts } = result;
   if (non2xx + errors + timeouts > 0) {
     const statuses = JSON.stringify(result.statusCodeStats);
@@ -72,7 +71,7 @@ async function fire(
     throw new Error(`${result['2xx']} were accepted and ${stored} stored`);
   }
   const { p50, p99 } = result.latency;
-  return { perSecond: result['2xx'] / result.duration, p50, p99, cpuMs };
+  return { perSecond: result['2xx'] / result.duration, p50, p99, cpu };
 }
 
 async function untilServing(port: number): Promise<void> {
@@ -106,14 +105,14 @@ async function measure(
   for (const side of ['raw', 'carillon'] as const) await fire(world, database, servers[side], WARM_SECONDS);
   for (let number = 1; number <= world.scale.rounds; number += 1) {
     for (const side of ['raw', 'carillon'] as const) {
-      await world.settle();
+      await world.settle(database);
       const result = await fire(world, database, servers[side], world.scale.acceptSeconds);
       rounds[side].push(result);
-      const { perSecond, p50, p99, cpuMs } = result;
+      const { perSecond, p50, p99, cpu } = result;
       report.round(
         KEY,
         `${number} ${side}`,
-        `${round(perSecond, 0)} a second, p50 ${p50} ms, p99 ${p99} ms${cpuWords(cpuMs)}`,
+        `${round(perSecond, 0)} a second, p50 ${p50} ms, p99 ${p99} ms${cpuWords(cpu)}`,
       );
     }
   }

@@ -2,7 +2,7 @@ import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';
 import { countJobs, databaseNowMs, seedMessages, untilSettled } from '../seed.ts';
 import { median, round } from '../statistics.ts';
-import { cpuWords, startCpuCount } from '../usage.ts';
+import { type CpuEach, cpuWords, startCpuCount } from '../usage.ts';
 import type { BenchDatabase, World } from '../world.ts';
 import { startWorker } from './worker.ts';
 
@@ -31,16 +31,16 @@ async function measure(
   pid: number,
 ): Promise<Finding[]> {
   const rates: number[] = [];
-  const cpuMs: (number | null)[] = [];
+  const cpu: CpuEach[] = [];
   const { engineMessages, rounds, pending } = world.scale;
   await burst(world, database, Math.round(engineMessages / 6));
   for (let number = 1; number <= rounds; number += 1) {
-    await world.settle();
-    const cpu = startCpuCount(pid);
+    await world.settle(database);
+    const count = startCpuCount(pid, world.postgresPid);
     const rate = await burst(world, database, engineMessages);
-    const each = cpu(engineMessages);
+    const each = count(engineMessages);
     rates.push(rate);
-    cpuMs.push(each);
+    cpu.push(each);
     report.round(KEY, `${number}`, `${round(rate, 0)} a second${cpuWords(each)}`);
   }
   return [
@@ -51,7 +51,7 @@ async function measure(
       aim: 10_000,
       better: 'more',
       unit: '',
-      figures: { rates, cpuMs, slots: Number(SLOTS) },
+      figures: { rates, cpu, slots: Number(SLOTS) },
     },
   ];
 }

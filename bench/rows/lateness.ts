@@ -29,7 +29,7 @@ export const latenessRow: BenchRow = {
     const database = await world.pendingDatabase(KEY);
     const { child } = await startWorker(world, database, { kind: 'instant', delayMs: 0 });
     await schedule(world, database, 'warm', 2);
-    await world.settle();
+    await world.settle(database);
     await schedule(world, database, KEY, latenessSeconds);
     const { [KEY]: values = [] } = await child.ask<Record<string, number[]>>('lateness');
     const late = spread(values);

@@ -3,7 +3,7 @@ import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';
 import { countJobs, databaseNowMs, seedMessages, seedWebhook, untilSettled } from '../seed.ts';
 import { median, round } from '../statistics.ts';
-import { cpuWords, startCpuCount } from '../usage.ts';
+import { type CpuEach, cpuWords, startCpuCount } from '../usage.ts';
 import type { BenchDatabase, World } from '../world.ts';
 import { startWorker } from './worker.ts';
 
@@ -66,19 +66,19 @@ async function requireEvents({ sql }: BenchDatabase): Promise<void> {
 
 async function measure(world: World, report: Report, stage: Stage): Promise<Finding[]> {
   const rates: Record<Side, number[]> = { carillon: [], raw: [] };
-  const cpuMs: Record<Side, (number | null)[]> = { carillon: [], raw: [] };
+  const cpu: Record<Side, CpuEach[]> = { carillon: [], raw: [] };
   const run = (side: Side, count: number) =>
     side === 'raw' ? sendRaw(stage, count) : sendOurs(world, stage, count);
   const { rounds, sendMessages } = world.scale;
   for (const side of ['raw', 'carillon'] as const) await run(side, Math.round(sendMessages / 3));
   for (let number = 1; number <= rounds; number += 1) {
     for (const side of ['raw', 'carillon'] as const) {
-      await world.settle();
-      const cpu = startCpuCount(side === 'raw' ? stage.raw.pid : stage.worker.pid);
+      await world.settle(stage.database);
+      const count = startCpuCount(side === 'raw' ? stage.raw.pid : stage.worker.pid, world.postgresPid);
       const rate = await run(side, sendMessages);
-      const each = cpu(sendMessages);
+      const each = count(sendMessages);
       rates[side].push(rate);
-      cpuMs[side].push(each);
+      cpu[side].push(each);
       report.round(KEY, `${number} ${side}`, `${round(rate, 0)} a second${cpuWords(each)}`);
     }
   }
@@ -93,7 +93,7 @@ async function measure(world: World, report: Report, stage: Stage): Promise<Find
       aim: 0.8,
       better: 'more',
       unit: '',
-      figures: { rates, cpuMs },
+      figures: { rates, cpu },
     },
   ];
 }
