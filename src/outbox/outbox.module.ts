@@ -3,6 +3,7 @@ import { GrantsModule } from '../grants/grants.module.ts';
 import { IdempotencyModule } from '../idempotency/idempotency.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { RelayModule } from '../relay/relay.module.ts';
+import { OutboxIntake } from './outbox-intake.ts';
 import { OutboxPlanner } from './outbox-planner.ts';
 import { OutboxPreparation } from './outbox-preparation.ts';
 import { OutboxController } from './outbox.controller.ts';
@@ -17,6 +18,7 @@ import { StoredMessages } from './stored-messages.ts';
   imports: [GrantsModule, IdempotencyModule, ProvidersModule, RelayModule],
   controllers: [OutboxController],
   providers: [
+    OutboxIntake,
     OutboxPlanner,
     OutboxPreparation,
     OutboxRepository,

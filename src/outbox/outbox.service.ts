@@ -11,6 +11,7 @@ import type { FirstAnswer, IdempotentRequest } from '../idempotency/idempotency-
 import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { moveJobs } from '../job-statuses/jobs.ts';
 import type { OutboxItem } from './outbox-content.ts';
+import { OutboxIntake } from './outbox-intake.ts';
 import { OutboxPreparation, refuseUnsupported } from './outbox-preparation.ts';
 import {
   type NewOutboxMessage,
@@ -37,6 +38,7 @@ export class OutboxService {
   constructor(
     private readonly repository: OutboxRepository,
     private readonly preparation: OutboxPreparation,
+    private readonly intake: OutboxIntake,
     private readonly keys: IdempotencyKeys,
     private readonly clock: Clock,
     private readonly wake: Wake,
@@ -48,7 +50,7 @@ export class OutboxService {
    */
   async create(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxItem> {
     const message = await this.preparation.prepare(account, body);
-    await this.repository.insert([message]);
+    await this.intake.accept(message);
     this.#wakeFor(message);
     return accepted(message);
   }
