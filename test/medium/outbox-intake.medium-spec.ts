@@ -67,13 +67,13 @@ describe('taking messages in', () => {
   });
 
   it('writes long messages in statements of bounded size', async () => {
-    const messages = Array.from({ length: 12 }, () => message(Buffer.alloc(1.5 * 1024 * 1024, 65)));
-    const small = messages.map((one) => ({ ...one, content: { ...one.content, subject: '' } }));
-    await Promise.all(small.map((one) => intake.accept(one)));
+    const long = Buffer.alloc(1.5 * 1024 * 1024, 65);
+    const messages = Array.from({ length: 6 }, () => message(Buffer.alloc(0), { mime: long }));
+    await Promise.all(messages.map((one) => intake.accept(one)));
     const rows = await stored();
-    expect(rows).toHaveLength(12);
-    expect(new Set(rows.map(({ transaction }) => transaction)).size).toBeGreaterThanOrEqual(6);
-  });
+    expect(rows).toHaveLength(6);
+    expect(new Set(rows.map(({ transaction }) => transaction)).size).toBeGreaterThanOrEqual(3);
+  }, 30_000);
 
   it('fails for a message that cannot be stored, and for no other', async () => {
     const strangers = new Set([0, 13, 14, 40]);
