@@ -4,7 +4,7 @@ import XOAuth2 from 'nodemailer/lib/xoauth2/index.js';
 import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
 import type { OutgoingMessage, SendControl, SendReceipt } from '../connector.ts';
 import { ProviderError, type SendPhase } from '../provider-error.ts';
-import { MessageBody } from './smtp-body.ts';
+import { type BodyListener, MessageBody } from './smtp-body.ts';
 import {
   extensionsOf, type PreparedEnvelope, prepareEnvelope, type SmtpExtensions, wireAddress,
 } from './smtp-envelope.ts'; // prettier-ignore
@@ -249,7 +249,6 @@ export class SmtpSession {
     control: SendControl,
     exchange: Exchange,
   ): Promise<SendInfo> {
-    const { commandMs, contentMs, confirmationMs } = this.#limits;
     return this.#step<SendInfo>(control.signal, (wait) => {
       const enter = (phase: SendPhase) => {
         try {
@@ -262,33 +261,39 @@ export class SmtpSession {
         if (wait.over) throw new SmtpTroubleError('the exchange has ended');
         exchange.phase = phase;
       };
-      let until = 0;
-      const body = new MessageBody(mime, {
-        onBegin: () => {
-          enter('content');
-          // From here on a cut would only make more doubt.
-          wait.carryOn();
-          until = performance.now() + contentMs;
-        },
-        onBlock: () => {
-          const leftMs = Math.max(until - performance.now(), 1);
-          wait.within(Math.min(commandMs, leftMs), 'the server did not take the content in time');
-        },
-        onEnd: () => {
-          enter('confirmation');
-          wait.within(confirmationMs, 'no answer in time');
-        },
-      });
-      wait.within(commandMs * (1 + envelope.to.length / 10), 'the server did not answer in time');
+      const limitMs = this.#limits.commandMs * (1 + envelope.to.length / 10);
+      wait.within(limitMs, 'the server did not answer in time');
+      const body = new MessageBody(mime, this.#listener(wait, enter));
       this.#connection.send(envelope, body, (error, info) =>
         error ? wait.reject(error) : wait.resolve(info),
       );
     });
   }
 
+  #listener(wait: Wait<SendInfo>, enter: (phase: SendPhase) => void): BodyListener {
+    const { commandMs, contentMs, confirmationMs } = this.#limits;
+    let until = 0;
+    return {
+      onBegin() {
+        enter('content');
+        // From here on a cut would only make more doubt.
+        wait.carryOn();
+        until = performance.now() + contentMs;
+      },
+      onBlock() {
+        const leftMs = Math.max(until - performance.now(), 1);
+        wait.within(Math.min(commandMs, leftMs), 'the server did not take the content in time');
+      },
+      onEnd() {
+        enter('confirmation');
+        wait.within(confirmationMs, 'no answer in time');
+      },
+    };
+  }
+
   /** What a failed exchange means; leaves the session either fit to be reset or cut. */
   #failed(error: unknown, prepared: PreparedEnvelope, { phase, stopped, kept }: Exchange): unknown {
-    const refusal = isReply(error) && error.responseCode !== 421 && phase !== 'content' && !this.#ended;
+    const refusal = isReply(error) && phase !== 'content' && !this.#ended;
     this.#dirty = true;
     if (stopped || !refusal) this.destroy();
     if (stopped) return stopped.error;
