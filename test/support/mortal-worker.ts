@@ -1,0 +1,40 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ClaimedJob, Dispatcher } from '../../src/common/work/dispatcher.ts';
+
+/*
+ * A process that runs the built engine over `send_job`, with a dispatcher that writes to the table `ended` what became
+ * of a row. The row `POISON` kills the process.
+ */
+
+const load = <T>(name: string): Promise<T> =>
+  import(new URL(`../../dist/src/${name}.js`, import.meta.url).href) as Promise<T>;
+const { Engine } = await load<typeof import('../../src/scheduler/engine.ts')>('scheduler/engine');
+const { loadConfig } = await load<typeof import('../../src/config/app-config.ts')>('config/app-config');
+const { Wake } = await load<typeof import('../../src/common/wake.ts')>('common/wake');
+
+const { POISON } = process.env;
+const ended = (job: ClaimedJob, how: string) => ({ next: { kind: 'done' } as const, result: how });
+
+const dispatcher: Dispatcher<ClaimedJob, string> = {
+  table: { queue: 'send', table: 'send_job', gateColumn: 'account_id', columns: {} },
+  slots: 64,
+  async run(job, lease) {
+    if (!(await lease.handOff())) return null;
+    if (job.id === POISON) process.kill(process.pid, 'SIGKILL');
+    await delay(20);
+    return ended(job, 'done');
+  },
+  onError: (job) => ended(job, 'error'),
+  onPoison: (job) => ended(job, 'set aside'),
+  async record(sql, settled) {
+    await sql.query('insert into ended select * from unnest($1::uuid[], $2::text[])', [
+      settled.map(({ job }) => job.id),
+      settled.map(({ result }) => result),
+    ]);
+    return [];
+  },
+};
+
+const engine = new Engine(loadConfig(process.env), [dispatcher], new Wake());
+setInterval(() => void engine.tick(), 1_000);
+await engine.onApplicationBootstrap();
