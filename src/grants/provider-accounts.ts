@@ -35,13 +35,13 @@ const LOAD = `select ${ACCOUNT_COLUMNS} from "grant" g where g.id = any($1::uuid
 
 /** Opened settings are kept this long, of this many accounts: opening costs as much as the rest of loading. */
 const KEPT_MS = 60_000;
-const MOST_KEPT = 1_000;
+const MOST_KEPT = 5_000;
 
 /** Loads accounts with their credentials opened, for dispatchers and the few synchronous provider calls. */
 @Injectable()
 export class ProviderAccounts {
-  /** By account and sealed text: whoever authenticates again has another one. */
-  readonly #opened = new Map<string, ProviderAccount['settings']>();
+  /** By account; good for one sealed text: whoever authenticates again has another one. */
+  readonly #opened = new Map<string, { sealed: string; settings: ProviderAccount['settings'] }>();
   #keptSince = monotonicMs();
 
   constructor(
@@ -81,17 +81,14 @@ export class ProviderAccounts {
 
   #settings(accountId: string, sealed: string): ProviderAccount['settings'] {
     const now = monotonicMs();
-    if (now - this.#keptSince > KEPT_MS || this.#opened.size >= MOST_KEPT) {
+    const kept = this.#opened.get(accountId);
+    if (kept?.sealed === sealed && now - this.#keptSince < KEPT_MS) return kept.settings;
+    const settings = Object.freeze(openGrantSettings(this.secretBox, accountId, sealed));
+    if (now - this.#keptSince >= KEPT_MS || this.#opened.size >= MOST_KEPT) {
       this.#opened.clear();
       this.#keptSince = now;
     }
-    // With the account: a sealed text that was copied to another row must not open there.
-    const key = `${accountId} ${sealed}`;
-    let settings = this.#opened.get(key);
-    if (!settings) {
-      settings = Object.freeze(openGrantSettings(this.secretBox, accountId, sealed));
-      this.#opened.set(key, settings);
-    }
+    this.#opened.set(accountId, { sealed, settings });
     return settings;
   }
 }
