@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { SecretBox } from '../common/crypto/secret-box.ts';
+import { SecretBox, UnsealError } from '../common/crypto/secret-box.ts';
 import { Clock } from '../common/time/clock.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { RelayTransports } from '../providers/relay-registry.ts';
@@ -32,6 +32,7 @@ export class RelayAccess {
   /**
    * As the settings are now: every call reads them.
    * @returns null: the application has none, or the account is not its own
+   * @throws {ProviderError} `temporary` when no key opens its settings
    */
   async open({ applicationId, accountId }: AccountKey): Promise<OpenRelay | null> {
     const stored = await this.relays.find({ applicationId, accountId });
@@ -41,7 +42,7 @@ export class RelayAccess {
       applicationId,
       accountId,
       transport: this.transports.require(kind),
-      settings: openRelaySettings(this.secretBox, applicationId, settingsSealed),
+      settings: this.#unseal(applicationId, settingsSealed),
       settingsSealed,
       confirmed,
       lastError,
@@ -73,6 +74,19 @@ export class RelayAccess {
   /** Keeps what the service said about the account; nothing once its settings were replaced, or the account is gone. */
   async keep(relay: OpenRelay, status: SenderStatus): Promise<void> {
     await this.relays.record(relay, relay.settingsSealed, status, this.clock.now());
+  }
+
+  /** A lost key of the server's own is no reason to give a message up, nor to forget what became of it. */
+  #unseal(applicationId: string, sealed: string): RelaySettings {
+    try {
+      return openRelaySettings(this.secretBox, applicationId, sealed);
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      this.#log.error(error);
+      throw new ProviderError('temporary', 'the settings of the mailing service cannot be opened', {
+        cause: error,
+      });
+    }
   }
 
   /** A write that must not change what became of a message: that it fails is logged. */

@@ -4,7 +4,7 @@ import { Clock } from '../common/time/clock.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { providerFailure } from '../providers/provider-failure.ts';
 import type { SenderStatus } from '../providers/relay.ts';
-import { RelayAccess } from './relay-access.ts';
+import { type OpenRelay, RelayAccess } from './relay-access.ts';
 import { type AccountKey, RelayRepository } from './relay.repository.ts';
 
 /** An account as its own token names it. */
@@ -26,7 +26,7 @@ export class RelaySenders {
    * @throws {DomainError} when the service cannot be asked
    */
   async status(account: SenderAccount): Promise<Pick<SenderStatus, 'domainVerified' | 'senderVerified'>> {
-    const relay = await this.access.open(account);
+    const relay = await this.#open(account);
     if (!relay) return { domainVerified: false, senderVerified: false };
     const status = await this.access
       .ask(relay, (transport, settings) => transport.senderStatus(settings, account.email))
@@ -46,12 +46,16 @@ export class RelaySenders {
     if (email.toLowerCase() !== account.email) {
       throw new InvalidInputError('email must be the address of the account');
     }
-    const relay = await this.access.open(account);
+    const relay = await this.#open(account);
     if (!relay) return;
     await this.relays.markRemoved(relay, relay.settingsSealed, this.clock.now());
     await this.access
       .ask(relay, (transport, settings) => transport.removeSender(settings, account.email))
       .catch((error: unknown) => explain(error, 'remove the address from the mailing service'));
+  }
+
+  #open(account: SenderAccount): Promise<OpenRelay | null> {
+    return this.access.open(account).catch((error: unknown) => explain(error, 'ask the mailing service'));
   }
 }
 

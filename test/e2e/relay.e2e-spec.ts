@@ -1,4 +1,5 @@
 import request from 'supertest';
+import { SecretBox } from '../../src/common/crypto/secret-box.ts';
 import type { OutgoingMessage } from '../../src/providers/connector.ts';
 import { RelayEnrolment } from '../../src/relay/relay-enrolment.ts';
 import { RelayRoutes } from '../../src/relay/relay-routes.ts';
@@ -278,6 +279,19 @@ describe('the mailing service', () => {
         503,
         expect.stringContaining('its credentials'),
       ]);
+    });
+
+    it('says so when no key opens the settings any more', async () => {
+      await set();
+      const sealed = new SecretBox([{ id: 'gone', key: Buffer.alloc(32) }]).seal('{}', 'x');
+      await rowsOf(server, 'update relay set settings_sealed = $2 where application_id = $1', [
+        application.id,
+        sealed,
+      ]);
+      await status().expect(503);
+      await expect(routes().find(account())).rejects.toMatchObject({ code: 'temporary' });
+      await set();
+      await status().expect(200);
     });
 
     it('opens the way for a domain that is authenticated', async () => {

@@ -1,10 +1,13 @@
 import { jest } from '@jest/globals';
 import Nylas from 'nylas';
+import draftModule from 'nylas/lib/models/draft.js';
 import request from 'supertest';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { SendGridServer } from '../support/sendgrid-server.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
+
+const { default: Draft } = draftModule;
 
 jest.setTimeout(60_000);
 
@@ -42,6 +45,28 @@ describe('nylas@6.11.1, the mailing service', () => {
     service.follow(ada.email);
     const status = await nylas.outbox.sendGridVerificationStatus();
     expect([status.domainVerified, status.senderVerified]).toEqual([false, true]);
+  });
+
+  it('takes over what the account may not send today, and the job says so', async () => {
+    const to = [{ email: 'quota@sandbox.test', name: 'Bo' }];
+    const draft = new Draft(nylas, { subject: 'Over the limit', body: '<p>Hello</p>', to });
+    const { jobStatusId = '' } = await nylas.outbox.send(draft, { sendAt: 0 });
+    const job = await until(
+      'the message to be sent',
+      async () => {
+        const { body } = await request(server.url).get(`/job-statuses/${jobStatusId}`).set(ada.bearer);
+        return body.status === 'successful' && (body as Record<string, unknown>);
+      },
+      40_000,
+    );
+    expect(job['route']).toBe('relay');
+    expect(service.mails).toMatchObject([
+      {
+        personalizations: [{ to: [{ email: 'quota@sandbox.test', name: 'Bo' }] }],
+        from: { email: ada.email },
+        subject: 'Over the limit',
+      },
+    ]);
   });
 
   it('removes the account', async () => {
