@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { EgressClient } from '../../common/egress/egress-client.ts';
@@ -11,6 +12,9 @@ import { ProviderError } from '../provider-error.ts';
 import { SenderRefusedError } from '../relay.ts';
 import { SendGridRelay } from './sendgrid.relay.ts';
 
+// Megabytes are composed and read here, also on machines that are busy.
+jest.setTimeout(60_000);
+
 const ada = { email: 'ada@example.test', name: 'Ada' };
 
 describe('SendGridRelay', () => {
@@ -18,12 +22,15 @@ describe('SendGridRelay', () => {
   let service: SendGridServer;
   let egress: EgressClient;
   let relay: SendGridRelay;
+  /** For services that never answer. */
+  let impatient: SendGridRelay;
   let settings: Record<string, unknown>;
 
   beforeAll(async () => {
     service = await SendGridServer.start();
     egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
-    relay = new SendGridRelay(egress, clock, { sendMs: 1500, askMs: 300 });
+    relay = new SendGridRelay(egress, clock);
+    impatient = new SendGridRelay(egress, clock, { sendMs: 3000, askMs: 300 });
   });
   afterAll(async () => {
     await egress.onApplicationShutdown();
@@ -120,8 +127,12 @@ describe('SendGridRelay', () => {
       expect(await codeOf(relay.verify({ ...settings, api_key: 'SG.wrong' }))).toBe('auth-invalid');
     });
 
+    it('tells silence as temporary', async () => {
+      service.fail('/v3/scopes', () => undefined);
+      expect(await codeOf(impatient.verify(settings))).toBe('temporary');
+    });
+
     it.each<[string, (status: SendGridServer) => void]>([
-      ['silence', (one) => one.fail('/v3/scopes', () => undefined)],
       ['a broken connection', (one) => one.fail('/v3/scopes', (_, __, socket) => socket.destroy())],
       ['a redirect', (one) => one.answer('/v3/scopes', 302, {}, { location: 'http://169.254.169.254/' })],
       ['something that is no JSON', (one) => one.fail('/v3/scopes', (response) => response.end('<html>'))],
@@ -313,7 +324,7 @@ describe('SendGridRelay', () => {
       const cut = await fail(relay.send(settings, await message(['bo@x.test']), sendControl()));
       expect([cut.code, cut.phase]).toEqual(['outcome-unknown', 'confirmation']);
       service.fail('/v3/mail/send', () => undefined);
-      expect(await codeOf(relay.send(settings, await message(['bo@x.test']), sendControl()))).toBe(
+      expect(await codeOf(impatient.send(settings, await message(['bo@x.test']), sendControl()))).toBe(
         'outcome-unknown',
       );
     });
