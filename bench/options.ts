@@ -21,6 +21,8 @@ export interface Scale {
   /** Alternating rounds per side. */
   rounds: number;
   acceptSeconds: number;
+  /** Until the code of both sides is compiled; a number and not a time, so that busy machines get there, too. */
+  acceptWarmRequests: number;
   sendMessages: number;
   engineMessages: number;
   /** Waiting rows behind the engine and the lateness. */
@@ -41,6 +43,7 @@ export interface Scale {
 const FULL: Scale = {
   rounds: 5,
   acceptSeconds: 8,
+  acceptWarmRequests: 3_000,
   sendMessages: 3_000,
   engineMessages: 30_000,
   pending: 5_000_000,
@@ -58,6 +61,7 @@ const FULL: Scale = {
 const QUICK: Scale = {
   rounds: 2,
   acceptSeconds: 3,
+  acceptWarmRequests: 500,
   sendMessages: 1_000,
   engineMessages: 10_000,
   pending: 300_000,

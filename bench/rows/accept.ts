@@ -10,7 +10,6 @@ import type { BenchDatabase, World } from '../world.ts';
 
 const KEY = 'accept';
 const CONNECTIONS = 50;
-const WARM_SECONDS = 2;
 const QUIET_MS = 300;
 /** The default of the product, for both. */
 const POOL = '10';
@@ -40,19 +39,22 @@ async function countMessages({ sql }: BenchDatabase): Promise<number> {
   }
 }
 
+/** How long a round is: seconds, or requests. */
+type Length = { duration: number } | { amount: number };
+
 /** One round. @throws when a request fails, or when not every accepted message is stored */
 async function fire(
   world: World,
   database: BenchDatabase,
   { child, port }: Server,
-  seconds: number,
+  length: Length,
 ): Promise<Round> {
   const before = await countMessages(database);
   const count = startCpuCount(child.pid, world.postgresPid);
   const result = await autocannon({
     url: `http://127.0.0.1:${port}/v2/outbox`,
     connections: CONNECTIONS,
-    duration: seconds,
+    ...length,
     requests: world.sandboxAccounts.map(({ token }) => ({
       method: 'POST' as const,
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
@@ -102,11 +104,12 @@ async function measure(
   servers: Readonly<Record<Side, Server>>,
 ): Promise<Finding[]> {
   const rounds: Record<Side, Round[]> = { carillon: [], raw: [] };
-  for (const side of ['raw', 'carillon'] as const) await fire(world, database, servers[side], WARM_SECONDS);
+  for (const side of ['raw', 'carillon'] as const)
+    await fire(world, database, servers[side], { amount: world.scale.acceptWarmRequests });
   for (let number = 1; number <= world.scale.rounds; number += 1) {
     for (const side of ['raw', 'carillon'] as const) {
       await world.settle(database);
-      const result = await fire(world, database, servers[side], world.scale.acceptSeconds);
+      const result = await fire(world, database, servers[side], { duration: world.scale.acceptSeconds });
       rounds[side].push(result);
       const { perSecond, p50, p99, cpu } = result;
       report.round(
