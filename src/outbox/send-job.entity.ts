@@ -17,7 +17,7 @@ const SendJobSchema = defineEntity({
     route: p.text().default('account'),
     /** Attempts over this route that have failed. */
     failures: p.smallint().default(0),
-    /** Look-ups of the present doubt that found nothing and proved nothing. */
+    /** Look-ups of the present doubt that proved nothing; −n: the n-th attempt sends again without one. */
     lookUps: p.smallint().default(0),
   },
 });

@@ -170,7 +170,20 @@ describe('SendDispatcher: unknown outcomes', () => {
     );
   });
 
-  it('follow an internal error once the content may have left, even after the answer', async () => {
+  it('over a mailing service are looked up there, whatever has become of the account', async () => {
+    send.relay.there = true;
+    send.server.answers = [new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' })];
+    send.relay.server.answers = [lost];
+    send.relay.server.lookUp = { found: true, conclusive: true };
+    const id = await send.accept();
+    await send.attempt(id);
+    await send.attempt(id);
+    await send.database.query(`update "grant" set status = 'invalid' where id = $1`, [send.account.id]);
+    await send.attempt(id);
+    expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
+  });
+
+  it('follow an internal error once the content may have left', async () => {
     send.server.answers = [new TypeError('a bug')];
     const id = await send.accept();
     expect(ended(await send.attempt(id)).next).toMatchObject({ ambiguous: true });
