@@ -91,9 +91,13 @@ export class OutboxIntake {
   /** Never rejects. */
   async #write(batch: Waiting[]): Promise<void> {
     try {
-      await this.repository.insert(batch.map(({ message }) => message));
+      const stored = await this.repository.insertTogether(batch.map(({ message }) => message));
       this.#away = null;
-      for (const { resolve } of batch) resolve();
+      for (const waiting of batch) {
+        if (stored.has(waiting.message.id)) waiting.resolve();
+        // It waits for its account, and nobody for it.
+        else this.repository.insert(waiting.message).then(waiting.resolve, waiting.reject);
+      }
     } catch (error) {
       this.#away = databaseTrouble(error) === 'away' ? error : null;
       if (batch.length === 1 || !isAboutOne(error)) {

@@ -32,13 +32,14 @@ export interface EditedMessage extends ComposedMessage, OutboxTimes, OutboxChoic
  * One statement for any number of messages: status, content and schedule stand or fall together, in one round trip and
  * one commit. $1 is an array of everything but the MIME, $2 all MIME in one piece: nothing has to be escaped.
  */
-const INSERT = `
+const insertText = (accounts: string) => `
   with given as materialized (
     select g.*, substring($2::bytea from g.mime_from for g.mime_length) as mime
     from json_to_recordset($1::json) as g(
       id uuid, account_id uuid, send_at timestamptz, retry_limit_at timestamptz, message_id uuid, thread_id uuid,
       at timestamptz, content jsonb, envelope jsonb, message_id_header text, on_missed text, max_lateness_seconds int,
-      on_unknown text, mime_from int, mime_length int)),
+      on_unknown text, mime_from int, mime_length int)
+    ${accounts}),
   status as (
     insert into job_status (id, account_id, action, object, status, send_at, original_send_at, retry_limit_at,
                             message_id, thread_id, created_at, updated_at)
@@ -51,7 +52,13 @@ const INSERT = `
     select id, account_id, content, envelope, mime, message_id_header, on_missed, max_lateness_seconds, on_unknown
     from given)
   insert into send_job (id, account_id, run_at, due_at, retry_limit_at)
-  select id, account_id, greatest(send_at, now()), send_at, retry_limit_at from given`;
+  select id, account_id, greatest(send_at, now()), send_at, retry_limit_at from given
+  returning id`;
+
+const INSERT = insertText('');
+// The lock that the foreign keys take: whoever is removing an account has it for as long as that takes.
+const INSERT_WITHOUT_WAITING = insertText(`
+    where g.account_id in (select a.id from "grant" a where a.id = any($3::uuid[]) for key share skip locked)`);
 
 const ITEM = `
   s.id, s.account_id as "accountId", m.content, s.status, s.reason, s.send_at as "sendAt",
@@ -135,38 +142,20 @@ export interface AccountDelay {
 export class OutboxRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores all of them or none. */
-  async insert(messages: readonly NewOutboxMessage[], sql: Sql = this.database): Promise<void> {
-    let length = 0;
-    const rows = messages.map((message) => {
-      const row = {
-        id: message.id,
-        account_id: message.accountId,
-        send_at: message.sendAt,
-        retry_limit_at: message.retryLimitAt,
-        message_id: message.messageId,
-        thread_id: message.threadId,
-        at: message.at,
-        content: message.content,
-        envelope: message.envelope,
-        message_id_header: message.messageIdHeader,
-        on_missed: message.onMissed,
-        max_lateness_seconds: message.maxLatenessSeconds,
-        on_unknown: message.onUnknown,
-        // Positions count from 1.
-        mime_from: length + 1,
-        mime_length: message.mime.length,
-      };
-      length += message.mime.length;
-      return row;
-    });
-    await sql.query(INSERT, [
-      JSON.stringify(rows),
-      Buffer.concat(
-        messages.map(({ mime }) => mime),
-        length,
-      ),
-    ]);
+  /** Stores a message. It may have to wait for somebody who is removing the account. */
+  async insert(message: NewOutboxMessage, sql: Sql = this.database): Promise<void> {
+    await sql.query(INSERT, insertValues([message]));
+  }
+
+  /**
+   * Stores messages together, but leaves out those whose account is gone or just being removed: nobody waits for them.
+   * @returns ids of the messages that are stored
+   */
+  async insertTogether(messages: readonly NewOutboxMessage[]): Promise<ReadonlySet<string>> {
+    const accounts = [...new Set(messages.map(({ accountId }) => accountId))];
+    const values = [...insertValues(messages), accounts];
+    const rows = await this.database.query<{ id: string }>(INSERT_WITHOUT_WAITING, values);
+    return new Set(rows.map(({ id }) => id));
   }
 
   async find(accountId: string, id: string, sql: Sql = this.database): Promise<StoredItem | undefined> {
@@ -245,4 +234,37 @@ export class OutboxRepository {
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
   }
+}
+
+function insertValues(messages: readonly NewOutboxMessage[]): [string, Buffer] {
+  let length = 0;
+  const rows = messages.map((message) => {
+    const row = {
+      id: message.id,
+      account_id: message.accountId,
+      send_at: message.sendAt,
+      retry_limit_at: message.retryLimitAt,
+      message_id: message.messageId,
+      thread_id: message.threadId,
+      at: message.at,
+      content: message.content,
+      envelope: message.envelope,
+      message_id_header: message.messageIdHeader,
+      on_missed: message.onMissed,
+      max_lateness_seconds: message.maxLatenessSeconds,
+      on_unknown: message.onUnknown,
+      // Positions count from 1.
+      mime_from: length + 1,
+      mime_length: message.mime.length,
+    };
+    length += message.mime.length;
+    return row;
+  });
+  return [
+    JSON.stringify(rows),
+    Buffer.concat(
+      messages.map(({ mime }) => mime),
+      length,
+    ),
+  ];
 }

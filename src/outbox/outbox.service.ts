@@ -72,7 +72,7 @@ export class OutboxService {
       message = prepared;
       return {
         answer: toAnswer(accepted(prepared)),
-        store: (sql) => this.repository.insert([prepared], sql),
+        store: (sql) => this.repository.insert(prepared, sql),
       };
     });
     if (message && !result.replayed) this.#wakeFor(message);

@@ -91,6 +91,28 @@ describe('taking messages in', () => {
     await intake.accept(message(Buffer.from('and goes on')));
   });
 
+  it('waits for somebody who is removing the account, and no other message does', async () => {
+    const others = await createAccount(server.app, await createApplication(server.app));
+    const settled: string[] = [];
+    let removed: Promise<unknown> = Promise.resolve();
+    await database.transaction(async (removal) => {
+      await removal.query('select from "grant" where id = $1 for update', [account.id]);
+      removed = Promise.allSettled(
+        Array.from({ length: 3 }, () =>
+          intake.accept(message(Buffer.from('x'))).finally(() => settled.push('removed')),
+        ),
+      );
+      await Promise.all(
+        Array.from({ length: 30 }, () => intake.accept(message(Buffer.from('x'), { accountId: others.id }))),
+      );
+      expect(settled).toEqual([]);
+      await removal.query('delete from access_token where grant_id = $1', [account.id]);
+      await removal.query('delete from "grant" where id = $1', [account.id]);
+    });
+    const refusal = { status: 'rejected', reason: expect.objectContaining({ code: '23503' }) };
+    expect(await removed).toEqual([refusal, refusal, refusal]);
+  });
+
   it('fails at once for everybody while the database is away, and goes on afterwards', async () => {
     const { url } = server.database;
     const elsewhere = new Database({
