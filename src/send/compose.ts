@@ -49,13 +49,14 @@ export async function compose(message: Composition): Promise<Buffer> {
     disableUrlAccess: true,
   });
   const root = composer.compile();
-  const encoding = root.getTransferEncoding();
-  const encode = ENCODERS[String(encoding)];
-  if (!encode || root.childNodes.length > 0 || Buffer.byteLength(message.html) > MOST_AT_ONCE)
-    return root.build();
+  if (root.childNodes.length > 0 || Buffer.byteLength(message.html) > MOST_AT_ONCE) return root.build();
+  const headers = root.buildHeaders();
+  // Decided while the headers were built; none for an empty text.
+  const encode = ENCODERS[String(root.getHeader('Content-Transfer-Encoding'))];
+  if (!encode) return root.build();
   // One part of text: the library's streams would give the same bytes for three times the work.
   const body = encode(message.html);
-  return Buffer.from(`${root.buildHeaders()}\r\n\r\n${body}${lineEndAfter(body)}`);
+  return Buffer.from(`${headers}\r\n\r\n${body}${lineEndAfter(body)}`);
 }
 
 /** The library's own, by the transfer encoding it chooses. */
