@@ -1,15 +1,15 @@
 import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import express, { type NextFunction, type Request, type Response } from 'express';
-import helmet from 'helmet';
+import express from 'express';
 import { Logger } from 'nestjs-pino';
 import { AppModule, type AppOverrides } from './app.module.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { answerClientErrors } from './http/client-error.ts';
+import { constantHeaders } from './http/constant-headers.ts';
 import { Draining } from './http/http.module.ts';
 import { nameRequest } from './http/logging.ts';
-import { createOpenApiDocument, serveOpenApi } from './http/openapi.ts';
+import { serveOpenApi } from './http/openapi.ts';
 import { servedPaths } from './http/surface.ts';
 
 /**
@@ -32,26 +32,10 @@ export async function createApp(
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(nameRequest);
-  app.use((_request: Request, response: Response, next: NextFunction) => {
-    // Answers are somebody's mail, or tokens (RFC 6749 5.1).
-    response.setHeader('Cache-Control', 'no-store');
-    next();
-  });
-  app.use(
-    helmet({
-      // Swagger UI's own page needs inline styles and data: images; everything else answers JSON.
-      contentSecurityPolicy: {
-        directives: {
-          'style-src': ["'self'", "'unsafe-inline'"],
-          'img-src': ["'self'", 'data:'],
-          'upgrade-insecure-requests': null,
-        },
-      },
-    }),
-  );
+  app.use(constantHeaders());
   app.use(app.get(Draining).middleware);
   app.use(servedPaths(config));
-  serveOpenApi(app, createOpenApiDocument(app));
+  if (config.roles.includes('api')) serveOpenApi(app);
   const server = app.getHttpServer() as Server;
   // Longer than the idle limits of common load balancers: the server must not be the first to close.
   server.keepAliveTimeout = 65_000;

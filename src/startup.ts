@@ -1,5 +1,7 @@
 import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import v8 from 'node:v8';
+import vm from 'node:vm';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type AppConfig, ConfigError } from './config/app-config.ts';
@@ -97,8 +99,20 @@ export function requireFreePort({ port, host }: AppConfig): Promise<void> {
   });
 }
 
+/**
+ * Gives back what starting has needed and running does not, about 50 MB: an idle process makes so little garbage that
+ * nothing else would, for hours.
+ */
+function returnStartMemory(): void {
+  v8.setFlagsFromString('--expose-gc');
+  const collect = vm.runInNewContext('gc') as () => void;
+  v8.setFlagsFromString('--no-expose-gc');
+  collect();
+}
+
 /** @throws {PortTakenError} */
 export async function listen(app: NestExpressApplication, config: AppConfig): Promise<void> {
+  returnStartMemory();
   try {
     await app.listen(config.port, config.host);
   } catch (error) {

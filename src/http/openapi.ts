@@ -44,9 +44,9 @@ export function openApiText(document: OpenAPIObject): string {
   return `${JSON.stringify(sorted(document), null, 2)}\n`;
 }
 
-/** Serves the docs at `/docs` and the document at `/openapi.json`. */
-export function serveOpenApi(app: INestApplication, document: OpenAPIObject): void {
-  SwaggerModule.setup('docs', app, document, {
+/** Serves the docs at `/docs` and the document at `/openapi.json`; the document is made when it is first asked for. */
+export function serveOpenApi(app: INestApplication): void {
+  SwaggerModule.setup('docs', app, () => createOpenApiDocument(app), {
     jsonDocumentUrl: 'openapi.json',
     customSiteTitle: 'Carillon API',
     swaggerOptions: { persistAuthorization: true },
