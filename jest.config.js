@@ -22,6 +22,8 @@ const base = {
 /** Tiers: unit beside the code; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client;
  * faults = processes that die. */
 export default {
+  // A bound against hanging, not a measure of speed: a busy machine starts an application in more than the usual five.
+  testTimeout: 30_000,
   projects: [
     { ...base, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
     ...['medium', 'e2e', 'sdk', 'faults'].map((tier) => ({
