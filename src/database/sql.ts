@@ -77,6 +77,12 @@ export function connectionLimits(statementTimeoutMs: number) {
   } as const satisfies pg.PoolConfig;
 }
 
+/** A plan that was made while a table was small goes with its connection. */
+const STEADY_PLANS = {
+  options: '-c plan_cache_mode=force_generic_plan -c jit=off',
+  maxLifetimeSeconds: 60,
+} as const satisfies pg.PoolConfig;
+
 /** How long statements may run, in milliseconds, and how many connections there are. */
 export interface PoolOptions {
   url: string;
@@ -102,7 +108,7 @@ export class SqlPool implements Sql {
       connectionString: options.url,
       max: options.max,
       ...connectionLimits(options.statementTimeoutMs),
-      ...(options.steadyPlans ? { options: '-c plan_cache_mode=force_generic_plan -c jit=off' } : {}),
+      ...(options.steadyPlans ? STEADY_PLANS : {}),
       types,
       application_name: options.applicationName,
     });

@@ -6,6 +6,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import pg from 'pg';
+import { monotonicMs } from '../common/time/clock.ts';
 import { QUEUES, type QueueName, Wake } from '../common/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { Engine } from './engine.ts';
@@ -30,6 +31,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   #timer: NodeJS.Timeout | undefined;
   #reconnect: NodeJS.Timeout | undefined;
   #closed = false;
+  #toldAt = -Infinity;
   #pauseMs = 500;
 
   constructor(
@@ -95,12 +97,15 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
 
   #note(queue: QueueName): void {
     this.#pending.add(queue);
-    this.#timer ??= setTimeout(() => void this.#tell(), DEBOUNCE_MS);
+    // The first after a quiet time is not kept waiting.
+    const waitMs = Math.max(0, this.#toldAt + DEBOUNCE_MS - monotonicMs());
+    this.#timer ??= setTimeout(() => void this.#tell(), waitMs);
   }
 
   /** One at a time: a connection that hangs must not gather what is to be said. */
   async #tell(): Promise<void> {
     const client = this.#client;
+    this.#toldAt = monotonicMs();
     const queues = [...this.#pending].join(',');
     this.#pending.clear();
     try {

@@ -11,9 +11,9 @@ import { queueStatements } from './queue-statements.ts';
 import { type Ending, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
-/** Above this many rows the planner turns from the index to sorting everything that is due. */
-const MOST_PER_CLAIM = 50;
-const WINDOW = 64;
+/** Candidates looked at are a quarter more than rows taken: some gates may be full. */
+const MOST_PER_CLAIM = 100;
+const WINDOW = 128;
 const WIDE_WINDOW = 400;
 const FULL_SCAN_EVERY_MS = 10_000;
 const FLOOR_SLACK_MS = 30_000;
