@@ -1,162 +1,180 @@
-import { randomBytes } from 'node:crypto';
-import request from 'supertest';
-import { loadConfig } from '../../src/config/app-config.ts';
-import { createApp } from '../../src/app.ts';
-import { SqlPool } from '../../src/database/sql.ts';
-import type { INestApplicationContext } from '@nestjs/common';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { type CrashingPostgres, startCrashingPostgres } from '../support/crashing-postgres.ts';
-import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
-import { Receiver } from '../support/receiver.ts';
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
+import type { TestAccount } from '../support/factories.ts';
+import { expectPromiseKept } from '../support/fault-figures.ts';
+import { type Answer, call, postMessages } from '../support/fault-load.ts';
+import { FaultWorld } from '../support/fault-world.ts';
+import type { ServerProcess } from '../support/server-process.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
-import { createWebhook } from '../support/webhook-fixture.ts';
 
-const MESSAGES = 150;
-const ACCOUNTS = 12;
-const CRASHES = 3;
+const CRASHES = 2;
+const DARK_MS = 20_000;
+const MESSAGES = 600;
 
-describe('a database that crashes in the middle of the work', () => {
-  const encryptionKeys = `k:${randomBytes(32).toString('base64')}`;
+describe('a database that fails in the middle of the work', () => {
   let database: CrashingPostgres;
-  let receiver: Receiver;
-  let server: ServerProcess;
-  /** Several, because each has a pace. */
-  const accounts: TestAccount[] = [];
-  let sql: SqlPool;
-
-  const open = () =>
-    (sql = new SqlPool({ url: database.url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' }));
-  const count = async (text: string) => (await sql.query<{ n: number }>(text))[0]?.n;
+  /** Between the servers and the database. */
+  let network: TcpProxy;
+  let world: FaultWorld;
+  let url: URL;
+  let far: ServerProcess;
+  let near: ServerProcess;
 
   beforeAll(async () => {
     database = await startCrashingPostgres();
-    receiver = await Receiver.start();
-    const environment = {
-      DATABASE_URL: database.url,
-      ENCRYPTION_KEYS: encryptionKeys,
-      EGRESS_ALLOW: '127.0.0.0/8',
-      RATE_LIMIT_ACCOUNT: '0',
-    };
-    // Only to write the account and the webhook.
-    const seed: INestApplicationContext = await createApp(
-      loadConfig({ ...environment, ROLES: 'api', LOG_LEVEL: 'silent' }),
-    );
-    await seed.init();
-    const application = await createApplication(seed);
-    for (let n = 0; n < ACCOUNTS; n += 1) {
-      accounts.push(await createAccount(seed, application, { email: `ada-${n}@sandbox.test` }));
-    }
-    await createWebhook(seed, application, receiver.origin, {
-      triggers: ['job.successful', 'event.created'],
-    });
-    await seed.close();
-    server = await startServerProcess(environment);
-  }, 60_000);
+    network = await TcpProxy.start(Number(new URL(database.url).port));
+    world = await FaultWorld.start({ accounts: 20, databaseUrl: database.url });
+    await world.sink.behave({ delayMs: [10, 200] });
+    url = new URL(database.url);
+    url.hostname = '127.0.0.1';
+    url.port = String(network.port);
+    // Under a name of its own, by which the network knows its connections.
+    await world.sql.query(`create role far superuser login password '${url.password}'`);
+    const farUrl = new URL(url);
+    farUrl.username = 'far';
+    [far, near] = await Promise.all([
+      world.startServer({ DATABASE_URL: farUrl.href }),
+      world.startServer({ DATABASE_URL: url.href }),
+    ]);
+  }, 90_000);
   afterAll(async () => {
-    await server.kill();
-    await sql?.close();
+    await world.close();
+    await network.stop();
     await database.close();
-    await receiver.stop();
-  });
+  }, 60_000);
+
+  const isReady = async (server: ServerProcess) =>
+    fetch(`${server.url}/health/ready`, { signal: AbortSignal.timeout(10_000) }).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  const administrator = async () => {
+    const client = new pg.Client({ connectionString: database.url });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
+  /** Every connection of ours, whatever it is doing. */
+  const terminateAll = async () => {
+    const client = await administrator();
+    await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name like 'carillon%' and pid <> pg_backend_pid()`,
+    );
+    await client.end();
+  };
 
   it('is waited for by a server that starts before it', async () => {
     await database.crash();
     let waits = true;
-    const starting = startServerProcess({
-      DATABASE_URL: database.url,
-      ENCRYPTION_KEYS: encryptionKeys,
-    }).finally(() => (waits = false));
-    await until('the server that runs to notice', async () => {
-      return (await request(server.url).get('/health/ready')).status === 503;
-    });
+    const starting = world.startServer({ DATABASE_URL: url.href }).finally(() => (waits = false));
+    await until('the servers that run to notice', async () => !(await isReady(near)));
     expect(waits).toBe(true);
     await database.restart();
     expect(await (await starting).stop()).toBe(0);
-  }, 60_000);
+    await until(
+      'the servers that run to be ready',
+      async () => (await isReady(near)) && (await isReady(far)),
+      30_000,
+    );
+  }, 90_000);
 
-  it('loses nothing that was accepted, doubles nothing, and is told apart from an error of ours', async () => {
-    const answers = new Map<string, number>();
-    const accepted: string[] = [];
+  it('crashes, drops connections, cannot be reached, is full: nothing is lost or doubled, and callers are told', async () => {
+    const answers = new Map<number, number>();
     let last = 0;
-    const post = async (path: string, body: object, account = accounts[0]) => {
-      const response = await request(server.url)
-        .post(path)
-        .set(account?.bearer ?? {})
-        .send(body);
-      answers.set(`${path} ${response.status}`, (answers.get(`${path} ${response.status}`) ?? 0) + 1);
-      last = response.status;
-      if (response.status >= 300) await new Promise((resolve) => setTimeout(resolve, 20));
-      return response;
+    const onAnswer = ({ status }: Answer) => {
+      answers.set(status, (answers.get(status) ?? 0) + 1);
+      last = status;
     };
     const load = { goes: true };
-    const messages = async () => {
-      for (let n = 0; load.goes || accepted.length < MESSAGES; n += 1) {
-        const message = { to: [{ email: `to-${n}@example.test` }] };
-        const { status, body } = await post('/v2/outbox', message, accounts[n % ACCOUNTS]);
-        if (status === 202) accepted.push(body.job_status_id);
-      }
-    };
+    let posted = 0;
+    const messages = postMessages(world, {
+      messages: MESSAGES,
+      callers: 4,
+      server: () => (posted++ % 3 === 0 ? far : near),
+      onAnswer,
+      // As long as something is broken, there is something to send.
+      pace: (n) => (load.goes ? delay((n % 4) * 200) : Promise.resolve()),
+    });
     const calendars: string[] = [];
-    const writes = async () => {
+    const writes = (async () => {
+      const account = world.calendarAccount as TestAccount;
       while (load.goes) {
-        const { status, body } = await post('/calendars', { name: 'Work' });
-        if (status !== 200) continue;
-        calendars.push(body.job_status_id);
-        await post('/events', { calendar_id: body.id, title: 'Lunch', when: { time: 2_000_000_000 } });
+        const calendar = await call(near, account, 'POST', '/calendars', { body: { name: 'Work' } });
+        if (calendar) onAnswer(calendar);
+        if (calendar?.status !== 200) continue;
+        calendars.push(String(calendar.body.job_status_id));
+        const event = { calendar_id: calendar.body['id'], title: 'Lunch', when: { time: 2_000_000_000 } };
+        const answer = await call(near, account, 'POST', '/events', { body: event });
+        if (answer) onAnswer(answer);
+        await delay(100);
       }
-    };
-    const loading = Promise.all([messages(), messages(), messages(), writes()]);
+    })();
+
     for (let crash = 0; crash < CRASHES; crash += 1) {
-      const before = accepted.length;
-      await until('some work', async () => accepted.length >= before + 20);
+      const before = calendars.length;
+      await until('some work', async () => calendars.length > before + 3, 30_000);
       await database.crash();
       await until('the callers to notice', async () => last === 503);
-      expect((await request(server.url).get('/health/live')).status).toBe(200);
-      expect((await request(server.url).get('/health/ready')).status).toBe(503);
+      expect((await fetch(`${near.url}/health/live`)).status).toBe(200);
       await database.restart();
     }
+
+    await until('both to be ready again', async () => (await isReady(near)) && (await isReady(far)), 30_000);
+    // The one cannot reach it, and is not told so; meanwhile the other has troubles of its own.
+    network.dark((first) => first.includes('user\0far\0'));
+    const light = delay(DARK_MS).then(() => network.light());
+    let terminations = 0;
+    for (; terminations < 5; terminations += 1) {
+      await terminateAll();
+      await delay(500);
+    }
+    const taken: pg.Client[] = [];
+    await terminateAll();
+    try {
+      for (;;) taken.push(await administrator());
+    } catch (error) {
+      expect((error as { code?: string }).code).toBe('53300'); // too many connections: now it is full
+    }
+    await until('the callers to notice', async () => last === 503, 30_000);
+    await Promise.all(taken.map((client) => client.end()));
+    await light;
+    await until('both to be ready again', async () => (await isReady(near)) && (await isReady(far)), 30_000);
+    network.reset();
     load.goes = false;
-    await loading;
-    open();
-    await until(
-      'every job to end',
-      async () =>
-        (await count(`select count(*) as n from job_status where status in ('pending', 'delayed')`)) === 0,
-      45_000,
-    );
+    const accepted = await messages;
+    await writes;
+    await world.settled();
     await until(
       'every delivery',
-      async () => (await count('select count(*) as n from hook_job')) === 0,
-      45_000,
-    );
-    await until(
-      'to be ready again',
-      async () => (await request(server.url).get('/health/ready')).status === 200,
+      async () => (await world.count('select count(*) as n from hook_job')) === 0,
+      60_000,
     );
 
-    expect([...answers.keys()].filter((key) => !/ (202|200|503)$/.test(key))).toEqual([]);
-    const ended = await sql.query<{ status: string }>(
-      'select distinct status from job_status where id = any($1::uuid[])',
-      [[...accepted, ...calendars]],
+    expect([...answers.keys()].filter((status) => ![200, 202, 409, 503].includes(status))).toEqual([]);
+    await expectPromiseKept(world, {
+      test: 'the database crashes, drops connections, is full, cannot be reached for 20 s',
+      faults: `${CRASHES} crashes, ${terminations + 1} terminations, 1 cut, 1 reset, 1 full`,
+      accepted,
+    });
+    // Each calendar and event is at the provider once, also those that were stored without an answer.
+    expect(await world.count('select count(*) as n from sandbox_calendar where not is_primary')).toBe(
+      await world.count('select count(*) as n from calendar where not is_primary'),
     );
+    expect(await world.count('select count(*) as n from sandbox_event')).toBe(
+      await world.count('select count(*) as n from event'),
+    );
+    const ended = await world.sql.query('select distinct status from job_status');
     expect(ended).toEqual([{ status: 'successful' }]);
-    // What was stored without an answer counts too.
-    const handOvers = await count(
-      `select sum(modseq)::int as n from sandbox_mailbox where address like 'ada-%@sandbox.test'`,
-    );
-    expect(handOvers).toBe(await count('select count(*) as n from outbox_message'));
-    // Each calendar and event is at the provider once.
-    expect(await count('select count(*) as n from sandbox_calendar where not is_primary')).toBe(
-      await count('select count(*) as n from calendar where not is_primary'),
-    );
-    expect(await count('select count(*) as n from sandbox_event')).toBe(
-      await count('select count(*) as n from event'),
-    );
     // Every notification arrived; repeats carry the same id.
-    const events = await sql.query<{ id: string }>('select id from webhook_event');
-    const told = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
-    expect(events.filter(({ id }) => ![...told].some((name) => String(name).includes(id)))).toEqual([]);
-    expect(server.output()).not.toContain('deadlock');
-    expect(await server.stop()).toBe(0);
-  }, 180_000);
+    const told = new Set(world.receiver.received.map(({ headers }) => String(headers['webhook-id'])));
+    const events = await world.sql.query<{ id: string }>('select id from webhook_event');
+    expect(events.filter(({ id }) => ![...told].some((name) => name.includes(id)))).toEqual([]);
+    for (const server of [near, far]) {
+      expect(server.output()).not.toContain('deadlock');
+      expect(await server.stop()).toBe(0);
+    }
+  }, 240_000);
 });

@@ -23,7 +23,7 @@ describe('four servers of which one is killed every second', () => {
   afterAll(async () => {
     await fleet?.endKilling();
     await world.close();
-  });
+  }, 60_000);
 
   it('lose no message, and send none twice where the provider can be asked', async () => {
     fleet = await Fleet.start(world, SERVERS, { SEND_SLOTS: '16' });

@@ -54,7 +54,7 @@ describe('a mail server and a network that fail at every point of a message', ()
   afterAll(async () => {
     await world.close();
     for (const { proxy } of cases) await proxy.stop();
-  });
+  }, 60_000);
 
   it('a connection that is cut at any point loses nothing, and is a doubt only where the server may have accepted', async () => {
     const ids = await Promise.all(

@@ -1,4 +1,5 @@
-import type { FaultAccount, FaultWorld } from './fault-world.ts';
+import type { TestAccount } from './factories.ts';
+import type { FaultWorld } from './fault-world.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** A message as callers post it; the rest has defaults. */
@@ -18,7 +19,7 @@ export interface Answer {
 /** One request of a caller that does not repeat it. */
 export async function call(
   server: ServerProcess,
-  account: FaultAccount,
+  account: TestAccount,
   method: 'POST' | 'PATCH' | 'DELETE',
   path: string,
   { body, headers = {} }: { body?: object; headers?: Record<string, string> } = {},
@@ -47,6 +48,8 @@ export interface LoadOptions {
   server: () => ServerProcess | undefined;
   /** Default: one recipient, every tenth with three, every tenth with 100 kB. */
   message?: (n: number) => TestMessage;
+  /** Hears of every answer. */
+  onAnswer?: (answer: Answer) => void;
   /** Waits before message `n` is posted. */
   pace?: (n: number) => Promise<unknown>;
 }
@@ -70,24 +73,18 @@ export function usualMessage(n: number): TestMessage {
  * @returns the job ids of the answers
  */
 export async function postMessages(world: FaultWorld, options: LoadOptions): Promise<string[]> {
-  const {
-    messages,
-    callers = 8,
-    server,
-    accounts = world.accounts.length,
-    message = usualMessage,
-    pace,
-  } = options;
+  const { messages, callers = 8, server, accounts = world.accounts.length, message = usualMessage } = options;
   const accepted: string[] = [];
   let next = 0;
   const caller = async () => {
     for (let n = next++; n < messages; n = next++) {
-      await pace?.(n);
-      const account = world.accounts[n % accounts] as FaultAccount;
+      await options.pace?.(n);
+      const account = world.accounts[n % accounts] as TestAccount;
       const request = { body: message(n), headers: { 'Idempotency-Key': `load-${n}` } };
       for (;;) {
         const target = server();
         const answer = target ? await call(target, account, 'POST', '/v2/outbox', request) : null;
+        if (answer) options.onAnswer?.(answer);
         if (answer?.status === 202) {
           accepted.push(String(answer.body.job_status_id));
           break;

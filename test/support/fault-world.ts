@@ -45,6 +45,8 @@ export interface FaultWorldOptions {
  */
 export class FaultWorld {
   readonly accounts: FaultAccount[] = [];
+  /** An account with calendars, at the sandbox; none of the mail. */
+  calendarAccount: TestAccount | undefined;
   readonly invariants: Invariants;
   readonly #starting: Promise<ServerProcess>[] = [];
   readonly #encryptionKeys = `k:${randomBytes(32).toString('base64')}`;
@@ -89,6 +91,7 @@ export class FaultWorld {
       });
       this.accounts.push({ ...account, hasSentFolder });
     }
+    this.calendarAccount = await createAccount(seed, application, { email: 'calendars@sandbox.test' });
     const state = deliver ? 'active' : 'failed';
     await createWebhook(seed, application, this.receiver.origin, { triggers: TOLD, state });
     await seed.close();

@@ -7,6 +7,7 @@ const ENTRY = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 /** A server in a process of its own, from the built program: one that can be killed. */
 export interface ServerProcess {
   url: string;
+  pid: number;
   /** Ends it like a power cut. */
   kill(): Promise<void>;
   /** Asks it to stop; resolves to its exit code. */
@@ -53,6 +54,7 @@ export async function startServerProcess(
   const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
   return {
     url: await listeningAt(child, () => output),
+    pid: child.pid ?? 0,
     output: () => output,
     async kill() {
       child.kill('SIGKILL');

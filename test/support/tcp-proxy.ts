@@ -28,6 +28,10 @@ interface Pair {
   client: Socket;
   server: Socket;
   swallowed: boolean;
+  /** What the client said first; null: nothing yet. */
+  first: Buffer | null;
+  /** Pieces that wait for the light. */
+  held: { to: Socket; bytes: Buffer }[];
 }
 
 /**
@@ -37,7 +41,7 @@ interface Pair {
 export class TcpProxy {
   readonly #pairs = new Set<Pair>();
   readonly #server: net.Server;
-  #dark = false;
+  #isDark: ((first: Buffer) => boolean) | null = null;
   /** Conversations so far. */
   connections = 0;
 
@@ -60,19 +64,19 @@ export class TcpProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** From now on nothing gets through and nobody is told, as when a cable is pulled; until `light`. */
-  dark(): void {
-    this.#dark = true;
-    for (const { client, server } of this.#pairs) {
-      client.pause();
-      server.pause();
-    }
+  /**
+   * From now on nothing gets through and nobody is told, as when a cable is pulled; until `light`.
+   * @param which whose conversations, by what the client said first; default: all
+   */
+  dark(which: (first: Buffer) => boolean = () => true): void {
+    this.#isDark = which;
   }
 
   /** The cable is back: what was said meanwhile arrives late, as TCP repeats it. */
   light(): void {
-    this.#dark = false;
-    for (const { client, server } of this.#pairs) {
+    this.#isDark = null;
+    for (const { client, server, held } of this.#pairs) {
+      for (const { to, bytes } of held.splice(0)) to.write(bytes);
       client.resume();
       server.resume();
     }
@@ -97,15 +101,11 @@ export class TcpProxy {
   #connect(client: Socket): void {
     this.connections += 1;
     const server = net.connect({ port: this.target, host: '127.0.0.1', allowHalfOpen: true });
-    const pair: Pair = { client, server, swallowed: false };
+    const pair: Pair = { client, server, swallowed: false, first: null, held: [] };
     this.#pairs.add(pair);
     const judge = this.judgeNext();
     this.#forward(pair, 'client', judge);
     this.#forward(pair, 'server', judge);
-    if (this.#dark) {
-      client.pause();
-      server.pause();
-    }
     const verdict = judge({ from: null, bytes: NOTHING });
     if (verdict === 'reset' || verdict === 'pass-and-reset') this.#drop(pair);
     pair.swallowed = verdict === 'swallow';
@@ -116,6 +116,12 @@ export class TcpProxy {
     source.setNoDelay(true);
     source.on('data', (bytes: Buffer) => {
       if (pair.swallowed) return;
+      if (from === 'client') pair.first ??= bytes;
+      if (pair.first && this.#isDark?.(pair.first)) {
+        pair.held.push({ to: sink, bytes });
+        source.pause();
+        return;
+      }
       const verdict = judge({ from, bytes });
       if (verdict === 'swallow') pair.swallowed = true;
       else if (verdict === 'reset') this.#drop(pair);

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 const ACCOUNTS = 12;
 
-describe('two servers on one database', () => {
+describe('servers that are told to stop', () => {
   const encryptionKeys = `k:${randomBytes(32).toString('base64')}`;
   let seed: TestApp;
   let sql: SqlPool;
@@ -59,26 +59,6 @@ describe('two servers on one database', () => {
     expect(statuses).toEqual([{ status: 'successful' }]);
     expect(await sql.query('select * from send_job')).toEqual([]);
   };
-
-  it('send each message once, also when one of them stands still for longer than it counts as alive', async () => {
-    const [one, two] = await Promise.all([start(), start()]);
-    for (let n = 0; n < 60; n += 1) {
-      await post(n % 2 === 0 ? one.url : two.url, n % 3 === 0 ? ['slow+2@sandbox.test'] : []).expect(202);
-    }
-    await until('some to be in hand', async () => (await held()) > 0);
-    one.pause();
-    await until('the other to give away what it holds', async () => {
-      await post(two.url).expect(202);
-      return (await count('select count(*) as n from worker')) === 1;
-    });
-    one.resume();
-    for (let n = 0; n < 20; n += 1) await post(one.url).expect(202);
-    await until('every job to end', async () => (await open()) === 0, 45_000);
-    await expectEachOnce();
-    // It has come back under a new name.
-    expect(await count('select count(*) as n from worker')).toBe(2);
-    expect(await Promise.all([one.stop(), two.stop()])).toEqual([0, 0]);
-  }, 90_000);
 
   it('stop in order under load: what is in hand is finished, the rest is as if it had never been claimed', async () => {
     const api = await start('api');

@@ -1,0 +1,85 @@
+import { expectPromiseKept } from '../support/fault-figures.ts';
+import { call } from '../support/fault-load.ts';
+import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
+import type { ServerProcess } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
+
+const ACCOUNTS = 200;
+const PER_ACCOUNT = 50;
+
+/** $1 how many, $2 when: copies of every message there is, each with ids and a Message-ID of its own. */
+const COPY = `
+  with copy as materialized (
+    select m.id as original, gen_random_uuid() as id,
+      replace(m.message_id_header, '<', '<copy-' || n || '.') as header
+    from outbox_message m, generate_series(1, $1::int) n),
+  status as (
+    insert into job_status (id, account_id, action, object, status, send_at, original_send_at, retry_limit_at,
+                            message_id, thread_id, created_at, updated_at)
+    select c.id, s.account_id, s.action, s.object, 'pending', $2, $2, s.retry_limit_at, gen_random_uuid(),
+      gen_random_uuid(), s.created_at, s.updated_at
+    from copy c join job_status s on s.id = c.original),
+  content as (
+    insert into outbox_message (id, account_id, content, envelope, mime, message_id_header)
+    select c.id, m.account_id, m.content, m.envelope,
+      convert_to(replace(convert_from(m.mime, 'UTF8'), m.message_id_header, c.header), 'UTF8'), c.header
+    from copy c join outbox_message m on m.id = c.original)
+  insert into send_job (id, account_id, run_at, due_at, retry_limit_at)
+  select c.id, q.account_id, $2, $2, q.retry_limit_at from copy c join send_job q on q.id = c.original`;
+
+describe('ten thousand messages due in the same second, over two hundred accounts', () => {
+  let world: FaultWorld;
+
+  beforeAll(async () => {
+    world = await FaultWorld.start({ accounts: ACCOUNTS, deliver: false });
+    const [hung] = world.accounts;
+    await world.sink.behave({ hang: [hung?.email ?? ''] });
+  }, 60_000);
+  afterAll(() => world.close(), 30_000);
+
+  it('the others are all served while one of them hangs, and the one as soon as it answers', async () => {
+    // Patience beyond the test: what hangs, hangs.
+    const environment = { SMTP_COMMAND_MS: '600000' };
+    const servers = await Promise.all([world.startServer(environment), world.startServer(environment)]);
+    const dueAt = Math.ceil(Date.now() / 1000) + 15;
+    const accepted: string[] = [];
+    const poster = async (first: number) => {
+      for (let n = first; n < ACCOUNTS; n += 8) {
+        const answer = await call(
+          servers[n % 2] as ServerProcess,
+          world.accounts[n] as FaultAccount,
+          'POST',
+          '/v2/outbox',
+          { body: { to: [{ email: `to-${n}@sink.test` }], subject: 'ten thousand', send_at: dueAt } },
+        );
+        expect(answer?.status).toBe(202);
+        accepted.push(String(answer?.body.job_status_id));
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, first) => poster(first)));
+    await world.sql.query(COPY, [PER_ACCOUNT - 1, new Date(dueAt * 1000)]);
+
+    await until(
+      'everybody else to be served',
+      async () => {
+        const { accepted: served } = await world.sink.counts();
+        return served === (ACCOUNTS - 1) * PER_ACCOUNT;
+      },
+      120_000,
+    );
+    const { bySender, hanging } = await world.sink.counts();
+    expect(bySender[world.accounts[0]?.email ?? '']).toBeUndefined();
+    expect(hanging).toBeGreaterThan(0);
+    await until('their jobs to end', async () => (await world.open()) === PER_ACCOUNT);
+
+    await world.sink.release();
+    await world.settled();
+    await expectPromiseKept(world, {
+      test: 'one account of 200 hangs, 10,000 messages in the same second',
+      faults: `${hanging} connections hang`,
+      accepted,
+    });
+    const early = (await world.sink.accepted()).filter(({ at }) => at < dueAt * 1000);
+    expect(early).toEqual([]);
+  }, 240_000);
+});
