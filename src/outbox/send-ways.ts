@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import type { SendRoute } from '../job-statuses/job-status.ts';
@@ -18,6 +18,8 @@ export interface SendWay {
 /** The ways from an account: its own provider, and its application's mailing service. */
 @Injectable()
 export class SendWays {
+  readonly #log = new Logger(SendWays.name);
+
   constructor(
     private readonly connectors: ConnectorRegistry,
     private readonly relays: RelayRoutes,
@@ -46,13 +48,16 @@ export class SendWays {
     return this.#unlessAway(() => this.relays.isOpen(account));
   }
 
-  /** What an attempt came to is settled whether or not somebody else can be asked: no for now. */
+  /**
+   * What an attempt came to is settled whether or not somebody else can be asked: no for now. That holds for settings
+   * that do not open, too: an error here would cost what is known of those who have got the message.
+   */
   async #unlessAway(ask: () => Promise<boolean>): Promise<boolean> {
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof ProviderError || databaseTrouble(error)) return false;
-      throw error;
+      if (!(error instanceof ProviderError) && !databaseTrouble(error)) this.#log.error(error);
+      return false;
     }
   }
 }

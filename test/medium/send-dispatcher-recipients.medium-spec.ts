@@ -115,6 +115,22 @@ describe('SendDispatcher: recipients', () => {
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
   });
 
+  it('who have it do not get it again because the mailing service cannot be asked', async () => {
+    const busy = { email: B, reason: '450 busy' };
+    send.relay.trouble = new Error('its settings do not open');
+    // The fifth attempt, after which the mailing service is asked for, brings it to one more.
+    send.server.answers = [
+      { accepted: [A], deferred: [busy, PUT_OFF] },
+      ...Array.from({ length: 3 }, () => ({ accepted: [], deferred: [busy, PUT_OFF] })),
+      { accepted: [B], deferred: [PUT_OFF] },
+    ];
+    const id = await toAll();
+    await send.toTheEnd(id);
+    expect(send.relay.asked).toBeGreaterThan(0);
+    expect(send.server.taken.slice(4)).toEqual([[B, C], [C]]);
+    expect(await send.job(id)).toMatchObject({ status: 'successful', recipients: { accepted: [A, B, C] } });
+  });
+
   it.each([
     [
       'rejected',
