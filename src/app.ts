@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import express from 'express';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import { Logger } from 'nestjs-pino';
 import { AppModule, type AppOverrides } from './app.module.ts';
 import type { AppConfig } from './config/app-config.ts';
@@ -33,6 +33,11 @@ export async function createApp(
   app.disable('etag');
   app.use(nameRequest);
   app.use(constantHeaders());
+  app.use((request: Request, _response: Response, next: NextFunction) => {
+    // ETags are versions for edits: what has become of a message changes without them, so no answer is "not modified".
+    delete request.headers['if-none-match'];
+    next();
+  });
   app.use(app.get(Draining).middleware);
   app.use(servedPaths(config));
   if (config.roles.includes('api')) serveOpenApi(app);

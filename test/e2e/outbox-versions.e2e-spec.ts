@@ -44,6 +44,14 @@ describe('versions and choices of outbox messages', () => {
     expect(found.headers['etag']).toBe('"3"');
   });
 
+  it('say nothing about what has become of a message: reading it is never answered with 304', async () => {
+    const id = await accept();
+    await change('delete', id).expect(200);
+    const found = await request(server.url).get(url(id)).set(ada.bearer).set('If-None-Match', '"1"');
+    expect([found.status, found.headers['etag']]).toEqual([200, '"1"']);
+    expect(found.body.status).toBe('cancelled');
+  });
+
   it.each(['patch', 'put', 'delete'] as const)('guard a %s by If-Match', async (method) => {
     const id = await accept();
     await change('patch', id).send({ subject: 'Two' }).expect(200);
