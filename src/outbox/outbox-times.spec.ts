@@ -20,6 +20,14 @@ describe('resolveTimes', () => {
     );
   });
 
+  it('sets no limit after the year 9999', () => {
+    const last = 253_402_300_799;
+    expect(resolveTimes({ ...none, sendAt: last - 10 }, now)).toEqual({
+      sendAt: at(last - 10),
+      retryLimitAt: at(last),
+    });
+  });
+
   it('makes a single attempt by a limit of 0', () => {
     const times = resolveTimes({ sendAt: second + 10, retryLimit: 0 }, now);
     expect(times.retryLimitAt).toEqual(times.sendAt);

@@ -1,10 +1,13 @@
 import { InvalidInputError } from '../common/errors/domain-error.ts';
+import { MAX_UNIX_SECONDS } from '../common/http/wire.schema.ts';
 import { fromUnixSeconds } from '../common/time/unix-seconds.ts';
 import type { OutboxTimes } from './outbox-content.ts';
 
 const GRACE_MS = 60_000;
 const DEFAULT_RETRY_MS = 24 * 3_600_000;
 const LONGEST_RETRY_MS = 7 * 24 * 3_600_000;
+/** Later instants have years of five digits, which nobody writes alike. */
+const LAST_INSTANT_MS = MAX_UNIX_SECONDS * 1000;
 
 /** What the caller gave, in Unix seconds; undefined: nothing. */
 export interface RequestedTimes {
@@ -25,7 +28,7 @@ export function resolveTimes(requested: RequestedTimes, now: Date, current?: Out
     const keeps = current && requested.sendAt === undefined;
     return {
       sendAt,
-      retryLimitAt: keeps ? current.retryLimitAt : new Date(sendAt.getTime() + DEFAULT_RETRY_MS),
+      retryLimitAt: keeps ? current.retryLimitAt : defaultLimit(sendAt),
     };
   }
   if (requested.retryLimit === 0) return { sendAt, retryLimitAt: sendAt };
@@ -42,6 +45,10 @@ export function resolveTimes(requested: RequestedTimes, now: Date, current?: Out
     throw new InvalidInputError('retry_limit_datetime: must be at most 7 days after send_at');
   }
   return { sendAt, retryLimitAt: retryLimitAt < sendAt ? sendAt : retryLimitAt };
+}
+
+function defaultLimit(sendAt: Date): Date {
+  return new Date(Math.min(sendAt.getTime() + DEFAULT_RETRY_MS, LAST_INSTANT_MS));
 }
 
 function resolveSendAt(seconds: number, now: Date): Date {

@@ -89,6 +89,24 @@ describe('a dry run', () => {
     expect(await rows()).toBe(before);
   });
 
+  it.each([
+    { send_at: 253_402_300_799 },
+    { send_at: 253_402_300_799, retry_limit_datetime: 0 },
+    { send_at: '1900000000', retry_limit_datetime: 1_900_604_800 },
+    { send_at: 1_900_000_000, cc: [bo], body: 'ü'.repeat(70_000), on_missed: 'skip' },
+  ])('foretells what the real request is answered: %#', async (given) => {
+    const body = { to: [bo], ...given };
+    const [planned, real] = [await plan(body), await post('', body)];
+    expect([planned.status, real.status]).toEqual([200, 202]);
+    expect(planned.body.original_data).toEqual(real.body.original_data);
+    const [stored] = await database.query<{ size: number; recipients: number }>(
+      `select octet_length(mime) as size, jsonb_array_length(envelope -> 'recipients') as recipients
+       from outbox_message where id = $1`,
+      [real.body.job_status_id],
+    );
+    expect({ size: planned.body.size, recipients: planned.body.recipients }).toEqual(stored);
+  });
+
   it('plans a single attempt, and every attempt of seven days', async () => {
     const sendAt = inSeconds(3600);
     const single = await plan({ to: [bo], send_at: sendAt, retry_limit_datetime: 0 });
