@@ -78,8 +78,8 @@ export interface SendControl {
   /** Aborted when the result will not be waited for any more: stop before the content leaves. */
   signal: AbortSignal;
   /**
-   * Called right before each phase. When it throws, the phase must not begin: leave the exchange and let the error
-   * through as it is.
+   * Called right before each phase; `confirmation` begins with the end of the content, without which a server does nothing.
+   * When it throws, the phase must not begin: leave the exchange and let the error through as it is.
    */
   onPhase(phase: SendPhase): void;
 }

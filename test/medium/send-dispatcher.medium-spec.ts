@@ -160,6 +160,19 @@ describe('SendDispatcher', () => {
     expect(sent).toEqual([]);
   });
 
+  it('lets no end of a content leave once the claim may be lost: somebody else may have looked for it by then', async () => {
+    let trusted = true;
+    mail.send = async (_account, { messageIdHeader }, { onPhase }) => {
+      onPhase('content');
+      trusted = false; // as when the database is out of reach during a long upload
+      onPhase('confirmation');
+      sent.push(messageIdHeader);
+      throw new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation' });
+    };
+    expect(await run(await claimed(await accept()), fakeLease({ trusted: () => trusted }))).toBeNull();
+    expect(sent).toEqual([]);
+  });
+
   it('does nothing when the hand-off is refused', async () => {
     const lease = fakeLease({ handOff: () => Promise.resolve(false) });
     expect(await run(await claimed(await accept()), lease)).toBeNull();

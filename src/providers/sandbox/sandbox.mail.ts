@@ -76,10 +76,10 @@ export class SandboxMail implements MailPort {
     await hold(magic, signal);
     await enter('content');
     const lost = await this.#lostAnswer(account, message, magic);
+    onPhase('confirmation');
     if (!lost || lost.delivered) {
       await this.#deliver(account, message, accepted, settings.sent_copies !== false);
     }
-    onPhase('confirmation');
     if (lost) {
       throw new ProviderError('outcome-unknown', 'The connection closed before the server confirmed', {
         phase: 'confirmation',

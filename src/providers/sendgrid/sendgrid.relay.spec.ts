@@ -364,18 +364,21 @@ describe('SendGridRelay', () => {
       expect(service.asked).toEqual([]);
     });
 
-    it.each(['connect', 'content'])('lets the refusal of the phase %s through as it is', async (refused) => {
-      const refusal = new Error('the claim is lost');
-      const control = {
-        signal: new AbortController().signal,
-        onPhase(phase: string) {
-          if (phase === refused) throw refusal;
-        },
-      };
-      await expect(relay.send(settings, await message(['bo@x.test']), control)).rejects.toBe(refusal);
-      expect(service.mails).toEqual([]);
-      expect(service.asked).toEqual([]);
-    });
+    it.each(['connect', 'content', 'confirmation'])(
+      'lets the refusal of the phase %s through as it is',
+      async (refused) => {
+        const refusal = new Error('the claim is lost');
+        const control = {
+          signal: new AbortController().signal,
+          onPhase(phase: string) {
+            if (phase === refused) throw refusal;
+          },
+        };
+        await expect(relay.send(settings, await message(['bo@x.test']), control)).rejects.toBe(refusal);
+        expect(service.mails).toEqual([]);
+        expect(service.asked).toEqual([]);
+      },
+    );
   });
 
   describe('findSent', () => {

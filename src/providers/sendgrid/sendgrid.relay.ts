@@ -141,10 +141,12 @@ export class SendGridRelay implements RelayTransport {
       if (control.signal.aborted) throw new Error('given up');
       tell('content');
       for (let at = 0; at < content.length; at += CHUNK_BYTES) {
-        left = at + CHUNK_BYTES >= content.length;
+        if (at + CHUNK_BYTES >= content.length) {
+          tell('confirmation');
+          left = true;
+        }
         yield content.subarray(at, at + CHUNK_BYTES);
       }
-      tell('confirmation');
     }
     control.onPhase('connect');
     if (control.signal.aborted) throw givenUp();
