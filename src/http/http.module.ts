@@ -4,7 +4,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { jsonBodyParser } from './body-parser.ts';
-import { loggerOptions } from './logging.ts';
+import { loggerOptions, logRequests } from './logging.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { RateLimitInterceptor } from './rate-limit.interceptor.ts';
 import { ResponseInterceptor } from './response.interceptor.ts';
@@ -53,6 +53,6 @@ export class HttpModule implements NestModule {
 
   /** Here and not in front of the application: what the parser refuses is logged like everything else. */
   configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(jsonBodyParser(this.config.maxBodyBytes)).forRoutes('{*path}');
+    consumer.apply(logRequests, jsonBodyParser(this.config.maxBodyBytes)).forRoutes('{*path}');
   }
 }
