@@ -28,9 +28,9 @@ export interface Count {
   accepted: number;
   /** Ids of jobs: promised, `successful` or not, and not at the mail server for one of the recipients. */
   lost: string[];
-  /** Ids of jobs whose message a recipient has more than once, where there is a Sent folder. */
+  /** Ids of jobs whose message a recipient has more than once, where the Sent folder tells. */
   doubled: string[];
-  /** Ids of jobs that a recipient has more often than the timeline's repetitions explain, where there is none. */
+  /** Ids of jobs that a recipient has more often than the timeline's repetitions explain, where nobody can tell. */
   doubledUnexplained: string[];
   /** Messages of the mail server that nobody has promised. */
   unknown: AcceptedMessage[];
@@ -44,7 +44,10 @@ export interface Count {
 export async function countOutcome(world: FaultWorld): Promise<Count> {
   const record = await world.sink.accepted();
   const arrivals = new Map<string, number>();
+  /** The fewest recipients a message was accepted for at once. */
+  const parts = new Map<string, number>();
   for (const { messageId, recipients } of record) {
+    parts.set(messageId, Math.min(parts.get(messageId) ?? Infinity, recipients.length));
     for (const recipient of recipients) {
       const key = `${messageId} ${recipient}`;
       arrivals.set(key, (arrivals.get(key) ?? 0) + 1);
@@ -66,7 +69,7 @@ export async function countOutcome(world: FaultWorld): Promise<Count> {
       accepted: record.length,
       lost: 0,
       doubled: 0,
-      doubledUnasked: 0,
+      doubledDocumented: 0,
       resent: 0,
       longestSeconds: 0,
     },
@@ -78,11 +81,13 @@ export async function countOutcome(world: FaultWorld): Promise<Count> {
     const surplus = times.reduce((sum, n) => sum + Math.max(0, n - 1), 0);
     if (times.includes(0)) count.lost.push(row.id);
     count.figures.longestSeconds = Math.max(count.figures.longestSeconds, row.seconds);
-    if (withFolder.has(row.accountId)) {
+    // Some have it, some have not: what is in the Sent folder says nothing about those who were tried later.
+    const inParts = (parts.get(row.messageId) ?? row.recipients.length) < row.recipients.length;
+    if (withFolder.has(row.accountId) && !inParts) {
       count.figures.doubled += surplus;
       if (surplus > 0) count.doubled.push(row.id);
     } else {
-      count.figures.doubledUnasked += surplus;
+      count.figures.doubledDocumented += surplus;
       count.figures.resent += row.resent;
       if (Math.max(...times) - 1 > row.resent) count.doubledUnexplained.push(row.id);
     }

@@ -14,11 +14,11 @@ export interface FaultFigures {
   accepted: number;
   /** Promised, and never accepted by the mail server. */
   lost: number;
-  /** Accepted more than once for the same recipient, where the provider can be asked what it has sent. */
+  /** Recipients who have a message more than once, where the provider can tell what it has sent to them. */
   doubled: number;
-  /** The same, where it cannot be asked. */
-  doubledUnasked: number;
-  /** Attempts that the timelines call repetitions after an unknown outcome. */
+  /** The same, where it cannot (docs/reliability.md). */
+  doubledDocumented: number;
+  /** Attempts there that the timelines call repetitions after an unknown outcome. */
   resent: number;
   /** Longest time from a message's due time to the end of its job, in seconds. */
   longestSeconds: number;
@@ -31,8 +31,8 @@ const COLUMNS: readonly [keyof FaultFigures, string][] = [
   ['accepted', 'Accepted'],
   ['lost', 'Lost'],
   ['doubled', 'Doubled'],
-  ['doubledUnasked', 'Doubled, no Sent folder'],
-  ['resent', 'Resent, no Sent folder'],
+  ['doubledDocumented', 'Doubled where documented'],
+  ['resent', 'Resent where documented'],
   ['longestSeconds', 'Longest, s'],
 ];
 
