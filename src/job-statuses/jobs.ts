@@ -45,7 +45,8 @@ export async function openProviderJob(sql: Sql, job: NewJob): Promise<void> {
 /** One move of a job. */
 export interface JobMove {
   id: string;
-  to: Exclude<JobState, 'pending'>;
+  /** `pending`: what was delayed has got a new time. Nobody is told of that. */
+  to: JobState;
   /** Required for delayed, failed and cancelled; forbidden otherwise. */
   reason?: string;
   /** Which way a sent message went; absent: unchanged. */
@@ -155,7 +156,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
     at,
     moves.map(({ route }) => route ?? null),
   ]);
-  const told = rows.filter(({ from, status }) => from !== status);
+  const told = rows.filter(({ from, status }) => from !== status && status !== 'pending');
   const refused = new Map(moves.flatMap((move) => (move.refused?.length ? [[move.id, move.refused]] : [])));
   const hooks = await recordChanges(
     sql,

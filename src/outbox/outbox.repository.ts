@@ -75,11 +75,12 @@ const LOCK_WAITING = `
   select attempt, attempt = 0 and run_at > due_at and run_at > now() as paced from send_job
   where id = $1 and account_id = $2 and state = 0 and not ambiguous for update`;
 
-// A message that keeps its time keeps its place: edited, it would otherwise go through the account's pace once more.
+// A message that keeps its time keeps its place: edited, it would otherwise go through the account's pace once more. But
+// none waits beyond its deadline.
 const UPDATE = `
   with schedule as (
     update send_job set due_at = $3, retry_limit_at = $4,
-      run_at = case when due_at = $3 then run_at else greatest($3, now()) end
+      run_at = case when due_at = $3 then least(run_at, greatest($4, now())) else greatest($3, now()) end
     where id = $1),
   content as (
     update outbox_message set content = $5, envelope = $6, mime = $7, on_missed = $10, max_lateness_seconds = $11,

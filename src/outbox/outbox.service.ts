@@ -112,8 +112,13 @@ export class OutboxService {
       const edited = await this.preparation.prepareEdit(sql, current, body, target);
       await this.repository.update(sql, accountId, id, edited);
       const moved = edited.sendAt.getTime() !== current.sendAt.getTime();
+      // Its reason was that of a time that no longer counts.
+      const status = edited.sendAt > edited.at ? 'pending' : current.status;
+      const reason = status === 'pending' ? null : current.reason;
+      if (status !== current.status) await moveJobs(sql, [{ id, to: 'pending' }], edited.at);
       if (schedule.paced && moved) await this.repository.giveSlotBack(sql, accountId);
-      return { ...current, ...edited, originalSendAt: edited.sendAt, version: current.version + 1 };
+      const version = current.version + 1;
+      return { ...current, ...edited, status, reason, originalSendAt: edited.sendAt, version };
     });
     this.wake.wake('send');
     return item;

@@ -23,9 +23,11 @@ const PARTLY_ACCEPTED = `
   select id, envelope -> 'recipients' as recipients, accepted, refused
   from outbox_message where id = any($1::uuid[]) and cardinality(accepted) > 0`;
 
+// One that was edited meanwhile has another time: it is not late.
 const STILL_WAITING = `
   select j.id from send_job j join job_status s using (id)
   where j.id = any($1::uuid[]) and j.state = 0 and j.attempt = 0 and not j.ambiguous and s.status = 'pending'
+    and j.run_at > j.due_at + interval '60 s'
   order by j.id for update of j skip locked`;
 
 /** A counter that overflows would keep its result from being written; beyond this every wait is the longest. */
