@@ -37,15 +37,17 @@ export class OutboxPlanner {
       this.repository.accountDelay(account.accountId),
     ]);
     const { sendAt, retryLimitAt } = message;
-    const { closedUntil } = delay;
-    const first = closedUntil && closedUntil > sendAt ? closedUntil : sendAt;
-    // A single attempt is one also when it has to wait.
-    const last = retryLimitAt > sendAt ? retryLimitAt : first;
+    // At its deadline a message is tried also while its account is closed.
+    const opens = delay.closedUntil && delay.closedUntil > sendAt ? delay.closedUntil : sendAt;
+    const first = opens < retryLimitAt ? opens : retryLimitAt;
     return {
       message,
       attempts: relayAvailable
-        ? plannedAttemptsWithRelay(first, last, MOST_ATTEMPTS)
-        : plannedAttempts(first, last, MOST_ATTEMPTS).map((at) => ({ at, route: 'account' as const })),
+        ? plannedAttemptsWithRelay(first, retryLimitAt, MOST_ATTEMPTS)
+        : plannedAttempts(first, retryLimitAt, MOST_ATTEMPTS).map((at) => ({
+            at,
+            route: 'account' as const,
+          })),
       relayAvailable,
       delay,
     };

@@ -197,7 +197,9 @@ export const outboxPlan = z
       .number()
       .int()
       .nullable()
-      .describe('Nothing of the account is sent until then; the attempts are planned from there'),
+      .describe(
+        'Nothing of the account is sent until then, but for last attempts; the attempts are planned from there',
+      ),
     account_closed_reason: z.string().nullable(),
     account_queue_until: z
       .number()

@@ -132,6 +132,12 @@ describe('a dry run', () => {
     expect(body.planned_attempts[0].at).toBe(body.account_closed_until);
     const later = await plan({ to: [bo], send_at: inSeconds(9000) }, account);
     expect(later.body.planned_attempts[0].at).toBe(later.body.send_at);
+    // Its deadline is when a message is tried whether or not the account is closed: a single attempt at its time.
+    const limit = inSeconds(1800);
+    const short = await plan({ to: [bo], retry_limit_datetime: limit }, account);
+    expect(short.body.planned_attempts).toEqual([{ at: limit, route: 'account' }]);
+    const single = await plan({ to: [bo], retry_limit_datetime: 0 }, account);
+    expect(single.body.planned_attempts).toEqual([{ at: single.body.send_at, route: 'account' }]);
     await database.query(
       `update account_gate set closed_until = now() - interval '1 s' where account_id = $1`,
       [account.id],
