@@ -5,6 +5,7 @@ import { RelayRoutes } from '../relay/relay-routes.ts';
 import { OutboxPreparation } from './outbox-preparation.ts';
 import { type AccountDelay, type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
 import type { CreateOutboxMessage } from './outbox.schema.ts';
+import { isFromItself } from './send-ways.ts';
 import { plannedAttempts, plannedAttemptsWithRelay } from './retry-policy.ts';
 
 /** More than a message can have: hourly attempts over seven days are 175. */
@@ -33,7 +34,7 @@ export class OutboxPlanner {
   async plan(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxPlan> {
     const message = await this.preparation.prepare(account, body);
     const [relayAvailable, delay] = await Promise.all([
-      this.relays.isOpen(account),
+      isFromItself(message.envelope.from, account) && this.relays.isOpen(account),
       this.repository.accountDelay(account.accountId),
     ]);
     const { sendAt, retryLimitAt } = message;

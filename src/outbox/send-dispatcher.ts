@@ -158,11 +158,10 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
 
   /** The way of this attempt: a mailing service that has gone leaves the message to its account. */
   async #way(attempt: Loaded): Promise<SendWay> {
-    const { account } = attempt.message;
-    const way = await this.ways.find(attempt.route, account);
+    const way = await this.ways.find(attempt.route, attempt.message);
     if (way) return way;
     attempt.route = 'account';
-    return (await this.ways.find('account', account)) as SendWay;
+    return (await this.ways.find('account', attempt.message)) as SendWay;
   }
 
   async #outgoing(message: StoredMessage): Promise<OutgoingMessage | null> {
@@ -193,13 +192,13 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
   }
 
   async #failed(attempt: Loaded, end: AttemptEnd): Promise<Outcome<SendResult>> {
-    const { account } = attempt.message;
+    const { message } = attempt;
     const asks = wantsRelay(this.#inputOf(attempt, end));
-    const relay = asks && (await this.ways.hasRelay(account));
+    const relay = asks && (await this.ways.hasRelay(message));
     const outcome = this.#conclude(attempt, end, relay);
     const signal = signalOf(attempt, end);
     // A message that has another way leaves its account alone by itself.
-    if (!signal || (signal.kind !== 'well' && (relay || (await this.ways.isRelayOpen(account)))))
+    if (!signal || (signal.kind !== 'well' && (relay || (await this.ways.isRelayOpen(message)))))
       return outcome;
     return withSignal(outcome, signal);
   }

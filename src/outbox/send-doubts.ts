@@ -53,7 +53,7 @@ export class SendDoubts {
       const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
       return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'deadline' });
     }
-    if (isRelayDue(attempt.route, attempt.failures) && (await this.ways.hasRelay(message.account))) {
+    if (isRelayDue(attempt.route, attempt.failures) && (await this.ways.hasRelay(message))) {
       attempt.route = 'relay';
       attempt.failures = 0;
     }
@@ -71,7 +71,7 @@ export class SendDoubts {
   }
 
   async #lookUp({ route, message }: Loaded): Promise<SentLookup> {
-    const way = await this.ways.find(route, message.account);
+    const way = await this.ways.find(route, message);
     // The mailing service it went by is gone: there is nobody to ask.
     if (!way) return { found: false, conclusive: false };
     return way.findSent(message.messageIdHeader);

@@ -1,11 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { databaseTrouble } from '../database/database-trouble.ts';
-import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import type { SendRoute } from '../job-statuses/job-status.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from '../providers/connector.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
+import type { StoredMessage } from './stored-messages.ts';
 
 /** One way a message can go. */
 export interface SendWay {
@@ -15,7 +15,18 @@ export interface SendWay {
   findSent(messageIdHeader: string): Promise<SentLookup>;
 }
 
-/** The ways from an account: its own provider, and its application's mailing service. */
+/** Whose message it is, and who it says it is from. */
+export type Sending = Pick<StoredMessage, 'account'> & { envelope: { from: string } };
+
+/**
+ * Whether a message says that it is from its own account. The mailing service has confirmed that address and no other: it
+ * may well take mail from all users of its application, and one would write in the name of another.
+ */
+export function isFromItself(from: string, { email }: { email: string }): boolean {
+  return from.toLowerCase() === email.toLowerCase();
+}
+
+/** The ways of a message: its account's own provider, and its application's mailing service. */
 @Injectable()
 export class SendWays {
   readonly #log = new Logger(SendWays.name);
@@ -26,11 +37,11 @@ export class SendWays {
   ) {}
 
   /**
-   * @returns null: there is no mailing service (any more) that takes mail from the account
+   * @returns null: there is no mailing service (any more) that takes this message
    * @throws {UnsupportedProviderError} @throws {ProviderError} when the service could not be asked
    */
-  async find(route: SendRoute, account: ConnectedAccount): Promise<SendWay | null> {
-    if (route === 'relay') return this.relays.find(account);
+  async find(route: SendRoute, { account, envelope }: Sending): Promise<SendWay | null> {
+    if (route === 'relay') return isFromItself(envelope.from, account) ? this.relays.find(account) : null;
     const port = this.connectors.requireMail(account.provider);
     return {
       send: (message, control) => port.send(account, message, control),
@@ -39,13 +50,13 @@ export class SendWays {
   }
 
   /** Whether the mailing service would take over now; one that cannot be asked would not. */
-  async hasRelay(account: ConnectedAccount): Promise<boolean> {
-    return this.#unlessAway(async () => (await this.relays.find(account)) !== null);
+  async hasRelay(sending: Sending): Promise<boolean> {
+    return this.#unlessAway(async () => (await this.find('relay', sending)) !== null);
   }
 
   /** The same, by what is known here. */
-  async isRelayOpen(account: ConnectedAccount): Promise<boolean> {
-    return this.#unlessAway(() => this.relays.isOpen(account));
+  async isRelayOpen({ account, envelope }: Sending): Promise<boolean> {
+    return isFromItself(envelope.from, account) && this.#unlessAway(() => this.relays.isOpen(account));
   }
 
   /**

@@ -148,6 +148,29 @@ describe('a dry run', () => {
     });
   });
 
+  it('plans with the mailing service where it takes mail from the account, for messages from that address', async () => {
+    const own = await createApplication(server.app);
+    const account = await createAccount(server.app, own);
+    await database.query(
+      `insert into relay (application_id, kind, settings_sealed, created_at, updated_at)
+       values ($1, 'smtp', 'sealed', now(), now())`,
+      [own.id],
+    );
+    await database.query(
+      `insert into relay_sender (account_id, domain_verified, sender_verified, checked_at)
+       values ($1, false, true, now())`,
+      [account.id],
+    );
+    const { body } = await plan({ to: [bo], from: [{ email: account.email }] }, account);
+    expect([body.relay_available, body.route, body.planned_attempts[5].route]).toEqual([
+      true,
+      'account',
+      'relay',
+    ]);
+    const alias = (await plan({ to: [bo], from: [{ email: 'boss@example.test' }] }, account)).body;
+    expect([alias.relay_available, alias.planned_attempts[5].route]).toEqual([false, 'account']);
+  });
+
   it.each([
     {},
     { to: [{ email: 'nobody' }] },

@@ -76,6 +76,22 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(send.relay.server.taken).toEqual([]);
     });
 
+    it.each(['quota-exhausted', 'temporary'] as const)(
+      'takes what says it is from its own account, and nothing from anybody else: %s',
+      async (code) => {
+        send.server.answers = times(5, fails(code));
+        const own = await send.accept({ from: [{ email: send.account.email.toUpperCase() }] });
+        await send.toTheEnd(own);
+        expect(await send.job(own)).toMatchObject({ status: 'successful', route: 'relay' });
+        const asked = send.relay.asked;
+        send.server.answers = times(99, fails(code));
+        const id = await send.accept({ from: [{ email: 'boss@example.test' }] });
+        await send.toTheEnd(id);
+        expect(await send.job(id)).toMatchObject({ status: 'failed', route: null });
+        expect([send.relay.server.taken.length, send.relay.asked]).toEqual([1, asked]);
+      },
+    );
+
     it('is not asked before it is needed', async () => {
       send.server.answers = times(4, fails('temporary'));
       await send.toTheEnd(await send.accept());
