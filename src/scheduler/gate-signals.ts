@@ -1,3 +1,4 @@
+import { storable } from '../common/text/storable.ts';
 import type { ClaimedJob, GateSignal } from '../common/work/dispatcher.ts';
 import type { Sql } from '../database/sql.ts';
 
@@ -6,6 +7,7 @@ export const TROUBLES_UNTIL_CLOSED = 5;
 /** How long it is closed then, doubled with each further trouble. */
 const FIRST_CLOSING_SECONDS = 30;
 const LONGEST_CLOSING_SECONDS = 15 * 60;
+const MOST_CHARACTERS = 500;
 
 /** A run that ended, as the breaker sees it. */
 export interface GateReport {
@@ -76,9 +78,9 @@ export class GateSignals {
       await sql.query(ILL, [
         ill.map(([gate]) => gate),
         ill.map(([, { trouble }]) => trouble?.seen ?? null),
-        ill.map(([, { trouble }]) => trouble?.reason ?? null),
+        ill.map(([, { trouble }]) => reasonOf(trouble)),
         ill.map(([, { close }]) => close?.seconds ?? null),
-        ill.map(([, { close }]) => close?.reason ?? null),
+        ill.map(([, { close }]) => reasonOf(close)),
       ]);
     }
     for (const [gate] of ill) this.#told.add(gate);
@@ -86,6 +88,11 @@ export class GateSignals {
       for (const gate of well) this.#told.delete(gate);
     };
   }
+}
+
+/** It goes into the reason of each message that waits. */
+function reasonOf(told: { reason: string } | null): string | null {
+  return told && storable(told.reason, MOST_CHARACTERS);
 }
 
 /** In one batch a gate that was reached is well, whatever others say; being asked to close it stands beside that. */

@@ -155,6 +155,20 @@ describe('The breaker of a gate', () => {
     expect(gate?.closedFor).toBeGreaterThan(3_590);
   });
 
+  it.each<GateSignal>([
+    { kind: 'close', seconds: 60, reason: `421 \0\ud800${'x'.repeat(100_000)}` },
+    { kind: 'trouble', reason: `421 \0\ud800${'x'.repeat(100_000)}` },
+  ])('keeps what a server says as far as it can be kept ($kind)', async (signal) => {
+    await sql.query('insert into account_gate (account_id, failures) values ($1, 4)', [account]);
+    const [id] = await fixture.put(1, account);
+    const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, signal));
+    await fixture.begin(dispatcher);
+    await until('the result to be written', async () => dispatcher.recorded.length > 0);
+    await until('the gate to be closed', async () => (await fixture.gate(account))?.closedFor);
+    expect((await fixture.gate(account))?.reason).toMatch(/^421 \ufffdx{490,496}$/);
+    expect(await fixture.rows()).toMatchObject([{ id, state: 0, crashes: 0 }]);
+  });
+
   it('lets a row through at its own deadline, whose last attempt does not close it for longer', async () => {
     await close(600, 5);
     const [hasTime, hasNone, isNear] = await fixture.put(3, account);
