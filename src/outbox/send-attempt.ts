@@ -14,6 +14,8 @@ export interface RouteProgress {
   failures: number;
   /** Look-ups of the present doubt that proved nothing; −n: the n-th attempt sends without looking first. */
   lookUps: number;
+  /** Recipients that have not got it, whatever becomes of the present doubt; of no meaning after another attempt. */
+  putOff: { attempt: number; emails: readonly string[] } | null;
 }
 
 /** A claimed row of `send_job`. */
@@ -55,6 +57,8 @@ export interface AttemptEnd {
   refused?: readonly RefusedRecipient[];
   /** Set when the provider accepted the message, but put off some recipients: who has it by now. */
   recipients?: RecipientProgress;
+  /** With an unknown outcome: recipients the provider had put off before. */
+  putOff?: readonly string[];
   /** Whether this attempt has brought it to somebody. */
   taken?: boolean;
   /** A bug or our own database: it says nothing about the provider. */

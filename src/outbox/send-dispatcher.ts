@@ -11,7 +11,7 @@ import { LeaseLostError, sendControl } from '../send/send-control.ts';
 import { decideRetry, type RetryInput, wantsRelay } from './retry-policy.ts';
 import { type Attempt, type AttemptEnd, NOTHING, type SendJobRow, type SendResult } from './send-attempt.ts';
 import { SendDoubts } from './send-doubts.ts';
-import { afterReceipt, remaining } from './send-recipients.ts';
+import { afterReceipt, remaining, withRefused } from './send-recipients.ts';
 import { recordLateSends, recordSends } from './send-recording.ts';
 import {
   concluded,
@@ -39,7 +39,13 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     queue: 'send',
     table: 'send_job',
     gateColumn: 'account_id',
-    columns: { retryLimitAt: 'retry_limit_at', route: 'route', failures: 'failures', lookUps: 'look_ups' },
+    columns: {
+      retryLimitAt: 'retry_limit_at',
+      route: 'route',
+      failures: 'failures',
+      lookUps: 'look_ups',
+      putOff: 'put_off',
+    },
     breaker: true,
     deadlineColumn: 'retry_limit_at',
   };
@@ -152,7 +158,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       if (error.code === 'auth-invalid' && attempt.route === 'account') {
         if (await this.accounts.isRenewed(message.account)) return null;
       }
-      return this.#failed(attempt, endOf(error, phase));
+      return this.#failed(attempt, endOf(error, phase, message));
     }
   }
 
@@ -231,10 +237,14 @@ function withSignal(outcome: Outcome<SendResult>, gate: Outcome<SendResult>['gat
   return gate ? { ...outcome, gate } : outcome;
 }
 
-function endOf(error: ProviderError, phase: SendPhase | null): AttemptEnd {
-  const { code, message: detail, retryAfterSeconds } = error;
-  const refused = code === 'rejected' ? error.refused : [];
-  return { code, phase: error.phase ?? phase, detail, retryAfterSeconds, refused };
+function endOf(error: ProviderError, reached: SendPhase | null, message: StoredMessage): AttemptEnd {
+  const { code, message: detail, retryAfterSeconds, refused } = error;
+  const end = { code, phase: error.phase ?? reached, detail, retryAfterSeconds };
+  if (code === 'rejected') return { ...end, refused };
+  if (code !== 'outcome-unknown') return end;
+  // What is unknown is what became of the others.
+  const putOff = error.deferred.map(({ email }) => email);
+  return { ...end, putOff, ...(refused.length > 0 ? { recipients: withRefused(message, refused) } : {}) };
 }
 
 /** An error that is no ProviderError is a bug or the database: after the content began to leave, the outcome is unknown. */

@@ -6,13 +6,15 @@ import { databaseTrouble } from '../database/database-trouble.ts';
 import { ProviderAccounts } from '../grants/provider-accounts.ts';
 import type { SentLookup } from '../providers/connector.ts';
 import { ProviderError } from '../providers/provider-error.ts';
-import { decideLookUp, decideUnproven, isRelayDue } from './retry-policy.ts';
+import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
 import type { Attempt, SendResult } from './send-attempt.ts';
-import { concluded, sent } from './send-verdict.ts';
+import { remaining } from './send-recipients.ts';
+import { concluded, putOffBefore, sent } from './send-verdict.ts';
 import { SendWays } from './send-ways.ts';
 import type { StoredMessage } from './stored-messages.ts';
 
 const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';
+const FOUND = 'found among the sent messages';
 const NOT_FOUND = 'the outcome is unknown, and it was not found among the sent messages';
 
 type Loaded = Attempt & { message: StoredMessage };
@@ -44,10 +46,7 @@ export class SendDoubts {
     }
     const { job, message, startedAt } = attempt;
     // All attempts have one Message-ID: what is found may be the copy of those who have accepted it before.
-    if (looked.found && message.accepted.length === 0) {
-      const end = { detail: 'found among the sent messages', phase: 'confirmation' } as const;
-      return sent({ ...attempt, handedOff: true }, this.clock.now(), end, null);
-    }
+    if (looked.found && message.accepted.length === 0) return this.#found({ ...attempt, handedOff: true });
     if (looked.found || !looked.conclusive) return this.#unproven(attempt);
     if (startedAt >= job.retryLimitAt) {
       const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
@@ -89,6 +88,29 @@ export class SendDoubts {
     const detail = `${error.message}; whether an earlier attempt succeeded is unknown`;
     const end = { code: 'auth-invalid', phase: error.phase, detail } as const;
     return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
+  }
+
+  #found(attempt: Loaded): Outcome<SendResult> {
+    const { job, route, failures, message } = attempt;
+    const now = this.clock.now();
+    const putOff = putOffBefore(job);
+    const end = { detail: FOUND, phase: 'confirmation' } as const;
+    if (putOff.length === 0) return sent(attempt, now, end, null);
+    const accepted = remaining(message.envelope.recipients, { accepted: putOff, refused: message.refused });
+    const { retryLimitAt } = job;
+    const [code, retryRejected] = ['temporary', false] as const;
+    const decision = decideRetry({
+      code, route, failures, now, retryLimitAt, retryRejected,
+      retryAfterSeconds: null, relayAvailable: false, random: Math.random(),
+    }); // prettier-ignore
+    const rest = {
+      code,
+      phase: end.phase,
+      detail: `${FOUND}; put off: ${putOff.join(', ')}`,
+      recipients: { accepted, refused: message.refused },
+      taken: true,
+    };
+    return concluded(attempt, now, rest, decision);
   }
 
   #unproven(attempt: Loaded): Outcome<SendResult> {

@@ -19,6 +19,11 @@ const SendJobSchema = defineEntity({
     failures: p.smallint().default(0),
     /** Look-ups of the present doubt that proved nothing; −n: the n-th attempt sends again without one. */
     lookUps: p.smallint().default(0),
+    /**
+     * `{ attempt, emails }`: recipients the server had put off when the outcome of an attempt became unknown, and the
+     * last attempt that left this doubt open. Null: none.
+     */
+    putOff: p.json<{ attempt: number; emails: string[] }>().nullable(),
   },
 });
 

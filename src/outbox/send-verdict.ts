@@ -23,6 +23,12 @@ export function isInDoubt({ ambiguous, lookUps, attempt }: SendJobRow): boolean 
   return ambiguous && lookUps !== -attempt;
 }
 
+/** Recipients that the server had put off when the present doubt began: a copy that is found is not theirs. */
+export function putOffBefore({ putOff, attempt }: SendJobRow): readonly string[] {
+  // A worker may have died in a later attempt, in which they were not put off.
+  return putOff?.attempt === attempt - 1 ? putOff.emails : [];
+}
+
 /** Found only after its deadline had passed: sending it now would be a surprise. A single attempt has no such deadline. */
 export function isTooLate({ retryLimitAt, dueAt }: SendJobRow, now: Date): boolean {
   return retryLimitAt > dueAt && now.getTime() > retryLimitAt.getTime() + 60_000;
@@ -112,7 +118,7 @@ export function concluded(
         move: { id: job.id, to: 'delayed', reason, ...wayOf(attempt, end) },
         attempt: line,
         refusal: null,
-        progress: progressOf(attempt, end, decision),
+        progress: { ...progressOf(attempt, end, decision), putOff: putOffOf(attempt, end, decision) },
         recipients: end.recipients ?? null,
       },
     };
@@ -157,6 +163,12 @@ function progressOf({ job, route, failures }: Attempt, { code }: AttemptEnd, dec
   if (decision.kind === 'switch') return { route: 'relay' as const, failures: 0, lookUps: 0 };
   if (decision.kind === 'resend') return { route, failures, lookUps: -(job.attempt + 1) };
   return { route, failures, lookUps: code === 'outcome-unknown' ? Math.max(0, job.lookUps) : 0 };
+}
+
+function putOffOf({ job }: Attempt, { code, putOff }: AttemptEnd, { kind }: Decision) {
+  const emails = putOff ?? putOffBefore(job);
+  if (code !== 'outcome-unknown' || kind !== 'retry' || emails.length === 0) return null;
+  return { attempt: job.attempt, emails };
 }
 
 function refusalOf({ message }: Attempt, reason: string, { rule }: Decision) {

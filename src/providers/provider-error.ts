@@ -30,6 +30,8 @@ export class ProviderError extends Error {
   readonly retryAfterSeconds: number | null;
   /** Recipients that were refused, with the server's words; the others may have been accepted. */
   readonly refused: readonly RefusedRecipient[];
+  /** With `outcome-unknown`: recipients the server had put off before. Whatever became of the others, they have not got it. */
+  readonly deferred: readonly RefusedRecipient[];
 
   constructor(
     code: ProviderErrorCode,
@@ -38,6 +40,7 @@ export class ProviderError extends Error {
       phase?: SendPhase;
       retryAfterSeconds?: number;
       refused?: readonly RefusedRecipient[];
+      deferred?: readonly RefusedRecipient[];
       cause?: unknown;
     } = {},
   ) {
@@ -46,6 +49,7 @@ export class ProviderError extends Error {
     this.phase = details.phase ?? null;
     this.retryAfterSeconds = secondsOf(details.retryAfterSeconds);
     this.refused = details.refused ?? [];
+    this.deferred = details.deferred ?? [];
   }
 }
 

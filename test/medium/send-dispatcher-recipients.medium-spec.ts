@@ -164,6 +164,83 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
+  describe('of a message whose outcome is unknown', () => {
+    const lost = (details: object) =>
+      new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation', ...details });
+    const found = { found: true, conclusive: true };
+
+    it('get it later when they were put off before, and nobody else gets it twice', async () => {
+      send.server.answers = [lost({ refused: [REFUSED], deferred: [PUT_OFF] })];
+      send.server.lookUp = new ProviderError('temporary', 'not now');
+      const id = await toAll();
+      await send.attempt(id);
+      await send.attempt(id);
+      send.server.lookUp = found;
+      await send.attempt(id);
+      expect(await send.job(id)).toMatchObject({
+        status: 'delayed',
+        reason: `could not be sent yet: found among the sent messages; put off: ${C}`,
+        route: 'account',
+        recipients: { accepted: [A], refused: [REFUSED] },
+      });
+      await send.toTheEnd(id);
+      expect(send.server.taken).toEqual([[A, B, C], [C]]);
+      expect(await send.job(id)).toMatchObject({
+        status: 'successful',
+        recipients: { accepted: [A, C], refused: [REFUSED] },
+      });
+    });
+
+    it('are told when they had refused it before', async () => {
+      send.server.answers = [lost({ refused: [REFUSED] })];
+      send.server.lookUp = found;
+      const id = await toAll();
+      await send.toTheEnd(id);
+      expect(await send.job(id)).toMatchObject({
+        status: 'successful',
+        recipients: { accepted: [A, C], refused: [REFUSED] },
+      });
+    });
+
+    it('are listed as without it when their time is over', async () => {
+      send.server.answers = [lost({ deferred: [PUT_OFF] })];
+      send.server.lookUp = found;
+      const id = await toAll({ retry_limit_datetime: 0 });
+      await send.toTheEnd(id);
+      expect(send.server.taken).toHaveLength(1);
+      expect(await send.job(id)).toMatchObject({
+        status: 'successful',
+        recipients: { accepted: [A, B], refused: [{ email: C }] },
+      });
+    });
+
+    it('who were put off are asked again with the others when nobody has got it', async () => {
+      send.server.answers = [lost({ deferred: [PUT_OFF] }), lost({})];
+      const id = await toAll();
+      await send.attempt(id);
+      await send.attempt(id);
+      // What was put off in the first attempt has been taken in the second.
+      send.server.lookUp = found;
+      await send.toTheEnd(id);
+      expect(send.server.taken).toEqual([
+        [A, B, C],
+        [A, B, C],
+      ]);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', recipients: { accepted: [A, B, C] } });
+    });
+
+    it('who were put off before do not get it twice when a worker dies in the next attempt', async () => {
+      send.server.answers = [lost({ deferred: [PUT_OFF] })];
+      const id = await toAll();
+      await send.attempt(id);
+      await send.crash(id);
+      send.server.lookUp = found;
+      await send.toTheEnd(id);
+      expect(send.server.taken).toHaveLength(1);
+      expect(await send.job(id)).toMatchObject({ status: 'successful', recipients: { accepted: [A, B, C] } });
+    });
+  });
+
   it('who have it make a look-up prove nothing about the rest', async () => {
     const lost = new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation' });
     send.server.answers = [{ accepted: [A, B], deferred: [PUT_OFF] }, lost];

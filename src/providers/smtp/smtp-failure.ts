@@ -64,6 +64,8 @@ export interface FailureContext {
   secrets: readonly string[];
   /** Recipients refused before it failed. */
   refused?: readonly RefusedRecipient[];
+  /** Recipients put off before it failed. */
+  deferred?: readonly RefusedRecipient[];
 }
 
 /** Whether the server has answered with a refusal. */
@@ -82,8 +84,8 @@ export function isReply(error: unknown): error is LibraryError & { response: str
  */
 export function toProviderError(error: unknown, context: FailureContext): ProviderError {
   if (error instanceof ProviderError) return error;
-  const { phase, secrets, refused = [] } = context;
-  const details = { phase, refused, cause: safeCause(error) };
+  const { phase, secrets, refused = [], deferred = [] } = context;
+  const details = { phase, refused, deferred, cause: safeCause(error) };
   if (isReply(error)) {
     if (error.command !== 'STARTTLS' || error.responseCode < 500) return ofReply(error.response, context);
     const message = `The server offers no STARTTLS: ${wordsOf(error.response, secrets)}`;

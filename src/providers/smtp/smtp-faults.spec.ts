@@ -95,6 +95,24 @@ describe('SmtpSender, cut after the final dot', () => {
     expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
   });
 
+  it('tells whom the server had refused and put off before', async () => {
+    const server = await fixture.serve({
+      answer(step, argument) {
+        if (step === 'message') return { end: 'close' };
+        if (step !== 'rcpt') return undefined;
+        if (argument.includes('no@')) return '550 5.1.1 gone';
+        return argument.includes('later@') ? '450 4.2.0 later' : undefined;
+      },
+    });
+    const message = letter(['to@there.test', 'no@there.test', 'later@there.test']);
+    const error = await failureOf(fixture.sender(SHORT).send('k', at(server), message, controlOf().control));
+    expect(error).toMatchObject({
+      code: 'outcome-unknown',
+      refused: [{ email: 'no@there.test', reason: '550 5.1.1 gone' }],
+      deferred: [{ email: 'later@there.test', reason: '450 4.2.0 later' }],
+    });
+  });
+
   it('waits longer for this answer than for others', async () => {
     const server = await fixture.serve(failingAt('message', { say: '250 2.0.0 at last', afterMs: 500 }));
     const smtp = fixture.sender({ ...SHORT, confirmationMs: 5_000 });

@@ -305,7 +305,10 @@ export class SmtpSession {
     const sorted = sortRecipients(noted, prepared.originals, this.#secrets);
     const refused = [...prepared.refused, ...sorted.refused];
     if ((error as LibraryError).rejectedErrors) return nobodyAccepted({ ...sorted, refused });
-    return toProviderError(error, { phase, stage: stageOf(error, phase), secrets: this.#secrets, refused });
+    const stage = stageOf(error, phase);
+    return toProviderError(error, {
+      phase, stage, secrets: this.#secrets, refused, deferred: sorted.deferred,
+    }); // prettier-ignore
   }
 
   /**
