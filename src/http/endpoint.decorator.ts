@@ -12,6 +12,8 @@ export interface EndpointOptions {
   response: ZodType;
   /** Default 200; the API answers 200 also for creation (api facts 1.6). */
   status?: HttpStatus;
+  /** Headers of the answer that are its own, with what they say. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -24,6 +26,20 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     HttpCode(status),
     SerializeOptions({ schema: options.response }),
     ApiOperation({ summary: options.summary, description: options.description }),
-    ApiResponse({ status, description: 'Success', standardSchema: options.response }),
+    ApiResponse({
+      status,
+      description: 'Success',
+      standardSchema: options.response,
+      ...(options.headers ? { headers: documented(options.headers) } : {}),
+    }),
+  );
+}
+
+function documented(headers: Readonly<Record<string, string>>) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' as const } },
+    ]),
   );
 }

@@ -43,7 +43,10 @@ const DESCRIPTIONS: Record<number, string> = {
   404: 'No such resource',
   409: 'The state of the resource forbids the change',
   412: 'The resource has changed since (If-Match); nothing was changed',
+  413: 'The body is too large',
   429: 'Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds)',
+  501: 'This part of the endpoint is not there in this version',
+  503: 'The provider or service that has to be asked cannot be, for now',
 };
 
 /** Documents the usual errors of a controller of the main address. */

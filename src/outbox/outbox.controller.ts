@@ -54,6 +54,7 @@ const IF_MATCH = {
   required: false,
   description: 'The version that is meant, as ETag gave it, or `*`; 412 when the message has another',
 };
+const HEADERS = { ETag: 'The version of the message, for If-Match' };
 
 @ApiTags('outbox')
 @AccountAuth({ anyScope: SCOPES_FOR.sendMail })
@@ -75,7 +76,11 @@ export class OutboxController {
 
   @Get(':job_status_id')
   @ApiErrors(404)
-  @Endpoint({ summary: 'Read a message of the outbox, whatever became of it', response: outboxMessage })
+  @Endpoint({
+    summary: 'Read a message of the outbox, whatever became of it',
+    response: outboxMessage,
+    headers: HEADERS,
+  })
   async get(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,
@@ -86,7 +91,7 @@ export class OutboxController {
 
   @Post()
   @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
-  @ApiErrors(409)
+  @ApiErrors(409, 413, 501)
   @AcceptsIdempotencyKey()
   @ApiResponse({ status: 200, description: 'With dry_run: what would happen', standardSchema: outboxPlan })
   @Endpoint({
@@ -94,6 +99,10 @@ export class OutboxController {
     description: CREATE_RULE,
     response: outboxMessageOrPlan,
     status: HttpStatus.ACCEPTED,
+    headers: {
+      ...HEADERS,
+      'Idempotent-Replayed': '`true`: what the first request with this Idempotency-Key was answered',
+    },
   })
   async create(
     @CurrentAccount() account: AccountPrincipal,
@@ -115,12 +124,13 @@ export class OutboxController {
 
   @Patch(':job_status_id')
   @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
-  @ApiErrors(404, 409, 412)
+  @ApiErrors(404, 409, 412, 413, 501)
   @ApiHeader(IF_MATCH)
   @Endpoint({
     summary: 'Change a message before it is sent',
     description: EDIT_RULE,
     response: outboxMessage,
+    headers: HEADERS,
   })
   async update(
     @CurrentAccount() account: AccountPrincipal,
@@ -134,9 +144,14 @@ export class OutboxController {
 
   @Put(':job_status_id')
   @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
-  @ApiErrors(404, 409, 412)
+  @ApiErrors(404, 409, 412, 413, 501)
   @ApiHeader(IF_MATCH)
-  @Endpoint({ summary: 'The same as PATCH', description: EDIT_RULE, response: outboxMessage })
+  @Endpoint({
+    summary: 'The same as PATCH',
+    description: EDIT_RULE,
+    response: outboxMessage,
+    headers: HEADERS,
+  })
   async replace(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,
@@ -154,6 +169,7 @@ export class OutboxController {
     summary: 'Cancel a message before it is sent',
     description: CANCEL_RULE,
     response: outboxMessage,
+    headers: HEADERS,
   })
   async cancel(
     @CurrentAccount() account: AccountPrincipal,

@@ -17,7 +17,10 @@ interface Operation {
   security?: object[];
   parameters?: { name: string; in: string; schema?: object }[];
   requestBody?: { content: Record<string, Media> };
-  responses: Record<string, { content?: Record<string, Media>; description: string }>;
+  responses: Record<
+    string,
+    { content?: Record<string, Media>; description: string; headers?: Record<string, object> }
+  >;
 }
 
 /** One handler of a controller, as Nest's metadata describe it. */
@@ -104,6 +107,20 @@ describe('OpenAPI document', () => {
           status.startsWith('2') && Object.values(content ?? {}).some(({ schema }) => schema !== undefined),
       );
     expect(breaking(describesAnswer)).toEqual([]);
+  });
+
+  it('says of every answer what it means, also of each error', () => {
+    expect(
+      breaking(({ responses }) => Object.values(responses).every(({ description }) => description)),
+    ).toEqual([]);
+  });
+
+  it('names the headers that belong to an answer of the outbox', () => {
+    const named = (name: string, status: string) =>
+      Object.keys(operations.find(([one]) => one === name)?.[1].responses[status]?.headers ?? {});
+    expect(named('POST /v2/outbox', '202')).toEqual(['ETag', 'Idempotent-Replayed']);
+    for (const verb of ['GET', 'PATCH', 'PUT', 'DELETE'])
+      expect(named(`${verb} /v2/outbox/{job_status_id}`, '200')).toEqual(['ETag']);
   });
 
   it('describes every body, with an example', () => {
