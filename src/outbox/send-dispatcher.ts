@@ -203,10 +203,10 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     const relay = asks && (await this.ways.hasRelay(message));
     const outcome = this.#conclude(attempt, end, relay);
     const signal = signalOf(attempt, end);
-    // A message that has another way leaves its account alone by itself.
-    if (!signal || (signal.kind !== 'well' && (relay || (await this.ways.isRelayOpen(message)))))
-      return outcome;
-    return withSignal(outcome, signal);
+    if (!signal || signal.kind === 'well') return withSignal(outcome, signal);
+    if (!relay && !(await this.ways.isRelayOpen(message))) return withSignal(outcome, signal);
+    // A message that has another way leaves its account alone by itself, and nothing need wait for it any more.
+    return withSignal(outcome, attempt.job.gateFailures > 0 ? { kind: 'well' } : undefined);
   }
 
   #conclude(attempt: Attempt, end: AttemptEnd, relayAvailable: boolean): Outcome<SendResult> {

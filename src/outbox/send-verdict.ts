@@ -202,11 +202,13 @@ function reasonOf(rule: RetryRule, detail: string): string {
 }
 
 /**
- * What an attempt says about its account's server. One over the mailing service says nothing.
+ * What an attempt says about its account's server. One over the mailing service says only that nothing need wait for
+ * that server any more.
  * @param end null: it was sent
  */
 export function signalOf({ job, route }: Attempt, end: AttemptEnd | null): GateSignal | undefined {
-  if (route !== 'account' || end?.internal) return undefined;
+  if (end?.internal) return undefined;
+  if (route !== 'account') return job.gateFailures > 0 ? { kind: 'well' } : undefined;
   if (end?.code === 'quota-exhausted') {
     const seconds = end.retryAfterSeconds ?? DAILY_LIMIT_SECONDS;
     return { kind: 'close', seconds, reason: `the account's daily limit is reached: ${end.detail}` };

@@ -235,7 +235,17 @@ describe('SendDispatcher: routes (spec 8)', () => {
       const id = await send.accept();
       send.server.answers = [fails('quota-exhausted')];
       await send.attempt(id);
-      expect(ended(await send.attempt(id, { gateFailures: 5 })).gate).toBeUndefined();
+      expect(ended(await send.attempt(id)).gate).toBeUndefined();
+    });
+
+    it('is that nothing need wait for it any more when the message has another way by now', async () => {
+      send.relay.there = true;
+      expect(await signal(fails('temporary', 'connect'), 5)).toEqual({ kind: 'well' });
+      expect(await signal(fails('quota-exhausted'), 1)).toEqual({ kind: 'well' });
+      const id = await send.accept();
+      send.server.answers = [fails('quota-exhausted')];
+      await send.attempt(id);
+      expect(ended(await send.attempt(id, { gateFailures: 5 })).gate).toEqual({ kind: 'well' });
     });
 
     it('is nothing when the error is ours', async () => {

@@ -53,7 +53,7 @@ export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: bool
  * `QueueTable.breaker` only.
  */
 export type GateSignal =
-  /** It was reached: earlier troubles are forgotten. A closing that was asked for stays until its time is over. */
+  /** It was reached, or need not be any more: earlier troubles are forgotten. A closing that was asked for stays until its time is over. */
   | { kind: 'well' }
   /** It could not be reached at all, whatever the row was about. */
   | { kind: 'trouble'; reason: string }
