@@ -16,11 +16,13 @@ import { recordLateSends, recordSends } from './send-recording.ts';
 import {
   concluded,
   isInDoubt,
+  isResent,
   isTooLate,
   lineOf,
   secondsMissed,
   sent,
   signalOf,
+  UNSURE,
   words,
 } from './send-verdict.ts';
 import { SendWays, type SendWay } from './send-ways.ts';
@@ -109,7 +111,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
 
   /** The user has to authenticate again. What else waits for the account need not wait to hear it. */
   #outdated(attempt: Loaded): Outcome<SendResult> {
-    const unsure = attempt.job.ambiguous ? '; whether an earlier attempt succeeded is unknown' : '';
+    const unsure = isInDoubt(attempt.job) ? `; ${UNSURE}` : '';
     const detail = `the account's credentials are out of date${unsure}`;
     const end = { code: 'auth-invalid', phase: null, detail } as const;
     const outcome = concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
@@ -123,7 +125,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       const code = rule === 'unknown' ? 'outcome-unknown' : 'temporary';
       return concluded(attempt, startedAt, { code, phase: null, detail }, { kind: 'stop', rule });
     };
-    if (job.ambiguous && !isInDoubt(job) && startedAt >= job.retryLimitAt)
+    if (isResent(job) && isTooLate(job, startedAt))
       return stop('unknown', 'the retry limit came before it could be sent again');
     const missed = secondsMissed(attempt);
     if (missed > 0) return stop('missed', `found ${missed} s after its time, and it is to be skipped then`);

@@ -9,7 +9,7 @@ import { ProviderError } from '../providers/provider-error.ts';
 import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
 import type { Attempt, SendResult } from './send-attempt.ts';
 import { remaining } from './send-recipients.ts';
-import { concluded, putOffBefore, sent } from './send-verdict.ts';
+import { concluded, putOffBefore, sent, UNSURE } from './send-verdict.ts';
 import { SendWays } from './send-ways.ts';
 import type { StoredMessage } from './stored-messages.ts';
 
@@ -85,7 +85,7 @@ export class SendDoubts {
     const { account } = attempt.message;
     const refused = error.code === 'auth-invalid' && attempt.route === 'account';
     if (!refused || (await this.accounts.isRenewed(account))) return this.stillInDoubt(attempt, error);
-    const detail = `${error.message}; whether an earlier attempt succeeded is unknown`;
+    const detail = `${error.message}; ${UNSURE}`;
     const end = { code: 'auth-invalid', phase: error.phase, detail } as const;
     return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
   }

@@ -15,12 +15,20 @@ import { type RecipientProgress, withRefused } from './send-recipients.ts';
 /** What any part of the policy decided. */
 export type Decision = RetryDecision | ReturnType<typeof decideUnproven>;
 
+/** Said of a message that ends while nobody knows what became of an earlier attempt. */
+export const UNSURE = 'whether an earlier attempt succeeded is unknown';
+
 /** How long an account is left alone that has reached its daily limit, unless its provider names a time. */
 const DAILY_LIMIT_SECONDS = 3_600;
 
 /** Whether an earlier attempt has to be looked up first. The attempt that is to send without looking is told by number. */
 export function isInDoubt({ ambiguous, lookUps, attempt }: SendJobRow): boolean {
   return ambiguous && lookUps !== -attempt;
+}
+
+/** Whether it may be there twice: nobody could tell what became of an earlier attempt, and it is to be sent all the same. */
+export function isResent(job: SendJobRow): boolean {
+  return job.ambiguous && !isInDoubt(job);
 }
 
 /** Recipients that the server had put off when the present doubt began: a copy that is found is not theirs. */
@@ -109,11 +117,13 @@ export function concluded(
     nextAt,
     rule: decision.rule,
   });
-  const reason = reasonOf(decision.rule, detail);
+  const unknown = code === 'outcome-unknown';
+  // That it fails now says nothing about the attempt nobody knows of.
+  const open = !unknown && isResent(job);
+  const reason = reasonOf(decision.rule, open ? `${detail}; ${UNSURE}` : detail);
   if (nextAt) {
-    const ambiguous = code === 'outcome-unknown';
     return {
-      next: { kind: 'again', at: nextAt, ambiguous },
+      next: { kind: 'again', at: nextAt, ambiguous: unknown || open },
       result: {
         move: { id: job.id, to: 'delayed', reason, ...wayOf(attempt, end) },
         attempt: line,
@@ -160,9 +170,11 @@ function nextOf(decision: Decision, now: Date): Date | null {
 }
 
 function progressOf({ job, route, failures }: Attempt, { code }: AttemptEnd, decision: Decision) {
-  if (decision.kind === 'switch') return { route: 'relay' as const, failures: 0, lookUps: 0 };
-  if (decision.kind === 'resend') return { route, failures, lookUps: -(job.attempt + 1) };
-  return { route, failures, lookUps: code === 'outcome-unknown' ? Math.max(0, job.lookUps) : 0 };
+  const unknown = code === 'outcome-unknown';
+  const resent = decision.kind === 'resend' || (!unknown && isResent(job));
+  const lookUps = resent ? -(job.attempt + 1) : unknown ? Math.max(0, job.lookUps) : 0;
+  if (decision.kind === 'switch') return { route: 'relay' as const, failures: 0, lookUps };
+  return { route, failures, lookUps };
 }
 
 function putOffOf({ job }: Attempt, { code, putOff }: AttemptEnd, { kind }: Decision) {

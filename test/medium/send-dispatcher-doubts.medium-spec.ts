@@ -71,7 +71,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     it('send nothing when the deadline comes between the decision and the sending', async () => {
       const id = await send.accept();
       for (let made = 0; made < 4; made += 1) await send.attempt(id);
-      send.clock.advance(86_400_000);
+      send.clock.advance(86_400_000 + 61_000);
       expect(ended(await send.attempt(id)).next.kind).toBe('done');
       expect(send.server.taken).toHaveLength(1);
       expect((await send.job(id)).reason).toMatch(/^the outcome is unknown: the retry limit came/);
@@ -94,6 +94,36 @@ describe('SendDispatcher: unknown outcomes', () => {
         const item = request(send.app.url).delete(`/v2/outbox/${id}`).set(send.account.bearer);
         await item.expect(409);
       }
+    });
+
+    it('remain when the second sending fails: no cancellation, and the end says what is unknown', async () => {
+      const refusals = Array.from(
+        { length: 99 },
+        () => new ProviderError('temporary', '450', { phase: 'envelope' }),
+      );
+      send.server.answers = [lost, ...refusals];
+      const id = await send.accept();
+      for (let made = 0; made < 5; made += 1) await send.attempt(id);
+      const refused = await request(send.app.url).delete(`/v2/outbox/${id}`).set(send.account.bearer);
+      expect(refused.status).toBe(409);
+      await send.toTheEnd(id);
+      expect(send.server.lookUps).toBe(3);
+      const { status, reason, attempts } = await send.job(id);
+      expect([status, reason]).toEqual([
+        'failed',
+        'retry limit datetime reached; last error: 450; whether an earlier attempt succeeded is unknown',
+      ]);
+      expect(attempts.at(-2).rule).toBe('last-attempt');
+      expect(attempts.filter(({ rule }: { rule: string }) => rule === 'resend')).toHaveLength(1);
+    });
+
+    it('are looked up anew when a worker dies while the second sending is repeated', async () => {
+      send.server.answers = [lost, new ProviderError('temporary', '450', { phase: 'envelope' })];
+      const id = await send.accept();
+      for (let made = 0; made < 5; made += 1) await send.attempt(id);
+      await send.crash(id);
+      await send.toTheEnd(id);
+      expect(send.server.lookUps).toBe(6);
     });
 
     it('are looked up anew when the second sending ends in doubt, later than before', async () => {
