@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { parseSettings } from '../common/http/parse-settings.ts';
 import { emailAddress } from '../common/http/wire.schema.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
@@ -41,14 +42,7 @@ export class CredentialCheck {
   async verify(applicationId: string, credentials: AccountCredentials): Promise<VerifiedCredentials> {
     const { provider } = credentials;
     const connector = this.connectors.require(provider);
-    const parsed = connector.settingsSchema.safeParse(credentials.settings);
-    if (!parsed.success) {
-      const problems = parsed.error.issues.map(
-        ({ path, message }) => `${['settings', ...path].map(String).join('.')}: ${message}`,
-      );
-      throw new InvalidInputError(problems.slice(0, 10).join('; '));
-    }
-    const settings = parsed.data;
+    const settings = parseSettings(connector.settingsSchema, credentials.settings);
     const account = {
       applicationId,
       email: credentials.email.toLowerCase(),

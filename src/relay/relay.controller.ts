@@ -22,7 +22,7 @@ export class RelayController {
   constructor(private readonly relays: RelaysService) {}
 
   @Get()
-  @ApiErrors(404)
+  @ApiErrors(404, 503)
   @Endpoint({ summary: 'Read the mailing service of the application', response: relayView })
   async get(@CurrentApplication() { applicationId }: ApplicationPrincipal): Promise<RelayView> {
     return toRelayView(await this.relays.get(applicationId));

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { SecretBox } from '../common/crypto/secret-box.ts';
-import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
+import { SecretBox, UnsealError } from '../common/crypto/secret-box.ts';
+import { DomainError, InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
+import { parseSettings } from '../common/http/parse-settings.ts';
 import { Clock } from '../common/time/clock.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { RelayTransports } from '../providers/relay-registry.ts';
@@ -31,11 +32,11 @@ export class RelaysService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws {NotFoundError} */
+  /** @throws {NotFoundError} @throws {DomainError} `unavailable` when no key of the server opens its settings */
   async get(applicationId: string): Promise<RelayDescription> {
     const stored = await this.relays.get(applicationId);
     if (!stored) throw noRelay();
-    const settings = openRelaySettings(this.secretBox, applicationId, stored.settingsSealed);
+    const settings = this.#open(applicationId, stored.settingsSealed);
     const { secretSettings } = this.transports.require(stored.kind);
     const shown = Object.entries(settings).filter(([name]) => !secretSettings.includes(name));
     return { ...stored, settings: Object.fromEntries(shown) };
@@ -61,20 +62,28 @@ export class RelaysService {
   async remove(applicationId: string): Promise<void> {
     if (!(await this.relays.remove(applicationId))) throw noRelay();
   }
+
+  #open(applicationId: string, sealed: string): RelaySettings {
+    try {
+      return openRelaySettings(this.secretBox, applicationId, sealed);
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      throw new DomainError(
+        'relay.sealed',
+        'unavailable',
+        'The settings of the mailing service cannot be opened: set it up again, or remove it',
+        { cause: error },
+      );
+    }
+  }
 }
 
 const noRelay = () => new NotFoundError('relay', 'of this application');
 
 function parse({ settingsSchema }: RelayTransport, given: RelaySettings): RelaySettings {
-  const parsed = settingsSchema.safeParse(given);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(
-      ({ path, message }) => `${['settings', ...path].map(String).join('.')}: ${message}`,
-    );
-    throw new InvalidInputError(problems.slice(0, 10).join('; '));
-  }
-  if (JSON.stringify(parsed.data).length > MOST_CHARACTERS) {
+  const settings = parseSettings(settingsSchema, given);
+  if (JSON.stringify(settings).length > MOST_CHARACTERS) {
     throw new InvalidInputError(`settings must not be longer than ${MOST_CHARACTERS} characters`);
   }
-  return parsed.data;
+  return settings;
 }

@@ -143,6 +143,31 @@ describe('the mailing service', () => {
       expect(service.asked).toEqual([]);
     });
 
+    it('refuses settings of many or long names briefly', async () => {
+      const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`name_${index}`, 1]));
+      for (const settings of [many, { ['x'.repeat(100_000)]: 1 }, { api_key: 'x', ['😀'.repeat(150)]: 1 }]) {
+        const refused = await call('put', { kind: 'sendgrid', settings });
+        expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining('settings: ')]);
+        expect(refused.text.length).toBeLessThan(1_000);
+      }
+    });
+
+    it('says so when no key opens its settings any more, and can be set up again or removed', async () => {
+      const lose = () =>
+        rowsOf(server, 'update relay set settings_sealed = $2 where application_id = $1', [
+          application.id,
+          'x',
+        ]);
+      await set();
+      await lose();
+      const lost = await call('get');
+      expect([lost.status, lost.body.message]).toEqual([503, expect.stringContaining('set it up again')]);
+      await set();
+      await call('get').expect(200);
+      await lose();
+      await call('delete').expect(200);
+    });
+
     it.each(Object.entries(HOSTILE_VALUES))('refuses settings of %s', async (_, text) => {
       for (const body of [
         `{"kind":"sendgrid","settings":${text}}`,
