@@ -8,7 +8,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
-import { monotonicMs } from '../common/time/clock.ts';
+import { moment, monotonicMs } from '../common/time/clock.ts';
 import { type QueueName, Wake } from '../common/wake.ts';
 import type { AnyDispatcher } from '../common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
@@ -139,7 +139,7 @@ export class Engine
   }
 
   async #pulsate(): Promise<void> {
-    const sentAt = monotonicMs();
+    const sentAt = moment();
     const [beat] = await this.#pulse.query<Beat>(this.#beat, [this.#identity.id]);
     if (!beat?.alive) {
       this.#log.warn('this process was given up: what it held is void');

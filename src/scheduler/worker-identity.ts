@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { monotonicMs } from '../common/time/clock.ts';
+import { type Moment, moment, monotonicMs, mostMsBetween } from '../common/time/clock.ts';
 import type { Sql } from '../database/sql.ts';
 import { DEAD_AFTER_SECONDS } from './queue-statements.ts';
 
@@ -16,7 +16,7 @@ const FIRST_LOOK_MS = 3_000;
 export class WorkerIdentity {
   #id = 0;
   #epoch = 0;
-  #lastBeat = -Infinity;
+  #lastBeat: Moment | null = null;
   #judgesFrom = Infinity;
 
   /** 0 before the first `register`. */
@@ -31,7 +31,7 @@ export class WorkerIdentity {
 
   /** Whether the claims of this epoch are surely still ours. */
   trusted(): boolean {
-    return this.#id > 0 && monotonicMs() - this.#lastBeat < TRUST_MS;
+    return this.#id > 0 && this.#lastBeat !== null && mostMsBetween(this.#lastBeat, moment()) < TRUST_MS;
   }
 
   /**
@@ -39,7 +39,7 @@ export class WorkerIdentity {
    * @param accept told the number of the row; false leaves it unused
    */
   async register(sql: Sql, accept: (id: number) => Promise<boolean>): Promise<void> {
-    const before = monotonicMs();
+    const before = moment();
     const [row] = await sql.query<{ id: number }>(
       'insert into worker (host, pid) values ($1, $2) returning id',
       [hostname(), process.pid],
@@ -53,10 +53,10 @@ export class WorkerIdentity {
   /**
    * Notes a heartbeat that was answered. However long the pause was: as long as the row is there, nobody has given
    * away what we hold.
-   * @param sentAtMs monotonic time before the heartbeat was sent: the answer proves nothing later than that
+   * @param sentAt before the heartbeat was sent: the answer proves nothing later than that
    */
-  noteBeat(sentAtMs: number): void {
-    this.#noteContact(sentAtMs);
+  noteBeat(sentAt: Moment): void {
+    this.#noteContact(sentAt);
   }
 
   /** Begins a new epoch without a row: `register` is due. */
@@ -75,11 +75,12 @@ export class WorkerIdentity {
     return monotonicMs() >= this.#judgesFrom;
   }
 
-  #noteContact(atMs: number): void {
-    const gap = atMs - this.#lastBeat;
-    if (gap === Infinity) this.#judgesFrom = atMs + FIRST_LOOK_MS;
-    else if (gap > TRUST_MS) this.#judgesFrom = atMs + DEAD_AFTER_SECONDS * 1000;
-    this.#lastBeat = atMs;
+  #noteContact(at: Moment): void {
+    const last = this.#lastBeat;
+    if (last === null) this.#judgesFrom = at.monotonicMs + FIRST_LOOK_MS;
+    else if (mostMsBetween(last, at) > TRUST_MS)
+      this.#judgesFrom = at.monotonicMs + DEAD_AFTER_SECONDS * 1000;
+    this.#lastBeat = at;
   }
 
   /** Takes the row away on an orderly stop. */

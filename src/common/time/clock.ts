@@ -17,3 +17,22 @@ export class SystemClock extends Clock {
 export function monotonicMs(): number {
   return performance.now();
 }
+
+/** A moment by both of the machine's clocks, to measure pauses from. */
+export interface Moment {
+  monotonicMs: number;
+  wallMs: number;
+}
+
+/** Now. */
+export function moment(): Moment {
+  return { monotonicMs: monotonicMs(), wallMs: Date.now() };
+}
+
+/**
+ * Milliseconds from one moment to another, not less than have passed: monotonic time stands still while a machine is
+ * suspended, and the wall clock may be set back. Too many when it is set forward.
+ */
+export function mostMsBetween(from: Moment, to: Moment): number {
+  return Math.max(to.monotonicMs - from.monotonicMs, to.wallMs - from.wallMs);
+}
