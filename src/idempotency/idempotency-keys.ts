@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ConflictError } from '../common/errors/domain-error.ts';
 import { Clock } from '../common/time/clock.ts';
+import { KeyedLimit } from '../common/work/keyed-limit.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { IDEMPOTENCY_KEY_RETENTION_MS } from './prune-idempotency-keys.ts';
 
@@ -64,6 +65,8 @@ const TAKE = `
     where k.created_at <= $7
   returning 1`;
 
+/** Transactions of one account at a time: each may have to wait, for a copy of itself or for whoever removes the account. */
+const MOST_OF_ONE = 2;
 /** Times a key may come free again while it is being looked for: more would be a fault of ours. */
 const MOST_ROUNDS = 5;
 
@@ -73,6 +76,8 @@ const MOST_ROUNDS = 5;
  */
 @Injectable()
 export class IdempotencyKeys {
+  readonly #limit = new KeyedLimit(MOST_OF_ONE);
+
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
@@ -94,8 +99,11 @@ export class IdempotencyKeys {
       const known = await this.#find(request, fingerprint);
       if (known) return { answer: known, replayed: true };
       accepted ??= await accept();
-      if (await this.#take(request, fingerprint, accepted))
-        return { answer: accepted.answer, replayed: false };
+      const acceptance = accepted;
+      const taken = await this.#limit.run(request.accountId, () =>
+        this.#take(request, fingerprint, acceptance),
+      );
+      if (taken) return { answer: acceptance.answer, replayed: false };
     }
     throw new IdempotencyKeyBusyError();
   }

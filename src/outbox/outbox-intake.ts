@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../common/time/clock.ts';
+import { KeyedLimit } from '../common/work/keyed-limit.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import { type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
 
@@ -10,6 +11,9 @@ const MOST_MESSAGES = 100;
 const MOST_BYTES = 4 * 1024 * 1024;
 /** While the database is away nobody waits longer than for a connection of their own. */
 const PATIENCE_MS = 5_000;
+
+/** Messages of one account that wait for whoever is removing it; each holds a connection. */
+const MOST_OF_REMOVED = 2;
 
 /** Deadlock, serialization: somebody is removing one of the accounts. */
 const CROSSED = /^40/;
@@ -41,6 +45,7 @@ export class OutboxIntake {
   #planned = false;
   /** Why the last statement could not reach the database; null: it could. */
   #away: unknown = null;
+  readonly #removed = new KeyedLimit(MOST_OF_REMOVED);
 
   constructor(private readonly repository: OutboxRepository) {}
 
@@ -96,7 +101,7 @@ export class OutboxIntake {
       for (const waiting of batch) {
         if (stored.has(waiting.message.id)) waiting.resolve();
         // It waits for its account, and nobody for it.
-        else this.repository.insert(waiting.message).then(waiting.resolve, waiting.reject);
+        else this.#insertAlone(waiting.message).then(waiting.resolve, waiting.reject);
       }
     } catch (error) {
       this.#away = databaseTrouble(error) === 'away' ? error : null;
@@ -109,6 +114,10 @@ export class OutboxIntake {
       await this.#write(batch.slice(0, middle));
       await this.#write(batch.slice(middle));
     }
+  }
+
+  #insertAlone(message: NewOutboxMessage): Promise<void> {
+    return this.#removed.run(message.accountId, () => this.repository.insert(message));
   }
 
   #giveUp(error: unknown): void {

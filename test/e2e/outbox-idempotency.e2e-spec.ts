@@ -168,6 +168,37 @@ describe('an Idempotency-Key', () => {
     expect(keys).toEqual([{ key: 'new' }]);
   });
 
+  it.each([true, false])(
+    'holds up nobody else while its account is removed (with a key: %s)',
+    async (keyed) => {
+      const eve = await createAccount(server.app, application);
+      const { answers } = await database.transaction(async (removal) => {
+        await removal.query('select from "grant" where id = $1 for update', [ada.id]);
+        const sent = Array.from({ length: 30 }, (_, index) => {
+          const one = request(server.url)
+            .post('/v2/outbox')
+            .set(ada.bearer)
+            .send({ to: [bo], send_at: sendAt });
+          return (keyed ? one.set('Idempotency-Key', `k${index}`) : one).then(({ status }) => status);
+        });
+        const waiting = await until('requests to wait for the removal', async () => {
+          const [row] = await database.query<{ n: number }>(
+            `select count(*) as n from pg_stat_activity
+           where datname = current_database() and wait_event_type = 'Lock'`,
+          );
+          return row?.n;
+        });
+        expect(waiting).toBeLessThanOrEqual(2);
+        await post('other', {}, eve).expect(202);
+        await removal.query('delete from access_token where grant_id = $1', [ada.id]);
+        await removal.query('delete from "grant" where id = $1', [ada.id]);
+        return { answers: Promise.all(sent) };
+      });
+      // 401: its token was looked up after the removal.
+      for (const status of await answers) expect([401, 409]).toContain(status);
+    },
+  );
+
   it('goes with its account', async () => {
     await post('gone').expect(202);
     await request(server.url).delete(`/connect/grants/${ada.id}`).set(application.basic).expect(200);
