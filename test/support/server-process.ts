@@ -1,8 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ENTRY = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+/** What processes that ended in order have compiled, for the next ones. */
+const COMPILED = path.join(os.tmpdir(), 'carillon-test-compiled');
 
 /** A server in a process of its own, from the built program: one that can be killed. */
 export interface ServerProcess {
@@ -36,6 +40,8 @@ export async function startServerProcess(
   const child = spawn(process.execPath, [...nodeArguments, entry], {
     env: {
       PATH: process.env['PATH'],
+      // Starting costs as much as hundreds of messages, and most of it is compiling.
+      NODE_COMPILE_CACHE: COMPILED,
       PORT: '0',
       LOG_LEVEL: 'info',
       RATE_LIMIT_ACCOUNT: '0',
