@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Page } from '../common/http/pagination.schema.ts';
+import { KeyedLimit } from '../common/work/keyed-limit.ts';
 import { Conditions } from '../database/conditions.ts';
 import { type Listing, runListing } from '../database/listing.ts';
 import { Database, type Sql } from '../database/sql.ts';
@@ -138,9 +139,14 @@ export interface AccountDelay {
   queueUntil: Date | null;
 }
 
+/** Transactions of one account at a time: each may have to wait for another's locks, or for whoever removes the account. */
+const MOST_OF_ONE = 2;
+
 /** SQL of the outbox; every statement carries the account. */
 @Injectable()
 export class OutboxRepository {
+  readonly #limit = new KeyedLimit(MOST_OF_ONE);
+
   constructor(private readonly database: Database) {}
 
   /** Stores a message. It may have to wait for somebody who is removing the account. */
@@ -231,9 +237,9 @@ export class OutboxRepository {
     return row;
   }
 
-  /** The one transaction helper of this room. */
-  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.database.transaction(work);
+  /** The one transaction helper of this room; a few of one account at a time. */
+  transaction<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#limit.run(accountId, () => this.database.transaction(work));
   }
 }
 

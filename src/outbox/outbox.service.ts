@@ -106,7 +106,7 @@ export class OutboxService {
     await this.get(account, id);
     const { accountId } = account;
     const target = await this.preparation.replyTarget(accountId, body.reply_to_message_id);
-    const item = await this.repository.transaction(async (sql) => {
+    const item = await this.repository.transaction(accountId, async (sql) => {
       const { current, schedule } = await this.#lock(sql, accountId, id, guard);
       if (schedule.attempt > 0) throw new OutboxMessageNotEditableError(current.status);
       const edited = await this.preparation.prepareEdit(sql, current, body, target);
@@ -132,7 +132,7 @@ export class OutboxService {
   async cancel(account: AccountPrincipal, id: string, guard: VersionGuard): Promise<OutboxItem> {
     await this.get(account, id);
     const { accountId } = account;
-    const { item, hooks } = await this.repository.transaction(async (sql) => {
+    const { item, hooks } = await this.repository.transaction(accountId, async (sql) => {
       const { current, schedule } = await this.#lock(sql, accountId, id, guard);
       await this.repository.removeSchedule(sql, accountId, id);
       const reason = cancellationReason(current);

@@ -2,6 +2,7 @@ import request from 'supertest';
 import { Database } from '../../src/database/sql.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 const bo = { email: 'bo@example.test', name: 'Bo' };
@@ -42,6 +43,26 @@ describe('versions and choices of outbox messages', () => {
     const found = await read(id);
     expect(found.body).toEqual(put.body);
     expect(found.headers['etag']).toBe('"3"');
+  });
+
+  it('of one account are changed a few at a time: whoever waits for a lock holds up no other account', async () => {
+    const id = await accept();
+    const answers = await database.transaction(async (sql) => {
+      await sql.query('select from send_job where id = $1 for update', [id]);
+      const sent = Array.from({ length: 30 }, (_, index) =>
+        change(index % 2 ? 'patch' : 'delete', id).then(({ status }) => status),
+      );
+      const waiting = await until('requests to wait', async () => {
+        const [row] = await database.query<{ n: number }>(
+          `select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return row?.n;
+      });
+      expect(waiting).toBeLessThanOrEqual(2);
+      await read(id);
+      return sent;
+    });
+    for (const status of await Promise.all(answers)) expect([200, 409]).toContain(status);
   });
 
   it('say nothing about what has become of a message: reading it is never answered with 304', async () => {
