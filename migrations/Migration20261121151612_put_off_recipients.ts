@@ -1,7 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
 export class Migration20261121151612_put_off_recipients extends Migration {
-
   override name = 'Migration20261121151612_put_off_recipients';
 
   override up(): void | Promise<void> {
@@ -11,5 +10,4 @@ export class Migration20261121151612_put_off_recipients extends Migration {
   override down(): void | Promise<void> {
     this.addSql(`alter table "send_job" drop column "put_off";`);
   }
-
 }
