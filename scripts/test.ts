@@ -5,7 +5,7 @@ import { runChecks, type Summary } from './lib/checks.ts';
 import { ensureBuilt } from './lib/build.ts';
 import { npmScript, runCommand } from './lib/project.ts';
 
-/** Two files at a time are no hurry for tests that mostly wait; those of faults start many processes each. */
+/** Most tests mostly wait: two files at a time. Those of faults start many processes each: by themselves. */
 const PARTS = [
   ['--selectProjects', 'unit', 'medium', 'e2e', 'sdk', '--maxWorkers=2'],
   ['--selectProjects', 'faults', '--maxWorkers=1'],
