@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { hashToken, equalHashes } from '../common/crypto/token-hash.ts';
-import { SharedLookUp } from '../common/work/shared-look-up.ts';
+import { JointLookUp } from '../common/work/joint-look-up.ts';
 import { Database } from '../database/sql.ts';
 import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
 import { restrict, type Scope } from './scopes.ts';
@@ -35,10 +35,10 @@ const KEY = 'base64';
  */
 @Injectable()
 export class Credentials {
-  readonly #accounts: SharedLookUp<AccountPrincipal>;
+  readonly #accounts: JointLookUp<AccountPrincipal>;
 
   constructor(private readonly database: Database) {
-    this.#accounts = new SharedLookUp((keys) => this.#findAccounts(keys));
+    this.#accounts = new JointLookUp((keys) => this.#findAccounts(keys));
   }
 
   /** @returns undefined for an unknown, revoked or expired token */

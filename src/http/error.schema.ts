@@ -46,7 +46,7 @@ const DESCRIPTIONS: Record<number, string> = {
   413: 'The body is too large',
   429: 'Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds)',
   501: 'This part of the endpoint is not there in this version',
-  503: 'The provider or service that has to be asked cannot be, for now',
+  503: 'The provider or service that has to be asked cannot be reached',
 };
 
 /** Documents the usual errors of a controller of the main address. */

@@ -60,7 +60,7 @@ export class SendWays {
   }
 
   /**
-   * What an attempt came to is settled whether or not somebody else can be asked: no for now. That holds for settings
+   * What an attempt came to is settled whether or not somebody else can be asked: if not, no. That holds for settings
    * that do not open, too: an error here would cost what is known of those who have got the message.
    */
   async #unlessAway(ask: () => Promise<boolean>): Promise<boolean> {

@@ -113,7 +113,7 @@ export class SendFixture {
     return new SendDispatcher(config, messages, accounts, ways, doubts, this.clock);
   }
 
-  /** Accepts a message for now; the clock is not before it. @returns the job_status_id */
+  /** Accepts a message that is due; the clock is not before it. @returns the job_status_id */
   async accept(body: object = {}, columns: Record<string, unknown> = {}): Promise<string> {
     const { body: item } = await request(this.app.url)
       .post('/v2/outbox')

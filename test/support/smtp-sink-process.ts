@@ -144,7 +144,7 @@ class Exchange {
       case 'NOOP':
         return this.#say('250 ok');
       default:
-        return this.#say('502 not implemented');
+        return this.#say('500 unknown command');
     }
   }
 

@@ -214,7 +214,7 @@ describe('SmtpSender, a kept connection that is dead', () => {
     },
   );
 
-  it('after the final dot leaves the outcome unknown, as any other', async () => {
+  it('after the final dot leaves the outcome unknown, as over a fresh one', async () => {
     let messages = 0;
     const server = await fixture.serve({
       answer: (step) => (step === 'message' && ++messages > 1 ? { end: 'reset' } : undefined),

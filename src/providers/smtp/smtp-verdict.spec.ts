@@ -74,7 +74,7 @@ const ROWS: [SmtpStage, string, ProviderErrorCode, number?][] = [
   ['message', '554 5.7.1 Spam message rejected', 'rejected'],
   ['message', '550 5.7.0 Policy', 'rejected'],
   ['message', '552 5.2.3 Message exceeds maximum length', 'rejected'],
-  ['message', '452 4.3.4 Message too large for now', 'temporary'],
+  ['message', '452 4.3.4 Message too large at present', 'temporary'],
   ['message', '421 4.3.0 Temporary System Problem', 'temporary'],
   ['message', '451 4.3.0 Local error in processing', 'temporary'],
   ['message', '550 5.4.5 Daily user sending limit exceeded', 'quota-exhausted'],

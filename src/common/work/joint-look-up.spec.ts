@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { SharedLookUp } from './shared-look-up.ts';
+import { JointLookUp } from './joint-look-up.ts';
 
 /** A source whose answers the test gives. */
 function source() {
@@ -8,7 +8,7 @@ function source() {
     answer: (value: Map<string, number>) => void;
     fail: (error: Error) => void;
   }[] = [];
-  const lookUp = new SharedLookUp<number>((keys) => {
+  const lookUp = new JointLookUp<number>((keys) => {
     const { promise, resolve, reject } = Promise.withResolvers<Map<string, number>>();
     asked.push({ keys, answer: resolve, fail: reject });
     return promise;
@@ -18,7 +18,7 @@ function source() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const lengths = (text: string[]) => new Map(text.map((key) => [key, key.length]));
 
-describe('SharedLookUp', () => {
+describe('JointLookUp', () => {
   it('asks once for everybody who comes in the same turn, and once for each key', async () => {
     const { asked, lookUp } = source();
     const answers = Promise.all([lookUp.get('a'), lookUp.get('bb'), lookUp.get('a'), lookUp.get('nobody')]);

@@ -9,7 +9,7 @@ const PATIENCE_MS = 1_000;
  * and one who asks alone is answered at once. Nobody gets an answer from a query that began before he asked, so
  * nothing is ever older than with a query each.
  */
-export class SharedLookUp<V> {
+export class JointLookUp<V> {
   readonly #find: (keys: string[]) => Promise<ReadonlyMap<string, V>>;
   #waiting = new Map<string, PromiseWithResolvers<V | undefined>>();
   #underWay = 0;
