@@ -1,5 +1,7 @@
 import { DomainError } from '../common/errors/domain-error.ts';
-import type { CalendarPort, Connector, MailPort } from './connector.ts';
+import { type TokenSource, withFreshTokens } from './fresh-tokens.ts';
+import type { CalendarPort, Connector, ContactsPort, MailboxPort, MailPort } from './connector.ts';
+import type { ProviderName } from './provider-name.ts';
 
 /** The provider is known, but this version has no connector for it, or the connector lacks the capability. */
 export class UnsupportedProviderError extends DomainError {
@@ -15,23 +17,34 @@ export class UnsupportedProviderError extends DomainError {
 /** Finds the connector of a provider. */
 export class ConnectorRegistry {
   readonly #connectors: Map<string, Connector>;
+  readonly #tokens = new Map<string, TokenSource>();
 
   constructor(connectors: readonly Connector[]) {
     this.#connectors = new Map(connectors.map((connector) => [connector.name, connector]));
   }
 
-  /**
-   * Adds a connector of one's own, before the application starts.
-   * @throws {Error} when the provider has one already
-   */
-  add(connector: Connector): void {
-    if (this.#connectors.has(connector.name)) throw new Error(`two connectors for ${connector.name}`);
-    this.#connectors.set(connector.name, connector);
+  /** Puts a connector of one's own in the place of its provider's, before the application starts. */
+  replace(connector: Connector): void {
+    const tokens = this.#tokens.get(connector.name);
+    this.#connectors.set(connector.name, tokens ? withFreshTokens(connector, tokens) : connector);
+  }
+
+  /** From now on accounts of this provider that have signed in by OAuth get fresh tokens. Once, before anybody asks. */
+  useTokens(provider: ProviderName, tokens: TokenSource): void {
+    if (this.#tokens.has(provider)) throw new Error(`${provider} has its tokens already`);
+    this.#tokens.set(provider, tokens);
+    const connector = this.#connectors.get(provider);
+    if (connector) this.replace(connector);
   }
 
   /** Every connector there is. */
   all(): Connector[] {
     return [...this.#connectors.values()];
+  }
+
+  /** Closes what connectors keep open, called by the application's shutdown. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.all().map(async (connector) => connector.close?.()));
   }
 
   /** @throws {UnsupportedProviderError} */
@@ -49,9 +62,21 @@ export class ConnectorRegistry {
   }
 
   /** @throws {UnsupportedProviderError} */
+  requireMailbox(provider: string): MailboxPort {
+    const { mailbox } = this.require(provider);
+    if (!mailbox) throw new UnsupportedProviderError(provider, 'changing mailboxes');
+    return mailbox;
+  }
+
+  /** @throws {UnsupportedProviderError} */
   requireCalendar(provider: string): CalendarPort {
     const { calendar } = this.require(provider);
     if (!calendar) throw new UnsupportedProviderError(provider, 'calendars');
     return calendar;
+  }
+
+  /** Null: contacts of its accounts are kept here only. @throws {UnsupportedProviderError} */
+  contacts(provider: string): ContactsPort | null {
+    return this.require(provider).contacts ?? null;
   }
 }

@@ -32,6 +32,8 @@ export class ProviderError extends Error {
   readonly refused: readonly RefusedRecipient[];
   /** With `outcome-unknown`: recipients the server had put off before. Whatever became of the others, they have not got it. */
   readonly deferred: readonly RefusedRecipient[];
+  /** Name of the setting of the account that it is about, as on the wire (`imap_host`); null: of none. */
+  readonly setting: string | null;
 
   constructor(
     code: ProviderErrorCode,
@@ -41,6 +43,7 @@ export class ProviderError extends Error {
       retryAfterSeconds?: number;
       refused?: readonly RefusedRecipient[];
       deferred?: readonly RefusedRecipient[];
+      setting?: string;
       cause?: unknown;
     } = {},
   ) {
@@ -50,6 +53,7 @@ export class ProviderError extends Error {
     this.retryAfterSeconds = secondsOf(details.retryAfterSeconds);
     this.refused = details.refused ?? [];
     this.deferred = details.deferred ?? [];
+    this.setting = details.setting ?? null;
   }
 }
 

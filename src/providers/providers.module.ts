@@ -1,14 +1,23 @@
 import { Module } from '@nestjs/common';
 import { EgressClient } from '../common/egress/egress-client.ts';
 import { EgressPolicy } from '../common/egress/egress-policy.ts';
+import { MailConnections } from '../common/egress/mail-connections.ts';
+import { OutsideAddresses } from '../common/egress/outside-addresses.ts';
 import { Clock } from '../common/time/clock.ts';
 import { Database } from '../database/sql.ts';
+import { ConferencingDrivers } from './conferencing-registry.ts';
 import { ConnectorRegistry } from './connector-registry.ts';
+import { ImapDiscovery } from './imap/discovery/imap-discovery.ts';
+import { ImapConnector } from './imap/imap.connector.ts';
+import { MailDiscovery } from './mail-discovery.ts';
+import { MeetingLinks } from './meeting-link/meeting-link.driver.ts';
 import { RelayTransports } from './relay-registry.ts';
 import { SandboxConnector } from './sandbox/sandbox.connector.ts';
 import { SendGridRelay } from './sendgrid/sendgrid.relay.ts';
 import { SmtpSender } from './smtp/smtp-sender.ts';
 import { SmtpRelay } from './smtp/smtp.relay.ts';
+import { VirtualConnector } from './virtual/virtual.connector.ts';
+import { ZoomMeetings } from './zoom/zoom.driver.ts';
 
 /**
  * The connectors and mailing services there are. A new provider adds one line here and its name to `provider-name.ts`.
@@ -17,9 +26,27 @@ import { SmtpRelay } from './smtp/smtp.relay.ts';
   providers: [
     {
       provide: ConnectorRegistry,
-      inject: [Database, Clock],
-      useFactory: (database: Database, clock: Clock) =>
-        new ConnectorRegistry([new SandboxConnector(database, clock)]),
+      inject: [Database, Clock, EgressPolicy, EgressClient, SmtpSender, MailDiscovery, MailConnections],
+      useFactory: (
+        database: Database,
+        clock: Clock,
+        policy: EgressPolicy,
+        egress: EgressClient,
+        smtp: SmtpSender,
+        discovery: MailDiscovery,
+        { perAccount, perHost }: MailConnections,
+      ) =>
+        new ConnectorRegistry([
+          new SandboxConnector(database, clock),
+          new ImapConnector({ policy, egress, clock, smtp, discovery, limits: { perAccount, perHost } }),
+          new VirtualConnector(),
+        ]),
+    },
+    {
+      provide: MailDiscovery,
+      inject: [EgressPolicy, EgressClient, OutsideAddresses],
+      useFactory: (policy: EgressPolicy, egress: EgressClient, { ispdbUrl }: OutsideAddresses) =>
+        new ImapDiscovery(policy, egress, { ispdbUrl }),
     },
     {
       provide: SmtpSender,
@@ -32,7 +59,13 @@ import { SmtpRelay } from './smtp/smtp.relay.ts';
       useFactory: (egress: EgressClient, clock: Clock, smtp: SmtpSender) =>
         new RelayTransports([new SendGridRelay(egress, clock), new SmtpRelay(smtp)]),
     },
+    {
+      provide: ConferencingDrivers,
+      inject: [EgressClient, Clock],
+      useFactory: (egress: EgressClient, clock: Clock) =>
+        new ConferencingDrivers([new MeetingLinks(), new ZoomMeetings(egress, clock)]),
+    },
   ],
-  exports: [ConnectorRegistry, RelayTransports],
+  exports: [ConferencingDrivers, ConnectorRegistry, MailDiscovery, RelayTransports],
 })
 export class ProvidersModule {}

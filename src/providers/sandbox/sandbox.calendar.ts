@@ -4,8 +4,10 @@ import type {
   CalendarContent,
   CalendarPort,
   EventContent,
+  InstancePlace,
   ProviderAccount,
   RemoteCalendar,
+  WrittenRevision,
 } from '../connector.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
@@ -119,16 +121,23 @@ export class SandboxCalendars implements CalendarPort {
     return { providerId: id, icalUid: `${id}@${SANDBOX_DOMAIN}` };
   }
 
-  async updateEvent(account: ProviderAccount, providerId: string, event: EventContent): Promise<void> {
+  async updateEvent(
+    account: ProviderAccount,
+    providerId: string,
+    event: EventContent,
+  ): Promise<WrittenRevision> {
     login(account);
     await this.#strike(account, providerId, event['title'], 'write');
     const changed = await this.#query(
       account,
       providerId,
-      `update sandbox_event set data = $4 where id = $1 and application_id = $2 and address = $3 returning id`,
+      `update sandbox_event
+       set data = $4::jsonb || jsonb_strip_nulls(jsonb_build_object('series', data -> 'series', 'start', data -> 'start'))
+       where id = $1 and application_id = $2 and address = $3 returning id`,
       JSON.stringify(event),
     );
     if (changed.length === 0) throw gone('event');
+    return {};
   }
 
   async deleteEvent(account: ProviderAccount, providerId: string): Promise<void> {
@@ -143,8 +152,61 @@ export class SandboxCalendars implements CalendarPort {
     await this.#query(
       account,
       providerId,
-      `delete from sandbox_event where id = $1 and application_id = $2 and address = $3`,
+      `delete from sandbox_event where application_id = $2 and address = $3 and (id = $1 or data ->> 'series' = $1::text)`,
     );
+  }
+
+  async writeInstance(
+    account: ProviderAccount,
+    { series, start }: InstancePlace,
+    event: EventContent,
+  ): Promise<{ providerId: string; icalUid: string }> {
+    login(account);
+    const id = stableId(account, 'instance', series, start);
+    await this.#strike(account, id, event['title'], 'write');
+    if (!(await this.#putInstance(account, id, series, { ...event, series, start }))) throw gone('event');
+    return { providerId: id, icalUid: `${series}@${SANDBOX_DOMAIN}` };
+  }
+
+  /** What is left is a note that the instance does not take place. */
+  async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace): Promise<void> {
+    login(account);
+    const id = stableId(account, 'instance', series, start);
+    const [there] = await this.#query<{ data: Data }>(
+      account,
+      series,
+      `select data from sandbox_event where id in ($1, $4) and application_id = $2 and address = $3
+       order by id = $4 desc limit 1`,
+      id,
+    );
+    if (!there || there.data['status'] === 'cancelled') return;
+    await this.#strike(account, id, there.data['title'], 'delete');
+    await this.#putInstance(account, id, series, { series, start, status: 'cancelled' });
+  }
+
+  async resetInstance(account: ProviderAccount, providerId: string): Promise<void> {
+    login(account);
+    await this.#query(
+      account,
+      providerId,
+      `delete from sandbox_event where id = $1 and application_id = $2 and address = $3 and data ? 'series'`,
+    );
+  }
+
+  /** @returns false when there is no such series */
+  async #putInstance(account: ProviderAccount, id: string, series: string, data: Data): Promise<boolean> {
+    const put = await this.#query(
+      account,
+      series,
+      `insert into sandbox_event (id, application_id, address, calendar_id, data)
+       select $4::uuid, application_id, address, calendar_id, $5::jsonb from sandbox_event
+       where id = $1 and application_id = $2 and address = $3
+       on conflict (id) do update set data = excluded.data
+       returning id`,
+      id,
+      JSON.stringify(data),
+    );
+    return put.length > 0;
   }
 
   async #insertCalendar(

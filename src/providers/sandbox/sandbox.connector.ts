@@ -2,25 +2,35 @@ import type { Clock } from '../../common/time/clock.ts';
 import type { Database } from '../../database/sql.ts';
 import type { Connector, ProviderAccount, VerifiedAccount } from '../connector.ts';
 import { SandboxCalendars } from './sandbox.calendar.ts';
+import { SandboxContacts } from './sandbox.contacts.ts';
 import { SandboxFaults } from './sandbox.faults.ts';
+import { SandboxFolders } from './sandbox.folders.ts';
 import { SandboxMailStore } from './sandbox.mail-store.ts';
 import { SandboxMail } from './sandbox.mail.ts';
+import { SandboxMailbox } from './sandbox.mailbox.ts';
 import { login, sandboxSettings } from './sandbox.settings.ts';
 
 /**
- * A provider inside our own database: mailboxes and calendars of an application's accounts that deliver to each
- * other, and magic recipients that produce each failure (docs/providers/sandbox.md). Nothing leaves it.
+ * A provider inside our own database: mailboxes, calendars and address books of an application's accounts that deliver to
+ * each other, and magic recipients that produce each failure (docs/providers/sandbox.md). Nothing leaves it.
  */
 export class SandboxConnector implements Connector {
   readonly name = 'sandbox';
   readonly settingsSchema = sandboxSettings;
   readonly mail: SandboxMail;
+  readonly mailbox: SandboxMailbox;
   readonly calendar: SandboxCalendars;
+  readonly contacts: SandboxContacts;
 
   constructor(database: Database, clock: Clock) {
     const faults = new SandboxFaults(database);
-    this.mail = new SandboxMail(new SandboxMailStore(database), faults, clock);
+    const store = new SandboxMailStore(database);
+    const folders = new SandboxFolders(database);
+    this.mail = new SandboxMail(store, folders, faults, clock);
+    const changed = (account: ProviderAccount) => this.mail.tell(account);
+    this.mailbox = new SandboxMailbox(store, folders, faults, clock, changed);
     this.calendar = new SandboxCalendars(database, faults);
+    this.contacts = new SandboxContacts(database, faults);
   }
 
   /** Accepts every address; refuses the passwords `wrong` and `invalid`. */

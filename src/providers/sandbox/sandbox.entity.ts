@@ -15,11 +15,33 @@ const SandboxMailboxSchema = defineEntity({
     address: p.text().primary(),
     /** Highest `modseq` given out; its row lock keeps the cursor free of gaps. */
     modseq: p.bigint('number'),
+    /** `modseq` of the last change of its folders. */
+    foldersModseq: p.bigint('number').default(0),
   },
 });
 /** Counts the changes of one mailbox. Written with the first delivery; a mailbox needs no account. */
 export class SandboxMailbox extends SandboxMailboxSchema.class {}
 SandboxMailboxSchema.setClass(SandboxMailbox);
+
+const SandboxFolderSchema = defineEntity({
+  name: 'SandboxFolder',
+  tableName: 'sandbox_folder',
+  indexes: [
+    {
+      name: 'sandbox_folder_name',
+      expression: `create unique index "sandbox_folder_name" on "sandbox_folder" (application_id, address, lower(display_name))`,
+    },
+  ],
+  properties: {
+    ...idColumn,
+    applicationId: p.uuid(),
+    address: p.text(),
+    displayName: p.text(),
+  },
+});
+/** A folder or label a user has made. */
+export class SandboxFolder extends SandboxFolderSchema.class {}
+SandboxFolderSchema.setClass(SandboxFolder);
 
 const SandboxMessageSchema = defineEntity({
   name: 'SandboxMessage',
@@ -31,7 +53,7 @@ const SandboxMessageSchema = defineEntity({
     applicationId: p.uuid(),
     /** Address of the mailbox, lower case. */
     address: p.text(),
-    /** Standard folder names; one for folder accounts. */
+    /** Standard names or ids of folders; one for folder accounts. */
     folders: p.array(),
     mime: p.blob(),
     receivedAt: p.datetime().columnType('timestamptz'),
@@ -79,6 +101,41 @@ const SandboxEventSchema = defineEntity({
 /** An event. */
 export class SandboxEvent extends SandboxEventSchema.class {}
 SandboxEventSchema.setClass(SandboxEvent);
+
+const SandboxAddressBookSchema = defineEntity({
+  name: 'SandboxAddressBook',
+  tableName: 'sandbox_address_book',
+  properties: {
+    applicationId: p.uuid().primary(),
+    /** Lower case. */
+    address: p.text().primary(),
+    /** Highest `modseq` given out; its row lock keeps the cursor free of gaps. */
+    modseq: p.bigint('number'),
+  },
+});
+/** Counts the changes of one address book. Written with its first look or contact. */
+export class SandboxAddressBook extends SandboxAddressBookSchema.class {}
+SandboxAddressBookSchema.setClass(SandboxAddressBook);
+
+const SandboxContactSchema = defineEntity({
+  name: 'SandboxContact',
+  tableName: 'sandbox_contact',
+  indexes: [{ name: 'sandbox_contact_book', properties: ['applicationId', 'address', 'modseq'] }],
+  properties: {
+    ...idColumn,
+    applicationId: p.uuid(),
+    address: p.text(),
+    /** What it was created with. */
+    key: p.text(),
+    data: p.json<Record<string, unknown>>(),
+    picture: p.blob().nullable(),
+    deleted: p.boolean().default(false),
+    modseq: p.bigint('number'),
+  },
+});
+/** A contact. */
+export class SandboxContact extends SandboxContactSchema.class {}
+SandboxContactSchema.setClass(SandboxContact);
 
 const SandboxFaultSchema = defineEntity({
   name: 'SandboxFault',

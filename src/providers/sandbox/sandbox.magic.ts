@@ -102,21 +102,26 @@ export interface TitleFault {
 
 const TITLE = /\[sandbox:(delete-)?(temporary|rate-limited|rejected|auth-invalid)(?:\+(\d{1,6}))?\]/;
 
-const TITLE_ERRORS: Readonly<Record<string, () => ProviderError>> = {
+const TITLE_ERRORS: Readonly<Record<string, (server: string) => ProviderError>> = {
   temporary: () => new ProviderError('temporary', '503 Service temporarily unavailable'),
   'rate-limited': () =>
     new ProviderError('rate-limited', '429 Too many requests', { retryAfterSeconds: RATE_LIMIT_SECONDS }),
-  rejected: () => new ProviderError('rejected', '400 The calendar server rejects this content'),
+  rejected: (server) => new ProviderError('rejected', `400 The ${server} server rejects this content`),
   'auth-invalid': () => new ProviderError('auth-invalid', '401 Invalid credentials'),
 };
 
 /**
- * The failure asked for by the name of a calendar or the title of an event.
+ * The failure asked for by the name of a calendar, folder or contact, the title of an event or the subject of a message.
  * @param operation `[sandbox:delete-…]` is for deletions, the others for creating and updating
+ * @param server whose words the error has
  */
-export function titleFault(title: unknown, operation: 'write' | 'delete'): TitleFault | undefined {
+export function titleFault(
+  title: unknown,
+  operation: 'write' | 'delete',
+  server: 'calendar' | 'mail' | 'contacts' = 'calendar',
+): TitleFault | undefined {
   const [, prefix, word = '', number] = TITLE.exec(typeof title === 'string' ? title : '') ?? [];
   const make = TITLE_ERRORS[word];
   if (!make || (prefix !== undefined) !== (operation === 'delete')) return undefined;
-  return { times: number === undefined ? Infinity : Number(number), error: make() };
+  return { times: number === undefined ? Infinity : Number(number), error: make(server) };
 }

@@ -1,10 +1,10 @@
-import type { Database } from '../../database/sql.ts';
+import type { Database, Sql } from '../../database/sql.ts';
 import { type Mailbox, stableId } from './sandbox.ids.ts';
 
 /** One copy of a message to be stored. */
 export interface NewCopy {
   email: string;
-  folder: 'inbox' | 'sent';
+  folder: 'inbox' | 'sent' | 'drafts';
   unread: boolean;
   /** Header lines put in front of the message in this copy only; with line ends. */
   extraHeaders: string;
@@ -57,11 +57,60 @@ const CHANGES = `
   where n = 1 or bytes <= $5
   order by modseq`;
 
+const CHANGE = `
+  with counter as (
+    insert into sandbox_mailbox (application_id, address, modseq) values ($1, $2, 1)
+    on conflict (application_id, address) do update set modseq = sandbox_mailbox.modseq + 1
+    returning modseq)
+  update sandbox_message m
+  set unread = coalesce($4, m.unread), starred = coalesce($5, m.starred), folders = coalesce($6::text[], m.folders),
+    deleted = coalesce($7, m.deleted), modseq = counter.modseq
+  from counter
+  where m.id = $3 and m.application_id = $1 and m.address = $2 and not m.deleted
+  returning 1`;
+
 const BYTES_AT_A_TIME = 16 * 1024 * 1024;
 
 /** The sandbox's mail server: every address of an application has a mailbox, whether an account is connected or not. */
 export class SandboxMailStore {
   constructor(private readonly database: Database) {}
+
+  /**
+   * Changes what is given of one copy.
+   * @returns false when there is no such copy (any more)
+   */
+  async change(
+    { applicationId, email }: Mailbox,
+    id: string,
+    change: { unread?: boolean; starred?: boolean; folders?: readonly string[]; deleted?: boolean },
+    sql: Sql = this.database,
+  ): Promise<boolean> {
+    const { unread = null, starred = null, folders = null, deleted = null } = change;
+    const values = [applicationId, email, id, unread, starred, folders, deleted];
+    return (await sql.query(CHANGE, values)).length > 0;
+  }
+
+  /**
+   * Stores a draft in the place of the version before; the same Message-ID is stored once.
+   * @param replaces id of that version, which may be gone
+   * @returns its id
+   */
+  async storeDraft(
+    mailbox: Mailbox,
+    messageIdHeader: string,
+    mime: Buffer,
+    at: Date,
+    replaces: string | null,
+  ): Promise<string> {
+    const { applicationId, email } = mailbox;
+    const id = copyId(mailbox, 'drafts', messageIdHeader);
+    await this.database.transaction(async (sql) => {
+      const copy: NewCopy = { email, folder: 'drafts', unread: false, extraHeaders: '' };
+      await this.store(applicationId, messageIdHeader, mime, at, [copy], sql);
+      if (replaces !== null && replaces !== id) await this.change(mailbox, replaces, { deleted: true }, sql);
+    });
+    return id;
+  }
 
   /**
    * Stores copies of one message, all or none. The same Message-ID in the same folder of the same mailbox is stored
@@ -74,9 +123,10 @@ export class SandboxMailStore {
     mime: Buffer,
     at: Date,
     copies: readonly NewCopy[],
+    sql: Sql = this.database,
   ): Promise<string[]> {
     if (copies.length === 0) return [];
-    const rows = await this.database.query<{ address: string }>(STORE, [
+    const rows = await sql.query<{ address: string }>(STORE, [
       applicationId,
       copies.map((copy) => copyId({ applicationId, email: copy.email }, copy.folder, messageIdHeader)),
       copies.map(({ email }) => email),

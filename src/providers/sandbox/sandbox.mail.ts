@@ -1,31 +1,21 @@
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import PostalMime from 'postal-mime';
 import { isId } from '../../common/ids/ids.ts';
 import type { Clock } from '../../common/time/clock.ts';
 import type {
-  MailChanges, MailPort, OutgoingMessage, ProviderAccount, RemoteFolder, SendControl, SendReceipt, SentLookup,
+  MailChanges, MailLook, MailPort, OutgoingMessage, ProviderAccount, SendControl, SendReceipt, SentLookup,
 } from '../connector.ts'; // prettier-ignore
 import { ProviderError, type RefusedRecipient, type SendPhase } from '../provider-error.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
+import { type SandboxFolders, standardFolders } from './sandbox.folders.ts';
 import type { Mailbox } from './sandbox.ids.ts';
 import type { NewCopy, SandboxMailStore } from './sandbox.mail-store.ts';
 import { type Magic, magicOf } from './sandbox.magic.ts';
 import { SAMPLES } from './sandbox.samples.ts';
 import { login } from './sandbox.settings.ts';
 
-const FOLDERS: readonly RemoteFolder[] = [
-  { providerId: 'inbox', name: 'inbox', displayName: 'Inbox' },
-  { providerId: 'sent', name: 'sent', displayName: 'Sent' },
-  { providerId: 'drafts', name: 'drafts', displayName: 'Drafts' },
-  { providerId: 'trash', name: 'trash', displayName: 'Trash' },
-  { providerId: 'spam', name: 'spam', displayName: 'Spam' },
-  { providerId: 'archive', name: 'archive', displayName: 'Archive' },
-];
-const LABELS: readonly RemoteFolder[] = [
-  ...FOLDERS.filter(({ name }) => name !== 'archive'),
-  { providerId: 'all', name: 'all', displayName: 'All Mail' },
-  { providerId: 'important', name: 'important', displayName: 'Important' },
-];
 /** Labels that take a message out of "All Mail". */
 const OUTSIDE_ALL = ['trash', 'spam'];
 
@@ -41,6 +31,7 @@ export class SandboxMail implements MailPort {
 
   constructor(
     private readonly store: SandboxMailStore,
+    private readonly folders: SandboxFolders,
     private readonly faults: SandboxFaults,
     private readonly clock: Clock,
   ) {}
@@ -99,20 +90,22 @@ export class SandboxMail implements MailPort {
     return { found, conclusive: found || settings.sent_copies !== false };
   }
 
-  async listFolders(account: ProviderAccount): Promise<readonly RemoteFolder[]> {
-    login(account);
-    return account.organizationUnit === 'label' ? LABELS : FOLDERS;
-  }
-
   /** The cursor is the mailbox' counter of changes. The first look puts the samples there, if they are wanted. */
-  async listChanges(account: ProviderAccount, cursor: string | null, limit: number): Promise<MailChanges> {
+  async listChanges(account: ProviderAccount, { cursor, limit }: MailLook): Promise<MailChanges> {
     const settings = login(account);
     if (cursor === null && settings.sample_messages === true) await this.#addSamples(account);
     const since = Number(cursor ?? 0);
+    // Folders first: what is counted up to their number is in what is read after them.
+    const { modseq, folders } = await this.folders.list(account);
     const { copies, more } = await this.store.changes(account, since, limit);
+    const reached = copies.at(-1)?.modseq ?? since;
     return {
-      cursor: String(copies.at(-1)?.modseq ?? since),
+      cursor: String(more ? reached : Math.max(reached, modseq)),
       more,
+      // It is oldest first here: whoever has seen it all is at the present.
+      present: !more,
+      folders: cursor === null || modseq > since ? [...standardFolders(account), ...folders] : null,
+      renamed: [],
       messages: copies
         .filter(({ deleted }) => !deleted)
         .map(({ id, folders, receivedAt, unread, starred, mime }) => ({
@@ -121,7 +114,7 @@ export class SandboxMail implements MailPort {
           receivedAt,
           unread,
           starred,
-          mime,
+          content: mime && { kind: 'mime' as const, mime },
         })),
       removed: copies.filter(({ deleted }) => deleted).map(({ id }) => id),
     };
@@ -132,6 +125,20 @@ export class SandboxMail implements MailPort {
     const mime = isId(providerId) ? await this.store.mime(account, providerId) : undefined;
     if (!mime) throw new ProviderError('not-found', 'There is no such message in the mailbox');
     return mime;
+  }
+
+  /** `section` is `#` and the position among the attachments, as for every message that was fetched whole. */
+  async openFile(account: ProviderAccount, providerId: string, section: string): Promise<Readable> {
+    const { attachments } = await PostalMime.parse(await this.fetchRaw(account, providerId), {
+      forceRfc822Attachments: true,
+      maxNestingDepth: 100,
+    });
+    const attachment = attachments[Number(section.replace(/^#/, ''))];
+    if (!attachment) throw new ProviderError('not-found', 'The message has no such attachment');
+    const { content } = attachment;
+    return Readable.from([
+      typeof content === 'string' ? Buffer.from(content) : Buffer.from(content as ArrayBuffer),
+    ]);
   }
 
   onChange(listener: (mailbox: Mailbox) => void): () => void {
@@ -191,7 +198,7 @@ export class SandboxMail implements MailPort {
     }
     const { applicationId } = account;
     const changed = await this.store.store(applicationId, messageIdHeader, mime, this.clock.now(), copies);
-    for (const email of changed) this.#tell({ applicationId, email });
+    for (const email of changed) this.tell({ applicationId, email });
   }
 
   async #addSamples(account: ProviderAccount): Promise<void> {
@@ -204,7 +211,9 @@ export class SandboxMail implements MailPort {
     }
   }
 
-  #tell(mailbox: Mailbox): void {
+  /** Tells who listens that a mailbox has changed. */
+  tell({ applicationId, email }: Mailbox): void {
+    const mailbox = { applicationId, email };
     for (const listener of this.#listeners) {
       try {
         listener(mailbox);

@@ -11,7 +11,7 @@ export const sandboxSettings = z.object({
   organization_unit: z.enum(['folder', 'label']).optional(),
   /** false: a server that files no Sent copy, so that nobody can tell later whether a message was sent. */
   sent_copies: z.boolean().default(true),
-  /** false: the mailbox starts empty. */
+  /** false: the mailbox and the address book start empty. */
   sample_messages: z.boolean().default(true),
 });
 

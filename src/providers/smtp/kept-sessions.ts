@@ -1,7 +1,13 @@
-import type { SmtpSession } from './smtp-session.ts';
 import type { SmtpLimits } from './smtp-settings.ts';
 
 type KeptLimits = Pick<SmtpLimits, 'idleMs' | 'keptPerKey' | 'surplusMs' | 'kept'>;
+
+/** A connection that can be kept. */
+interface Keepable {
+  readonly usable: boolean;
+  /** Says goodbye; never rejects. */
+  quit(): Promise<void>;
+}
 
 interface Kept {
   id: string;
@@ -9,18 +15,18 @@ interface Kept {
 }
 
 /** Connections nobody uses at the moment: few per identity, not many altogether, and none for long. */
-export class KeptSessions {
+export class KeptSessions<Session extends Keepable> {
   readonly #limits: KeptLimits;
   /** Oldest first, as sets and maps are in order of insertion. */
-  readonly #all = new Map<SmtpSession, Kept>();
-  readonly #byId = new Map<string, SmtpSession[]>();
+  readonly #all = new Map<Session, Kept>();
+  readonly #byId = new Map<string, Session[]>();
 
   constructor(limits: KeptLimits) {
     this.#limits = limits;
   }
 
   /** The one used last, which is the likeliest to be alive; it is not kept any more. */
-  take(id: string): SmtpSession | null {
+  take(id: string): Session | null {
     const session = this.#byId.get(id)?.at(-1);
     if (!session) return null;
     this.drop(session);
@@ -28,7 +34,7 @@ export class KeptSessions {
   }
 
   /** Keeps it, at the expense of older ones. */
-  put(id: string, session: SmtpSession): void {
+  put(id: string, session: Session): void {
     const { idleMs, keptPerKey, surplusMs, kept } = this.#limits;
     const same = this.#byId.get(id) ?? [];
     // Under load many come back at once, to be taken again in a moment.
@@ -42,7 +48,7 @@ export class KeptSessions {
   }
 
   /** Forgets it; one that is not kept is no error. */
-  drop(session: SmtpSession): void {
+  drop(session: Session): void {
     const entry = this.#all.get(session);
     if (!entry) return;
     clearTimeout(entry.timer);
@@ -52,14 +58,20 @@ export class KeptSessions {
     else this.#byId.delete(entry.id);
   }
 
+  /** The one unused for longest of those that pass the test; it stays kept. */
+  find(test: (session: Session) => boolean): Session | null {
+    for (const session of this.#all.keys()) if (test(session)) return session;
+    return null;
+  }
+
   /** Forgets all of them. */
-  takeAll(): SmtpSession[] {
+  takeAll(): Session[] {
     const all = [...this.#all.keys()];
     for (const session of all) this.drop(session);
     return all;
   }
 
-  #leave(session: SmtpSession): void {
+  #leave(session: Session): void {
     this.drop(session);
     void session.quit();
   }

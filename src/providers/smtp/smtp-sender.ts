@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
 import type { OutgoingMessage, SendControl, SendReceipt } from '../connector.ts';
 import { ProviderError } from '../provider-error.ts';
@@ -21,7 +20,7 @@ import { SMTP_LIMITS, type SmtpLimits, type SmtpServer } from './smtp-settings.t
 export class SmtpSender {
   readonly #policy: EgressPolicy;
   readonly #limits: SmtpLimits;
-  readonly #kept: KeptSessions;
+  readonly #kept: KeptSessions<SmtpSession>;
   readonly #open = new Set<SmtpSession>();
   #closed = false;
 
@@ -145,7 +144,6 @@ function forSending(error: unknown): never {
 /** Another password is another server: who has lost access does not keep it over an old connection. */
 function identityOf(key: string, server: SmtpServer): string {
   const { host, port, security, login } = server;
-  return createHash('sha256')
-    .update(JSON.stringify([key, host, port, security, login]))
-    .digest('base64');
+  // Not a digest: kept connections have the login themselves.
+  return JSON.stringify([key, host, port, security, login]);
 }

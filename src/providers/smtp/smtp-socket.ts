@@ -3,8 +3,8 @@ import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
 import type { SmtpServer } from './smtp-settings.ts';
 import { waitFor } from './wait.ts';
 
-/** Time for one of several addresses of a host; Node's 250 ms are less than a round trip around the world. */
-const ATTEMPT_MS = 2_500;
+/** Time in milliseconds for one of several addresses of a host; Node's 250 are less than a round trip around the world. */
+export const ATTEMPT_MS = 2_500;
 
 /**
  * Opens a TCP connection to a mail server under the operator's guard: private addresses are refused at this point, also

@@ -1,0 +1,70 @@
+import type { EgressClient } from '../../../common/egress/egress-client.ts';
+import { type Clock, monotonicMs } from '../../../common/time/clock.ts';
+import type { ProviderAccount } from '../../connector.ts';
+import { ProviderError } from '../../provider-error.ts';
+import { settingsOf } from '../imap.settings.ts';
+import { DavAnswerTooLongError, type DavServer, WORDS } from './dav-fetch.ts';
+import { DavSession } from './dav-session.ts';
+
+/** How long a home is taken to be where it was found, in milliseconds. */
+const HOME_KEPT_MS = 3_600_000;
+const MOST_KEPT = 5_000;
+
+/** Finds the DAV server of accounts, and keeps where on it their homes are. */
+export class DavAccounts {
+  readonly #kind: DavServer['kind'];
+  readonly #egress: EgressClient;
+  readonly #clock: Clock;
+  /** By server and user. */
+  readonly #homes = new Map<string, { home: URL; foundMs: number }>();
+
+  constructor(kind: DavServer['kind'], egress: EgressClient, clock: Clock) {
+    this.#kind = kind;
+    this.#egress = egress;
+    this.#clock = clock;
+  }
+
+  /** Whether the account has a server of this kind. */
+  has(account: ProviderAccount): boolean {
+    return settingsOf(account)[WORDS[this.#kind].setting] !== undefined;
+  }
+
+  /**
+   * @throws {ProviderError} `unsupported` when the account has no such server
+   */
+  async run<T>(account: ProviderAccount, work: (session: DavSession) => Promise<T>): Promise<T> {
+    const server = this.#serverOf(account);
+    try {
+      return await work(await this.#session(server));
+    } catch (error) {
+      if (!(error instanceof DavAnswerTooLongError)) throw error;
+      const { what, setting } = WORDS[this.#kind];
+      throw new ProviderError('rejected', `The server of the ${what} answered too much`, { setting });
+    }
+  }
+
+  async #session(server: DavServer): Promise<DavSession> {
+    const key = `${server.url} ${server.login.user}`;
+    const kept = this.#homes.get(key);
+    if (kept && monotonicMs() - kept.foundMs < HOME_KEPT_MS)
+      return DavSession.at(this.#egress, this.#clock, server, kept.home);
+    const session = await DavSession.open(this.#egress, this.#clock, server);
+    if (this.#homes.size >= MOST_KEPT) this.#homes.clear();
+    this.#homes.set(key, { home: session.home, foundMs: monotonicMs() });
+    return session;
+  }
+
+  #serverOf(account: ProviderAccount): DavServer {
+    const settings = settingsOf(account);
+    const { what, setting } = WORDS[this.#kind];
+    const url = settings[setting];
+    if (url === undefined)
+      throw new ProviderError('unsupported', `This account has no ${what}: ${setting} is not set`, {
+        setting,
+      });
+    const { imap_username: user, imap_password: password } = settings;
+    const login =
+      password === undefined ? { user, accessToken: account.accessToken ?? '' } : { user, password };
+    return { kind: this.#kind, url, login };
+  }
+}

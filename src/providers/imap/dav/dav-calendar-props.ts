@@ -1,0 +1,83 @@
+import type { DAVResponse } from 'tsdav';
+import type { CalendarContent, RemoteCalendar } from '../../connector.ts';
+import { parseCalendar } from '../../../common/ical/ical-read.ts';
+import { newCalendar } from '../../../common/ical/ical-write.ts';
+import { ianaZone, isUtc, vtimezone } from '../../../common/ical/ical-zone.ts';
+import { isTimeZone } from '../../../common/time/time-zone.ts';
+import { childrenOf, type DavProps, textOf } from './dav-session.ts';
+
+/** What is asked of a calendar. */
+export const CALENDAR_PROPS = {
+  'd:displayname': {},
+  'd:resourcetype': {},
+  'd:current-user-privilege-set': {},
+  'c:calendar-description': {},
+  'c:calendar-timezone': {},
+  'c:supported-calendar-component-set': {},
+} as const;
+
+/** Whether it is a calendar for events. */
+export function isEventCalendar({ ok, props = {} }: DAVResponse): boolean {
+  if (!ok || !('calendar' in childrenOf(props['resourcetype']))) return false;
+  const listed = childrenOf(props['supportedCalendarComponentSet'])['comp'];
+  const components = (Array.isArray(listed) ? listed : listed === undefined ? [] : [listed]).map((one) =>
+    String(childrenOf(childrenOf(one)['_attributes'])['name']).toUpperCase(),
+  );
+  return components.length === 0 || components.includes('VEVENT');
+}
+
+/** A server that says nothing about privileges has none to refuse. */
+function isReadOnly(props: DavProps): boolean {
+  const set = childrenOf(props['currentUserPrivilegeSet'])['privilege'];
+  if (set === undefined) return false;
+  const names = (Array.isArray(set) ? set : [set]).flatMap((one) => Object.keys(childrenOf(one)));
+  return !names.some((name) => ['all', 'write', 'writeContent', 'bind'].includes(name));
+}
+
+/** The IANA zone in the text of a VTIMEZONE; null: none that has such a name. */
+function zoneIn(text: string | null): string | null {
+  if (!text) return null;
+  try {
+    const root = parseCalendar(text);
+    const tzid = root.getFirstSubcomponent('vtimezone')?.getFirstPropertyValue('tzid');
+    return typeof tzid === 'string' ? (ianaZone(tzid, root) ?? null) : null;
+  } catch {
+    // Some servers keep the bare name.
+    return isTimeZone(text.trim()) ? text.trim() : null;
+  }
+}
+
+/** A calendar, but for whether it is the primary one. */
+export function readCalendar(path: string, props: DavProps): Omit<RemoteCalendar, 'isPrimary'> {
+  const segment = path.split('/').findLast((part) => part !== '') ?? '';
+  return {
+    providerId: path,
+    name: textOf(props['displayname']) || decodeURIComponent(segment),
+    description: textOf(props['calendarDescription']) || null,
+    // Calendars of this protocol have no location.
+    location: null,
+    timezone: zoneIn(textOf(props['calendarTimezone'])),
+    readOnly: isReadOnly(props),
+  };
+}
+
+/** Characters XML cannot have. */
+// oxlint-disable-next-line no-control-regex -- they are what it is about
+const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
+/** Text as it can be put into a request. */
+export const xmlText = (text: string): string => text.replaceAll(NO_XML, '').toWellFormed();
+
+/** The properties a server may refuse, one by one. */
+export function optionalProps({ description, timezone }: CalendarContent): Record<string, string | object>[] {
+  return [
+    { 'c:calendar-description': xmlText(description ?? '') },
+    ...(timezone ? [{ 'c:calendar-timezone': zoneText(timezone) }] : []),
+  ];
+}
+
+function zoneText(timezone: string): string {
+  const root = newCalendar();
+  root.addSubcomponent(vtimezone(isUtc(timezone) ? 'Etc/UTC' : timezone, 0));
+  return root.toString();
+}

@@ -1,0 +1,57 @@
+import { CARD_OBJECTS, collectionChanges } from './dav-changes.ts';
+import { DavAnswerTooLongError } from './dav-fetch.ts';
+import type { DavSession } from './dav-session.ts';
+
+const MIB = 1024 * 1024;
+const BOOK = '/a/book/';
+
+/** A server that does not tell of changes and has no version of the whole; its answers are of 32 MiB at most. */
+function serverWith(objects: Readonly<Record<string, number>>) {
+  const session: Pick<DavSession, 'pathOf' | 'propfind' | 'report'> = {
+    pathOf: (href = '') => href,
+    propfind: (_path, _props, depth) => {
+      const paths = depth === '0' ? [BOOK] : [BOOK, ...Object.keys(objects)];
+      return Promise.resolve(
+        paths.map((href) => ({ href, status: 200, statusText: 'OK', ok: true, props: { getetag: href === BOOK ? {} : '"1"' } })),
+      );
+    },
+    report: (_path, body) => {
+      const { 'addressbook-multiget': asked } = body as Record<string, { 'd:href': string[] }>;
+      if (!asked) return Promise.resolve([]);
+      const paths = asked['d:href'];
+      const total = paths.reduce((sum, path) => sum + (objects[path] ?? 0), 0);
+      if (total > 32 * MIB) return Promise.reject(new DavAnswerTooLongError());
+      return Promise.resolve(
+        paths.map((href) => {
+          const props = { getetag: '"1"', addressData: 'x'.repeat(objects[href] ?? 0) };
+          return { href, status: 200, statusText: 'OK', ok: true, props };
+        }),
+      );
+    },
+  }; // prettier-ignore
+  return (cursor: string | null, limit = 100) =>
+    collectionChanges(session as DavSession, BOOK, CARD_OBJECTS, cursor, limit);
+}
+
+describe('what has changed in a collection', () => {
+  it('is begun anew once, also where it is empty', async () => {
+    const list = serverWith({});
+    const first = await list(null);
+    expect(first).toMatchObject({ changed: [], present: [], more: false });
+    expect(await list(first.cursor)).toMatchObject({ changed: [], present: null, more: false });
+  });
+
+  it('comes in pages that memory holds, each object once, and without those that are too large', async () => {
+    const sizes = Array.from({ length: 30 }, (_each, index) => [`${BOOK}${index + 10}.vcf`, (index === 5 ? 40 : 5) * MIB]);
+    const list = serverWith(Object.fromEntries(sizes) as Record<string, number>);
+    const [found, tooLarge]: string[][] = [[], []];
+    for (let cursor: string | null = null, more = true; more; ) {
+      const page = await list(cursor);
+      expect(page.changed.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(64 * MIB);
+      found?.push(...page.changed.map(({ path }) => path));
+      tooLarge?.push(...page.tooLarge);
+      ({ cursor, more } = page);
+    }
+    expect([found?.length, new Set(found).size, tooLarge]).toEqual([29, 29, [`${BOOK}15.vcf`]]);
+  }); // prettier-ignore
+});

@@ -1,0 +1,303 @@
+import { type DAVResponse, getDAVAttribute, DAVNamespace } from 'tsdav';
+import { z } from 'zod';
+import { ProviderError } from '../../provider-error.ts';
+import { DavRefusedError } from './dav-error.ts';
+import { DavAnswerTooLongError, MOST_BYTES } from './dav-fetch.ts';
+import { childrenOf, type DavObject, type DavSession, textOf } from './dav-session.ts';
+
+/** What is new in a collection. */
+export interface CollectionChanges {
+  cursor: string;
+  more: boolean;
+  changed: DavObject[];
+  /** Paths of objects that are gone. */
+  removed: string[];
+  /** Paths of all objects there are, when the look began anew. */
+  present: string[] | null;
+  /** Paths of objects that are too large to be read. */
+  tooLarge: string[];
+}
+
+/**
+ * How far a look has come. `sync`: the server keeps track (RFC 6578); a look that needs several pages asks from the same
+ * token each time, goes through the paths in their order, and takes up the first page's token at the end. `etags`: it
+ * does not, and we compare versions.
+ */
+const cursorSchema = z.discriminatedUnion('by', [
+  z.object({
+    by: z.literal('sync'),
+    since: z.string().nullable(),
+    /** In the midst of a look: the token it ends with, and the last path it has told. */
+    page: z.object({ next: z.string(), after: z.string() }).nullable(),
+  }),
+  z.object({
+    by: z.literal('etags'),
+    /** Version of the whole, when everything is told. */
+    tag: z.string().nullable(),
+    /** What was told, by path. */
+    known: z.record(z.string(), z.string()),
+  }),
+]);
+type Cursor = z.infer<typeof cursorSchema>;
+
+/** One that is not ours any more begins anew. */
+function parseCursor(text: string | null): Cursor {
+  const start: Cursor = { by: 'sync', since: null, page: null };
+  if (text === null) return start;
+  try {
+    return cursorSchema.parse(JSON.parse(text));
+  } catch {
+    return start;
+  }
+}
+
+/** Objects that are fetched with one request. */
+const BATCH = 50;
+/** The collection's own entry in a listing that was cut off (RFC 6578 3.6). */
+const INSUFFICIENT_STORAGE = 507;
+const NOT_FOUND = [404, 410];
+
+/** Requests that a server does not understand, does not allow, or not from here. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ProviderError && ['rejected', 'unsupported', 'conflict'].includes(error.code);
+
+/** What some servers do when they are given a token they do not know: without one they answer. */
+const isCrash = (error: unknown): boolean => error instanceof DavRefusedError && error.status === 500;
+
+interface Listing {
+  /** Versions by path. */
+  etags: Map<string, string>;
+  removed: string[];
+  token: string;
+  cutOff: boolean;
+}
+
+/**
+ * Lists what has changed in a collection since a cursor.
+ * @param kind what is in it
+ * @param limit at most so many objects
+ * @throws {ProviderError} `not-found` when the collection is gone
+ */
+export async function collectionChanges(
+  session: DavSession,
+  collection: string,
+  kind: ObjectKind,
+  cursorText: string | null,
+  limit: number,
+): Promise<CollectionChanges> {
+  const cursor = parseCursor(cursorText);
+  if (cursor.by === 'etags') {
+    const changes = await byEtags(session, collection, kind, cursor, limit);
+    // Nothing known is not a look begun anew: the collection may be empty, on a server without a version of the whole.
+    return { ...changes, present: null };
+  }
+  const listing = await tryListing(session, collection, cursor.since);
+  if (listing) return bySync(session, collection, kind, cursor, listing, limit);
+  // The server has forgotten the token, or never gives any.
+  const anew = cursor.since === null ? null : await tryListing(session, collection, null);
+  const start = { by: 'sync', since: null, page: null } as const;
+  if (anew) return bySync(session, collection, kind, start, anew, limit);
+  return byEtags(session, collection, kind, { by: 'etags', tag: null, known: {} }, limit);
+}
+
+/** @returns null when the server gives no such listing */
+async function tryListing(
+  session: DavSession,
+  collection: string,
+  since: string | null,
+): Promise<Listing | null> {
+  const body = {
+    'sync-collection': {
+      _attributes: getDAVAttribute([DAVNamespace.DAV]),
+      'sync-token': since ?? {},
+      'sync-level': 1,
+      prop: { getetag: {} },
+    },
+  };
+  try {
+    const listing = readListing(session, collection, await session.report(collection, body, 'd', '0'));
+    // A first listing that was cut off says nothing about what is not in it.
+    return since === null && listing?.cutOff ? null : listing;
+  } catch (error) {
+    if (isRefusal(error) || (since !== null && isCrash(error))) return null;
+    throw error;
+  }
+}
+
+function readListing(
+  session: DavSession,
+  collection: string,
+  responses: readonly DAVResponse[],
+): Listing | null {
+  const multistatus = childrenOf(childrenOf(responses[0]?.raw)['multistatus']);
+  const token = textOf(multistatus['syncToken']);
+  if (!token) return null;
+  const listing: Listing = { etags: new Map(), removed: [], token, cutOff: false };
+  for (const response of responses) {
+    if (!response.href) continue;
+    const path = session.pathOf(response.href);
+    if (isSame(path, collection)) listing.cutOff ||= response.status === INSUFFICIENT_STORAGE;
+    else if (NOT_FOUND.includes(response.status)) listing.removed.push(path);
+    else if (!path.endsWith('/')) listing.etags.set(path, textOf(response.props?.['getetag']) ?? '');
+  }
+  return listing;
+}
+
+const isSame = (path: string, collection: string) =>
+  path.replace(/\/$/, '') === collection.replace(/\/$/, '');
+
+async function bySync(
+  session: DavSession,
+  collection: string,
+  kind: ObjectKind,
+  { since, page }: Extract<Cursor, { by: 'sync' }>,
+  { etags, removed, token, cutOff }: Listing,
+  limit: number,
+): Promise<CollectionChanges> {
+  const after = page?.after ?? '';
+  const waiting = [...etags.keys()].filter((path) => path > after).toSorted();
+  const { looked, ...fetched } = await fetchObjects(session, collection, kind, waiting.slice(0, limit));
+  const paths = waiting.slice(0, looked);
+  const next = page?.next ?? token;
+  const pages = waiting.length > paths.length;
+  const last = paths.at(-1);
+  const cursor: Cursor =
+    pages && last !== undefined
+      ? { by: 'sync', since, page: { next, after: last } }
+      : { by: 'sync', since: next, page: null };
+  return {
+    ...fetched,
+    cursor: JSON.stringify(cursor),
+    more: pages || cutOff,
+    removed: [...removed, ...fetched.removed],
+    present: since === null && page === null ? [...etags.keys()] : null,
+  };
+}
+
+async function byEtags(
+  session: DavSession,
+  collection: string,
+  kind: ObjectKind,
+  { tag, known }: Extract<Cursor, { by: 'etags' }>,
+  limit: number,
+): Promise<CollectionChanges> {
+  const [self] = await session.propfind(collection, { 'cs:getctag': {} }, '0');
+  const now = textOf(self?.props?.['getctag']);
+  const none = { changed: [], removed: [], present: null, tooLarge: [], more: false };
+  if (tag !== null && now === tag)
+    return { ...none, cursor: JSON.stringify({ by: 'etags', tag, known } satisfies Cursor) };
+  const listed = new Map<string, string>();
+  for (const response of await session.propfind(collection, { 'd:getetag': {} }, '1')) {
+    const path = session.pathOf(response.href);
+    const etag = textOf(response.props?.['getetag']);
+    if (etag !== null && !path.endsWith('/') && !isSame(path, collection)) listed.set(path, etag);
+  }
+  const waiting = [...listed].filter(([path, etag]) => known[path] !== etag).map(([path]) => path);
+  const wanted = waiting.toSorted().slice(0, limit);
+  const { looked, ...fetched } = await fetchObjects(session, collection, kind, wanted);
+  const paths = wanted.slice(0, looked);
+  const removed = Object.keys(known).filter((path) => !listed.has(path));
+  const kept = Object.entries(known).filter(([path]) => listed.has(path));
+  const more = waiting.length > paths.length;
+  const told = paths.map((path) => [path, listed.get(path) ?? '']);
+  const cursor: Cursor = {
+    by: 'etags',
+    tag: more ? null : now,
+    known: Object.fromEntries([...kept, ...told]) as Record<string, string>,
+  };
+  return {
+    ...fetched,
+    cursor: JSON.stringify(cursor),
+    more,
+    removed: [...removed, ...fetched.removed],
+    present: tag === null && Object.keys(known).length === 0 ? [...listed.keys()] : null,
+  };
+}
+
+/** What is in a collection, and how several are asked for at once. */
+export interface ObjectKind {
+  report: 'calendar-multiget' | 'addressbook-multiget';
+  namespace: 'c' | 'card';
+  /** Of the answer. */
+  property: 'calendarData' | 'addressData';
+  request: 'c:calendar-data' | 'card:address-data';
+}
+
+/** Calendars (RFC 4791 7.9). */
+export const CALENDAR_OBJECTS: ObjectKind = {
+  report: 'calendar-multiget',
+  namespace: 'c',
+  property: 'calendarData',
+  request: 'c:calendar-data',
+};
+
+/** Address books (RFC 6352 8.7). */
+export const CARD_OBJECTS: ObjectKind = {
+  report: 'addressbook-multiget',
+  namespace: 'card',
+  property: 'addressData',
+  request: 'card:address-data',
+};
+
+type Fetched = Pick<CollectionChanges, 'changed' | 'removed' | 'tooLarge'>;
+
+/** Objects of together more than this wait for the next page: they are all in memory. In UTF-16 units. */
+const MOST_OF_A_PAGE = MOST_BYTES;
+
+/**
+ * Fetches objects in their order. What is too long an answer is asked for in halves, down to the object that is too large
+ * by itself.
+ * @returns with how many of the paths were looked at: the rest is for another page
+ */
+async function fetchObjects(
+  session: DavSession,
+  collection: string,
+  kind: ObjectKind,
+  paths: readonly string[],
+): Promise<Fetched & { looked: number }> {
+  const all = { changed: [], removed: [], tooLarge: [], looked: 0 } as Fetched & { looked: number };
+  let batch = BATCH;
+  let length = 0;
+  while (all.looked < paths.length && length < MOST_OF_A_PAGE) {
+    const wanted = paths.slice(all.looked, all.looked + batch);
+    const found = await multiget(session, collection, kind, wanted).catch((error: unknown) => {
+      if (!(error instanceof DavAnswerTooLongError)) throw error;
+      return null;
+    });
+    if (!found && wanted.length > 1) {
+      batch = Math.ceil(wanted.length / 2);
+      continue;
+    }
+    all.changed.push(...(found?.changed ?? []));
+    all.removed.push(...(found?.removed ?? []));
+    if (!found) all.tooLarge.push(...wanted);
+    all.looked += wanted.length;
+    for (const { text } of found?.changed ?? []) length += text.length;
+  }
+  return all;
+}
+
+async function multiget(
+  session: DavSession,
+  collection: string,
+  { report, namespace, property, request }: ObjectKind,
+  paths: readonly string[],
+): Promise<Fetched> {
+  const found: Fetched = { changed: [], removed: [], tooLarge: [] };
+  const body = {
+    [report]: {
+      _attributes: getDAVAttribute([DAVNamespace.DAV, DAVNamespace.CALDAV, DAVNamespace.CARDDAV]),
+      'd:prop': { 'd:getetag': {}, [request]: {} },
+      'd:href': [...paths],
+    },
+  };
+  for (const { href, status, props } of await session.report(collection, body, namespace, '1')) {
+    if (!href) continue;
+    const path = session.pathOf(href);
+    const text = textOf(props?.[property]);
+    if (text !== null) found.changed.push({ path, etag: textOf(props?.['getetag']), text });
+    // It went between the listing and now.
+    else if (NOT_FOUND.includes(status)) found.removed.push(path);
+  }
+  return found;
+}

@@ -1,0 +1,48 @@
+import { davFailure } from './dav-error.ts';
+import { isTrustedMove } from './dav-fetch.ts';
+
+const now = new Date('2026-01-01T00:00:00Z');
+const refusal = (status: number, more: { body?: string; retryAfter?: string } = {}) =>
+  davFailure({ status, what: 'calendars', setting: 'caldav_url', now, ...more });
+
+describe('davFailure', () => {
+  it.each([
+    [401, 'auth-invalid'],
+    [403, 'rejected'],
+    [404, 'not-found'],
+    [405, 'unsupported'],
+    [410, 'not-found'],
+    [412, 'conflict'],
+    [423, 'temporary'],
+    [429, 'rate-limited'],
+    [500, 'temporary'],
+    [503, 'temporary'],
+    [507, 'rejected'],
+  ])('takes %i for %s', (status, code) => {
+    expect(refusal(status)).toMatchObject({ code, setting: 'caldav_url' });
+  });
+
+  it('comes back when the server asks for it', () => {
+    expect(refusal(503, { retryAfter: '30' })).toMatchObject({ code: 'rate-limited', retryAfterSeconds: 30 });
+  });
+
+  it('goes by the condition a server names', () => {
+    expect(refusal(403, { body: '<d:error><c:no-uid-conflict/></d:error>' }).code).toBe('conflict');
+  });
+});
+
+describe('isTrustedMove', () => {
+  it.each([
+    ['https://caldav.icloud.com/', 'https://p42-caldav.icloud.com/', true],
+    ['https://dav.example.org/', 'https://dav.example.org/home/', true],
+    ['http://dav.example.org/', 'https://dav.example.org/', true],
+    ['https://dav.example.org/', 'http://dav.example.org/', false],
+    ['https://dav.example.org/', 'https://dav.elsewhere.org/', false],
+    ['https://example.co.uk/', 'https://evil.co.uk/', false],
+    ['https://example.org/', 'https://evil.org/', false],
+    ['http://127.0.0.1:1/', 'http://127.0.0.1:2/', false],
+    ['http://10.0.0.1/', 'http://11.0.0.1/', false],
+  ])('%s to %s: %s', (from, to, trusted) => {
+    expect(isTrustedMove(new URL(from), new URL(to))).toBe(trusted);
+  });
+});

@@ -1,0 +1,40 @@
+import type { RemoteEvent } from '../../connector.ts';
+import type { DavObject } from './dav-session.ts';
+import {
+  eventsIn, instanceIdOf, parseCalendar, readFields, readOrganizer, readSequence,
+} from '../../../common/ical/ical-read.ts'; // prettier-ignore
+
+/** A part of an object, as `providerId`s name it. */
+export interface EventPlace {
+  path: string;
+  /** `InstanceId.key`; null: the series, or the only event. */
+  instance: string | null;
+}
+
+/** Which part of which object a `providerId` means. */
+export function idOf(providerId: string): EventPlace {
+  const hash = providerId.lastIndexOf('#');
+  if (hash < 0) return { path: providerId, instance: null };
+  return { path: providerId.slice(0, hash), instance: providerId.slice(hash + 1) };
+}
+
+/**
+ * The events of an object: a series and its changed instances, or one event. None when it holds something else.
+ * @throws {UnreadableCalendarError}
+ */
+export function readObject({ path, text }: DavObject): RemoteEvent[] {
+  const root = parseCalendar(text);
+  return [...eventsIn(root).values()].map((event) => {
+    const instance = instanceIdOf(event, root);
+    const uid = event.getFirstPropertyValue('uid');
+    return {
+      providerId: instance ? `${path}#${instance.key}` : path,
+      icalUid: typeof uid === 'string' && uid ? uid : path,
+      content: { ...readFields(event, root) },
+      masterProviderId: instance ? path : null,
+      originalStartTime: instance?.seconds ?? null,
+      organizer: readOrganizer(event),
+      sequence: readSequence(event),
+    };
+  });
+}

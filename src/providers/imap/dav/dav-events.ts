@@ -1,0 +1,265 @@
+import ICAL from 'ical.js';
+import { fieldsOf, type IcalFields, UnwritableEventError } from '../../../common/ical/ical-fields.ts';
+import {
+  addInstance, exclude, isExcluded, OtherTimesError, removeInstance, standsForFollowing,
+} from '../../../common/ical/ical-instance.ts'; // prettier-ignore
+import {
+  eventsIn, parseCalendar, readFields, readSequence, UnreadableCalendarError,
+} from '../../../common/ical/ical-read.ts'; // prettier-ignore
+import {
+  isRevision, mergeFields, newEvent, stampEvent, throughIcal, type Writer, writeFields,
+} from '../../../common/ical/ical-write.ts'; // prettier-ignore
+import type { Clock } from '../../../common/time/clock.ts';
+import type { EventContent, ProviderAccount, WrittenEvent, WrittenRevision } from '../../connector.ts';
+import { ProviderError } from '../../provider-error.ts';
+import type { EventPlace } from './dav-event-object.ts';
+import type { DavSession } from './dav-session.ts';
+
+/** Somebody else may write the same object again and again; then the job tries later. */
+const MOST_ROUNDS = 5;
+
+const gone = () => new ProviderError('not-found', 'The event is not there');
+const conflict = (what: string) =>
+  new ProviderError(
+    'conflict',
+    `${what} at the provider in the meantime. Read the event and repeat what is still wanted`,
+  );
+const busy = () => new ProviderError('temporary', 'The event is being changed by others all the time');
+
+/** What is to be done with an object after a change: nothing, write it, or delete it as nothing is left in it. */
+type Rewritten = 'same' | 'changed' | 'empty';
+
+/** An instance of the series of an object. */
+export type InstanceInFile = EventPlace & { instance: string };
+
+/** How an event is to be. */
+export interface WantedEvent {
+  content: EventContent;
+  /** As for `CalendarPort.updateEvent`. */
+  base: EventContent | null;
+  /** SEQUENCE that it has at least afterwards. */
+  sequence: number;
+}
+
+/** A wanted event in the terms of files. */
+interface FileChange {
+  ours: IcalFields;
+  before: IcalFields | null;
+  writer: Writer;
+  sequence: number;
+}
+
+/** Writes events into the objects of a calendar: what they do not know of, they leave as it is. */
+export class DavEvents {
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The key decides address and UID: a repeated creation finds the first one and brings it up to date. */
+  async create(
+    session: DavSession,
+    account: ProviderAccount,
+    calendar: string,
+    key: string,
+    content: EventContent,
+    sequence: number,
+  ): Promise<WrittenEvent> {
+    const path = `${calendar}${encodeURIComponent(key)}.ics`;
+    const root = writable(() => newEvent(key, fieldsOf(content), this.#writer(account), sequence));
+    const ids = { providerId: path, icalUid: key };
+    if (await session.create(path, serialized(root))) return { ...ids, sequence };
+    const place = { path, instance: null };
+    return { ...ids, ...(await this.update(session, account, place, { content, base: null, sequence })) };
+  }
+
+  /** As `CalendarPort.asStored`. */
+  asStored(account: ProviderAccount, content: EventContent): EventContent {
+    return { ...asStored(content, this.#writer(account)) };
+  }
+
+  /** Three ways: what our change does not concern stays as it is there now (`mergeFields`). */
+  async update(
+    session: DavSession,
+    account: ProviderAccount,
+    place: EventPlace,
+    wanted: WantedEvent,
+  ): Promise<WrittenRevision> {
+    const change = asChange(wanted, this.#writer(account));
+    let sequence = 0;
+    await this.#rewrite(session, place.path, (root, events) => {
+      const event = events.get(place.instance);
+      if (!event) throw gone();
+      const result = merge(root, event, change);
+      sequence = readSequence(event);
+      return result;
+    });
+    return { sequence };
+  }
+
+  /** As `CalendarPort.writeInstance`. */
+  async writeInstance(
+    session: DavSession,
+    account: ProviderAccount,
+    { path, instance }: InstanceInFile,
+    wanted: WantedEvent,
+  ): Promise<WrittenEvent> {
+    const change = asChange(wanted, this.#writer(account));
+    let uid: unknown;
+    let sequence = 0;
+    await this.#rewrite(session, path, (root, events) => {
+      const [series, there] = [events.get(null), events.get(instance)];
+      if (!series) throw gone();
+      uid = series.getFirstPropertyValue('uid');
+      if (there) {
+        const result = merge(root, there, change);
+        sequence = readSequence(there);
+        return result;
+      }
+      if (isExcluded(series, instance, root)) throw conflict('The instance was deleted');
+      // It is there from now on, also where nothing in it is different.
+      const added = fitting(() => addInstance(series, instance, root));
+      merge(root, added, change);
+      sequence = readSequence(added);
+      return 'changed';
+    });
+    return {
+      providerId: `${path}#${instance}`,
+      icalUid: typeof uid === 'string' && uid ? uid : path,
+      sequence,
+    };
+  }
+
+  /** As `CalendarPort.deleteInstance`: the series goes on without it. */
+  async deleteInstance(session: DavSession, { path, instance }: InstanceInFile): Promise<void> {
+    const now = this.#clock.now();
+    await this.#rewrite(session, path, (root, events) => {
+      const [series, there] = [events.get(null), events.get(instance)];
+      if (there) assertSingle(there);
+      const removed = removeInstance(root, instance);
+      if (!series) return removed ? leftIn(root) : 'same';
+      const excluded = isExcluded(series, instance, root);
+      if (excluded && !removed) return 'same';
+      if (!excluded) fitting(() => exclude(series, instance, root));
+      stampEvent(series, now, true);
+      return 'changed';
+    });
+  }
+
+  /** As `CalendarPort.resetInstance`. */
+  async resetInstance(session: DavSession, { path, instance }: InstanceInFile): Promise<void> {
+    await this.#rewrite(session, path, (root, events) => {
+      const there = events.get(instance);
+      if (there) assertSingle(there);
+      return removeInstance(root, instance) ? leftIn(root) : 'same';
+    });
+  }
+
+  /** Deletes a series or a single event; of a changed instance see `deleteInstance`. */
+  async remove(session: DavSession, { path, instance }: EventPlace): Promise<void> {
+    if (instance !== null) return this.deleteInstance(session, { path, instance });
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const { etag } = await session.get(path);
+      if (await session.remove(path, etag)) return;
+    }
+    throw busy();
+  }
+
+  /** Reads, changes and writes an object until nobody else has written it in between. */
+  async #rewrite(
+    session: DavSession,
+    path: string,
+    change: (root: ICAL.Component, events: Map<string | null, ICAL.Component>) => Rewritten,
+  ): Promise<void> {
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const { etag, text } = await session.get(path);
+      const root = parsed(text);
+      const result = change(root, eventsIn(root));
+      if (result === 'same') return;
+      const done =
+        result === 'empty'
+          ? await session.remove(path, etag)
+          : await session.replace(path, serialized(root), etag);
+      if (done) return;
+    }
+    throw busy();
+  }
+
+  #writer({ email, name }: ProviderAccount): Writer {
+    return { email, name, now: this.#clock.now() };
+  }
+}
+
+/** @throws {ProviderError} `rejected` when the event cannot be written */
+function asStored(content: EventContent, writer: Writer): IcalFields {
+  return writable(() => throughIcal(fieldsOf(content), writer));
+}
+
+/** @throws {ProviderError} as `asStored` */
+function asChange({ content, base, sequence }: WantedEvent, writer: Writer): FileChange {
+  return { ours: asStored(content, writer), before: base && asStored(base, writer), writer, sequence };
+}
+
+function writable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof UnwritableEventError)) throw cause;
+    throw new ProviderError('rejected', cause.message, { cause });
+  }
+}
+
+const serialized = (root: ICAL.Component) => `${root.toString()}\r\n`;
+
+function parsed(text: string): ICAL.Component {
+  try {
+    return parseCalendar(text);
+  } catch (error) {
+    if (!(error instanceof UnreadableCalendarError)) throw error;
+    throw new ProviderError('rejected', 'The event as it is at the provider cannot be read', {
+      cause: error,
+    });
+  }
+}
+
+const leftIn = (root: ICAL.Component): Rewritten =>
+  root.getFirstSubcomponent('vevent') ? 'changed' : 'empty';
+
+/**
+ * Writes our change over an event as it is there now.
+ * @throws {ProviderError} `conflict`
+ */
+function merge(
+  root: ICAL.Component,
+  event: ICAL.Component,
+  { ours, before, writer, sequence }: FileChange,
+): Rewritten {
+  const { write, conflicts } = mergeFields(before, ours, readFields(event, root));
+  if (conflicts.length > 0) throw conflict(`Changed: ${conflicts.join(', ')}`);
+  const isOlder = readSequence(event) < sequence && !standsForFollowing(event);
+  if (Object.keys(write).length === 0 && !isOlder) return 'same';
+  assertSingle(event);
+  writeFields(event, root, write, writer);
+  stampEvent(event, writer.now, isRevision(write), sequence);
+  return 'changed';
+}
+
+/** @throws {ProviderError} `rejected` */
+function assertSingle(event: ICAL.Component): void {
+  if (standsForFollowing(event))
+    throw new ProviderError(
+      'rejected',
+      'This instance stands for all that follow it as well (RANGE=THISANDFUTURE): only the program that has made it can change it',
+    );
+}
+
+/** @throws {ProviderError} `conflict` when the series has been given other times */
+function fitting<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof OtherTimesError)) throw cause;
+    throw conflict(cause.message);
+  }
+}

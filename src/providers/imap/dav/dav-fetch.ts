@@ -1,0 +1,136 @@
+import type { EgressAnswer, EgressClient, EgressMethod } from '../../../common/egress/egress-client.ts';
+import { EgressError } from '../../../common/egress/egress-error.ts';
+import type { Clock } from '../../../common/time/clock.ts';
+import { ProviderError } from '../../provider-error.ts';
+import { davFailure, davSilence } from './dav-error.ts';
+
+/** Which of an account's DAV servers, and who logs in there. */
+export interface DavServer {
+  kind: 'caldav' | 'carddav';
+  /** As it is in the settings. */
+  url: string;
+  login: { user: string } & ({ password: string } | { accessToken: string });
+}
+
+/** For the whole of one exchange, in milliseconds. */
+const DEADLINE_MS = 30_000;
+/** More of an answer is not read: 32 MiB. */
+export const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_REDIRECTS = 5;
+const REDIRECTS = [301, 302, 307, 308];
+/** A refusal's words are looked at so far. */
+const MOST_OF_A_REFUSAL = 4_096;
+/** The statuses whose response has no body. */
+const WITHOUT_BODY = [204, 205, 304];
+
+/** What is called like the settings are. */
+export const WORDS = {
+  caldav: { what: 'calendars', setting: 'caldav_url' },
+  carddav: { what: 'address books', setting: 'carddav_url' },
+} as const;
+
+/** An answer was longer than `MOST_BYTES`: ask for less. */
+export class DavAnswerTooLongError extends Error {
+  override name = 'DavAnswerTooLongError';
+}
+
+/** `co.uk`, `com.au`, `web.de`: what two short labels share may be a public suffix. */
+const SHORT_LABEL = 3;
+
+/**
+ * Whether the login of one address may be shown to another: the same host or a sibling below the same parent domain
+ * (providers keep users on numbered hosts), and never without TLS when the first one has it.
+ */
+export function isTrustedMove(from: URL, to: URL): boolean {
+  if (to.protocol !== from.protocol && to.protocol !== 'https:') return false;
+  if (to.hostname === from.hostname) return to.port === from.port || to.protocol === 'https:';
+  const shared = from.hostname.split('.').slice(1);
+  const isName = /[a-z]$/i.test(from.hostname);
+  const ownDomain = shared.length > 2 || (shared.length === 2 && (shared[0]?.length ?? 0) > SHORT_LABEL);
+  return isName && ownDomain && to.hostname.split('.').slice(1).join('.') === shared.join('.');
+}
+
+/** Basic credentials in UTF-8 (RFC 7617), or a bearer token. */
+function authorizationOf({ login }: DavServer): string {
+  if ('accessToken' in login) return `Bearer ${login.accessToken}`;
+  return `Basic ${Buffer.from(`${login.user}:${login.password}`).toString('base64')}`;
+}
+
+function headersOf(init: RequestInit | undefined): Record<string, string> {
+  return Object.fromEntries(new Headers(init?.headers).entries());
+}
+
+function toResponse(answer: EgressAnswer, url: string): Response {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(answer.headers)) {
+    for (const one of Array.isArray(value) ? value : value === undefined ? [] : [value])
+      headers.append(name, one);
+  }
+  const body = WITHOUT_BODY.includes(answer.status) ? null : new Uint8Array(answer.body);
+  const response = new Response(body, { status: answer.status, headers });
+  // tsdav takes relative addresses from here, and a made response has none.
+  Object.defineProperty(response, 'url', { value: url });
+  return response;
+}
+
+/**
+ * A `fetch` for the DAV library that goes through the one outgoing client: guarded addresses, limits of time and size,
+ * redirects within `isTrustedMove` only. Unlike the real one it throws what went wrong as `ProviderError`.
+ * @param pass statuses of refusals that the caller wants to see as answers
+ */
+export function davFetch(
+  egress: EgressClient,
+  clock: Clock,
+  server: DavServer,
+  pass: readonly number[] = [],
+): typeof fetch {
+  const words = WORDS[server.kind];
+  const ask = async (url: URL, init: RequestInit | undefined): Promise<EgressAnswer> => {
+    const body = init?.body;
+    if (body !== undefined && body !== null && typeof body !== 'string')
+      throw new TypeError('only text is sent to DAV servers');
+    const headers = { ...headersOf(init), authorization: authorizationOf(server) };
+    try {
+      return await egress.request(
+        url.href,
+        {
+          method: (init?.method ?? 'GET') as EgressMethod,
+          headers,
+          ...(body ? { body: Buffer.from(body) } : {}),
+        },
+        { deadlineMs: DEADLINE_MS, maxBodyBytes: MOST_BYTES },
+      );
+    } catch (error) {
+      if (error instanceof EgressError) throw davSilence(error, words.what, words.setting);
+      throw error;
+    }
+  };
+  return async (input, init) => {
+    let url = new URL(input instanceof Request ? input.url : input);
+    for (let hop = 0; ; hop++) {
+      const answer = await ask(url, init);
+      const location = REDIRECTS.includes(answer.status) ? answer.headers['location'] : undefined;
+      if (typeof location === 'string' && hop < MOST_REDIRECTS && URL.canParse(location, url.href)) {
+        const next = new URL(location, url);
+        if (!isTrustedMove(url, next)) {
+          throw new ProviderError('rejected', `The server of the ${words.what} redirects to another host`, {
+            setting: words.setting,
+          });
+        }
+        url = next;
+        continue;
+      }
+      if (answer.body.length >= MOST_BYTES) throw new DavAnswerTooLongError();
+      if (answer.status >= 300 && !pass.includes(answer.status)) {
+        throw davFailure({
+          ...words,
+          status: answer.status,
+          body: answer.body.subarray(0, MOST_OF_A_REFUSAL).toString(),
+          retryAfter: answer.retryAfter,
+          now: clock.now(),
+        });
+      }
+      return toResponse(answer, url.href);
+    }
+  };
+}

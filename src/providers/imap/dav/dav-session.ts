@@ -1,0 +1,236 @@
+import {
+  createObject, type DAVDepth, davRequest, type DAVResponse, deleteObject, propfind, updateObject,
+} from 'tsdav'; // prettier-ignore
+import type { EgressClient } from '../../../common/egress/egress-client.ts';
+import type { Clock } from '../../../common/time/clock.ts';
+import { ProviderError } from '../../provider-error.ts';
+import { davFetch, type DavServer, isTrustedMove, WORDS } from './dav-fetch.ts';
+
+/** Properties of a resource, as the library reads them. */
+export type DavProps = Readonly<Record<string, unknown>>;
+
+/** A resource with its version. */
+export interface DavObject {
+  path: string;
+  etag: string | null;
+  text: string;
+}
+
+const PRECONDITION_FAILED = 412;
+const CALENDAR_TYPE = 'text/calendar; charset=utf-8';
+const VCARD_TYPE = 'text/vcard; charset=utf-8';
+
+/** Text of a property: the library gives numbers, booleans and CDATA as such. */
+export function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return value.map(textOf).find((one) => one !== null) ?? null;
+  if (typeof value === 'object' && value !== null) {
+    const { _cdata, _text } = value as { _cdata?: unknown; _text?: unknown };
+    return textOf(_cdata ?? _text ?? null);
+  }
+  return null;
+}
+
+/** What is below a property that has elements. */
+export function childrenOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment; // a percent sign of its own
+  }
+}
+
+/** A path in one spelling, whichever characters its server escapes. */
+export function normalPath(path: string): string {
+  return path
+    .split('/')
+    .map((segment) => encodeURIComponent(decoded(segment)))
+    .join('/');
+}
+
+/** One account's view of a DAV server. Paths are those of `normalPath`. */
+export class DavSession {
+  readonly #egress: EgressClient;
+  readonly #clock: Clock;
+  readonly server: DavServer;
+  /** Where its collections are, with a slash at the end. */
+  readonly home: URL;
+
+  private constructor(egress: EgressClient, clock: Clock, server: DavServer, home: URL) {
+    this.#egress = egress;
+    this.#clock = clock;
+    this.server = server;
+    this.home = home;
+  }
+
+  /**
+   * Finds the home (RFC 6764, RFC 4791 6.2.1, RFC 6352 7.1.1): from the address itself, the well-known one, or the root.
+   * @throws {ProviderError}
+   */
+  static async open(egress: EgressClient, clock: Clock, server: DavServer): Promise<DavSession> {
+    const home = await findHome(egress, clock, server);
+    return DavSession.at(egress, clock, server, home);
+  }
+
+  /** At a home that was found before. */
+  static at(egress: EgressClient, clock: Clock, server: DavServer, home: URL): DavSession {
+    return new DavSession(egress, clock, server, home);
+  }
+
+  /** The path of an address the server has given. */
+  pathOf(href: string | undefined): string {
+    return normalPath(new URL(href ?? '', this.home).pathname);
+  }
+
+  /** Whether it can be one of this account's: a path below its home, or a part of it. */
+  owns(path: string): boolean {
+    return path.startsWith(normalPath(this.home.pathname)) && !/(^|\/)(\.|%2E){1,2}(\/|$)/i.test(path);
+  }
+
+  async propfind(path: string, props: Record<string, object>, depth: DAVDepth): Promise<DAVResponse[]> {
+    return propfind({ url: this.#url(path), props, depth, fetch: this.#fetch() });
+  }
+
+  /** @param body in the library's form, with its namespaces */
+  async report(path: string, body: object, namespace: string, depth: DAVDepth): Promise<DAVResponse[]> {
+    const init = { method: 'REPORT' as const, namespace, headers: { depth }, body };
+    return davRequest({ url: this.#url(path), init, fetch: this.#fetch() });
+  }
+
+  /** MKCALENDAR, MKCOL or PROPPATCH. */
+  async change(
+    method: 'MKCALENDAR' | 'MKCOL' | 'PROPPATCH',
+    path: string,
+    body: object,
+  ): Promise<DAVResponse[]> {
+    return davRequest({
+      url: this.#url(path),
+      init: { method, namespace: 'd', body },
+      fetch: this.#fetch(),
+    });
+  }
+
+  /** @throws {ProviderError} `not-found` */
+  async get(path: string): Promise<DavObject> {
+    const answer = await this.#fetch()(this.#url(path), { method: 'GET' });
+    return { path, etag: answer.headers.get('etag'), text: await answer.text() };
+  }
+
+  /** @returns false when something is there already */
+  async create(path: string, text: string): Promise<boolean> {
+    const headers = { 'content-type': this.#type, 'if-none-match': '*' };
+    const answer = await createObject({
+      url: this.#url(path),
+      data: text,
+      headers,
+      fetch: this.#fetch([PRECONDITION_FAILED]),
+    });
+    return answer.status !== PRECONDITION_FAILED;
+  }
+
+  /**
+   * @param etag of what is replaced; null: its server has none
+   * @returns false when it is another one now
+   */
+  async replace(path: string, text: string, etag: string | null): Promise<boolean> {
+    const answer = await updateObject({
+      url: this.#url(path),
+      data: text,
+      headers: { 'content-type': this.#type },
+      ...conditionOf(etag),
+      fetch: this.#fetch([PRECONDITION_FAILED]),
+    });
+    return answer.status !== PRECONDITION_FAILED;
+  }
+
+  /**
+   * @param etag as for `replace`
+   * @returns false when it is another one now
+   */
+  async remove(path: string, etag: string | null): Promise<boolean> {
+    const answer = await deleteObject({
+      url: this.#url(path),
+      ...conditionOf(etag),
+      fetch: this.#fetch([PRECONDITION_FAILED]),
+    });
+    return answer.status !== PRECONDITION_FAILED;
+  }
+
+  get #type(): string {
+    return this.server.kind === 'caldav' ? CALENDAR_TYPE : VCARD_TYPE;
+  }
+
+  #fetch(pass?: readonly number[]): typeof fetch {
+    return davFetch(this.#egress, this.#clock, this.server, pass);
+  }
+
+  #url(path: string): string {
+    return new URL(path, this.home).href;
+  }
+}
+
+/** A weak one cannot be compared (RFC 9110 13.1.1). */
+const conditionOf = (etag: string | null) => (etag === null || etag.startsWith('W/') ? {} : { etag });
+
+const HOME_PROPS = {
+  caldav: { name: 'c:calendar-home-set', key: 'calendarHomeSet', wellKnown: '/.well-known/caldav' },
+  carddav: {
+    name: 'card:addressbook-home-set',
+    key: 'addressbookHomeSet',
+    wellKnown: '/.well-known/carddav',
+  },
+} as const;
+
+function withSlash(url: URL): URL {
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}
+
+async function findHome(egress: EgressClient, clock: Clock, server: DavServer): Promise<URL> {
+  const { name, key, wellKnown } = HOME_PROPS[server.kind];
+  const { what, setting } = WORDS[server.kind];
+  const given = new URL(server.url);
+  const ask = async (url: URL): Promise<{ props: DavProps; at: URL } | null> => {
+    const props = { 'd:current-user-principal': {}, [name]: {}, 'd:resourcetype': {} };
+    // The library takes no note of where redirects have led to.
+    let at = url;
+    const fetchIt: typeof fetch = async (input, init) => {
+      const answer = await davFetch(egress, clock, server)(input, init);
+      at = new URL(answer.url);
+      return answer;
+    };
+    try {
+      const [answer] = await propfind({ url: url.href, props, depth: '0', fetch: fetchIt });
+      return answer?.ok && answer.props ? { props: answer.props, at } : null;
+    } catch (error) {
+      const elsewhere = ['not-found', 'unsupported', 'rejected'];
+      if (error instanceof ProviderError && elsewhere.includes(error.code)) return null;
+      throw error;
+    }
+  };
+  const hrefIn = (value: unknown, at: URL): URL | null => {
+    const href = textOf(childrenOf(value)['href']);
+    const url = href !== null && URL.canParse(href, at.href) ? new URL(href, at) : null;
+    return url && isTrustedMove(given, url) ? url : null;
+  };
+  let fallback: URL | null = null;
+  for (const url of [given, new URL(wellKnown, given), new URL('/', given)]) {
+    const found = await ask(url);
+    if (!found) continue;
+    const direct = hrefIn(found.props[key], found.at);
+    if (direct) return withSlash(direct);
+    const principal = hrefIn(found.props['currentUserPrincipal'], found.at);
+    const asked = principal && (await ask(principal));
+    const home = asked && hrefIn(asked.props[key], asked.at);
+    if (home) return withSlash(home);
+    if (url === given && 'collection' in childrenOf(found.props['resourcetype'])) fallback = found.at;
+  }
+  // A server without principals: the address is the place itself.
+  if (fallback) return withSlash(fallback);
+  throw new ProviderError('rejected', `No ${what} were found at ${given.host}`, { setting });
+}

@@ -1,0 +1,275 @@
+import { Logger } from '@nestjs/common';
+import { DAVNamespace, type DAVResponse, getDAVAttribute } from 'tsdav';
+import type { EgressClient } from '../../../common/egress/egress-client.ts';
+import type { Clock } from '../../../common/time/clock.ts';
+import type {
+  CalendarContent, CalendarPort, EventChanges, EventContent, InstancePlace, ProviderAccount,
+  RemoteCalendar, WrittenEvent, WrittenRevision,
+} from '../../connector.ts'; // prettier-ignore
+import { ProviderError } from '../../provider-error.ts';
+import {
+  CALENDAR_PROPS,
+  isEventCalendar,
+  optionalProps,
+  readCalendar,
+  xmlText,
+} from './dav-calendar-props.ts';
+import { CALENDAR_OBJECTS, collectionChanges } from './dav-changes.ts';
+import { DavAccounts } from './dav-accounts.ts';
+import { DavEvents } from './dav-events.ts';
+import type { DavSession } from './dav-session.ts';
+import { idOf, readObject } from './dav-event-object.ts';
+import { UnreadableCalendarError } from '../../../common/ical/ical-read.ts';
+
+/** Calendars that we have made are named so: never taken for somebody's first one. */
+const OURS = 'carillon-';
+/** Last parts of the paths of calendars that servers make by themselves. */
+const USUAL_FIRST = ['default', 'calendar', 'personal', 'home', 'events'];
+
+const gone = (what: string) => new ProviderError('not-found', `The ${what} is not there`);
+
+/**
+ * Calendars of an account on a CalDAV server (RFC 4791). A `providerId` is a path on the server; that of a changed
+ * instance of a series is the path of the series with the instance behind a `#`. An account without a CalDAV address has
+ * no calendars, and writes are `unsupported`.
+ */
+export class DavCalendars implements CalendarPort {
+  readonly #accounts: DavAccounts;
+  readonly #events: DavEvents;
+  readonly #log = new Logger(DavCalendars.name);
+
+  constructor(egress: EgressClient, clock: Clock) {
+    this.#accounts = new DavAccounts('caldav', egress, clock);
+    this.#events = new DavEvents(clock);
+  }
+
+  asStored(account: ProviderAccount, event: EventContent): EventContent {
+    return this.#events.asStored(account, event);
+  }
+
+  async listCalendars(account: ProviderAccount): Promise<readonly RemoteCalendar[]> {
+    if (!this.#accounts.has(account)) return [];
+    return this.#accounts.run(account, async (session) => {
+      const responses = await session.propfind(session.home.pathname, CALENDAR_PROPS, '1');
+      const calendars = responses
+        .filter(isEventCalendar)
+        .map(({ href, props = {} }) => readCalendar(withSlash(session.pathOf(href)), props))
+        .toSorted((a, b) => (a.providerId < b.providerId ? -1 : 1));
+      const primary = primaryOf(calendars.map(({ providerId }) => providerId));
+      return calendars.map((one) => ({ ...one, isPrimary: one.providerId === primary }));
+    });
+  }
+
+  async listEventChanges(
+    account: ProviderAccount,
+    calendarProviderId: string,
+    cursor: string | null,
+    limit: number,
+  ): Promise<EventChanges> {
+    return this.#accounts.run(account, async (session) => {
+      const path = ownPath(session, calendarProviderId, 'calendar');
+      const changes = await collectionChanges(session, path, CALENDAR_OBJECTS, cursor, limit);
+      const { more, removed, present } = changes;
+      for (const one of changes.tooLarge)
+        this.#log.warn(`${account.accountId}: ${one} is too large to be read`);
+      const events = changes.changed.flatMap((object) => {
+        try {
+          return readObject(object);
+        } catch (error) {
+          if (!(error instanceof UnreadableCalendarError)) throw error;
+          this.#log.warn(`account ${account.accountId}: ${object.path} cannot be read: ${error.message}`);
+          return [];
+        }
+      });
+      return { cursor: changes.cursor, more, events, removed, present };
+    });
+  }
+
+  async createCalendar(
+    account: ProviderAccount,
+    key: string,
+    calendar: CalendarContent,
+  ): Promise<{ providerId: string }> {
+    return this.#accounts.run(account, async (session) => {
+      const path = `${session.pathOf(session.home.href)}${OURS}${encodeURIComponent(key)}/`;
+      const prop = {
+        'd:displayname': xmlText(calendar.name),
+        'c:supported-calendar-component-set': { 'c:comp': { _attributes: { name: 'VEVENT' } } },
+      };
+      try {
+        const body = { 'c:mkcalendar': { ...namespaces(), 'd:set': { 'd:prop': prop } } };
+        assertTaken(await session.change('MKCALENDAR', path, body), 'the calendar');
+      } catch (error) {
+        // There may be one already: from an attempt before, perhaps with older content.
+        if (!(error instanceof ProviderError) || !(await exists(session, path))) throw error;
+        await setProps(session, path, { 'd:displayname': xmlText(calendar.name) });
+      }
+      await this.#writeOptional(account, session, path, calendar);
+      return { providerId: path };
+    });
+  }
+
+  async updateCalendar(
+    account: ProviderAccount,
+    providerId: string,
+    calendar: CalendarContent,
+  ): Promise<void> {
+    await this.#accounts.run(account, async (session) => {
+      const path = ownPath(session, providerId, 'calendar');
+      if (!(await exists(session, path))) throw gone('calendar');
+      await setProps(session, path, { 'd:displayname': xmlText(calendar.name) });
+      await this.#writeOptional(account, session, path, calendar);
+    });
+  }
+
+  async deleteCalendar(account: ProviderAccount, providerId: string): Promise<void> {
+    await this.#accounts.run(account, async (session) => {
+      if (!isOwn(session, providerId)) return;
+      await session.remove(providerId, null).catch(unlessGone);
+    });
+  }
+
+  async createEvent(
+    account: ProviderAccount,
+    calendarProviderId: string,
+    key: string,
+    event: EventContent,
+    sequence = 0,
+  ): Promise<WrittenEvent> {
+    return this.#accounts.run(account, async (session) => {
+      const calendar = ownPath(session, calendarProviderId, 'calendar');
+      try {
+        return await this.#events.create(session, account, calendar, key, event, sequence);
+      } catch (error) {
+        // Servers have several words for a parent that is not there.
+        if (
+          error instanceof ProviderError &&
+          error.code !== 'not-found' &&
+          !(await exists(session, calendar))
+        )
+          throw gone('calendar');
+        throw error;
+      }
+    });
+  }
+
+  async updateEvent(
+    account: ProviderAccount,
+    providerId: string,
+    event: EventContent,
+    base: EventContent | null = null,
+    sequence = 0,
+  ): Promise<WrittenRevision> {
+    return this.#accounts.run(account, async (session) => {
+      const { path, instance } = idOf(providerId);
+      const place = { path: ownPath(session, path, 'event'), instance };
+      return this.#events.update(session, account, place, { content: event, base, sequence });
+    });
+  }
+
+  async deleteEvent(account: ProviderAccount, providerId: string): Promise<void> {
+    await this.#accounts.run(account, async (session) => {
+      const { path, instance } = idOf(providerId);
+      if (isOwn(session, path)) await this.#events.remove(session, { path, instance }).catch(unlessGone);
+    });
+  }
+
+  async writeInstance(
+    account: ProviderAccount,
+    { series, start }: InstancePlace,
+    event: EventContent,
+    base: EventContent | null = null,
+    sequence = 0,
+  ): Promise<WrittenEvent> {
+    return this.#accounts.run(account, async (session) => {
+      const place = { path: ownPath(session, series, 'event'), instance: start };
+      return this.#events.writeInstance(session, account, place, { content: event, base, sequence });
+    });
+  }
+
+  async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace): Promise<void> {
+    await this.#accounts.run(account, async (session) => {
+      const place = { path: series, instance: start };
+      if (isOwn(session, series)) await this.#events.deleteInstance(session, place).catch(unlessGone);
+    });
+  }
+
+  async resetInstance(account: ProviderAccount, providerId: string): Promise<void> {
+    await this.#accounts.run(account, async (session) => {
+      const { path, instance } = idOf(providerId);
+      if (instance === null || !isOwn(session, path)) return;
+      await this.#events.resetInstance(session, { path, instance }).catch(unlessGone);
+    });
+  }
+
+  /** Description and time zone: not every server keeps them, and a calendar is one without them. */
+  async #writeOptional(
+    account: ProviderAccount,
+    session: DavSession,
+    path: string,
+    calendar: CalendarContent,
+  ): Promise<void> {
+    for (const prop of optionalProps(calendar)) {
+      try {
+        await setProps(session, path, prop);
+      } catch (error) {
+        if (!(error instanceof ProviderError) || !['rejected', 'unsupported'].includes(error.code))
+          throw error;
+        this.#log.log(`account ${account.accountId}: its server does not keep ${Object.keys(prop).join()}`);
+      }
+    }
+  }
+}
+
+const withSlash = (path: string) => (path.endsWith('/') ? path : `${path}/`);
+
+const namespaces = () => ({
+  _attributes: getDAVAttribute([DAVNamespace.DAV, DAVNamespace.CALDAV, DAVNamespace.CALDAV_APPLE]),
+});
+
+function isOwn(session: DavSession, path: string): boolean {
+  return path.startsWith('/') && session.owns(path);
+}
+
+/** A path that is not below the account's home is nothing of it. */
+function ownPath(session: DavSession, path: string, what: string): string {
+  if (!isOwn(session, path)) throw gone(what);
+  return path;
+}
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+}
+
+/** The one that is called as first ones are; else the first that we have not made; else the first. */
+function primaryOf(paths: readonly string[]): string | undefined {
+  const name = (path: string) => decodeURIComponent(path.split('/').at(-2) ?? '').toLowerCase();
+  const theirs = paths.filter((path) => !name(path).startsWith(OURS));
+  return theirs.find((path) => USUAL_FIRST.includes(name(path))) ?? theirs[0] ?? paths[0];
+}
+
+async function exists(session: DavSession, path: string): Promise<boolean> {
+  try {
+    const [found] = await session.propfind(path, { 'd:resourcetype': {} }, '0');
+    return found !== undefined && found.ok && Object.keys(found.props ?? {}).length > 0;
+  } catch (error) {
+    if (error instanceof ProviderError && ['not-found', 'rejected'].includes(error.code)) return false;
+    throw error;
+  }
+}
+
+/** @throws {ProviderError} `rejected` when the server does not keep it */
+async function setProps(
+  session: DavSession,
+  path: string,
+  prop: Record<string, string | object>,
+): Promise<void> {
+  const body = { propertyupdate: { ...namespaces(), 'd:set': { 'd:prop': prop } } };
+  assertTaken(await session.change('PROPPATCH', path, body), Object.keys(prop).join());
+}
+
+/** Refusals of parts come within the answer; the library leaves those of properties out of what it tells. */
+function assertTaken([answer]: readonly DAVResponse[], what: string): void {
+  if (answer?.raw !== undefined && /\bHTTP\/1\.1 [45]\d\d\b/.test(JSON.stringify(answer.raw)))
+    throw new ProviderError('rejected', `The server does not take ${what}`);
+}

@@ -1,0 +1,259 @@
+import { Logger } from '@nestjs/common';
+import { DAVNamespace, getDAVAttribute } from 'tsdav';
+import { z } from 'zod';
+import type { EgressClient } from '../../../common/egress/egress-client.ts';
+import type { Clock } from '../../../common/time/clock.ts';
+import type {
+  ContactChanges,
+  ContactContent,
+  ContactPicture,
+  ContactsPort,
+  ProviderAccount,
+  RemoteContact,
+} from '../../connector.ts';
+import { contactFields, mergeContacts } from '../../contact-content.ts';
+import { ProviderError } from '../../provider-error.ts';
+import { DavAccounts } from './dav-accounts.ts';
+import { CARD_OBJECTS, type CollectionChanges, collectionChanges } from './dav-changes.ts';
+import { childrenOf, type DavObject, type DavSession } from './dav-session.ts';
+import { pictureTag, readPicture } from './vcard-picture.ts';
+import {
+  cardText, isGroupCard, newCard, parseCard, readCard, stampCard, uidOf, UnreadableCardError, writeCard,
+} from './vcard.ts'; // prettier-ignore
+import type ICAL from 'ical.js';
+
+/** Name of the address book that is made for an account that has none. */
+const OWN_BOOK = 'carillon-contacts';
+const MOST_ROUNDS = 5;
+/** Longer paths do not fit the index of the mirror; in characters, all of them ASCII. */
+const MOST_PATH = 1_024;
+
+/** The cursor of each address book, by path. */
+const cursorSchema = z.record(z.string(), z.string());
+type Cursors = z.infer<typeof cursorSchema>;
+
+function parseCursor(text: string | null): Cursors | null {
+  if (text === null) return null;
+  try {
+    return cursorSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The address books of an account on a CardDAV server (RFC 6352), taken together. A `providerId` is a path on the server.
+ * An account without a CardDAV address has none: `unsupported`.
+ */
+export class DavContacts implements ContactsPort {
+  readonly #accounts: DavAccounts;
+  readonly #clock: Clock;
+  readonly #log = new Logger(DavContacts.name);
+
+  constructor(egress: EgressClient, clock: Clock) {
+    this.#accounts = new DavAccounts('carddav', egress, clock);
+    this.#clock = clock;
+  }
+
+  hasAddressBook(account: ProviderAccount): boolean {
+    return this.#accounts.has(account);
+  }
+
+  /** As a new card would hold it. */
+  asStored(_account: ProviderAccount, contact: ContactContent): ContactContent {
+    return throughCard(contact);
+  }
+
+  async listContactChanges(
+    account: ProviderAccount,
+    cursor: string | null,
+    limit: number,
+  ): Promise<ContactChanges> {
+    return this.#accounts.run(account, async (session) => {
+      const books = await booksOf(session);
+      const before = parseCursor(cursor);
+      const vanished = before && Object.keys(before).some((path) => !books.includes(path));
+      const looked = vanished ? null : await look(session, books, before, limit);
+      // What was in a book that is gone, or has to be begun anew, only a look at all of them tells.
+      const changes = looked ?? (await look(session, books, null, limit));
+      if (!changes) throw new Error('a first look begins nothing anew');
+      for (const path of changes.tooLarge)
+        this.#log.warn(`account ${account.accountId}: ${path} is too large`);
+      const { more, removed, present } = changes;
+      const contacts = changes.changed.flatMap((object) => this.#read(account, object));
+      return { cursor: JSON.stringify(changes.cursors), more, contacts, removed, present };
+    });
+  }
+
+  async contactPicture(account: ProviderAccount, providerId: string): Promise<ContactPicture | null> {
+    return this.#accounts.run(account, async (session) => {
+      if (!isOwn(session, providerId)) throw gone();
+      const { text } = await session.get(providerId);
+      return readPicture(parsed(text));
+    });
+  }
+
+  async createContact(
+    account: ProviderAccount,
+    key: string,
+    contact: ContactContent,
+  ): Promise<{ providerId: string }> {
+    return this.#accounts.run(account, async (session) => {
+      const path = `${await bookForNew(session)}${encodeURIComponent(key)}.vcf`;
+      const card = newCard(key);
+      writeCard(card, contact);
+      stampCard(card, this.#clock.now());
+      if (!(await session.create(path, cardText(card)))) await this.#update(session, path, contact, null);
+      return { providerId: path };
+    });
+  }
+
+  async updateContact(
+    account: ProviderAccount,
+    providerId: string,
+    contact: ContactContent,
+    base: ContactContent | null = null,
+  ): Promise<void> {
+    await this.#accounts.run(account, async (session) => {
+      if (!isOwn(session, providerId)) throw gone();
+      await this.#update(session, providerId, contact, base);
+    });
+  }
+
+  async deleteContact(account: ProviderAccount, providerId: string): Promise<void> {
+    await this.#accounts.run(account, async (session) => {
+      if (!isOwn(session, providerId)) return;
+      await session.remove(providerId, null).catch((error: unknown) => {
+        if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+      });
+    });
+  }
+
+  /**
+   * Reads, changes and writes the card until nobody else has written it in between. Three ways: what our change does not
+   * concern stays as it is there now.
+   */
+  async #update(
+    session: DavSession,
+    path: string,
+    contact: ContactContent,
+    base: ContactContent | null,
+  ): Promise<void> {
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const { etag, text } = await session.get(path);
+      const card = parsed(text);
+      const before = card.toString();
+      writeCard(card, changeOf(card, contact, base));
+      if (card.toString() === before) return;
+      stampCard(card, this.#clock.now());
+      if (await session.replace(path, cardText(card), etag)) return;
+    }
+    throw new ProviderError('temporary', 'The contact is being changed by others all the time');
+  }
+
+  /** Cards of groups are none of contacts. */
+  #read(account: ProviderAccount, { path, text }: DavObject): RemoteContact[] {
+    try {
+      if (path.length > MOST_PATH) throw new UnreadableCardError('its path is too long');
+      const card = parseCard(text);
+      if (isGroupCard(card)) return [];
+      return [{ providerId: path, uid: uidOf(card), content: readCard(card), picture: pictureTag(card) }];
+    } catch (error) {
+      if (!(error instanceof UnreadableCardError)) throw error;
+      this.#log.warn(`account ${account.accountId}: ${path} cannot be read: ${error.message}`);
+      return [];
+    }
+  }
+}
+
+const gone = () => new ProviderError('not-found', 'The contact is not there');
+
+/** A contact as it reads once it has been in a card. */
+function throughCard(contact: ContactContent): ContactContent {
+  const card = newCard('none');
+  writeCard(card, contact);
+  return readCard(card);
+}
+
+/** The fields that have to be written into a card for it to have our change. */
+function changeOf(
+  card: ICAL.Component,
+  contact: ContactContent,
+  base: ContactContent | null,
+): ContactContent {
+  if (base === null) return contact;
+  const [before, ours, theirs] = [throughCard(base), throughCard(contact), readCard(card)].map(contactFields);
+  if (!before || !ours || !theirs) return contact;
+  const { write, conflicts } = mergeContacts(before, ours, theirs);
+  if (conflicts.length > 0) {
+    throw new ProviderError(
+      'conflict',
+      `Changed at the provider in the meantime: ${conflicts.join(', ')}. Read the contact and repeat what is still wanted`,
+    );
+  }
+  return write;
+}
+
+const isOwn = (session: DavSession, path: string) => path.startsWith('/') && session.owns(path);
+
+function parsed(text: string): ICAL.Component {
+  try {
+    return parseCard(text);
+  } catch (error) {
+    if (!(error instanceof UnreadableCardError)) throw error;
+    throw new ProviderError('rejected', 'The contact as it is at the provider cannot be read', {
+      cause: error,
+    });
+  }
+}
+
+type Look = Omit<CollectionChanges, 'cursor'> & { cursors: Cursors };
+
+/** @returns null when a book has to be begun anew */
+async function look(
+  session: DavSession,
+  books: readonly string[],
+  before: Cursors | null,
+  limit: number,
+): Promise<Look | null> {
+  const share = Math.max(1, Math.floor(limit / Math.max(1, books.length)));
+  const all: Look = {
+    cursors: {}, more: false, changed: [], removed: [], tooLarge: [], present: before ? null : [],
+  }; // prettier-ignore
+  for (const book of books) {
+    const cursor = before?.[book] ?? null;
+    const changes = await collectionChanges(session, book, CARD_OBJECTS, cursor, share);
+    if (cursor !== null && changes.present) return null;
+    all.cursors[book] = changes.cursor;
+    all.more ||= changes.more;
+    all.changed.push(...changes.changed);
+    all.removed.push(...changes.removed);
+    all.tooLarge.push(...changes.tooLarge);
+    all.present?.push(...(changes.present ?? []));
+  }
+  return all;
+}
+
+/** Paths of the address books, in their order. */
+async function booksOf(session: DavSession): Promise<string[]> {
+  const responses = await session.propfind(session.home.pathname, { 'd:resourcetype': {} }, '1');
+  return responses
+    .filter(({ ok, props }) => ok && 'addressbook' in childrenOf(props?.['resourcetype']))
+    .map(({ href }) => session.pathOf(href))
+    .map((path) => (path.endsWith('/') ? path : `${path}/`))
+    .toSorted();
+}
+
+/** The first one; an account without any is given one. */
+async function bookForNew(session: DavSession): Promise<string> {
+  const [first] = await booksOf(session);
+  if (first !== undefined) return first;
+  const path = `${session.pathOf(session.home.href)}${OWN_BOOK}/`;
+  const prop = {
+    'd:resourcetype': { 'd:collection': {}, 'card:addressbook': {} },
+    'd:displayname': 'Contacts',
+  };
+  const _attributes = getDAVAttribute([DAVNamespace.DAV, DAVNamespace.CARDDAV]);
+  await session.change('MKCOL', path, { mkcol: { _attributes, 'd:set': { 'd:prop': prop } } });
+  return path;
+}

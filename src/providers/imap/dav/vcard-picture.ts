@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import type ICAL from 'ical.js';
+import { pictureOf } from '../../contact-picture.ts';
+import type { ContactPicture } from '../../connector.ts';
+
+/** Larger pictures are none, in base64: about 6 MB of image. */
+const MOST_CHARACTERS = 8 * 1024 * 1024;
+const DATA_ADDRESS = /^data:[^,]{0,200};base64,/i;
+
+/** The base64 of the picture that is in the card itself; null: there is none. What is elsewhere is not fetched. */
+function embedded(card: ICAL.Component): string | null {
+  for (const property of card.getAllProperties('photo')) {
+    // As it is written: the library throws where a value is not of its type.
+    const value = property.jCal[3];
+    const text = typeof value === 'string' ? value : '';
+    const isData = DATA_ADDRESS.test(text);
+    // Version 4 has no bare base64, and programs write it all the same.
+    if (!isData && property.type !== 'binary' && property.getParameter('encoding') === undefined) continue;
+    if (text.length > 0 && text.length <= MOST_CHARACTERS) return text.replace(DATA_ADDRESS, '');
+  }
+  return null;
+}
+
+/** Another one for each picture of a card; null: it has none that can be shown. */
+export function pictureTag(card: ICAL.Component): string | null {
+  const base64 = embedded(card);
+  if (base64 === null || !pictureOf(Buffer.from(base64.slice(0, 64), 'base64'))) return null;
+  return createHash('sha256').update(base64).digest('base64url').slice(0, 22);
+}
+
+/** The picture of a card (RFC 2426 3.1.4, RFC 6350 6.2.4); null: it has none that can be shown. */
+export function readPicture(card: ICAL.Component): ContactPicture | null {
+  const base64 = embedded(card);
+  return base64 === null ? null : pictureOf(Buffer.from(base64, 'base64'));
+}

@@ -1,0 +1,320 @@
+import { isDeepStrictEqual } from 'node:util';
+import ICAL from 'ical.js';
+import { groupName } from '../../contact-content.ts';
+import type { ContactContent } from '../../connector.ts';
+
+/*
+ * vCard 3 (RFC 2426) and 4 (RFC 6350) as contacts of the wire (api facts 8), both ways. What the wire has no field for
+ * stays in the card.
+ */
+
+/** A card that is not what it should be; it is passed. */
+export class UnreadableCardError extends Error {
+  override name = 'UnreadableCardError';
+}
+
+/** @throws {UnreadableCardError} */
+export function parseCard(text: string): ICAL.Component {
+  let parsed: unknown;
+  try {
+    parsed = ICAL.parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message.slice(0, 200) : 'not a vCard';
+    throw new UnreadableCardError(reason, { cause });
+  }
+  if (!Array.isArray(parsed) || parsed[0] !== 'vcard')
+    throw new UnreadableCardError('there is not exactly one card in it');
+  return new ICAL.Component(parsed);
+}
+
+/** An empty card. Version 3: every server and program reads it. */
+export function newCard(uid: string): ICAL.Component {
+  return parseCard(
+    `BEGIN:VCARD\r\nVERSION:3.0\r\nPRODID:-//Carillon//Carillon//EN\r\nUID:${uid}\r\nEND:VCARD\r\n`,
+  );
+}
+
+/** A part of a structured value, whose values may be several. */
+function part(value: unknown, index: number): string | null {
+  const one: unknown = Array.isArray(value) ? (value as unknown[])[index] : index === 0 ? value : undefined;
+  const text = Array.isArray(one) ? one.join(' ') : typeof one === 'string' ? one : '';
+  return text.trim() || null;
+}
+
+/**
+ * Values as they are written. The library's own are made of them when they are asked for, and it throws where a value is
+ * not of its type (`BDAY:circa 1800`).
+ */
+function valuesOf(property: ICAL.Property | null): unknown[] {
+  return property?.jCal.slice(FIRST_VALUE) ?? [];
+}
+
+/** Behind the name, the parameters and the type (RFC 7095 3.3). */
+const FIRST_VALUE = 3;
+
+function firstValue(card: ICAL.Component, name: string): unknown {
+  return valuesOf(card.getFirstProperty(name))[0];
+}
+
+/** Numbers and the like are texts, too. */
+const scalar = (value: unknown): string =>
+  typeof value === 'object' || value === undefined ? '' : String(value).trim();
+
+function text(card: ICAL.Component, name: string): string | null {
+  const value = firstValue(card, name);
+  return scalar(Array.isArray(value) ? value.join(' ') : value) || null;
+}
+
+/** Types that say how, not what. */
+const NO_TYPES = ['pref', 'internet', 'voice', 'x400'];
+
+function typeOf(property: ICAL.Property): string | null {
+  const given: unknown = property.getParameter('type');
+  const types = (Array.isArray(given) ? given : [given]).filter((one) => typeof one === 'string');
+  return types.map((one: string) => one.toLowerCase()).find((one) => one && !NO_TYPES.includes(one)) ?? null;
+}
+
+const SCALAR_NAMES = { nickname: 'nickname', job_title: 'title', notes: 'note', manager_name: 'x-manager', office_location: 'x-office' } as const; // prettier-ignore
+const NAME_PARTS = { surname: 0, given_name: 1, middle_name: 2, suffix: 4 } as const;
+
+/** What a list of the wire is made of: the property, and an entry from and to its value. */
+interface ListField {
+  property: string;
+  read(property: ICAL.Property): Record<string, unknown> | null;
+  /** The value; null: the entry is none. */
+  value(entry: Record<string, unknown>): string | string[] | null;
+}
+
+const asText = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/**
+ * Only values of the type text can have line breaks, which are escaped there; anywhere else they would begin another
+ * property.
+ */
+const oneLine = (value: string): string => value.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+
+/** A list whose entries have one text besides their type. */
+function simple(property: string, key: string, prefix = ''): ListField {
+  return {
+    property,
+    read: (one) => {
+      const value = scalar(valuesOf(one)[0]);
+      const bare = prefix && value.toLowerCase().startsWith(prefix) ? value.slice(prefix.length) : value;
+      return bare ? { type: typeOf(one), [key]: bare } : null;
+    },
+    value: (entry) => oneLine(asText(entry[key])) || null,
+  };
+}
+
+const ADDRESS_PARTS = ['street_address', 'city', 'state', 'postal_code', 'country'] as const;
+/** Where those are among the seven of ADR. */
+const FIRST_PART = 2;
+
+const addresses: ListField = {
+  property: 'adr',
+  read(one) {
+    const [value] = valuesOf(one);
+    const parts = ADDRESS_PARTS.map((name, index) => [name, part(value, FIRST_PART + index) ?? ''] as const);
+    if (parts.every(([, content]) => content === '')) return null;
+    return { type: typeOf(one), format: 'structured', ...Object.fromEntries(parts) };
+  },
+  value(entry) {
+    // One that is not structured goes where people read it.
+    const parts =
+      entry['format'] === 'unstructured' || (entry['address'] && !entry['street_address'])
+        ? [asText(entry['address']), '', '', '', '']
+        : ADDRESS_PARTS.map((name) => asText(entry[name]));
+    return parts.some((one) => one !== '') ? ['', '', ...parts] : null;
+  },
+};
+
+const LISTS: Record<string, ListField> = {
+  emails: simple('email', 'email', 'mailto:'),
+  phone_numbers: simple('tel', 'number', 'tel:'),
+  web_pages: simple('url', 'url'),
+  im_addresses: simple('impp', 'im_address'),
+  physical_addresses: addresses,
+};
+
+const DATE = /^\d{4}-\d{2}-\d{2}/;
+
+/** A contact by the wire's names. */
+export function readCard(card: ICAL.Component): ContactContent {
+  const name = firstValue(card, 'n');
+  const names = Object.entries(NAME_PARTS).map(([field, index]) => [field, part(name, index)] as const);
+  const full = text(card, 'fn');
+  const organisation = firstValue(card, 'org');
+  const company = part(organisation, 0);
+  // A card without N has at least its full name.
+  const named = names.some(([, value]) => value !== null) || full === company;
+  return {
+    ...Object.fromEntries(names),
+    ...(named ? {} : { given_name: full }),
+    ...Object.fromEntries(
+      Object.entries(SCALAR_NAMES).map(([field, property]) => [field, text(card, property)]),
+    ),
+    birthday: DATE.exec(text(card, 'bday') ?? '')?.[0] ?? null,
+    company_name: company,
+    groups: groupsOf(card),
+    ...Object.fromEntries(
+      Object.entries(LISTS).map(([field, list]) => [
+        field,
+        card
+          .getAllProperties(list.property)
+          .map((property) => list.read(property))
+          .filter((entry) => entry !== null),
+      ]),
+    ),
+  };
+}
+
+/** Names of the groups a contact is in (RFC 2426 3.7.1, RFC 6350 6.7.1). */
+function groupsOf(card: ICAL.Component): string[] {
+  const values = card.getAllProperties('categories').flatMap(valuesOf);
+  return [...new Set(values.map(groupName).filter(Boolean))].toSorted();
+}
+
+/** Whether a card is not about somebody but lists the members of a group (RFC 6350 6.1.4, and Apple's way in vCard 3). */
+export function isGroupCard(card: ICAL.Component): boolean {
+  return ['kind', 'x-addressbookserver-kind'].some((name) => text(card, name)?.toLowerCase() === 'group');
+}
+
+/** What a card is known by; null: it does not say. */
+export function uidOf(card: ICAL.Component): string | null {
+  return text(card, 'uid')?.replace(/^urn:uuid:/i, '') ?? null;
+}
+
+/** Line ends of one kind: a bare CR is not escaped, and to some servers it ends a line. */
+function withPlainLines(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll(/\r\n?/g, '\n');
+  if (Array.isArray(value)) return value.map(withPlainLines);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withPlainLines(one)]));
+}
+
+/** Writes the given fields into a card: what is absent stays; null and the empty text remove. */
+export function writeCard(card: ICAL.Component, given: ContactContent): void {
+  const contact = withPlainLines(given) as ContactContent;
+  const before = readCard(card);
+  const changed = (field: string) =>
+    contact[field] !== undefined && !isDeepStrictEqual(contact[field] || null, before[field] || null);
+  if (Object.keys(NAME_PARTS).some(changed)) writeName(card, contact, before);
+  for (const [field, property] of Object.entries(SCALAR_NAMES)) {
+    if (changed(field))
+      setText(card, property, property.startsWith('x-') ? oneLine(asText(contact[field])) : contact[field]);
+  }
+  if (changed('birthday')) setText(card, 'bday', contact['birthday']);
+  if (changed('company_name')) writeCompany(card, asText(contact['company_name']));
+  for (const [field, list] of Object.entries(LISTS)) {
+    const entries = contact[field];
+    if (Array.isArray(entries)) writeList(card, list, entries as Record<string, unknown>[]);
+  }
+  if (changed('groups')) writeGroups(card, contact['groups']);
+  // Every card has to have these (RFC 2426 3.1).
+  if (!card.hasProperty('fn')) setText(card, 'fn', displayName(readCard(card)));
+  if (!card.hasProperty('n')) setStructured(card, 'n', ['', '', '', '', '']);
+}
+
+/** A card as it is stored. */
+export function cardText(card: ICAL.Component): string {
+  const lines = card.toString().replaceAll(/\r\n[ \t]/g, '').split('\r\n'); // prettier-ignore
+  // The library escapes the comma of `data:` addresses, which others then do not read.
+  const plain = lines.map((line) => (DATA_ADDRESS.test(line) ? line.replace('\\,', ',') : line));
+  return `${plain.map((line) => ICAL.helpers.foldline(line)).join('\r\n')}\r\n`;
+}
+
+const DATA_ADDRESS = /^[\w.-]+(?:;[^:\r\n]*)?:data:[^,]*\\,/i;
+
+/** Marks a change. */
+export function stampCard(card: ICAL.Component, now: Date): void {
+  setText(card, 'rev', now.toISOString().replace(/\.\d+/, ''));
+}
+
+function setText(card: ICAL.Component, name: string, value: unknown): void {
+  card.removeAllProperties(name);
+  if (typeof value === 'string' && value !== '') card.addPropertyWithValue(name, value);
+}
+
+function setStructured(card: ICAL.Component, name: string, value: string[]): void {
+  const property = card.getFirstProperty(name) ?? card.addProperty(new ICAL.Property(name, card));
+  property.setValue(value);
+}
+
+function writeName(card: ICAL.Component, contact: ContactContent, before: ContactContent): void {
+  const value = firstValue(card, 'n');
+  const parts = [0, 1, 2, 3, 4].map((index) => part(value, index) ?? '');
+  for (const [field, index] of Object.entries(NAME_PARTS))
+    parts[index] = asText(contact[field] === undefined ? before[field] : contact[field]);
+  setStructured(card, 'n', parts);
+  setText(card, 'fn', displayName({ ...before, ...contact }));
+}
+
+function displayName(contact: ContactContent): string {
+  const name = ['given_name', 'middle_name', 'surname', 'suffix'].map((field) =>
+    asText(contact[field]).trim(),
+  );
+  const emails = contact['emails'];
+  const email = Array.isArray(emails)
+    ? asText((emails[0] as Record<string, unknown> | undefined)?.['email'])
+    : '';
+  return name.filter(Boolean).join(' ') || asText(contact['company_name']) || email || 'Unnamed';
+}
+
+/** One that is there stays as it is spelled. */
+function writeGroups(card: ICAL.Component, groups: unknown): void {
+  const wanted = Array.isArray(groups) ? groups.filter((one) => typeof one === 'string') : [];
+  const present = card.getAllProperties('categories').flatMap(valuesOf).map(String);
+  const kept = present.filter((one) => wanted.includes(groupName(one)));
+  const added = wanted.filter((one) => !kept.some((name) => groupName(name) === one));
+  card.removeAllProperties('categories');
+  if (kept.length + added.length === 0) return;
+  const property = new ICAL.Property('categories', card);
+  property.setValues([...kept, ...added]);
+  card.addProperty(property);
+}
+
+/** The departments behind it stay. */
+function writeCompany(card: ICAL.Component, company: string): void {
+  const value = firstValue(card, 'org');
+  const departments = Array.isArray(value) ? (value as string[]).slice(1) : [];
+  if (company === '' && departments.length === 0) card.removeAllProperties('org');
+  else setStructured(card, 'org', [company, ...departments]);
+}
+
+/** An entry that was there keeps its property, with what else is said of it. */
+function writeList(card: ICAL.Component, list: ListField, entries: readonly Record<string, unknown>[]): void {
+  const present = card.getAllProperties(list.property);
+  const keyOf = (property: ICAL.Property) => {
+    const entry = list.read(property);
+    return entry && JSON.stringify(list.value(entry));
+  };
+  const left = new Map(present.map((property) => [property, keyOf(property)]));
+  for (const entry of entries) {
+    const value = list.value(entry);
+    if (value === null) continue;
+    const type = asText(entry['type']).trim().toLowerCase();
+    const [kept] = [...left].find(([, key]) => key === JSON.stringify(value)) ?? [];
+    const property = kept ?? card.addProperty(new ICAL.Property(list.property, card));
+    if (!kept) property.setValue(value);
+    else left.delete(kept);
+    if ((typeOf(property) ?? '') !== type) setType(property, type);
+  }
+  // Properties that say nothing to us are not ours to remove.
+  for (const [property, key] of left) if (key !== null) removeWithLabel(card, property);
+}
+
+function setType(property: ICAL.Property, type: string): void {
+  const safe = type.replaceAll(/[^a-z0-9_-]/g, '');
+  if (safe) property.setParameter('type', safe);
+  else property.removeParameter('type');
+}
+
+/** With its label, which is a property of the same group. */
+function removeWithLabel(card: ICAL.Component, property: ICAL.Property): void {
+  const group = property.getFirstParameter('group');
+  card.removeProperty(property);
+  if (!group) return;
+  const others = card.getAllProperties().filter((one) => one.getFirstParameter('group') === group);
+  if (others.every(({ name }) => name === 'x-ablabel' || name === 'x-abadr'))
+    for (const one of others) card.removeProperty(one);
+}

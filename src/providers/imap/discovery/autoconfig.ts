@@ -1,0 +1,81 @@
+import { domainOf } from '../imap-presets.ts';
+import { type AutoconfigServer, parseAutoconfig } from './autoconfig-xml.ts';
+import { type Found, type FoundServer, isHostName, NOTHING } from './found.ts';
+import { type HttpsGet, fetchDocument } from './https-document.ts';
+
+/** Where a domain may keep the document; `{domain}` and `{email}` are filled in. Only https: anybody can answer by http. */
+export const AUTOCONFIG_PLACES: readonly string[] = [
+  'https://autoconfig.{domain}/mail/config-v1.1.xml?emailaddress={email}',
+  'https://{domain}/.well-known/autoconfig/mail/config-v1.1.xml',
+];
+
+/** Documents are a few kilobytes long. */
+const LARGEST_BYTES = 128 * 1024;
+const SECURITIES: Readonly<Record<string, 'tls' | 'starttls'>> = { SSL: 'tls', STARTTLS: 'starttls' };
+/** Ways of logging in that we have. `password-encrypted` is CRAM-MD5: such servers take a plain one over TLS, too. */
+const LOGINS = new Set(['password-cleartext', 'plain', 'password-encrypted', 'secure', 'oauth2']);
+
+/**
+ * Fetches the configuration of an address from one place.
+ * @param place an https address as in `AUTOCONFIG_PLACES`
+ * @returns nothing when there is none, or none that can be used
+ */
+export async function askAutoconfig(place: string, email: string, get: HttpsGet): Promise<Found> {
+  const url = place
+    .replaceAll('{domain}', encodeURIComponent(domainOf(email)))
+    .replaceAll('{email}', encodeURIComponent(email));
+  const text = await fetchDocument(url, LARGEST_BYTES, get);
+  return text === null ? NOTHING : readAutoconfig(text, email);
+}
+
+/**
+ * What a document says of an address: the first encrypted server of each kind (they are in the order in which the domain
+ * prefers them), with its placeholders filled in.
+ */
+export function readAutoconfig(text: string, email: string): Found {
+  let servers: AutoconfigServer[];
+  try {
+    servers = parseAutoconfig(text);
+  } catch {
+    // Many web servers answer every address with a page.
+    return NOTHING;
+  }
+  const pick = (element: string, type: string) =>
+    servers
+      .filter((server) => server.element === element && server.type === type)
+      .map((server) => serverOf(server, email))
+      .find((server) => server !== undefined);
+  const url = (element: string, type: string) =>
+    servers
+      .filter((server) => server.element === element && server.type === type)
+      .flatMap(({ fields }) => fields.get('serverURL') ?? [])
+      .map((value) => fill(value, email))
+      .find((value) => URL.canParse(value) && new URL(value).protocol === 'https:' && value.length <= 2_000);
+  return {
+    imap: pick('incomingServer', 'imap'),
+    smtp: pick('outgoingServer', 'smtp'),
+    caldavUrl: url('calendar', 'caldav'),
+    carddavUrl: url('addressBook', 'carddav'),
+  };
+}
+
+function serverOf({ fields }: AutoconfigServer, email: string): FoundServer | undefined {
+  const first = (name: string) => fill(fields.get(name)?.[0] ?? '', email);
+  const host = first('hostname').toLowerCase();
+  const port = Number(first('port'));
+  const security = SECURITIES[first('socketType').toUpperCase()];
+  const logins = fields.get('authentication') ?? [];
+  const known = logins.length === 0 || logins.some((login) => LOGINS.has(login.toLowerCase()));
+  if (!security || !known || !isHostName(host) || !Number.isInteger(port) || port < 1 || port > 65_535) {
+    return undefined;
+  }
+  const user = first('username');
+  return { host, port, security, user: user.length > 0 && user.length <= 320 ? user : email };
+}
+
+function fill(text: string, email: string): string {
+  return text
+    .replaceAll('%EMAILADDRESS%', email)
+    .replaceAll('%EMAILLOCALPART%', email.slice(0, email.lastIndexOf('@')))
+    .replaceAll('%EMAILDOMAIN%', domainOf(email));
+}

@@ -1,0 +1,50 @@
+import type { MailServers } from '../../mail-discovery.ts';
+
+/** A server that was found, and who logs in there. */
+export interface FoundServer {
+  host: string;
+  port: number;
+  security: 'tls' | 'starttls';
+  user: string;
+}
+
+/** What one source knows of an address. */
+export interface Found {
+  imap?: FoundServer;
+  smtp?: FoundServer;
+  caldavUrl?: string;
+  carddavUrl?: string;
+}
+
+/** Nothing. */
+export const NOTHING: Found = Object.freeze({});
+
+const HOST_NAME =
+  /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/** Whether a text from elsewhere can be a host name or an IPv4 address. */
+export function isHostName(text: string): boolean {
+  return HOST_NAME.test(text);
+}
+
+/** Whether a host is the domain or below it. */
+export function isWithin(host: string, domain: string): boolean {
+  return host === domain || host.endsWith(`.${domain}`);
+}
+
+/** As settings of an account; undefined: one of the two servers is not known. */
+export function toServers({ imap, smtp, caldavUrl, carddavUrl }: Found): MailServers | undefined {
+  if (!imap || !smtp) return undefined;
+  return {
+    imap_host: imap.host,
+    imap_port: imap.port,
+    imap_security: imap.security,
+    imap_username: imap.user,
+    smtp_host: smtp.host,
+    smtp_port: smtp.port,
+    smtp_security: smtp.security,
+    smtp_username: smtp.user,
+    ...(caldavUrl ? { caldav_url: caldavUrl } : {}),
+    ...(carddavUrl ? { carddav_url: carddavUrl } : {}),
+  };
+}

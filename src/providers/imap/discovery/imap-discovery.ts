@@ -1,0 +1,193 @@
+import { isIP } from 'node:net';
+import type { EgressClient } from '../../../common/egress/egress-client.ts';
+import type { EgressPolicy } from '../../../common/egress/egress-policy.ts';
+import { monotonicMs } from '../../../common/time/clock.ts';
+import {
+  type DiscoveredMail,
+  type KnownMailProvider,
+  type MailCandidate,
+  MailDiscovery,
+} from '../../mail-discovery.ts';
+import {
+  domainOf,
+  knownOf,
+  presetOfDomain,
+  presetOfExchanger,
+  presetOfHost,
+  serversOf,
+} from '../imap-presets.ts';
+import { askAutoconfig, AUTOCONFIG_PLACES } from './autoconfig.ts';
+import { type Found, type FoundServer, isHostName, isWithin, NOTHING, toServers } from './found.ts';
+import type { HttpsGet } from './https-document.ts';
+import { type MailDns, SystemMailDns } from './mail-dns.ts';
+import { askDav, askServices } from './services.ts';
+import { connectingProbe, tryUsualNames } from './usual-names.ts';
+
+/** How discovery is set up; what is left out is as in production. */
+export interface DiscoveryOptions {
+  dns?: MailDns;
+  /** https addresses of autoconfig documents, see `AUTOCONFIG_PLACES`. */
+  places?: readonly string[];
+  /** Base address of an ISPDB, without a slash at the end; null (default): none is asked. */
+  ispdbUrl?: string | null;
+  /** Certificate authorities to trust instead of the system's (PEM), for servers at usual names. */
+  ca?: string;
+  /** For everything, in milliseconds; default 10000. */
+  limitMs?: number;
+}
+
+const LIMIT_MS = 10_000;
+/** For one server at a usual name. */
+const PROBE_MS = 5_000;
+const KEPT_MS = 5 * 60_000;
+/** What was not found may be there soon. */
+const KEPT_EMPTY_MS = 30_000;
+const MOST_KEPT = 1_000;
+
+const NOT_FOUND: DiscoveredMail = Object.freeze({ known: null, candidates: [] });
+
+/**
+ * Finds servers by our table and by the domain's mail exchanger; then by Thunderbird's configuration files, by SRV records and
+ * by trying usual names, all at the same time. What was found is ordered by how far it can be trusted. All of it goes through the
+ * guard for outgoing connections. Answers are kept for a few minutes.
+ */
+export class ImapDiscovery extends MailDiscovery {
+  readonly #policy: EgressPolicy;
+  readonly #egress: EgressClient;
+  readonly #options: DiscoveryOptions;
+  readonly #dns: MailDns;
+  readonly #kept = new Map<string, { until: number; answer: Promise<DiscoveredMail> }>();
+
+  constructor(policy: EgressPolicy, egress: EgressClient, options: DiscoveryOptions = {}) {
+    super();
+    this.#policy = policy;
+    this.#egress = egress;
+    this.#options = options;
+    this.#dns = options.dns ?? new SystemMailDns();
+  }
+
+  known(email: string): KnownMailProvider | null {
+    const preset = presetOfDomain(domainOf(email));
+    return preset ? knownOf(preset) : null;
+  }
+
+  discover(email: string): Promise<DiscoveredMail> {
+    const domain = domainOf(email);
+    const preset = presetOfDomain(domain);
+    if (preset) {
+      const servers = serversOf(preset, email);
+      return Promise.resolve({
+        known: knownOf(preset),
+        candidates: [{ source: 'preset', servers, confirm: false }],
+      });
+    }
+    if (!isHostName(domain) || !domain.includes('.') || isIP(domain)) return Promise.resolve(NOT_FOUND);
+    const kept = this.#kept.get(email);
+    if (kept && kept.until > monotonicMs()) return kept.answer;
+    const answer = this.#ask(email, domain);
+    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
+    const entry = { until: monotonicMs() + KEPT_MS, answer };
+    this.#kept.set(email, entry);
+    void answer.then(({ candidates }) => {
+      if (candidates.length === 0) entry.until = monotonicMs() + KEPT_EMPTY_MS;
+    });
+    return answer;
+  }
+
+  async #ask(email: string, domain: string): Promise<DiscoveredMail> {
+    const limitMs = this.#options.limitMs ?? LIMIT_MS;
+    const end = new AbortController();
+    const timer = setTimeout(() => end.abort(new Error('discovery has taken too long')), limitMs);
+    try {
+      return await this.#compare(email, domain, end.signal, limitMs);
+    } finally {
+      clearTimeout(timer);
+      end.abort(new Error('discovery is over'));
+    }
+  }
+
+  async #compare(
+    email: string,
+    domain: string,
+    signal: AbortSignal,
+    limitMs: number,
+  ): Promise<DiscoveredMail> {
+    const get: HttpsGet = (url, options) =>
+      this.#egress.get(url, { ...options, signal, deadlineMs: limitMs });
+    const inTime = <T>(what: Promise<T>, otherwise: T) => settle(what, otherwise, signal);
+    const exchangers = await inTime(this.#dns.exchangers(domain), []);
+    const preset = exchangers.map(presetOfExchanger).find((one) => one !== undefined);
+    if (preset) {
+      const servers = serversOf(preset, email);
+      return { known: knownOf(preset), candidates: [{ source: 'mx', servers, confirm: false }] };
+    }
+    const getExisting: HttpsGet = async (url, options) => {
+      if (await this.#dns.exists(new URL(url).hostname)) return get(url, options);
+      throw new Error('there is no such host');
+    };
+    const ask = (place: string, by = getExisting) => inTime(askAutoconfig(place, email, by), NOTHING);
+    const documents = Promise.all((this.#options.places ?? AUTOCONFIG_PLACES).map((place) => ask(place)));
+    const services = inTime(askServices(email, this.#dns), NOTHING);
+    const ispdb = this.#options.ispdbUrl ? ask(`${this.#options.ispdbUrl}/{domain}`, get) : NOTHING;
+    const dav = inTime(askDav(email, this.#dns, getExisting), NOTHING);
+    const probe = connectingProbe(this.#dns, {
+      policy: this.#policy,
+      limitMs: Math.min(PROBE_MS, limitMs),
+      signal,
+      ...(this.#options.ca ? { ca: this.#options.ca } : {}),
+    });
+    const usual = inTime(tryUsualNames(email, probe), NOTHING);
+
+    const isComplete = (found: Found) => toServers(found) !== undefined;
+    const [files, records, database] = await Promise.all([documents, services, ispdb]);
+    const named = [...files, records, database].some(isComplete);
+    // Nobody waits for guesses where somebody has said it.
+    const guessed = named ? NOTHING : await usual;
+    const extra = await dav;
+    const candidates = [
+      ...files.flatMap((found) => candidate('autoconfig', found, extra)),
+      ...candidate('srv', isComplete(records) ? records : completed(records, guessed), extra, domain),
+      ...candidate('ispdb', database, extra),
+      ...candidate('guess', guessed, extra),
+    ];
+    return { known: null, candidates };
+  }
+}
+
+/** A record for one of the two servers, and the usual name for the other. */
+function completed(records: Found, guessed: Found): Found {
+  if (!records.imap && !records.smtp) return NOTHING;
+  return { imap: records.imap ?? guessed.imap, smtp: records.smtp ?? guessed.smtp };
+}
+
+/** @param domain given: servers outside of it are not believed to be the domain's */
+function candidate(
+  source: MailCandidate['source'],
+  found: Found,
+  dav: Found,
+  domain?: string,
+): MailCandidate[] {
+  const servers = toServers({
+    ...found,
+    caldavUrl: found.caldavUrl ?? dav.caldavUrl,
+    carddavUrl: found.carddavUrl ?? dav.carddavUrl,
+  });
+  if (!servers) return [];
+  const outside = (server: FoundServer | undefined) =>
+    domain !== undefined &&
+    server !== undefined &&
+    !isWithin(server.host, domain) &&
+    !presetOfHost(server.host);
+  return [{ source, servers, confirm: outside(found.imap) || outside(found.smtp) }];
+}
+
+/** What has not come when the time is over does not count. */
+function settle<T>(what: Promise<T>, otherwise: T, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve) => {
+    const onAbort = () => resolve(otherwise);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    // A source that fails has found nothing.
+    void what.then(resolve, onAbort).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

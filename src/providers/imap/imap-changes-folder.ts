@@ -1,0 +1,351 @@
+import type { ExpungeEvent, ImapFlow, MailboxObject } from 'imapflow';
+import { answerOf } from './imap-connection.ts';
+import { type FolderState, isWithin, messageId, type UidRange } from './imap-cursor.ts';
+import { isImapRefusal, toImapError } from './imap-error.ts';
+import type { FolderStatus } from './imap-changes-folders.ts';
+import type { LookResult } from './imap-changes-result.ts';
+import { fetchMetas, type MessageMeta } from './imap-fetch.ts';
+
+/** Newest messages whose flags are read again at each look, on servers that do not count changes (RFC 7162). */
+const RECENT = 200;
+
+/** A folder that is open, as it was when it was opened. */
+export interface OpenFolder extends FolderStatus {
+  path: string;
+}
+
+/**
+ * Opens a folder for reading, also when it is open already: to see what it is like now.
+ * @returns null: the server refuses it
+ */
+export async function openFolder(client: ImapFlow, path: string): Promise<OpenFolder | null> {
+  let mailbox: MailboxObject;
+  try {
+    mailbox = await client.mailboxOpen(path, { readOnly: true });
+  } catch (error) {
+    if (isImapRefusal(error)) return null;
+    throw error;
+  }
+  const { uidValidity, uidNext, exists, highestModseq, noModseq } = mailbox;
+  const modseq =
+    client.enabled.has('CONDSTORE') && !noModseq && highestModseq ? highestModseq.toString() : null;
+  const opened = {
+    path,
+    uidValidity: (uidValidity ?? 0n).toString(),
+    messages: exists,
+    unseen: null,
+    modseq,
+  };
+  // Every server gives it since RFC 3501, but one that does not must not stop the mailbox.
+  if (uidNext) return { ...opened, uidNext };
+  const [last] = exists === 0 ? [] : await fetchMetas(client, `${exists}`, { uid: false });
+  return { ...opened, uidNext: (last?.uid ?? 0) + 1 };
+}
+
+/** Whether the server says of a folder it lists that there is none: of one that was deleted with folders inside it. */
+export async function isMissing(client: ImapFlow, path: string): Promise<boolean> {
+  try {
+    await client.mailboxOpen(path, { readOnly: true });
+    return false;
+  } catch (error) {
+    if (isImapRefusal(error))
+      return toImapError(error, { stage: 'command', secrets: [] }).code === 'not-found';
+    throw error;
+  }
+}
+
+/**
+ * Leaves the folder that is open, if one is: servers tell of the others as they are, but of this one as it was when it
+ * was opened, and some close the connection when it is renamed. One that is open for writing is opened for reading before, because leaving it would delete what is marked
+ * as deleted (RFC 9051 6.4.1).
+ */
+export async function leaveFolder(client: ImapFlow): Promise<void> {
+  if (!client.mailbox) return;
+  if (client.mailbox.readOnly !== true) await client.mailboxOpen('INBOX', { readOnly: true });
+  await answerOf(client, client.mailboxClose());
+}
+
+/**
+ * What has to be known of a folder nobody has looked at.
+ * @param isNew its messages came lately; else they are history
+ */
+export function beginFolder(
+  path: string,
+  status: FolderStatus,
+  since: number | null,
+  isNew: boolean,
+): FolderState {
+  const { uidValidity, uidNext, messages, unseen, modseq } = status;
+  const all: readonly UidRange[] = messages > 0 && uidNext > 1 ? [[1, uidNext - 1]] : [];
+  return {
+    path,
+    uidValidity,
+    next: uidNext,
+    count: messages,
+    unseen,
+    modseq,
+    fresh: isNew ? all : [],
+    old: isNew ? [] : all,
+    reached: null,
+    since,
+    scan: null,
+    shut: false,
+  };
+}
+
+/** Whether STATUS tells of anything that has not been seen. */
+export function hasChanged(state: FolderState, status: FolderStatus | null): boolean {
+  if (!status || state.scan) return true;
+  return (
+    status.uidValidity !== state.uidValidity ||
+    status.uidNext !== state.next ||
+    status.messages !== state.count ||
+    status.modseq !== state.modseq ||
+    (status.modseq === null && status.unseen !== state.unseen)
+  );
+}
+
+/**
+ * Finds what has happened in a folder: notes what came, gives what is gone and whose flags changed, as far as there is
+ * room. What is not found now is found by the look after: nothing is noted as seen beyond what the folder was when it was
+ * opened.
+ * @param status what STATUS said
+ */
+export async function inspectFolder(
+  client: ImapFlow,
+  state: FolderState,
+  status: FolderStatus | null,
+  result: LookResult,
+): Promise<FolderState> {
+  const folder = await openFolder(client, state.path);
+  if (!folder) return { ...state, shut: true };
+  if (folder.uidValidity !== state.uidValidity) {
+    // Since the folders were listed: the next look begins it anew.
+    return { ...state, shut: true };
+  }
+  const arrivals: readonly UidRange[] = folder.uidNext > state.next ? [[state.next, folder.uidNext - 1]] : [];
+  const came = folder.uidNext > state.next ? await countOf(client, state.next, folder.uidNext - 1) : 0;
+  const seen = await giveFlags(client, state, folder, result);
+  // Of what has come and gone since, servers tell nothing: a message that was stored by us is known all the same.
+  const isShort = came < Math.max(folder.uidNext - state.next, 0);
+  if (isShort || (!seen.vanishedTold && folder.messages - came !== state.count))
+    await giveRemovals(client, state, folder, result);
+  return {
+    ...state,
+    next: Math.max(folder.uidNext, state.next),
+    count: folder.messages,
+    unseen: status?.unseen ?? null,
+    modseq: seen.modseq,
+    scan: seen.scan,
+    fresh: [...arrivals, ...state.fresh],
+  };
+}
+
+interface Seen {
+  modseq: string | null;
+  scan: FolderState['scan'];
+  /** Whether the server has told what is gone (VANISHED, RFC 7162). */
+  vanishedTold: boolean;
+}
+
+/** Gives messages whose flags changed. */
+async function giveFlags(
+  client: ImapFlow,
+  state: FolderState,
+  folder: OpenFolder,
+  result: LookResult,
+): Promise<Seen> {
+  if (folder.modseq === null) return { modseq: null, scan: null, vanishedTold: false };
+  const scan = state.scan ?? {
+    from: knownModseq(state, folder.modseq),
+    to: folder.modseq,
+    below: state.next,
+  };
+  if (scan.from === folder.modseq) return { modseq: folder.modseq, scan: null, vanishedTold: false };
+  const isTold = client.enabled.has('QRESYNC') && scan.from !== null && state.scan === null;
+  const vanished = (event: ExpungeEvent) => {
+    const { uid, vanished } = event;
+    if (!vanished || uid === undefined || isPending(state, uid) || uid >= state.next) return;
+    result.remove(messageId({ ...state, uid }));
+  };
+  client.on('expunge', vanished);
+  try {
+    const below = await giveScan(client, state, scan, result);
+    if (below === null) return { modseq: scan.to, scan: null, vanishedTold: isTold };
+    return { modseq: state.modseq, scan: { ...scan, below }, vanishedTold: isTold };
+  } finally {
+    client.off('expunge', vanished);
+  }
+}
+
+/** Null when it cannot be gone on from there: a server that was restored from a copy counts from an earlier number. */
+function knownModseq({ modseq }: FolderState, present: string): string | null {
+  return modseq !== null && BigInt(modseq) <= BigInt(present) ? modseq : null;
+}
+
+/**
+ * One command for everything at first; when there is more than there is room for, the rest is read in pieces.
+ * @returns where to go on; null: that was all
+ */
+async function giveScan(
+  client: ImapFlow,
+  state: FolderState,
+  { from, below }: NonNullable<FolderState['scan']>,
+  result: LookResult,
+): Promise<number | null> {
+  let hi = below - 1;
+  let span = state.scan || from === null ? result.room * 4 : hi;
+  while (hi >= 1) {
+    if (result.room <= 0) return hi + 1;
+    const lo = Math.max(1, hi - span + 1);
+    const since = from === null ? {} : { changedSince: BigInt(from) };
+    const changed = await fetchMetas(client, `${lo}:${hi}`, since);
+    const rest = giveEach(state, changed, result, result.room);
+    if (rest !== null) return rest + 1;
+    hi = lo - 1;
+    span *= 4;
+  }
+  return null;
+}
+
+/** @returns the UID of the first there was no room for; null: all were given */
+function giveEach(
+  state: FolderState,
+  metas: readonly MessageMeta[],
+  result: LookResult,
+  room: number,
+): number | null {
+  let left = room;
+  for (const meta of metas) {
+    if (meta.uid >= state.next || isPending(state, meta.uid) || isUnwanted(meta, state.since)) continue;
+    if (left <= 0) return meta.uid;
+    left -= 1;
+    result.give(state, meta, null);
+  }
+  return null;
+}
+
+/**
+ * Reads the flags of a folder's newest messages again, on a server that does not tell which changed.
+ * @param room for so many
+ */
+export async function giveRecentFlags(
+  client: ImapFlow,
+  state: FolderState,
+  result: LookResult,
+  room: number,
+): Promise<void> {
+  const folder = await openFolder(client, state.path);
+  if (!folder || folder.uidValidity !== state.uidValidity || folder.messages === 0) return;
+  const first = Math.max(1, folder.messages - Math.min(RECENT, room) + 1);
+  giveEach(state, await fetchMetas(client, `${first}:*`, { uid: false }), result, room);
+}
+
+/**
+ * Reads the flags of some messages again, on a server that does not tell which changed.
+ * @param below UID to go on below
+ * @returns where to go on; null: that was the end of the folder
+ */
+export async function giveTurn(
+  client: ImapFlow,
+  state: FolderState,
+  below: number,
+  result: LookResult,
+): Promise<number | null> {
+  const folder = await openFolder(client, state.path);
+  if (!folder || folder.uidValidity !== state.uidValidity) return null;
+  const hi = Math.min(below, state.next) - 1;
+  if (hi < 1) return null;
+  const lo = Math.max(1, hi - spanOf(folder, result.room) + 1);
+  const rest = giveEach(state, await fetchMetas(client, `${lo}:${hi}`), result, result.room);
+  if (rest !== null) return rest + 1;
+  return lo > 1 ? lo : null;
+}
+
+/** So many UIDs have about so many messages. */
+export function spanOf({ uidNext, messages }: FolderStatus, wanted: number): number {
+  return Math.ceil(Math.max(wanted, 1) * Math.max(1, uidNext / Math.max(messages, 1)));
+}
+
+const isPending = ({ fresh, old }: FolderState, uid: number) => isWithin(fresh, uid) || isWithin(old, uid);
+
+/** Whether a message was received before what is wanted. */
+export const isUnwanted = ({ receivedAt }: MessageMeta, since: number | null): boolean =>
+  since !== null && receivedAt !== null && receivedAt.getTime() < since * 1000;
+
+/** Of a folder nobody has looked into: gives what is gone of that which we have put there. */
+export async function giveAbsent(client: ImapFlow, state: FolderState, result: LookResult): Promise<void> {
+  if ((await result.known(state.path)).length === 0) return;
+  const folder = await openFolder(client, state.path);
+  if (folder?.uidValidity === state.uidValidity) await giveRemovals(client, state, folder, result);
+}
+
+/** Gives what is gone, by comparing what there is with what the mirror has; for when the numbers say that something is. */
+async function giveRemovals(
+  client: ImapFlow,
+  state: FolderState,
+  folder: OpenFolder,
+  result: LookResult,
+): Promise<void> {
+  const ranges = folder.messages === 0 ? [] : await uidsThere(client);
+  for (const { providerId, uidValidity, uid } of await result.known(state.path)) {
+    // It has come since, and the mirror knows: it was moved there through the API.
+    if (uidValidity === state.uidValidity && uid >= folder.uidNext) continue;
+    if (uidValidity !== state.uidValidity || !isWithinSorted(ranges, uid)) result.remove(providerId);
+  }
+}
+
+async function countOf(client: ImapFlow, lo: number, hi: number): Promise<number> {
+  const found = await answerOf(
+    client,
+    client.search({ uid: `${lo}:${hi}` }, { uid: true, returnOptions: ['COUNT'] }),
+  );
+  return Array.isArray(found) ? found.length : (found.count ?? 0);
+}
+
+/** UIDs of all messages of the open folder, in ascending ranges. */
+async function uidsThere(client: ImapFlow): Promise<readonly UidRange[]> {
+  const found = await answerOf(client, client.search({ all: true }, { uid: true, returnOptions: ['ALL'] }));
+  const text = Array.isArray(found) ? found.join(',') : (found.all ?? '');
+  return text
+    .split(',')
+    .filter(Boolean)
+    .map((part): UidRange => {
+      const [a = 0, b = a] = part.split(':').map(Number);
+      return [Math.min(a, b), Math.max(a, b)];
+    })
+    .sort(([a], [b]) => a - b);
+}
+
+function isWithinSorted(ranges: readonly UidRange[], uid: number): boolean {
+  let [from, to] = [0, ranges.length - 1];
+  while (from <= to) {
+    const middle = (from + to) >> 1;
+    const [lo, hi] = ranges[middle] as UidRange;
+    if (uid < lo) to = middle - 1;
+    else if (uid > hi) from = middle + 1;
+    else return true;
+  }
+  return false;
+}
+
+/**
+ * The ranges without what is below the first message that is wanted.
+ * @param since Unix seconds
+ */
+export async function trimmed(
+  client: ImapFlow,
+  ranges: readonly UidRange[],
+  since: number,
+): Promise<readonly UidRange[]> {
+  const uid = ranges.map(([lo, hi]) => `${lo}:${hi}`).join(',');
+  // Servers compare days, in a time zone of their own.
+  const day = new Date((since - 2 * 86_400) * 1000);
+  const found = await answerOf(
+    client,
+    client.search({ uid, since: day }, { uid: true, returnOptions: ['MIN'] }),
+  );
+  const min = Array.isArray(found) ? found[0] : found.min;
+  if (!min) return [];
+  return ranges.flatMap(([lo, hi]): UidRange[] => (hi < min ? [] : [[Math.max(lo, min), hi]]));
+}

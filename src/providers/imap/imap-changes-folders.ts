@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import type { ImapFlow, ListResponse, StatusObject } from 'imapflow';
+import type { RemoteFolder } from '../connector.ts';
+import { type FolderState, messagePrefix } from './imap-cursor.ts';
+
+/** A folder as the server lists it. */
+export interface ListedFolder extends RemoteFolder {
+  /** What the server said of it; null: it did not say. */
+  status: FolderStatus | null;
+}
+
+/** What STATUS says of a folder. */
+export interface FolderStatus {
+  uidValidity: string;
+  uidNext: number;
+  messages: number;
+  unseen: number | null;
+  modseq: string | null;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  '\\Inbox': 'inbox',
+  '\\Sent': 'sent',
+  '\\Drafts': 'drafts',
+  '\\Trash': 'trash',
+  '\\Junk': 'spam',
+  '\\Archive': 'archive',
+  '\\All': 'all',
+};
+/** Views of what is in other folders: their messages would be there twice. */
+const VIEWS = ['\\All', '\\Flagged', '\\Important'];
+
+/**
+ * All folders that have messages, with what STATUS says of them: one round trip where the server has LIST-STATUS
+ * (RFC 5819). Left out: names without a mailbox behind them, other people's mailboxes, and on Gmail (X-GM-EXT-1) and
+ * wherever else a folder is flagged as one, the views of what is in other folders.
+ */
+export async function listFolders(client: ImapFlow): Promise<ListedFolder[]> {
+  const counts = client.enabled.has('CONDSTORE');
+  const listed = await client.list({
+    statusQuery: { messages: true, uidNext: true, uidValidity: true, unseen: true, highestModseq: true },
+  });
+  const foreign = [client.namespaces?.other, client.namespaces?.shared]
+    .flatMap((spaces) => spaces || [])
+    .map(({ prefix }) => prefix)
+    .filter(Boolean);
+  const own = client.namespace?.prefix ?? '';
+  return listed
+    .filter(({ flags }) => !flags.has('\\Noselect') && !flags.has('\\NonExistent'))
+    .filter((entry) => !isView(entry))
+    .filter(({ path }) => !foreign.some((prefix) => prefix !== own && path.startsWith(prefix)))
+    .map((entry) => ({
+      providerId: entry.path,
+      name: NAMES[entry.specialUse ?? ''] ?? null,
+      displayName: displayNameOf(entry, own),
+      status: statusOf(entry.status, counts),
+    }));
+}
+
+/** By flag only: a folder that is merely called "All" may be one of the user's own. */
+function isView({ flags, specialUse, specialUseSource }: ListResponse): boolean {
+  return (
+    VIEWS.some((view) => flags.has(view)) || (specialUse === '\\All' && specialUseSource === 'extension')
+  );
+}
+
+function displayNameOf({ path, delimiter }: ListResponse, prefix: string): string {
+  const name =
+    prefix && path.startsWith(prefix) && path.length > prefix.length ? path.slice(prefix.length) : path;
+  return delimiter ? name.split(delimiter).join('/') : name;
+}
+
+/**
+ * Null when the server has left something out that nothing can be decided without.
+ * @param counts whether the server counts changes of flags (CONDSTORE is enabled)
+ */
+export function statusOf(
+  status: Partial<StatusObject> | false | undefined,
+  counts: boolean,
+): FolderStatus | null {
+  if (!status || !status.uidNext || status.uidValidity === undefined || status.messages === undefined)
+    return null;
+  const { uidValidity, uidNext, messages, unseen, highestModseq } = status;
+  return {
+    uidValidity: uidValidity.toString(),
+    uidNext,
+    messages,
+    unseen: unseen ?? null,
+    modseq: counts && highestModseq ? highestModseq.toString() : null,
+  };
+}
+
+const ORDER = ['inbox', 'sent', 'drafts'];
+
+/** Those first that people look at first. */
+export function inOrder(folders: readonly ListedFolder[]): ListedFolder[] {
+  const rank = ({ name }: ListedFolder) => (ORDER.indexOf(name ?? '') + 1 || ORDER.length + 1) - 1;
+  return [...folders].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Tells lists of folders apart. */
+export function digestOf(folders: readonly ListedFolder[]): string {
+  const text = JSON.stringify(
+    folders.map(({ providerId, name, displayName }) => [providerId, name, displayName].join('\0')).sort(),
+  );
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
+
+/** A folder that has another name now. */
+export interface Renaming {
+  from: string;
+  to: string;
+}
+
+/** As the port tells it. */
+export const renamedAs = ({ from, to }: Renaming) => ({
+  from,
+  to,
+  messagePrefix: { from: messagePrefix(from), to: messagePrefix(to) },
+});
+
+/**
+ * Which folders were renamed: one that is not what it was any more (gone, or another UIDVALIDITY), and one that is new,
+ * with the same UIDVALIDITY and no fewer UIDs given out. More than one that could be it: none is, because its messages
+ * would be taken for others. In an order in which no name is taken when it is given.
+ */
+export function findRenamings(
+  states: readonly FolderState[],
+  folders: readonly ListedFolder[],
+): readonly Renaming[] {
+  const statuses = new Map(folders.map(({ providerId, status }) => [providerId, status]));
+  const lost = states.filter(({ path, uidValidity }) => {
+    const status = statuses.get(path);
+    return status === undefined || (status !== null && status.uidValidity !== uidValidity);
+  });
+  const validities = new Map(states.map(({ path, uidValidity }) => [path, uidValidity]));
+  const found = folders.filter(
+    ({ providerId, status }) => status && status.uidValidity !== validities.get(providerId),
+  );
+  const fits = (state: FolderState, { status }: ListedFolder) =>
+    status?.uidValidity === state.uidValidity && status.uidNext >= state.next;
+  const pairs = lost.flatMap((state): Renaming[] => {
+    const [target, ...others] = found.filter((folder) => fits(state, folder));
+    if (!target || others.length > 0 || lost.filter((one) => fits(one, target)).length > 1) return [];
+    return [{ from: state.path, to: target.providerId }];
+  });
+  return inSafeOrder(pairs, new Set(validities.keys()));
+}
+
+/** A name is free when no folder has it, or one that has been given another by then. All others are left out. */
+function inSafeOrder(pairs: readonly Renaming[], taken: Set<string>): Renaming[] {
+  const ordered: Renaming[] = [];
+  let waiting = [...pairs];
+  for (;;) {
+    const free = waiting.filter(({ to }) => !taken.has(to));
+    if (free.length === 0) return ordered;
+    for (const { from } of free) taken.delete(from);
+    ordered.push(...free);
+    waiting = waiting.filter((pair) => !free.includes(pair));
+  }
+}

@@ -1,0 +1,280 @@
+import type { ImapFlow } from 'imapflow';
+import type { MailChanges, MailLook } from '../connector.ts';
+import { ProviderError } from '../provider-error.ts';
+import {
+  beginFolder, giveAbsent, giveRecentFlags, giveTurn, hasChanged, inspectFolder, isMissing, isUnwanted, leaveFolder, openFolder,
+  type OpenFolder, spanOf, trimmed,
+} from './imap-changes-folder.ts'; // prettier-ignore
+import { digestOf, findRenamings, inOrder, listFolders, type ListedFolder } from './imap-changes-folders.ts';
+import { LookResult } from './imap-changes-result.ts';
+import { cutTop, decodeCursor, encodeCursor, type FolderState, type ImapCursor } from './imap-cursor.ts';
+import { fetchContents, fetchMetas, fitting, type MessageMeta } from './imap-fetch.ts';
+import type { Suspects } from './imap-fetch-suspects.ts';
+
+/** While there is history to fetch, what is new is asked for at each so many looks. */
+const LOOKS_PER_LIST = 4;
+/** A folder that appears with more messages is history. */
+const MOST_FRESH = 500;
+/** Of a folder that nobody has looked into, and of all others as long as they are as recent. Messages. */
+const FIRST_PORTION = 25;
+const PORTION = 250;
+/** Ranges of UIDs that one look goes through without finding anything. */
+const MOST_WINDOWS = 10;
+/** Folders whose first page belongs to a usable mailbox: the inbox, and those that are next in order. */
+const FIRST_FOLDERS = 3;
+
+const toSeconds = (at: Date) => Math.floor(at.getTime() / 1000);
+const isOpenTo = ({ shut }: FolderState) => !shut;
+
+/** One look at a mailbox, over one connection. */
+export class MailboxLook {
+  readonly #result: LookResult;
+  readonly #cursor: ImapCursor;
+  readonly #since: number | null;
+  /** In the order in which they are looked into. */
+  #states: Map<string, FolderState>;
+  #listed: string;
+  #turn: ImapCursor['turn'];
+  #open: OpenFolder | null = null;
+  /** Folders whose newest messages may have other flags, if the server does not count changes. */
+  readonly #uncounted = new Set<string>();
+
+  constructor(
+    private readonly client: ImapFlow,
+    private readonly look: MailLook,
+    private readonly suspects: Suspects,
+  ) {
+    this.#cursor = decodeCursor(look.cursor);
+    this.#states = new Map(this.#cursor.folders.map((state) => [state.path, state]));
+    this.#listed = this.#cursor.listed;
+    this.#turn = this.#cursor.turn;
+    this.#since = look.since && toSeconds(look.since);
+    this.#result = new LookResult(look);
+  }
+
+  async run(): Promise<MailChanges> {
+    const asks = !this.#isHistoryOnly || this.#cursor.sinceList + 1 >= LOOKS_PER_LIST;
+    if (asks) await this.#whatChanged();
+    await this.#giveContents();
+    const isDone = !this.#any(({ fresh, old, scan }) => fresh.length + old.length > 0 || scan !== null);
+    if (asks && isDone) await this.#readFlagsAgain();
+    // "No more" is said only by a look that has asked what is new.
+    const more = !isDone || !asks;
+    // Nobody may come back for long.
+    if (!more) await leaveFolder(this.client);
+    const sinceList = more && !asks ? this.#cursor.sinceList + 1 : 0;
+    const cursor = {
+      folders: [...this.#states.values()],
+      listed: this.#listed,
+      sinceList: isDone && !asks ? LOOKS_PER_LIST : sinceList,
+      turn: this.#turn,
+    };
+    return {
+      ...this.#result.changes(),
+      cursor: encodeCursor(cursor),
+      more,
+      present: this.#isPresent,
+    };
+  }
+
+  #any(test: (state: FolderState) => boolean): boolean {
+    return [...this.#states.values()].some((state) => isOpenTo(state) && test(state));
+  }
+
+  /** Whether the look before has left nothing but history. */
+  get #isHistoryOnly(): boolean {
+    return (
+      this.#any(({ old }) => old.length > 0) &&
+      !this.#any(({ fresh, scan }) => fresh.length > 0 || scan !== null)
+    );
+  }
+
+  get #isPresent(): boolean {
+    if (this.#any(({ fresh, scan }) => fresh.length > 0 || scan !== null)) return false;
+    return [...this.#states.values()]
+      .slice(0, FIRST_FOLDERS)
+      .every(({ old, reached, shut }) => shut || old.length === 0 || reached !== null);
+  }
+
+  async #whatChanged(): Promise<void> {
+    await this.suspects.watch([], () => leaveFolder(this.client));
+    const folders: ListedFolder[] = [];
+    for (const folder of inOrder(await listFolders(this.client))) {
+      const isThere = folder.status !== null || !(await isMissing(this.client, folder.providerId));
+      if (isThere) folders.push(folder);
+    }
+    // An inbox there is always: a list without any folder is a mistake that would empty the mirror.
+    if (folders.length === 0) throw new ProviderError('temporary', 'The server lists no folders');
+    const digest = digestOf(folders);
+    if (digest !== this.#listed) {
+      this.#result.folders = folders.map(({ providerId, name, displayName }) => ({
+        providerId,
+        name,
+        displayName,
+      }));
+      this.#listed = digest;
+    }
+    this.#rename(folders);
+    const before = this.#states;
+    this.#states = new Map();
+    const isFirst = before.size === 0;
+    for (const folder of folders) {
+      const known = before.get(folder.providerId);
+      before.delete(folder.providerId);
+      const state = await this.#lookInto(folder, known, isFirst);
+      if (state) this.#states.set(folder.providerId, state);
+    }
+    for (const path of before.keys()) await this.#removeAll(path);
+  }
+
+  #rename(folders: readonly ListedFolder[]): void {
+    for (const renaming of findRenamings([...this.#states.values()], folders)) {
+      const { from, to } = renaming;
+      const state = this.#states.get(from);
+      if (!state) continue;
+      this.#states.delete(from);
+      this.#states.set(to, { ...state, path: to });
+      this.#result.rename(renaming);
+    }
+  }
+
+  /** @returns null: nothing is known of it, so the next look asks again */
+  async #lookInto(
+    { providerId: path, status }: ListedFolder,
+    known: FolderState | undefined,
+    isFirst: boolean,
+  ): Promise<FolderState | null> {
+    let state = known && { ...known, shut: false };
+    if (state && status && status.uidValidity !== state.uidValidity) {
+      await this.#removeAll(path);
+      state = undefined;
+    }
+    if (!state) {
+      const found = status ?? (await openFolder(this.client, path));
+      const isNew = !isFirst && (found?.messages ?? 0) <= MOST_FRESH;
+      const begun = found && beginFolder(path, found, this.#since, isNew);
+      if (begun && !isFirst) await giveAbsent(this.client, begun, this.#result);
+      return begun;
+    }
+    if (state.since !== null && (this.#since === null || this.#since < state.since)) {
+      // More of it is wanted than before; what has been given already may come again.
+      state = {
+        ...state,
+        since: this.#since,
+        reached: null,
+        old: state.next > 1 ? [[1, state.next - 1]] : [],
+      };
+    }
+    const changed = hasChanged(state, status);
+    if (changed || path.toUpperCase() === 'INBOX') this.#uncounted.add(path);
+    if (!changed) return state;
+    return inspectFolder(this.client, state, status, this.#result);
+  }
+
+  async #removeAll(path: string): Promise<void> {
+    for (const { providerId } of await this.#result.known(path)) this.#result.remove(providerId);
+  }
+
+  /** What came lately, folder by folder; then history, from the folder whose next message is the newest. */
+  async #giveContents(): Promise<void> {
+    for (let windows = 0; windows < MOST_WINDOWS && this.#result.room > 0;) {
+      const states = [...this.#states.values()].filter(isOpenTo);
+      const state = states.find(({ fresh }) => fresh.length > 0) ?? nextInHistory(states);
+      if (!state) return;
+      if (!(await this.#giveSome(state, 2 ** windows))) windows += 1;
+    }
+  }
+
+  /**
+   * @param width how many times as many UIDs to look through as there should have to be
+   * @returns whether there were any messages
+   */
+  async #giveSome(state: FolderState, width: number): Promise<boolean> {
+    const folder = await this.#openFolder(state.path);
+    if (!folder || folder.uidValidity !== state.uidValidity) {
+      this.#states.set(state.path, { ...state, shut: true });
+      return false;
+    }
+    const kind = state.fresh.length > 0 ? 'fresh' : 'old';
+    const isBegun = kind === 'fresh' || state.reached !== null || state.since === null;
+    const ranges = isBegun ? state[kind] : await trimmed(this.client, state.old, state.since ?? 0);
+    const [range] = ranges;
+    if (!range) {
+      this.#states.set(state.path, { ...state, [kind]: [] });
+      return false;
+    }
+    const wanted = Math.min(this.#result.room, portionOf(state, kind));
+    const lo = Math.max(range[0], range[1] - spanOf(folder, wanted) * width + 1);
+    const metas = (await fetchMetas(this.client, `${lo}:${range[1]}`, { size: true }))
+      .filter(({ uid }) => uid >= lo && uid <= range[1])
+      .filter((meta) => !isUnwanted(meta, this.#since));
+    const given = await this.#giveMessages(state, metas, wanted);
+    const last = given.at(-1);
+    const reached = last ? toSeconds(last.receivedAt ?? new Date(0)) : state.reached;
+    const rest = cutTop(ranges, last && given.length < metas.length ? last.uid : lo);
+    this.#states.set(state.path, { ...state, [kind]: rest, ...(kind === 'old' ? { reached } : {}) });
+    return given.length > 0;
+  }
+
+  async #giveMessages(
+    state: FolderState,
+    metas: readonly MessageMeta[],
+    wanted: number,
+  ): Promise<readonly MessageMeta[]> {
+    const chosen = fitting(metas.slice(0, wanted), this.#result.bytes);
+    const { contents, bytes, leftAt } = await fetchContents(
+      this.client,
+      chosen,
+      this.#result.bytes,
+      this.suspects,
+    );
+    this.#result.spend(bytes);
+    const given = leftAt === null ? chosen : chosen.filter(({ uid }) => uid > leftAt);
+    for (const meta of given) {
+      const content = contents.get(meta.uid);
+      if (content) this.#result.give(state, meta, content);
+    }
+    return given;
+  }
+
+  async #openFolder(path: string): Promise<OpenFolder | null> {
+    if (this.#open?.path !== path) this.#open = await openFolder(this.client, path);
+    return this.#open;
+  }
+
+  /** On servers that do not count changes: the newest messages of some folders, and all messages in turn. */
+  async #readFlagsAgain(): Promise<void> {
+    const states = [...this.#states.values()].filter((state) => isOpenTo(state) && state.modseq === null);
+    for (const state of states.filter(({ path }) => this.#uncounted.has(path))) {
+      const room = Math.floor(this.#result.room / 2);
+      if (room > 0) await giveRecentFlags(this.client, state, this.#result, room);
+    }
+    const at = Math.max(
+      0,
+      states.findIndex(({ path }) => path === this.#turn?.path),
+    );
+    const state = states[at];
+    if (!state) this.#turn = null;
+    if (!state || this.#result.room <= 0) return;
+    const from = this.#turn?.path === state.path ? this.#turn.below : state.next;
+    const below = await giveTurn(this.client, state, from, this.#result);
+    const next = states[(at + 1) % states.length] ?? state;
+    this.#turn = below === null ? { path: next.path, below: next.next } : { path: state.path, below };
+  }
+}
+
+function portionOf({ path, reached }: FolderState, kind: 'fresh' | 'old'): number {
+  return kind === 'fresh' || reached !== null || path.toUpperCase() === 'INBOX' ? PORTION : FIRST_PORTION;
+}
+
+/** Folders nobody has looked into come first, in their order; after that the one with the newest message. */
+function nextInHistory(states: readonly FolderState[]): FolderState | undefined {
+  const left = states.filter(({ old }) => old.length > 0);
+  return (
+    left.find(({ reached }) => reached === null) ??
+    left.reduce<FolderState | undefined>(
+      (newest, state) => (newest && (newest.reached ?? 0) >= (state.reached ?? 0) ? newest : state),
+      undefined,
+    )
+  );
+}

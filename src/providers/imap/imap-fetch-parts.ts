@@ -1,0 +1,62 @@
+import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import PostalMime from 'postal-mime';
+import type { MessageParts } from '../connector.ts';
+import { decodeText, planParts, type TextPart } from './imap-parts.ts';
+
+/** So much is fetched of a message's header. Bytes. */
+const HEADER_BYTES = 1024 * 1024;
+/** So much is fetched of each text, as it is stored. Bytes. */
+const TEXT_BYTES = 2 * 1024 * 1024;
+/** So much of a message is read whose structure the server does not know. Bytes. */
+const HEAD_BYTES = 256 * 1024;
+
+/**
+ * What is worth having of a large message: its header, its texts, and what files there are.
+ * @returns null: it is gone
+ */
+export async function fetchParts(client: ImapFlow, uid: number): Promise<MessageParts | null> {
+  const query = { uid: true, bodyStructure: true, bodyParts: [{ key: 'HEADER', maxLength: HEADER_BYTES }] };
+  const message = await client.fetchOne(`${uid}`, query, { uid: true });
+  if (!message) return null;
+  const headers = message.headers ?? Buffer.from('\r\n');
+  if (!message.bodyStructure) return fetchHead(client, uid, headers);
+  const { texts, files, calendars: calendarParts } = planParts(message.bodyStructure);
+  const wanted = [...texts, ...calendarParts];
+  const stored = wanted.length === 0 ? null : await fetchTexts(client, uid, wanted);
+  const html: string[] = [];
+  const text: string[] = [];
+  const calendars: string[] = [];
+  for (const part of calendarParts) {
+    const bytes = stored?.get(part.section);
+    if (bytes) calendars.push(await decodeText(part, bytes));
+  }
+  for (const part of texts) {
+    const bytes = stored?.get(part.section);
+    if (bytes) (part.type === 'text/html' ? html : text).push(await decodeText(part, bytes));
+  }
+  return { headers, html: joined(html), text: joined(text), files, calendars };
+}
+
+const joined = (texts: readonly string[]) => (texts.length === 0 ? null : texts.join('\n'));
+
+async function fetchTexts(
+  client: ImapFlow,
+  uid: number,
+  texts: readonly TextPart[],
+): Promise<FetchMessageObject['bodyParts']> {
+  const bodyParts = texts.map(({ section }) => ({ key: section, maxLength: TEXT_BYTES }));
+  const message = await client.fetchOne(`${uid}`, { uid: true, bodyParts }, { uid: true });
+  return message ? message.bodyParts : undefined;
+}
+
+/** Its files cannot be told without its structure; its text is at the beginning, if it has one. */
+async function fetchHead(client: ImapFlow, uid: number, headers: Buffer): Promise<MessageParts | null> {
+  const message = await client.fetchOne(
+    `${uid}`,
+    { uid: true, source: { maxLength: HEAD_BYTES } },
+    { uid: true },
+  );
+  if (!message) return null;
+  const { html, text } = await PostalMime.parse(message.source ?? headers, { maxNestingDepth: 100 });
+  return { headers, html: html ?? null, text: text ?? null, files: [] };
+}

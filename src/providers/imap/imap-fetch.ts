@@ -1,0 +1,194 @@
+import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import type { RemoteMessage } from '../connector.ts';
+import { uidSets } from './imap-cursor.ts';
+import { isImapRefusal } from './imap-error.ts';
+import { fetchParts } from './imap-fetch-parts.ts';
+import type { Suspects } from './imap-fetch-suspects.ts';
+
+/** Larger messages are not fetched whole. Bytes. */
+const WHOLE_BYTES = 256 * 1024;
+/** How often a refused message is asked for again: a server in trouble refuses what it would give a moment later. */
+const TRIES = 4;
+/** So many refused ones, and none that is given: it is the server, not the messages. */
+const MOST_REFUSED = 3;
+
+/** What is fetched of every message. */
+export interface MessageMeta {
+  uid: number;
+  unread: boolean;
+  starred: boolean;
+  /** Null: the server gives no date that can be read. */
+  receivedAt: Date | null;
+  /** Bytes, as the server says. */
+  size: number;
+}
+
+/** What was fetched of a message, or why not. */
+export type MessageContent = NonNullable<RemoteMessage['content']>;
+
+/** What the mailbox has in a range of UIDs or, with `uid: false`, of positions; newest first. */
+export async function fetchMetas(
+  client: ImapFlow,
+  range: string,
+  options: { uid?: boolean; changedSince?: bigint; size?: boolean } = {},
+): Promise<MessageMeta[]> {
+  const { uid = true, changedSince, size = false } = options;
+  const metas: MessageMeta[] = [];
+  const query = { uid: true, flags: true, internalDate: true, ...(size ? { size } : {}) };
+  for await (const message of client.fetch(range, query, {
+    uid,
+    ...(changedSince ? { changedSince } : {}),
+  })) {
+    // A server may tell of any message at any time, and then only what it wants to.
+    if (message.uid && message.flags && message.internalDate !== undefined) metas.push(metaOf(message));
+  }
+  return metas.sort((a, b) => b.uid - a.uid);
+}
+
+function metaOf({ uid, flags, internalDate, size }: FetchMessageObject): MessageMeta {
+  const receivedAt = new Date(internalDate ?? Number.NaN);
+  return {
+    uid,
+    unread: !flags?.has('\\Seen'),
+    starred: flags?.has('\\Flagged') ?? false,
+    receivedAt: Number.isNaN(receivedAt.getTime()) ? null : receivedAt,
+    size: size ?? 0,
+  };
+}
+
+/** The first of them that fit; at least one. */
+export function fitting(metas: readonly MessageMeta[], bytes: number): readonly MessageMeta[] {
+  let sum = 0;
+  const end = metas.findIndex(({ size }, index) => {
+    sum += Math.min(size, WHOLE_BYTES);
+    return index > 0 && sum > bytes;
+  });
+  return end === -1 ? metas : metas.slice(0, end);
+}
+
+/** Contents of messages by UID, and how much of them there is. */
+export interface Contents {
+  contents: ReadonlyMap<number, MessageContent>;
+  bytes: number;
+  /** The UID of the first that did not fit any more, with all that come after it; null: all fit. */
+  leftAt: number | null;
+}
+
+/**
+ * Fetches contents, small messages whole and all together. One that is gone by now is left out; one that the server
+ * refuses, again and again and by itself, is `unreadable`.
+ * @param metas newest first
+ * @param bytes when they are spent, the rest of the large ones is left
+ * @throws the library's errors: of the connection, or what a server says that refuses everything
+ */
+export async function fetchContents(
+  client: ImapFlow,
+  metas: readonly MessageMeta[],
+  bytes: number,
+  suspects: Suspects,
+): Promise<Contents> {
+  const contents = new Map<number, MessageContent>();
+  const nameOf = (uid: number) => `${client.mailbox ? client.mailbox.path : ''};${uid}`;
+  for (const { uid } of metas.filter((meta) => suspects.isConvicted(nameOf(meta.uid)))) {
+    contents.set(uid, { kind: 'unreadable', reason: 'The connection ends whenever it is asked for' });
+  }
+  const asked = metas.filter(({ uid }) => !contents.has(uid));
+  const small = asked.filter(({ size }) => size <= WHOLE_BYTES).map(({ uid }) => uid);
+  const sources = suspects.careful
+    ? await oneByOne(client, small, (uid, fetch) => suspects.watch([nameOf(uid)], fetch))
+    : await suspects.watch(small.map(nameOf), () => allTogether(client, small));
+  let spent = 0;
+  for (const [uid, content] of sources) {
+    contents.set(uid, content);
+    if (content.kind === 'mime') spent += content.mime.length;
+  }
+  for (const { uid } of asked.filter(({ size }) => size > WHOLE_BYTES)) {
+    if (spent > bytes) return { contents, bytes: spent, leftAt: uid };
+    const content = await suspects.watch([nameOf(uid)], () => largeOne(client, uid));
+    if (content) contents.set(uid, content);
+    if (content?.kind === 'parts') spent += bytesOf(content.parts);
+  }
+  return { contents, bytes: spent, leftAt: null };
+}
+
+const bytesOf = ({ headers, html, text }: { headers: Buffer; html: string | null; text: string | null }) =>
+  headers.length + (html?.length ?? 0) + (text?.length ?? 0);
+
+type Found = Map<number, MessageContent>;
+
+/** One command for all; what is missing then is asked for by itself. */
+async function allTogether(client: ImapFlow, uids: readonly number[]): Promise<Found> {
+  const found: Found = new Map();
+  for (const set of uidSets(uids)) {
+    try {
+      for await (const { uid, source } of client.fetch(set, { uid: true, source: true }, { uid: true })) {
+        if (source) found.set(uid, { kind: 'mime', mime: source });
+      }
+    } catch (error) {
+      if (!isImapRefusal(error)) throw error;
+    }
+  }
+  const missing = uids.filter((uid) => !found.has(uid));
+  let refused = 0;
+  for (const uid of missing) {
+    const answer = await sourceOf(client, uid);
+    if ('error' in answer) refused += 1;
+    if ('error' in answer && refused >= MOST_REFUSED && found.size < refused) throw answer.error;
+    const content = contentOf(answer);
+    if (content) found.set(uid, content);
+  }
+  return found;
+}
+
+async function oneByOne(
+  client: ImapFlow,
+  uids: readonly number[],
+  watch: <T>(uid: number, fetch: () => Promise<T>) => Promise<T>,
+): Promise<Found> {
+  const found: Found = new Map();
+  for (const uid of uids) {
+    const content = contentOf(await watch(uid, () => sourceOf(client, uid)));
+    if (content) found.set(uid, content);
+  }
+  return found;
+}
+
+const sourceOf = (client: ImapFlow, uid: number) =>
+  insistOn(() => client.fetchOne(`${uid}`, { uid: true, source: true }, { uid: true }));
+
+async function largeOne(client: ImapFlow, uid: number): Promise<MessageContent | null> {
+  const answer = await insistOn(() => fetchParts(client, uid));
+  if ('error' in answer) return unreadable(answer.error);
+  return answer.value && { kind: 'parts', parts: answer.value };
+}
+
+function contentOf(answer: Answer<FetchMessageObject | false | undefined>): MessageContent | null {
+  if ('error' in answer) return unreadable(answer.error);
+  if (!answer.value) return null;
+  const { source } = answer.value;
+  return source
+    ? { kind: 'mime', mime: source }
+    : { kind: 'unreadable', reason: 'The server gives no content of it' };
+}
+
+function unreadable(error: unknown): MessageContent {
+  const { responseText } = error as { responseText?: unknown };
+  const words = typeof responseText === 'string' ? responseText.slice(0, 500) : '';
+  return { kind: 'unreadable', reason: `The server refuses it: ${words || 'without a reason'}` };
+}
+
+type Answer<T> = { value: T } | { error: unknown };
+
+/** Asks until the server gives it, a few times. */
+async function insistOn<T>(ask: () => Promise<T>): Promise<Answer<T>> {
+  let refusal: unknown;
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    try {
+      return { value: await ask() };
+    } catch (error) {
+      if (!isImapRefusal(error)) throw error;
+      refusal = error;
+    }
+  }
+  return { error: refusal };
+}

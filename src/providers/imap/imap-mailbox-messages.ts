@@ -1,0 +1,146 @@
+import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import { ProviderError } from '../provider-error.ts';
+import { answerOf } from './imap-connection.ts';
+import type { MessagePlace } from './imap-cursor.ts';
+
+/** So many of a folder's newest messages are looked through for one that has no Message-ID. */
+const RECENT_UIDS = 50;
+
+/**
+ * Opens the folder of a message for changing it.
+ * @returns whether it is there, and the same as it was
+ */
+export async function openForWriting(
+  client: ImapFlow,
+  { path, uidValidity }: MessagePlace,
+): Promise<boolean> {
+  try {
+    const mailbox = await client.mailboxOpen(path);
+    return mailbox.uidValidity.toString() === uidValidity;
+  } catch (error) {
+    if ((error as { mailboxMissing?: boolean }).mailboxMissing) return false;
+    throw error;
+  }
+}
+
+/** What a message is recognised by. */
+interface Marks {
+  messageIdHeader: string | null;
+  /** Absent: whatever they are. */
+  size?: number;
+  receivedAt?: number;
+}
+
+/** UID of the newest message of the open folder that has these marks; null: there is none. */
+export async function findMessage(
+  client: ImapFlow,
+  { messageIdHeader, size, receivedAt }: Marks,
+): Promise<number | null> {
+  const uidNext = client.mailbox ? client.mailbox.uidNext : 1;
+  const query = messageIdHeader
+    ? { header: { 'Message-ID': messageIdHeader }, deleted: false }
+    : { uid: `${Math.max(1, uidNext - RECENT_UIDS)}:*`, deleted: false };
+  const uids = await answerOf(client, client.search(query, { uid: true }));
+  for (const uid of Array.isArray(uids) ? uids.toReversed() : []) {
+    const message = await marksOf(client, uid);
+    // The search is for a part of the header.
+    if (!message || (messageIdHeader && message.messageIdHeader !== messageIdHeader)) continue;
+    if (size !== undefined && message.size !== size) continue;
+    if (receivedAt !== undefined && message.receivedAt !== receivedAt) continue;
+    return uid;
+  }
+  return null;
+}
+
+/** Null: there is no such message in the open folder. */
+async function marksOf(client: ImapFlow, uid: number): Promise<Required<Marks> | null> {
+  const query = { uid: true, size: true, internalDate: true, headers: ['Message-ID'] };
+  const message = await client.fetchOne(`${uid}`, query, { uid: true });
+  if (!message) return null;
+  return {
+    messageIdHeader: messageIdOf(message),
+    size: message.size ?? 0,
+    receivedAt: new Date(message.internalDate ?? 0).getTime(),
+  };
+}
+
+function messageIdOf({ headers }: FetchMessageObject): string | null {
+  return /^message-id:\s*(\S+)/i.exec(headers?.toString('latin1') ?? '')?.[1] ?? null;
+}
+
+/**
+ * Moves a message of the open folder.
+ * @returns where it is then; null: it is not there
+ * @throws {ProviderError} `not-found` when there is no such folder
+ */
+export async function moveMessage(
+  client: ImapFlow,
+  place: MessagePlace,
+  target: string,
+): Promise<MessagePlace | null> {
+  const marks = await marksOf(client, place.uid);
+  if (!marks) return null;
+  if (target === place.path) return place;
+  await requireFolder(client, target);
+  if (!client.capabilities.has('MOVE') && !client.enabled.has('IMAP4REV2')) {
+    return copyAndDelete(client, place, target, marks);
+  }
+  const moved = await answerOf(client, client.messageMove(`${place.uid}`, target, { uid: true }));
+  const uid = moved.uidMap?.get(place.uid);
+  if (uid && moved.uidValidity) return { path: target, uidValidity: moved.uidValidity.toString(), uid };
+  return findMoved(client, target, marks);
+}
+
+/** A server may answer that the message could not be copied without saying why. */
+async function requireFolder(client: ImapFlow, path: string): Promise<void> {
+  const [folder] = (await client.list({ listOnly: true })).filter((one) => one.path === path);
+  if (!folder || folder.flags.has('\\Noselect') || folder.flags.has('\\NonExistent'))
+    throw new ProviderError('not-found', 'There is no such folder');
+}
+
+/** For servers without MOVE (RFC 6851). A copy that was made before counts: the deletion may have been interrupted. */
+async function copyAndDelete(
+  client: ImapFlow,
+  place: MessagePlace,
+  target: string,
+  marks: Required<Marks>,
+): Promise<MessagePlace> {
+  const { uidValidity } = await client.mailboxOpen(target);
+  const present = await findMessage(client, marks);
+  if (!(await openForWriting(client, place))) throw new ProviderError('temporary', 'The folder has changed');
+  if (present !== null) {
+    await expunge(client, place.uid);
+    return { path: target, uidValidity: uidValidity.toString(), uid: present };
+  }
+  const copied = await answerOf(client, client.messageCopy(`${place.uid}`, target, { uid: true }));
+  await expunge(client, place.uid);
+  const uid = copied.uidMap?.get(place.uid);
+  if (uid && copied.uidValidity) return { path: target, uidValidity: copied.uidValidity.toString(), uid };
+  return findMoved(client, target, marks);
+}
+
+async function findMoved(client: ImapFlow, target: string, marks: Required<Marks>): Promise<MessagePlace> {
+  const { uidValidity } = await client.mailboxOpen(target);
+  const uid = await findMessage(client, marks);
+  if (uid === null) throw new ProviderError('temporary', 'The message is not where it was moved to');
+  return { path: target, uidValidity: uidValidity.toString(), uid };
+}
+
+/** Deletes a message for good. One that is gone, or its folder, is no error. */
+export async function deleteMessage(client: ImapFlow, place: MessagePlace): Promise<void> {
+  if (!(await openForWriting(client, place))) return;
+  await expunge(client, place.uid);
+}
+
+/**
+ * Deletes a message of the open folder. Without UIDPLUS (RFC 4315) everything goes that somebody has marked as deleted:
+ * those keep their place, and their marks are put back.
+ */
+async function expunge(client: ImapFlow, uid: number): Promise<void> {
+  const byUid = client.capabilities.has('UIDPLUS') || client.enabled.has('IMAP4REV2');
+  const marked = byUid ? [] : await answerOf(client, client.search({ deleted: true }, { uid: true }));
+  const others = (Array.isArray(marked) ? marked : []).filter((one) => one !== uid).join(',');
+  if (others) await answerOf(client, client.messageFlagsRemove(others, ['\\Deleted'], { uid: true }));
+  await answerOf(client, client.messageDelete(`${uid}`, { uid: true }));
+  if (others) await answerOf(client, client.messageFlagsAdd(others, ['\\Deleted'], { uid: true }));
+}

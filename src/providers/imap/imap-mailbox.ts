@@ -1,0 +1,235 @@
+import type { ImapFlow } from 'imapflow';
+import type { DraftContent, MailboxPort, ProviderAccount } from '../connector.ts';
+import { ProviderError } from '../provider-error.ts';
+import { messageId, messagePrefix, type MessagePlace, parseMessageId } from './imap-cursor.ts';
+import { deleteMessage, findMessage, moveMessage, openForWriting } from './imap-mailbox-messages.ts';
+import { answerOf } from './imap-connection.ts';
+import { isImapRefusal, toImapError } from './imap-error.ts';
+import type { ImapSessions } from './imap-sessions.ts';
+
+/** No folder has such a name, whatever the server says. */
+const CONTROLS = /\p{Cc}/u;
+const LONGEST_NAME = 500;
+/** What a server says that will not say it later. */
+const LATER = /temporar|again|later|unavailable|internal|time|busy/i;
+
+/** Changes an IMAP mailbox; a message is in exactly one folder. */
+export class ImapMailbox implements MailboxPort {
+  constructor(private readonly sessions: ImapSessions) {}
+
+  async setFlags(
+    account: ProviderAccount,
+    providerId: string,
+    flags: { unread?: boolean; starred?: boolean },
+  ): Promise<void> {
+    const place = requirePlace(providerId);
+    await this.sessions.use(account, async (client) => {
+      if (!(await openForWriting(client, place))) throw noMessage();
+      const message = await client.fetchOne(`${place.uid}`, { uid: true, flags: true }, { uid: true });
+      if (!message || !message.flags) throw noMessage();
+      const { unread, starred } = flags;
+      if (unread !== undefined) await setFlag(client, place.uid, message.flags, '\\Seen', !unread);
+      if (starred !== undefined) await setFlag(client, place.uid, message.flags, '\\Flagged', starred);
+    });
+  }
+
+  /** A message that has been moved before is not found any more: its UID was of the folder it was in. */
+  async setFolders(
+    account: ProviderAccount,
+    providerId: string,
+    folderIds: readonly string[],
+  ): Promise<{ providerId: string }> {
+    const [target, ...others] = folderIds;
+    if (target === undefined || others.length > 0)
+      throw new ProviderError('rejected', 'A message is in exactly one folder');
+    const place = requirePlace(providerId);
+    return this.sessions.use(account, async (client) => {
+      if (!(await openForWriting(client, place))) throw noMessage();
+      const moved = await moveMessage(client, place, target);
+      if (!moved) throw noMessage();
+      return { providerId: messageId(moved) };
+    });
+  }
+
+  async createFolder(account: ProviderAccount, displayName: string): Promise<{ providerId: string }> {
+    return this.sessions.use(account, async (client) => ({
+      providerId: await createFolder(client, pathOf(client, displayName)),
+    }));
+  }
+
+  /** The folders inside it are renamed with it; `listChanges` tells of those. */
+  async renameFolder(
+    account: ProviderAccount,
+    providerId: string,
+    displayName: string,
+  ): Promise<{ providerId: string; messagePrefix: { from: string; to: string } }> {
+    return this.sessions.use(account, async (client) => {
+      const wanted = pathOf(client, displayName);
+      if (isInbox(providerId)) throw new ProviderError('rejected', 'The inbox keeps its name');
+      const renamed = (to: string) => ({
+        providerId: to,
+        messagePrefix: { from: messagePrefix(providerId), to: messagePrefix(to) },
+      });
+      if (wanted === providerId) return renamed(providerId);
+      const paths = await pathsOf(client);
+      if (!paths.includes(providerId)) {
+        // It may be that it was renamed, and that the answer was lost.
+        if (paths.includes(wanted)) return renamed(wanted);
+        throw new ProviderError('not-found', 'There is no such folder');
+      }
+      await refusing(() => client.mailboxRename(providerId, wanted));
+      await client.mailboxUnsubscribe(providerId);
+      await client.mailboxSubscribe(wanted);
+      return renamed((await findPath(client, wanted)) ?? wanted);
+    });
+  }
+
+  /** The folders inside it stay. */
+  async deleteFolder(account: ProviderAccount, providerId: string): Promise<void> {
+    if (isInbox(providerId)) throw new ProviderError('rejected', 'The inbox stays');
+    await this.sessions.use(account, async (client) => {
+      try {
+        await refusing(() => deleteEmpty(client, providerId));
+      } catch (error) {
+        if (!(error instanceof ProviderError)) throw error;
+        // Some list a folder that has folders inside it also when it is gone.
+        if (error.code !== 'not-found' && (await pathsOf(client)).includes(providerId)) throw error;
+      }
+      await client.mailboxUnsubscribe(providerId);
+    });
+  }
+
+  async saveDraft(
+    account: ProviderAccount,
+    draft: DraftContent,
+    replaces: string | null,
+  ): Promise<{ providerId: string }> {
+    return this.sessions.use(account, async (client) => {
+      const path = await draftsOf(client);
+      const saved = await appendOnce(client, path, draft);
+      const replaced = replaces === null ? null : parseMessageId(replaces);
+      if (replaced && replaces !== messageId(saved)) await deleteMessage(client, replaced);
+      return { providerId: messageId(saved) };
+    });
+  }
+
+  async deleteDraft(account: ProviderAccount, providerId: string): Promise<void> {
+    const place = parseMessageId(providerId);
+    if (place) await this.sessions.use(account, (client) => deleteMessage(client, place));
+  }
+}
+
+const noMessage = () => new ProviderError('not-found', 'There is no such message in the mailbox');
+
+const isInbox = (path: string) => path.toUpperCase() === 'INBOX';
+
+function requirePlace(providerId: string): MessagePlace {
+  const place = parseMessageId(providerId);
+  if (!place) throw noMessage();
+  return place;
+}
+
+async function setFlag(
+  client: ImapFlow,
+  uid: number,
+  present: ReadonlySet<string>,
+  flag: '\\Seen' | '\\Flagged',
+  wanted: boolean,
+): Promise<void> {
+  if (present.has(flag) === wanted) return;
+  const permanent = client.mailbox ? client.mailbox.permanentFlags : undefined;
+  if (permanent && !permanent.has(flag)) {
+    throw new ProviderError('rejected', `The server keeps no ${flag.slice(1)} in this folder`);
+  }
+  const change = wanted ? client.messageFlagsAdd : client.messageFlagsRemove;
+  await answerOf(client, change.call(client, `${uid}`, [flag], { uid: true }));
+}
+
+/**
+ * The path of a folder that is shown by this name.
+ * @throws {ProviderError} `rejected` when the server cannot have one
+ */
+function pathOf(client: ImapFlow, displayName: string): string {
+  const { prefix = '', delimiter = '/' } = client.namespace ?? {};
+  const levels = displayName.split('/');
+  const isFlat = delimiter === null || delimiter === undefined;
+  const isName =
+    levels.every((level) => level.trim() !== '' && !CONTROLS.test(level)) &&
+    displayName.length <= LONGEST_NAME &&
+    (levels.length === 1 || !isFlat);
+  if (!isName) throw new ProviderError('rejected', 'This is no name for a folder');
+  if (!isFlat && delimiter !== '/' && displayName.includes(delimiter))
+    throw new ProviderError('rejected', `The server takes no name with "${delimiter}" in it`);
+  if (displayName.toUpperCase() === 'INBOX') return 'INBOX';
+  return prefix + levels.join(delimiter ?? '/');
+}
+
+async function pathsOf(client: ImapFlow): Promise<string[]> {
+  return (await client.list({ listOnly: true }))
+    .filter(({ flags }) => !flags.has('\\Noselect') && !flags.has('\\NonExistent'))
+    .map(({ path }) => path);
+}
+
+/** The path as the server writes it: some change how a name is composed, or its case. */
+async function findPath(client: ImapFlow, wanted: string): Promise<string | null> {
+  const paths = await pathsOf(client);
+  const alike = (path: string) =>
+    path.normalize('NFC').toLowerCase() === wanted.normalize('NFC').toLowerCase();
+  return paths.find((path) => path === wanted) ?? paths.find(alike) ?? null;
+}
+
+async function createFolder(client: ImapFlow, wanted: string): Promise<string> {
+  try {
+    await refusing(() => client.mailboxCreate(wanted));
+  } catch (error) {
+    // Not every server says of a folder that is there already that it is.
+    const existing = error instanceof ProviderError ? await findPath(client, wanted) : null;
+    if (existing === null) throw error;
+    return existing;
+  }
+  return (await findPath(client, wanted)) ?? wanted;
+}
+
+/** Whoever has a folder deleted knows what the mirror has of it: there may be more. */
+async function deleteEmpty(client: ImapFlow, path: string): Promise<void> {
+  const { exists } = await client.mailboxOpen(path, { readOnly: true });
+  if (exists > 0) throw new ProviderError('rejected', 'There are messages in the folder');
+  await client.mailboxDelete(path);
+}
+
+/** Runs a command about a name; a refusal without a reason is about the name. */
+async function refusing<T>(command: () => Promise<T>): Promise<T> {
+  try {
+    return await command();
+  } catch (error) {
+    if (!isImapRefusal(error)) throw error;
+    const failure = toImapError(error, { stage: 'command', secrets: [] });
+    if (failure.code !== 'temporary' || LATER.test(failure.message)) throw failure;
+    throw new ProviderError('rejected', failure.message, { cause: failure });
+  }
+}
+
+/** The folder of drafts; made when there is none. */
+async function draftsOf(client: ImapFlow): Promise<string> {
+  const folders = await client.list();
+  const drafts = folders.find(
+    ({ specialUse, flags }) => specialUse === '\\Drafts' && !flags.has('\\Noselect'),
+  );
+  return drafts?.path ?? createFolder(client, pathOf(client, 'Drafts'));
+}
+
+/** Stores a draft, unless it is there. */
+async function appendOnce(
+  client: ImapFlow,
+  path: string,
+  { mime, messageIdHeader }: DraftContent,
+): Promise<MessagePlace> {
+  const { uidValidity } = await client.mailboxOpen(path);
+  const placeOf = (uid: number): MessagePlace => ({ path, uidValidity: uidValidity.toString(), uid });
+  const present = await findMessage(client, { messageIdHeader });
+  if (present !== null) return placeOf(present);
+  const appended = await answerOf(client, client.append(path, mime, ['\\Draft', '\\Seen']));
+  const uid = appended.uid ?? (await findMessage(client, { messageIdHeader }));
+  if (!uid) throw new ProviderError('temporary', 'The draft is not where it was stored');
+  return placeOf(uid);
+}

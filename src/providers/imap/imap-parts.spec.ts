@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import type { MessageStructureObject } from 'imapflow';
+import { decodeText, hasSection, planParts } from './imap-parts.ts';
+
+const text = { section: '1', type: 'text/plain', charset: '', encoding: '', format: '', delSp: '' } as const;
+
+describe('the text of a part', () => {
+  it.each([
+    ['utf-8', 'base64', Buffer.from(Buffer.from('Grüße').toString('base64'))],
+    ['iso-8859-1', 'quoted-printable', Buffer.from('Gr=FC=DFe')],
+    ['windows-1252', '8bit', Buffer.from('Grüße', 'latin1')],
+  ])('is decoded from %s in %s', async (charset, encoding, stored) => {
+    expect((await decodeText({ ...text, charset, encoding }, stored)).trim()).toBe('Grüße');
+  });
+
+  it.each(['klingon', '"; x="', 'utf-8\r\nX: y', '\u0000'])(
+    'is what can be read of it in charset %j',
+    async (charset) => {
+      expect(await decodeText({ ...text, charset, encoding: 'uuencode' }, Buffer.from('plain'))).toContain(
+        'plain',
+      );
+    },
+  );
+
+  it('is cut anywhere without harm', async () => {
+    const encoded = Buffer.from(Buffer.from('x'.repeat(1_000)).toString('base64'));
+    for (const end of [0, 1, 2, 3, 5, 77]) {
+      const decoded = await decodeText({ ...text, encoding: 'base64' }, encoded.subarray(0, end));
+      expect('x'.repeat(1_000)).toContain(decoded.trim().slice(0, Math.floor((end * 3) / 4)));
+    }
+  });
+});
+
+describe('the parts of a message', () => {
+  const leaf = (part: string, type: string, more: Partial<MessageStructureObject> = {}) => ({
+    part,
+    type,
+    ...more,
+  });
+
+  it('are texts and files, and a message inside is a file', () => {
+    const inside = { part: '2', type: 'message/rfc822', size: 99, childNodes: [leaf('2.1', 'text/plain')] };
+    const structure: MessageStructureObject = {
+      type: 'multipart/mixed',
+      childNodes: [
+        {
+          part: '1',
+          type: 'multipart/alternative',
+          childNodes: [leaf('1.1', 'text/plain'), leaf('1.2', 'text/html')],
+        },
+        inside,
+        leaf('3', 'text/plain', { disposition: 'attachment', dispositionParameters: { filename: 'a.txt' } }),
+        leaf('4', 'image/png', { id: '<x@y>', disposition: 'inline', encoding: 'BASE64', size: 78 }),
+      ],
+    };
+    const { texts, files } = planParts(structure);
+    expect(texts.map(({ section }) => section)).toEqual(['1.1', '1.2']);
+    expect(files).toMatchObject([
+      { section: '2', contentType: 'message/rfc822', size: 99 },
+      { section: '3', filename: 'a.txt', contentDisposition: 'attachment' },
+      { section: '4', contentId: 'x@y', contentDisposition: 'inline', size: 57 },
+    ]);
+    expect(['1.2', '2', '2.1', '4'].every((section) => hasSection(structure, section))).toBe(true);
+    expect(['5', '1.3', '', 'x'].some((section) => hasSection(structure, section))).toBe(false);
+  });
+
+  it('of a message that is only one have the number 1', () => {
+    const structure = { type: 'application/pdf' };
+    expect(planParts(structure).files).toMatchObject([{ section: '1' }]);
+    expect(hasSection(structure, '1')).toBe(true);
+  });
+
+  it('are not followed for ever, nor listed for ever', () => {
+    let deep: MessageStructureObject = leaf('1', 'text/plain');
+    for (let level = 0; level < 5_000; level += 1) deep = { type: 'multipart/mixed', childNodes: [deep] };
+    expect(planParts(deep).texts).toEqual([]);
+    const wide = {
+      type: 'multipart/mixed',
+      childNodes: Array.from({ length: 16_000 }, (_, n) => leaf(`${n + 1}`, 'image/png')),
+    };
+    expect(planParts(wide).files).toHaveLength(1_000);
+  });
+});

@@ -1,0 +1,195 @@
+import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
+import type { ProviderAccount } from '../connector.ts';
+import { ProviderError, type ProviderErrorCode } from '../provider-error.ts';
+import { SmtpSession } from '../smtp/smtp-session.ts';
+import { SMTP_LIMITS } from '../smtp/smtp-settings.ts';
+import type { CompletedSettings } from './imap-complete.ts';
+import type { ImapSessions } from './imap-sessions.ts';
+import { type ImapServer, imapServerOf, type ImapSettings, smtpServerOf } from './imap.settings.ts';
+import { ProbeError, type ProbeFailure, probeServer } from './server-probe.ts';
+
+/** An address of calendars or address books, and who logs in there. */
+export interface DavPlace {
+  kind: 'caldav' | 'carddav';
+  url: string;
+  login: ImapServer['login'];
+}
+
+/** What verifying needs. */
+export interface VerifyDependencies {
+  policy: EgressPolicy;
+  sessions: ImapSessions;
+  /** @throws {ProviderError} when there is no such server, or it refuses the login */
+  checkDav(place: DavPlace): Promise<void>;
+  /** Certificate authorities to trust instead of the system's (PEM). */
+  ca?: string;
+  /** For everything together, in milliseconds; default 20000. */
+  limitMs?: number;
+}
+
+type Account = Omit<ProviderAccount, 'accountId'>;
+type Kind = 'imap' | 'smtp';
+
+const LIMIT_MS = 20_000;
+/** Up to where the login begins. */
+const PROBE_MS = 12_000;
+
+/** What each failure to reach a server is: `unsupported` stands as long as the settings do. */
+const FAILURES: Readonly<Record<ProbeFailure, readonly [ProviderErrorCode, 'host' | 'port' | 'security']>> = {
+  'unknown-host': ['unsupported', 'host'],
+  dns: ['temporary', 'host'],
+  blocked: ['unsupported', 'host'],
+  cleartext: ['unsupported', 'security'],
+  closed: ['unsupported', 'port'],
+  silent: ['temporary', 'port'],
+  certificate: ['unsupported', 'host'],
+  tls: ['unsupported', 'security'],
+  'no-starttls': ['unsupported', 'security'],
+  protocol: ['unsupported', 'port'],
+  refused: ['temporary', 'host'],
+  lost: ['temporary', 'port'],
+};
+
+/**
+ * Checks an account before a grant is made of it: both servers can be reached, with encryption and valid certificates; both
+ * take the login; there is an inbox. Calendars and address books that were found rather than given are left out where they do
+ * not work.
+ * @returns the settings that work
+ * @throws {ProviderError} `setting` names the one it is about; what is final goes before what may pass, IMAP before SMTP
+ */
+export async function verifyImap(
+  account: Account,
+  completed: CompletedSettings,
+  dependencies: VerifyDependencies,
+): Promise<ImapSettings> {
+  const whole = { ...account, accountId: '', settings: completed.settings };
+  const signal = AbortSignal.timeout(dependencies.limitMs ?? LIMIT_MS);
+  const check = new Check(whole, completed, dependencies, signal);
+  const [imap, smtp, ...dav] = await Promise.allSettled([
+    check.imap(),
+    check.smtp(),
+    check.dav('caldav'),
+    check.dav('carddav'),
+  ]);
+  const failures = [imap, smtp, ...dav].flatMap((one) =>
+    one.status === 'rejected' ? [one.reason as unknown] : [],
+  );
+  const isFinal = (error: unknown) =>
+    error instanceof ProviderError && error.code !== 'temporary' && error.code !== 'rate-limited';
+  if (failures.length > 0) throw failures.find(isFinal) ?? failures[0];
+  const { caldav_url, carddav_url, ...settings } = completed.settings;
+  const [caldav, carddav] = dav.map((one) => one.status === 'fulfilled' && one.value);
+  return {
+    ...settings,
+    ...(caldav_url && caldav ? { caldav_url } : {}),
+    ...(carddav_url && carddav ? { carddav_url } : {}),
+  };
+}
+
+class Check {
+  constructor(
+    readonly account: ProviderAccount,
+    readonly completed: CompletedSettings,
+    readonly dependencies: VerifyDependencies,
+    readonly signal: AbortSignal,
+  ) {}
+
+  async imap(): Promise<void> {
+    await this.#reach('imap');
+    const { sessions } = this.dependencies;
+    try {
+      await sessions.useOnce(
+        this.account,
+        async (client) => {
+          await client.mailboxOpen('INBOX', { readOnly: true });
+        },
+        { signal: this.signal },
+      );
+    } catch (error) {
+      throw this.#refused('imap', error);
+    }
+  }
+
+  async smtp(): Promise<void> {
+    await this.#reach('smtp');
+    const limits = { ...SMTP_LIMITS, ...(this.dependencies.ca ? { ca: this.dependencies.ca } : {}) };
+    try {
+      const server = smtpServerOf(this.account);
+      const session = await SmtpSession.open(server, this.dependencies.policy, limits, this.signal);
+      await session.login(this.signal);
+      await session.quit();
+    } catch (error) {
+      throw this.#refused('smtp', error);
+    }
+  }
+
+  /** @returns whether it works; false where it need not */
+  async dav(kind: 'caldav' | 'carddav'): Promise<boolean> {
+    const url = this.completed.settings[`${kind}_url`];
+    if (!url) return false;
+    try {
+      const { login } = imapServerOf(this.account);
+      await within(this.dependencies.checkDav({ kind, url, login }), this.signal);
+      return true;
+    } catch (error) {
+      if (this.completed.davWasFound && error instanceof ProviderError) return false;
+      throw error instanceof ProviderError && error.setting === null
+        ? new ProviderError(error.code, error.message, { setting: `${kind}_url`, cause: error })
+        : error;
+    }
+  }
+
+  async #reach(kind: Kind): Promise<void> {
+    const { settings } = this.completed;
+    const server = {
+      protocol: kind,
+      host: settings[`${kind}_host`],
+      port: settings[`${kind}_port`],
+      security: settings[`${kind}_security`],
+    };
+    const { policy, ca } = this.dependencies;
+    try {
+      await probeServer(server, { policy, limitMs: PROBE_MS, signal: this.signal, ...(ca ? { ca } : {}) });
+    } catch (error) {
+      if (!(error instanceof ProbeError)) throw error;
+      const [code, part] = FAILURES[error.failure];
+      const message = `${server.host} ${error.message}`;
+      throw new ProviderError(code, message, { setting: `${kind}_${part}`, cause: error });
+    }
+  }
+
+  /** A failure after the server was reached, with what helps about it; its cause has the server's own words. */
+  #refused(kind: Kind, error: unknown): unknown {
+    if (!(error instanceof ProviderError)) return error;
+    const what = kind === 'imap' ? 'The mail server (IMAP)' : 'The server for sending (SMTP)';
+    const { code } = error;
+    if (this.signal.aborted) {
+      return new ProviderError('temporary', `${what} does not answer in time`, {
+        setting: `${kind}_host`,
+        cause: error,
+      });
+    }
+    if (code !== 'auth-invalid') {
+      return new ProviderError(code, `${what}: ${error.message}`, {
+        setting: error.setting ?? `${kind}_host`,
+        cause: error,
+      });
+    }
+    const hint = this.completed.preset?.hint;
+    const isByPassword = this.account.accessToken === undefined;
+    const message = `${what} refused the login: ${error.message}${hint && isByPassword ? `. ${hint}` : ''}`;
+    return new ProviderError(code, message, {
+      ...(isByPassword ? { setting: this.completed.passwordsFrom[kind] } : {}),
+      cause: error,
+    });
+  }
+}
+
+/** @throws {ProviderError} `temporary` when it has not come in time */
+function within<T>(what: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const onAbort = () => reject(new ProviderError('temporary', 'The server does not answer in time'));
+  signal.addEventListener('abort', onAbort, { once: true });
+  what.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  return promise;
+}

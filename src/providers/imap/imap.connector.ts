@@ -1,0 +1,68 @@
+import type { EgressClient } from '../../common/egress/egress-client.ts';
+import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
+import type { Clock } from '../../common/time/clock.ts';
+import type { Connector, ProviderAccount, VerifiedAccount } from '../connector.ts';
+import type { MailDiscovery } from '../mail-discovery.ts';
+import type { SmtpSender } from '../smtp/smtp-sender.ts';
+import { DavSession } from './dav/dav-session.ts';
+import { DavCalendars } from './dav/dav.calendars.ts';
+import { DavContacts } from './dav/dav.contacts.ts';
+import { verifyImapAccount } from './imap-account.ts';
+import { mergeImapSettings } from './imap-complete.ts';
+import { ImapChanges } from './imap-changes.ts';
+import type { ImapLimits } from './imap-limits.ts';
+import { ImapMailbox } from './imap-mailbox.ts';
+import { ImapSessions } from './imap-sessions.ts';
+import { ImapMail } from './imap.mail.ts';
+import { imapInput } from './imap.settings.ts';
+
+/** What the connector is built on. */
+export interface ImapDependencies {
+  policy: EgressPolicy;
+  egress: EgressClient;
+  clock: Clock;
+  smtp: SmtpSender;
+  discovery: MailDiscovery;
+  limits?: Partial<ImapLimits>;
+}
+
+/** Accounts at any provider that speaks IMAP and SMTP; with CalDAV and CardDAV where they have it. */
+export class ImapConnector implements Connector {
+  readonly name = 'imap';
+  readonly settingsSchema = imapInput;
+  readonly mergeSettings = mergeImapSettings;
+  readonly mail: ImapMail;
+  readonly mailbox: ImapMailbox;
+  readonly calendar: DavCalendars;
+  readonly contacts: DavContacts;
+  readonly #sessions: ImapSessions;
+  readonly #dependencies: ImapDependencies;
+
+  constructor(dependencies: ImapDependencies) {
+    const { policy, egress, clock, smtp, limits = {} } = dependencies;
+    this.#dependencies = dependencies;
+    this.#sessions = new ImapSessions(policy, limits);
+    this.mail = new ImapMail(this.#sessions, smtp, new ImapChanges(this.#sessions));
+    this.mailbox = new ImapMailbox(this.#sessions);
+    this.calendar = new DavCalendars(egress, clock);
+    this.contacts = new DavContacts(egress, clock);
+  }
+
+  verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
+    const { policy, egress, clock, discovery, limits } = this.#dependencies;
+    return verifyImapAccount(account, {
+      policy,
+      discovery,
+      sessions: this.#sessions,
+      checkDav: async (place) => {
+        await DavSession.open(egress, clock, place);
+      },
+      ...(limits?.ca === undefined ? {} : { ca: limits.ca }),
+    });
+  }
+
+  /** Ends every connection to mailboxes. */
+  close(): Promise<void> {
+    return this.#sessions.close();
+  }
+}

@@ -1,0 +1,62 @@
+import type { Readable } from 'node:stream';
+import type {
+  MailChanges, MailLook, MailPort, MailWatch, MailWatcher, OutgoingMessage, ProviderAccount, SendControl, SendReceipt,
+  SentLookup,
+} from '../connector.ts'; // prettier-ignore
+import { ProviderError } from '../provider-error.ts';
+import type { SmtpSender } from '../smtp/smtp-sender.ts';
+import { settingsOf, smtpServerOf } from './imap.settings.ts';
+import { fileAmongSent, isAmongSent } from './imap-sent.ts';
+import type { ImapSessions } from './imap-sessions.ts';
+import { watchInbox } from './imap-watch.ts';
+
+/** What reads mailboxes. */
+export type MailReader = Pick<MailPort, 'listChanges' | 'fetchRaw' | 'openFile'>;
+
+/** Mail of accounts at any server: sent by SMTP, read by IMAP. */
+export class ImapMail implements MailPort {
+  constructor(
+    private readonly sessions: ImapSessions,
+    private readonly smtp: SmtpSender,
+    private readonly reader: MailReader,
+  ) {}
+
+  async send(account: ProviderAccount, message: OutgoingMessage, control: SendControl): Promise<SendReceipt> {
+    const server = smtpServerOf(account);
+    if (server.login && 'accessToken' in server.login && server.login.accessToken === '')
+      throw new ProviderError('temporary', 'There is no access token for this account', { phase: 'connect' });
+    return this.smtp.send(account.accountId, server, message, control);
+  }
+
+  /**
+   * Looks among the sent ones, among all, and in the inbox. Not finding it proves something only where the server itself
+   * files what it sends: elsewhere the copy is filed by `fileSent`, after the send was found to be successful.
+   */
+  async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
+    const found = await this.sessions.use(account, (client) => isAmongSent(client, messageIdHeader));
+    const filesSent = settingsOf(account).smtp_files_sent === true;
+    return { found: found === true, conclusive: found === true || (found === false && filesSent) };
+  }
+
+  /** Does nothing for a server that files what it sends. A folder of sent ones is made where there is none. */
+  async fileSent(account: ProviderAccount, messageIdHeader: string, mime: Buffer): Promise<void> {
+    if (settingsOf(account).smtp_files_sent === true) return;
+    await this.sessions.use(account, (client) => fileAmongSent(client, messageIdHeader, mime));
+  }
+
+  listChanges(account: ProviderAccount, look: MailLook): Promise<MailChanges> {
+    return this.reader.listChanges(account, look);
+  }
+
+  fetchRaw(account: ProviderAccount, providerId: string): Promise<Buffer> {
+    return this.reader.fetchRaw(account, providerId);
+  }
+
+  openFile(account: ProviderAccount, providerId: string, section: string): Promise<Readable> {
+    return this.reader.openFile(account, providerId, section);
+  }
+
+  watch(account: ProviderAccount, watcher: MailWatcher): Promise<MailWatch> {
+    return watchInbox(this.sessions, account, watcher);
+  }
+}

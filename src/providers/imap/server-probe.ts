@@ -1,0 +1,222 @@
+import { isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
+import { toEgressError } from '../../common/egress/egress-error.ts';
+import { isTrustedHost, openSocket } from '../smtp/smtp-socket.ts';
+import { waitFor } from '../smtp/wait.ts';
+import type { Security } from './imap.settings.ts';
+
+/** A server that may be there. */
+export interface ProbedServer {
+  protocol: 'imap' | 'smtp';
+  host: string;
+  port: number;
+  security: Security;
+}
+
+/**
+ * Why a server cannot be used. `unknown-host`: there is no such name; `dns`: nobody could be asked about it; `blocked`: the
+ * address is not a public one; `cleartext`: without encryption, and not on the operator's allow-list; `closed`: nothing
+ * listens there; `silent`: no answer in time; `certificate`: not valid for this host now; `tls`: no encryption from the first
+ * byte; `no-starttls`: not offered; `protocol`: what answers is another kind of server; `refused`: it turns us away at the moment;
+ * `lost`: the connection broke.
+ */
+export type ProbeFailure =
+  | 'unknown-host' | 'dns' | 'blocked' | 'cleartext' | 'closed' | 'silent' | 'certificate' | 'tls' | 'no-starttls'
+  | 'protocol' | 'refused' | 'lost'; // prettier-ignore
+
+/** A server cannot be used. `message` completes a sentence that begins with its name, and is fit to be shown. */
+export class ProbeError extends Error {
+  override name = 'ProbeError';
+  readonly failure: ProbeFailure;
+
+  constructor(failure: ProbeFailure, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.failure = failure;
+  }
+}
+
+/** What probes need. */
+export interface ProbeOptions {
+  policy: EgressPolicy;
+  /** For everything together, in milliseconds. */
+  limitMs: number;
+  /** Certificate authorities to trust instead of the system's (PEM). */
+  ca?: string;
+  /** Ends it early. */
+  signal?: AbortSignal;
+}
+
+const LONGEST_ANSWER = 16 * 1024;
+const NO_TLS = 'does not speak TLS (1.2 or newer) on this port';
+
+/**
+ * Connects to a server as a client would, up to the point where it would log in: name, port, encryption with a valid
+ * certificate, greeting. Nothing secret is said.
+ * @throws {ProbeError}
+ */
+export async function probeServer(server: ProbedServer, options: ProbeOptions): Promise<void> {
+  const until = performance.now() + options.limitMs;
+  const wait = { left: () => Math.max(until - performance.now(), 1), signal: options.signal ?? null };
+  let socket: Socket | undefined;
+  try {
+    socket = await openSocket(server, options.policy, wait.left(), wait.signal);
+    if (server.security === 'none' && !isTrustedHost(options.policy, server.host, socket)) {
+      throw new ProbeError('cleartext', 'is not on the list of hosts that may be used without encryption');
+    }
+    if (server.security === 'starttls') {
+      await askForTls(socket, server, wait);
+      await encrypt(socket, server, wait, options.ca);
+      return;
+    }
+    const line = server.security === 'tls' ? await encrypt(socket, server, wait, options.ca) : socket;
+    await greeting(line, server, wait);
+  } catch (error) {
+    throw toProbeError(error);
+  } finally {
+    socket?.destroy();
+  }
+}
+
+/** Last line of an answer: IMAP's greeting, its answer to a command of ours; SMTP's have no dash after the code. */
+const LAST_LINE = {
+  imapGreeting: /^.*\n/,
+  imapReply: /^a .*\n/im,
+  smtp: /^(?!\d{3}-).*\n/m,
+} as const;
+
+/** Upgrades the connection in clear text, as RFC 3501 6.2.1 and RFC 3207 have it. */
+async function askForTls(socket: Socket, server: ProbedServer, wait: AnswerWait): Promise<void> {
+  await greeting(socket, server, wait).catch(perhapsTls);
+  const ask = (command: string) => {
+    socket.write(`${command}\r\n`);
+    return answer(socket, server.protocol === 'imap' ? LAST_LINE.imapReply : LAST_LINE.smtp, wait);
+  };
+  if (server.protocol === 'smtp') await ask('EHLO [127.0.0.1]');
+  const reply = await ask(server.protocol === 'imap' ? 'a STARTTLS' : 'STARTTLS');
+  if (!(server.protocol === 'imap' ? /^a OK/im : /^220/).test(reply)) {
+    throw new ProbeError('no-starttls', `offers no STARTTLS on port ${server.port}`);
+  }
+}
+
+/** Servers that want TLS from the first byte wait for it in silence. */
+function perhapsTls(error: unknown): never {
+  if (toProbeError(error).failure !== 'silent') throw error;
+  throw new ProbeError(
+    'silent',
+    'says nothing in time: perhaps it wants TLS from the first byte on this port',
+    {
+      cause: error,
+    },
+  );
+}
+
+function encrypt(
+  socket: Socket,
+  { host }: ProbedServer,
+  { left, signal }: AnswerWait,
+  ca: string | undefined,
+): Promise<TLSSocket> {
+  return waitFor<TLSSocket>(signal, (wait) => {
+    wait.within(left(), 'no answer in time');
+    const secure = connectTls({
+      socket,
+      host,
+      ...(isIP(host) ? {} : { servername: host }),
+      ...(ca ? { ca } : {}),
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.2',
+    });
+    secure.once('secureConnect', () => wait.resolve(secure));
+    // Stays: an error after the end must not end the process.
+    secure.on('error', (error: NodeJS.ErrnoException) =>
+      wait.reject(error.code === 'ECONNRESET' ? new ProbeError('tls', NO_TLS, { cause: error }) : error),
+    );
+    secure.once('close', () => wait.reject(new ProbeError('tls', NO_TLS)));
+  });
+}
+
+/** How long answers are waited for. */
+interface AnswerWait {
+  left(): number;
+  signal: AbortSignal | null;
+}
+
+function answer(socket: Socket, lastLine: RegExp, { left, signal }: AnswerWait): Promise<string> {
+  return waitFor<string>(signal, (wait) => {
+    wait.within(left(), 'no answer in time');
+    let text = '';
+    const end = (error: unknown) => {
+      socket.off('data', onData);
+      socket.off('close', onClose);
+      socket.off('error', end);
+      // Bytes that come before the next reader must not be lost.
+      socket.pause();
+      if (error) wait.reject(error);
+      else wait.resolve(text);
+    };
+    const onData = (chunk: Buffer) => {
+      // To JavaScript a carriage return ends a line, too.
+      text += chunk.toString('latin1').replaceAll('\r', '');
+      if (lastLine.test(text)) end(null);
+      else if (text.length > LONGEST_ANSWER) end(new ProbeError('protocol', 'answers without end'));
+    };
+    const onClose = () => end(new ProbeError('lost', 'closes the connection at once'));
+    socket.on('data', onData);
+    socket.once('close', onClose);
+    socket.once('error', end);
+    if (socket.destroyed) onClose();
+    else socket.resume();
+  });
+}
+
+async function greeting(socket: Socket, { protocol, port }: ProbedServer, wait: AnswerWait): Promise<void> {
+  const text = await answer(socket, protocol === 'imap' ? LAST_LINE.imapGreeting : LAST_LINE.smtp, wait);
+  const [first = ''] = text.split('\n');
+  const words = first.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
+  if (/^(\* BYE|[45]\d\d[ -])/i.test(first)) throw new ProbeError('refused', `turns us away: ${words}`);
+  if (protocol === 'imap' ? /^\* (OK|PREAUTH)/i.test(first) : /^220[ -]/.test(first)) return;
+  throw new ProbeError('protocol', `does not speak ${protocol.toUpperCase()} on port ${port}`);
+}
+
+/** Node's codes of certificates, in words. */
+const CERTIFICATES: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'has a certificate of an authority that is not trusted here',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'has a certificate of an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT: 'has a certificate of an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'has a certificate of an authority that is not trusted here',
+  CERT_HAS_EXPIRED: 'has a certificate that has expired',
+  CERT_NOT_YET_VALID: 'has a certificate that is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another name',
+};
+
+function toProbeError(error: unknown): ProbeError {
+  if (error instanceof ProbeError) return error;
+  const { code, name } = (typeof error === 'object' && error !== null ? error : {}) as {
+    code?: unknown;
+    name?: unknown;
+  };
+  const make = (failure: ProbeFailure, message: string) => new ProbeError(failure, message, { cause: error });
+  const certificate = typeof code === 'string' ? CERTIFICATES[code] : undefined;
+  if (certificate) return make('certificate', certificate);
+  if (name === 'SmtpTimeoutError' || name === 'GivenUpError')
+    return make('silent', 'does not answer in time');
+  const { kind } = toEgressError(error);
+  switch (kind) {
+    case 'blocked':
+      return make('blocked', 'is not at a public address, which this server may not connect to');
+    case 'dns':
+      return code === 'ENOTFOUND'
+        ? make('unknown-host', 'does not exist (no such host name)')
+        : make('dns', 'cannot be looked up at the moment');
+    case 'connect':
+      return make('closed', 'takes no connections on this port');
+    case 'tls':
+      return make('tls', NO_TLS);
+    case 'timeout':
+      return make('silent', 'does not answer in time');
+    case 'protocol':
+      return make('lost', 'breaks the connection');
+  }
+}

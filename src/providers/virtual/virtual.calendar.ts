@@ -1,0 +1,59 @@
+import type {
+  CalendarContent,
+  CalendarPort,
+  InstancePlace,
+  ProviderAccount,
+  RemoteCalendar,
+  WrittenRevision,
+} from '../connector.ts';
+
+/** Domain of the UIDs of events that were made here. */
+const UID_DOMAIN = 'virtual.calendar';
+
+/**
+ * Calendars of accounts without a provider. The mirror is all there is of them: every write is there already when it comes
+ * here, so nothing is stored and nothing fails. Ids are the keys, as is asked of a repeated call.
+ */
+export class VirtualCalendars implements CalendarPort {
+  async listCalendars(): Promise<readonly RemoteCalendar[]> {
+    return [];
+  }
+
+  async createCalendar(_account: ProviderAccount, key: string): Promise<{ providerId: string }> {
+    return { providerId: key };
+  }
+
+  async updateCalendar(): Promise<void> {}
+
+  async deleteCalendar(): Promise<void> {}
+
+  async createEvent(
+    _account: ProviderAccount,
+    _calendarProviderId: string,
+    key: string,
+  ): Promise<{ providerId: string; icalUid: string }> {
+    return { providerId: key, icalUid: `${key}@${UID_DOMAIN}` };
+  }
+
+  async updateEvent(): Promise<WrittenRevision> {
+    return {};
+  }
+
+  async deleteEvent(): Promise<void> {}
+
+  async writeInstance(
+    _account: ProviderAccount,
+    { series, start }: InstancePlace,
+  ): Promise<{ providerId: string; icalUid: string }> {
+    return { providerId: `${series}_${start}`, icalUid: `${series}@${UID_DOMAIN}` };
+  }
+
+  async deleteInstance(): Promise<void> {}
+
+  async resetInstance(): Promise<void> {}
+}
+
+/** The primary calendar of a new account, named by its address as elsewhere. */
+export function primaryCalendar({ email }: Pick<ProviderAccount, 'email'>): CalendarContent {
+  return { name: email, description: null, location: null, timezone: null };
+}

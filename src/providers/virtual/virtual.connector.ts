@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import type { Connector, ProviderAccount, VerifiedAccount } from '../connector.ts';
+import { VIRTUAL_PROVIDER } from '../provider-name.ts';
+import { primaryCalendar, VirtualCalendars } from './virtual.calendar.ts';
+
+/**
+ * Virtual calendars (api facts 3.2): accounts without a provider, which have calendars and nothing else
+ * (docs/virtual-calendars.md). There are no credentials to check.
+ */
+export class VirtualConnector implements Connector {
+  readonly name = VIRTUAL_PROVIDER;
+  readonly scopes = ['calendar'] as const;
+  readonly settingsSchema = z.object({});
+  readonly calendar = new VirtualCalendars();
+
+  async verify({ email, name }: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
+    return { email: email.toLowerCase(), name, organizationUnit: 'folder' };
+  }
+
+  firstCalendar = primaryCalendar;
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { EgressAnswer } from '../../common/egress/egress-client.ts';
+import { parseRetryAfter } from '../../common/egress/retry-after.ts';
+import { ProviderError, type ProviderErrorCode } from '../provider-error.ts';
+
+/** Bodies of the API and of the token endpoint. */
+const errorBody = z.object({
+  code: z.number().nullish().catch(null),
+  message: z.string().nullish().catch(null),
+  reason: z.string().nullish().catch(null),
+});
+
+/** The most that is repeated of what a service says. */
+const MOST_WORDS = 500;
+
+/** @returns undefined: it is no JSON */
+export function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** "Meeting does not exist", also one that has expired. */
+const NO_MEETING = 3001;
+/** Codes of tokens that are expired, revoked, or lack a scope: 124, and those that come with 400. */
+const TOKEN_TROUBLE: readonly (number | null | undefined)[] = [124, 4700, 4711];
+/** "A maximum of 100 meetings can be created or updated for a single user in one day", with status 429. */
+const DAILY = /per day|daily|in one day/i;
+
+function codeOf(status: number, code: number | null | undefined, words: string): ProviderErrorCode {
+  if (TOKEN_TROUBLE.includes(code) || status === 401) return 'auth-invalid';
+  if (status === 404 && code === NO_MEETING) return 'not-found';
+  if (status === 429) return DAILY.test(words) ? 'quota-exhausted' : 'rate-limited';
+  // Of 404: an unknown user, or a base URL that is not Zoom's.
+  return status >= 400 && status < 500 && status !== 408 ? 'rejected' : 'temporary';
+}
+
+/** `Retry-After` of the daily limit is an ISO date, of others seconds. */
+function secondsToWait({ retryAfter }: EgressAnswer, now: Date): number | undefined {
+  const iso = retryAfter !== null && /^\d{4}-\d\d-\d\dT/.test(retryAfter) ? Date.parse(retryAfter) : NaN;
+  const at = Number.isNaN(iso) ? parseRetryAfter(retryAfter, now)?.getTime() : iso;
+  return at === undefined ? undefined : Math.max(1, Math.ceil((at - now.getTime()) / 1000));
+}
+
+/** What an answer of Zoom's that is no success means. */
+export function toProviderError(answer: EgressAnswer, now: Date): ProviderError {
+  const { status, body } = answer;
+  const { code, message, reason } = errorBody.safeParse(jsonOf(body)).data ?? {};
+  const clean = (message || reason || '')
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, MOST_WORDS)
+    .toWellFormed();
+  const number = code === null || code === undefined ? '' : ` (code ${code})`;
+  const words = clean ? `Zoom: ${status} ${clean}${number}` : `Zoom: HTTP status ${status}${number}`;
+  const wait = secondsToWait(answer, now);
+  return new ProviderError(
+    codeOf(status, code, clean),
+    words,
+    wait === undefined ? {} : { retryAfterSeconds: wait },
+  );
+}
+
+/** A refusal of the token endpoint: all of its 4xx are about the credentials. */
+export function toTokenError(answer: EgressAnswer, now: Date): ProviderError {
+  const error = toProviderError(answer, now);
+  return error.code === 'rejected' ? new ProviderError('auth-invalid', error.message) : error;
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import type { EgressClient } from '../../common/egress/egress-client.ts';
+import { InvalidInputError } from '../../common/errors/domain-error.ts';
+import type { ConferencingSettings } from '../conferencing-port.ts';
+
+/** Zoom's own address. */
+export const ZOOM_URL = 'https://api.zoom.us';
+/** Where Zoom itself gives tokens. */
+const ZOOM_TOKEN_URL = 'https://zoom.us/oauth/token';
+
+/** Settings of Zoom, as they are stored. */
+export interface ZoomSettings {
+  /** Of a server-to-server OAuth app. */
+  account_id: string;
+  client_id: string;
+  client_secret: string;
+  /** Whose meetings they are: `me` (the owner of the app), a user's id or address, or `{email}`: the account's address. */
+  user: string;
+  /** Without a slash at the end. */
+  base_url: string;
+  token_url: string;
+}
+
+const credential = z
+  .string()
+  .max(500, 'must not be longer than 500 characters')
+  .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters');
+
+/** @param egress decides where requests may go */
+export function zoomSettings(egress: EgressClient) {
+  const address = z.string().transform((raw, context) => {
+    const url = normalized(egress, raw);
+    if (typeof url === 'string') return url;
+    context.addIssue({ code: 'custom', message: url.problem });
+    return z.NEVER;
+  });
+  return z
+    .strictObject({
+      account_id: credential,
+      client_id: credential,
+      client_secret: credential,
+      user: credential.default('me'),
+      base_url: address.default(ZOOM_URL),
+      token_url: address.optional(),
+    })
+    .transform(({ token_url, ...settings }) => {
+      const usual = settings.base_url === ZOOM_URL ? ZOOM_TOKEN_URL : `${settings.base_url}/oauth/token`;
+      return { ...settings, token_url: token_url ?? usual };
+    });
+}
+
+function normalized(egress: EgressClient, raw: string): string | { problem: string } {
+  try {
+    const url = egress.normalizeUrl(raw, '');
+    if (url.includes('?')) return { problem: 'must not have a query' };
+    return url.replace(/\/+$/, '');
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    return { problem: error.message.trim() };
+  }
+}
+
+/** Stored settings, as this driver knows them. */
+export function opened(settings: ConferencingSettings): ZoomSettings {
+  return settings as unknown as ZoomSettings;
+}
+
+const MOST_SETTINGS = 40;
+
+/**
+ * `autocreate.settings` of an event: a part of the body of Zoom's "Create a meeting". Zoom itself says no to settings it does
+ * not know.
+ */
+export const zoomMeetingSettings = z.strictObject({
+  password: z
+    .string()
+    .regex(/^[A-Za-z0-9@\-_*]{1,10}$/, 'must be 1 to 10 letters, digits or any of @ - _ *')
+    .optional(),
+  settings: z
+    .record(
+      z.string().regex(/^[a-z_]{1,50}$/, 'names are small letters and underscores'),
+      z.union([z.boolean(), z.number(), z.string().max(500)], {
+        error: 'must be true, false, a number or a text',
+      }),
+    )
+    .refine(
+      (given) => Object.keys(given).length <= MOST_SETTINGS,
+      `must not have more than ${MOST_SETTINGS} entries`,
+    )
+    .optional(),
+});
+export type ZoomMeetingSettings = z.infer<typeof zoomMeetingSettings>;
