@@ -8,11 +8,10 @@ import { Wake } from '../common/wake.ts';
 import { Conditions } from '../database/conditions.ts';
 import { addMetadataCondition, type MetadataFilter } from '../database/metadata-filter.ts';
 import { Database, type Sql, sqlOf } from '../database/sql.ts';
-import { recordChanges } from '../deltas/change-log.ts';
-import { accountChange } from '../grants/account-change.ts';
 import { AccessTokens, type TokenInfo } from '../grants/access-tokens.service.ts';
 import { lockApplication } from '../grants/application-lock.ts';
 import { Grant } from '../grants/grant.entity.ts';
+import { type GrantMove, moveGrants } from '../grants/grant-moves.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { scheduleSync } from '../sync/schedule-sync.ts';
@@ -24,6 +23,11 @@ export type ApplicationAccount = Pick<
 >;
 
 const COLUMNS = `g.id, g.email, g.provider, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata`;
+
+const SET_BILLING = `update "grant" set billing_state = $2, updated_at = $3 where id = $1`;
+
+/** Why a cancelled account is `stopped`. */
+const CANCELLED = 'The account has been cancelled';
 
 /** Accounts as their application manages them. Every method throws NotFoundError for accounts of others. */
 @Injectable()
@@ -72,19 +76,11 @@ export class ApplicationAccountsService {
 
   /** Takes a cancelled account up again. Nothing changes for one that is not cancelled. */
   async upgrade(applicationId: string, accountId: string): Promise<void> {
-    const hooks = await this.#changeBilling(applicationId, accountId, async (sql, account) => {
-      if (account.billingState === 'paid') return undefined;
-      if (this.connectors.require(account.provider).mail) await scheduleSync(sql, accountId);
-      const [row] = await sql.query<{ status: Grant['status'] }>(
-        `update "grant" set billing_state = 'paid', updated_at = $2,
-           sync_state = case status when 'valid' then 'running' else 'invalid' end
-         where id = $1 returning status`,
-        [accountId, this.clock.now()],
-      );
-      return row?.status === 'valid' ? 'account.running' : 'account.invalid';
+    await this.#changeBilling(applicationId, accountId, 'paid', async (sql, { provider }) => {
+      if (this.connectors.require(provider).mail) await scheduleSync(sql, accountId);
+      return { syncState: 'running', reason: null };
     });
     this.wake.wake('sync');
-    if (hooks) this.wake.wake('hook');
   }
 
   /**
@@ -92,16 +88,10 @@ export class ApplicationAccountsService {
    * until it is upgraded.
    */
   async downgrade(applicationId: string, accountId: string): Promise<void> {
-    const hooks = await this.#changeBilling(applicationId, accountId, async (sql, account) => {
-      if (account.billingState === 'cancelled') return undefined;
+    await this.#changeBilling(applicationId, accountId, 'cancelled', async (sql) => {
       await sql.query('delete from sync_job where account_id = $1', [accountId]);
-      await sql.query(
-        `update "grant" set billing_state = 'cancelled', sync_state = 'stopped', updated_at = $2 where id = $1`,
-        [accountId, this.clock.now()],
-      );
-      return 'account.stopped';
+      return { syncState: 'stopped', reason: CANCELLED };
     });
-    if (hooks) this.wake.wake('hook');
   }
 
   /** @param keep the one token that keeps working */
@@ -118,23 +108,24 @@ export class ApplicationAccountsService {
     return info;
   }
 
-  /** @returns whether webhook deliveries were queued */
-  #changeBilling(
+  async #changeBilling(
     applicationId: string,
     accountId: string,
-    change: (
-      sql: Sql,
-      account: ApplicationAccount,
-    ) => Promise<'account.running' | 'account.invalid' | 'account.stopped' | undefined>,
-  ): Promise<boolean> {
-    return this.em.transactional(async (em) => {
+    billingState: Grant['billingState'],
+    change: (sql: Sql, account: ApplicationAccount) => Promise<Pick<GrantMove, 'syncState' | 'reason'>>,
+  ): Promise<void> {
+    const hooks = await this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
-      const trigger = await change(sql, await find(sql, applicationId, accountId));
-      if (!trigger) return false;
-      const account = { applicationId, accountId };
-      return recordChanges(sql, [accountChange(account, 'modify', trigger, this.clock.now())]);
+      const account = await find(sql, applicationId, accountId);
+      if (account.billingState === billingState) return false;
+      // The queue row before the grant's: the order of everything that settles a sync.
+      const move = await change(sql, account);
+      const now = this.clock.now();
+      await sql.query(SET_BILLING, [accountId, billingState, now]);
+      return moveGrants(sql, [{ accountId, ...move }], now);
     });
+    if (hooks) this.wake.wake('hook');
   }
 }
 

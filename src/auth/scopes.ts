@@ -10,9 +10,21 @@ export type Scope = (typeof SCOPES)[number];
 /** Scopes that allow each kind of use; any one of them is enough. */
 export const SCOPES_FOR = {
   readMail: ['email', 'email.modify', 'email.read_only'],
+  modifyMail: ['email', 'email.modify'],
+  moveMail: ['email', 'email.modify', 'email.folders_and_labels'],
+  readFolders: ['email', 'email.modify', 'email.read_only', 'email.folders_and_labels', 'email.metadata'],
+  writeFolders: ['email', 'email.modify', 'email.folders_and_labels'],
+  readDrafts: ['email', 'email.modify', 'email.read_only', 'email.drafts'],
+  writeDrafts: ['email', 'email.modify', 'email.drafts'],
+  readFiles: ['email', 'email.modify', 'email.read_only', 'email.drafts'],
+  writeFiles: ['email', 'email.modify', 'email.drafts', 'email.send'],
   sendMail: ['email', 'email.send'],
   readCalendar: ['calendar', 'calendar.read_only'],
   writeCalendar: ['calendar'],
+  readFreeBusy: ['calendar', 'calendar.read_only', 'calendar.free_busy'],
+  readRooms: ['room_resources.read_only'],
+  readContacts: ['contacts', 'contacts.read_only'],
+  writeContacts: ['contacts'],
 } as const satisfies Record<string, readonly Scope[]>;
 
 /** Whether the scopes (null: all) allow the use. */

@@ -8,14 +8,23 @@ import { newId, randomBase36 } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
 import { sqlOf } from '../database/sql.ts';
 import type { VerifiedCredentials } from '../grants/credential-check.ts';
+import type { ConnectOptions } from '../grants/grant-connections.service.ts';
 import { AuthorizationCode } from './authorization-code.entity.ts';
 
-/** What waits behind a code: an account that may be connected. */
-export interface AuthorizedRequest {
+/** What waits behind a code: an account that may be connected, or the token of one that is. */
+export type AuthorizedRequest = AuthorizedAccount | AuthorizedToken;
+
+/** An account that may be connected. */
+export interface AuthorizedAccount extends Omit<ConnectOptions, 'integrationRequired'> {
   credentials: VerifiedCredentials;
-  /** Absent: as `ConnectOptions.scope`. */
-  scope?: Scope[] | null;
-  reauthAccountId?: string;
+  /** What the user has agreed to, where they were asked; null: everything. */
+  agreed?: readonly Scope[] | null;
+}
+
+/** The access token of an account that is connected already. */
+export interface AuthorizedToken {
+  grantId: string;
+  accessToken: string;
 }
 
 const CODE_LENGTH = 40;

@@ -33,7 +33,7 @@ export class ConnectController {
   @Endpoint({
     summary: 'Authenticate an account with its credentials',
     description:
-      'The provider is asked at once; nothing is connected before the code is exchanged at /connect/token. Providers of this version: sandbox.',
+      'The provider is asked at once; nothing is connected before the code is exchanged at /connect/token. Besides `sandbox` and `imap`: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), and exchange where the server has IMAP; and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
     response: codeView,
   })
   async authorize(@Body({ schema: authorizeSchema }) body: Authorize): Promise<CodeView> {
@@ -53,7 +53,12 @@ export class ConnectController {
   }
 
   @Post('detect-provider')
-  @Endpoint({ summary: 'Guess the provider of an address by its domain', response: detectedProviderView })
+  @Endpoint({
+    summary: 'Find the provider of an address',
+    description:
+      'Well-known domains are answered at once. For others DNS, configuration files of the domain and usual host names are asked, for at most ten seconds; `imap`: mail servers were found.',
+    response: detectedProviderView,
+  })
   async detect(
     @Body({ schema: detectProviderSchema }) body: DetectProviderBody,
   ): Promise<DetectedProviderView> {

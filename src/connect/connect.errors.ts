@@ -17,10 +17,16 @@ export class CodeError extends InvalidInputError {
 /** The provider is not one this version can connect by credentials. */
 export class NativeProviderError extends InvalidInputError {
   constructor(provider: string, supported: readonly string[]) {
-    const what =
-      provider === 'nylas'
-        ? 'virtual calendars (provider nylas) are not part of this version'
-        : `"${provider}" cannot be connected in this version`;
-    super(`provider: ${what}; supported: ${supported.join(', ')}`);
+    super(`provider: "${provider}" cannot be connected in this version; supported: ${supported.join(', ')}`);
+  }
+}
+
+/** The browser would be sent to an address that nobody has registered. */
+export class RedirectUriError extends InvalidInputError {
+  constructor() {
+    super(
+      'redirect_uri: is not registered: it has to be one of the redirect_uris of the application or its integration, to the letter',
+      { betaType: 'grant.callback_uri_not_allowed' },
+    );
   }
 }

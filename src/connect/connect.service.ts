@@ -6,10 +6,14 @@ import type { Scope } from '../auth/scopes.ts';
 import { NotFoundError } from '../common/errors/domain-error.ts';
 import { type AccountCredentials, CredentialCheck } from '../grants/credential-check.ts';
 import { type Connection, GrantConnections } from '../grants/grant-connections.service.ts';
+import { Grant } from '../grants/grant.entity.ts';
 import { ReauthenticationMismatchError } from '../grants/grants.errors.ts';
 import { GrantsService } from '../grants/grants.service.ts';
+import { offeredScopes } from '../grants/offered-scopes.ts';
+import { NATIVE_NAMES, toNativeAccount } from '../grants/native-provider.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
-import { AuthorizationCodes } from './authorization-codes.ts';
+import { MailDiscovery } from '../providers/mail-discovery.ts';
+import { AuthorizationCodes, type AuthorizedToken } from './authorization-codes.ts';
 import { ClientCredentialsError, CodeError, NativeProviderError } from './connect.errors.ts';
 import { type DetectedProvider, detectProvider } from './detect-provider.ts';
 
@@ -34,18 +38,25 @@ export class ConnectService {
     private readonly connections: GrantConnections,
     private readonly grants: GrantsService,
     private readonly codes: AuthorizationCodes,
+    private readonly discovery: MailDiscovery,
   ) {}
 
   /**
    * Verifies the credentials with the provider. No account is connected yet.
    * @returns a code for one exchange
-   * @throws {ClientCredentialsError} {NativeProviderError} and what `CredentialCheck.verify` throws
+   * @throws {ClientCredentialsError} {NativeProviderError}, {InvalidInputError} for scopes the provider does not have, and what `CredentialCheck.verify` throws
    */
-  async authorize({ clientId, credentials, scope, reauthAccountId }: NativeRequest): Promise<string> {
+  async authorize({ clientId, scope, reauthAccountId, ...request }: NativeRequest): Promise<string> {
     const applicationId = await this.#applicationOf(clientId);
+    const { provider, settings } = request.credentials;
+    const credentials = { ...request.credentials, ...toNativeAccount(provider, settings) };
     const supported = this.connectors.all().map(({ name }) => name as string);
     if (!supported.includes(credentials.provider))
-      throw new NativeProviderError(credentials.provider, supported);
+      throw new NativeProviderError(provider, [
+        ...supported,
+        ...(supported.includes('imap') ? NATIVE_NAMES : []),
+      ]);
+    offeredScopes(this.connectors.require(credentials.provider), scope);
     if (reauthAccountId !== undefined)
       await this.#assertReauthenticates(applicationId, reauthAccountId, credentials);
     const verified = await this.credentialCheck.verify(applicationId, credentials);
@@ -65,11 +76,14 @@ export class ConnectService {
     const connection = await this.em.transactional(async (em) => {
       const request = await this.codes.take(em, applicationId, code);
       if (!request) throw new CodeError();
-      const { credentials, ...options } = request;
-      return this.connections.connectWithin(em, applicationId, credentials, {
+      if ('accessToken' in request) return connectedAlready(em, applicationId, request);
+      const { credentials, agreed, ...options } = request;
+      const made = await this.connections.connectWithin(em, applicationId, credentials, {
         ...options,
         integrationRequired: false,
       });
+      if (agreed !== undefined) made.grant.grantedScope = agreed && [...agreed];
+      return made;
     });
     this.connections.announce(connection);
     return connection;
@@ -78,7 +92,7 @@ export class ConnectService {
   /** @throws {ClientCredentialsError} */
   async detect(clientId: string, clientSecret: string, email: string): Promise<DetectedProvider> {
     await this.#authenticate(clientId, clientSecret);
-    return detectProvider(email);
+    return detectProvider(email, this.discovery);
   }
 
   async #authenticate(clientId: string, clientSecret: string): Promise<{ applicationId: string }> {
@@ -112,4 +126,15 @@ export class ConnectService {
       );
     }
   }
+}
+
+/** @throws {CodeError} when the account was disconnected meanwhile */
+async function connectedAlready(
+  em: EntityManager,
+  applicationId: string,
+  { grantId, accessToken }: AuthorizedToken,
+): Promise<Connection> {
+  const grant = await em.findOne(Grant, { id: grantId, application: applicationId });
+  if (!grant) throw new CodeError();
+  return { grant, accessToken, due: [] };
 }

@@ -1,10 +1,97 @@
-import { Controller, Post } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { applyDecorators, Body, Controller, Get, Post, Query, Res, UseFilters } from '@nestjs/common';
+import { ApiOperation, ApiQuery, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
 import { type DoneView, doneView } from '../accounts/accounts.schema.ts';
-import { AccountAuth } from '../auth/access.decorators.ts';
+import { AccountAuth, Public } from '../auth/access.decorators.ts';
 import { PresentedToken } from '../auth/presented-token.ts';
 import { AccessTokens } from '../grants/access-tokens.service.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
+import { ApiErrors } from '../http/error.schema.ts';
+import { toTokenView } from './connect.mapper.ts';
+import { ConnectService } from './connect.service.ts';
+import { OauthAuthorize } from './oauth-authorize.service.ts';
+import { type OauthToken, oauthTokenSchema, type TokenView, tokenView } from './oauth.schema.ts';
+import { sendStep } from './page-response.ts';
+import { PageFilter } from './page.filter.ts';
+
+const AUTHORIZE_PARAMETERS: readonly [name: string, required: boolean, description: string][] = [
+  ['client_id', true, 'Of the application'],
+  ['redirect_uri', true, 'Registered, to the letter'],
+  ['response_type', false, '`code` (default), or `token`: behind `#`'],
+  ['scopes', false, 'Comma separated; default: those of the integration, or all'],
+  ['state', false, 'At most 255 characters; handed back'],
+  ['login_hint', false, 'Address to begin with'],
+  ['provider', false, 'gmail, office365, icloud, imap, … : no choice of provider is shown'],
+  [
+    'redirect_on_error',
+    false,
+    '`true`: failures go to `redirect_uri` too, with `error` and `error_description`',
+  ],
+  ['disable_provider_selection', false, '`true`: without `provider`, any mailbox by IMAP'],
+  ['force_password', false, '`true`: by password also where the provider has a sign-in of its own'],
+];
+
+/** Documents them: they are read by hand, since what is wrong with them is told on a page. */
+const AuthorizeParameters = (): MethodDecorator =>
+  applyDecorators(
+    ...AUTHORIZE_PARAMETERS.map(([name, required, description]) =>
+      ApiQuery({ name, required, description, schema: { type: 'string' } }),
+    ),
+  );
+
+/** Browsers begin here. */
+@ApiTags('connect')
+@Public()
+@Controller('oauth')
+export class OauthAuthorizeController {
+  constructor(private readonly oauth: OauthAuthorize) {}
+
+  @Get('authorize')
+  @UseFilters(PageFilter)
+  @ApiOperation({
+    summary: 'Send a user here to connect an account',
+    description:
+      'After the sign-in the browser is sent to `redirect_uri` with `code` and `state`. An address that is not registered is never gone to: a page says so.',
+  })
+  @ApiResponse({ status: 302, description: 'To the sign-in' })
+  @ApiResponse({ status: 400, description: 'A page that says what is wrong' })
+  @AuthorizeParameters()
+  async authorize(@Res() response: Response, @Query() query: Record<string, unknown>): Promise<void> {
+    sendStep(response, { redirect: await this.oauth.begin(query) });
+  }
+}
+/** Credentials are in the query or the body here; an Authorization header is ignored. */
+@ApiTags('connect')
+@Public()
+@ApiErrors(400, 401, 403)
+@Controller('oauth/token')
+export class OauthTokenController {
+  constructor(private readonly connect: ConnectService) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'Exchange a code for an access token (query)',
+    description: 'A code is good once, for ten minutes. It may also be exchanged at /connect/token.',
+    response: tokenView,
+  })
+  byQuery(@Query({ schema: oauthTokenSchema }) query: OauthToken): Promise<TokenView> {
+    return this.#exchange(query);
+  }
+
+  @Post()
+  @Endpoint({
+    summary: 'Exchange a code for an access token (form or JSON)',
+    description: 'A code is good once, for ten minutes. It may also be exchanged at /connect/token.',
+    response: tokenView,
+  })
+  byBody(@Body({ schema: oauthTokenSchema }) body: OauthToken): Promise<TokenView> {
+    return this.#exchange(body);
+  }
+
+  async #exchange({ client_id, client_secret, code }: OauthToken): Promise<TokenView> {
+    return toTokenView(await this.connect.exchange(client_id, client_secret, code));
+  }
+}
 
 @ApiTags('connect')
 @AccountAuth({})

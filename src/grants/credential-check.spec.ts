@@ -4,9 +4,12 @@ import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import type { Connector, ProviderAccount } from '../providers/connector.ts';
 import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
 import { CredentialCheck } from './credential-check.ts';
+import type { OauthCredentials } from './oauth-credentials.ts';
 
 type Verify = Connector['verify'];
 
+/** No account signs in by OAuth. */
+const passing: Pick<OauthCredentials, 'complete'> = { complete: async (_, credentials) => credentials };
 const check = (verify: Verify) =>
   new CredentialCheck(
     new ConnectorRegistry([
@@ -16,6 +19,7 @@ const check = (verify: Verify) =>
         verify,
       },
     ]),
+    passing,
   );
 const ada = { provider: 'imap', email: 'Ada@Example.test', name: 'Ada', settings: { host: 'mx', extra: 1 } };
 const accepts: Verify = async ({ email, name }) => ({ email, name, organizationUnit: 'label' });
@@ -44,6 +48,26 @@ describe('CredentialCheck.verify', () => {
       organizationUnit: 'label',
       settings: { host: 'mx', port: 993 },
     });
+  });
+
+  it('takes the settings that the provider has completed', async () => {
+    const verified = await check(async (account) => ({
+      ...(await accepts(account)),
+      settings: { ...account.settings, found: true },
+    })).verify('app', ada);
+    expect(verified.settings).toEqual({ host: 'mx', port: 993, found: true });
+  });
+
+  it('hands the access token of a sign-in on, and keeps it out of the settings', async () => {
+    const seen: (string | undefined)[] = [];
+    const tokens = { accessToken: 'token', refreshToken: 'refresh', obtainedAt: 0, expiresAt: null };
+    const verified = await check(async (account) => {
+      seen.push(account.accessToken);
+      return accepts(account);
+    }).verify('app', { ...ada, tokens });
+    expect(seen).toEqual(['token']);
+    expect(verified.tokens).toEqual(tokens);
+    expect(JSON.stringify(verified.settings)).not.toContain('token');
   });
 
   it('takes the address from the provider where it knows better', async () => {
@@ -87,6 +111,43 @@ describe('CredentialCheck.verify', () => {
       expect(error).toMatchObject({ kind, details: { betaType, serverError: 'their words' } });
     },
   );
+
+  it.each([
+    ['unsupported', 'invalid', 'settings.host: nobody there'],
+    ['auth-invalid', 'invalid', 'settings.host: nobody there'],
+    ['temporary', 'unavailable', 'settings.host: nobody there'],
+  ] as [ProviderErrorCode, string, string][])(
+    'names the setting that %s is about',
+    async (code, kind, message) => {
+      const words = new ProviderError(code, 'their own words');
+      const failure = new ProviderError(code, 'nobody there', { setting: 'host', cause: words });
+      const error = await refusal(check(() => Promise.reject(failure)).verify('app', ada));
+      expect(error).toMatchObject({
+        kind,
+        message,
+        details: { serverError: 'their own words', cause: failure },
+      });
+    },
+  );
+
+  it('puts a change over stored settings name by name, or as the connector has it', () => {
+    const connector = { name: 'imap' as const, settingsSchema: z.object({}), verify: accepts };
+    const merged = (own: Partial<Connector>) =>
+      new CredentialCheck(new ConnectorRegistry([{ ...connector, ...own }]), passing).merged(
+        'imap',
+        { a: 1, b: 1 },
+        { b: 2 },
+      );
+    expect(merged({})).toEqual({ a: 1, b: 2 });
+    expect(merged({ mergeSettings: (stored, change) => ({ stored, change }) })).toEqual({
+      stored: { a: 1, b: 1 },
+      change: { b: 2 },
+    });
+    const refuse = () => {
+      throw new ProviderError('unsupported', 'is required', { setting: 'password' });
+    };
+    expect(() => merged({ mergeSettings: refuse })).toThrow('settings.password: is required');
+  });
 
   it('does not hide a bug of a connector', async () => {
     const bug = new TypeError('x is not a function');

@@ -1,10 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { parseSettings } from '../common/http/parse-settings.ts';
 import { emailAddress } from '../common/http/wire.schema.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
-import type { VerifiedAccount } from '../providers/connector.ts';
 import { ProviderError } from '../providers/provider-error.ts';
+import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import { OauthCredentials } from './oauth-credentials.ts';
 import { toConnectError } from './grants.errors.ts';
 import type { OrganizationUnit } from './grant-status.ts';
 
@@ -16,6 +17,8 @@ export interface AccountCredentials {
   /** Display name; empty: the provider's. */
   name: string;
   settings: Readonly<Record<string, unknown>>;
+  /** Of an account that has just signed in by OAuth; its servers are those of its integration. */
+  tokens?: OauthTokens;
 }
 
 /** Credentials that the provider has accepted: what grants are made from. */
@@ -25,30 +28,38 @@ export interface VerifiedCredentials {
   email: string;
   name: string;
   organizationUnit: OrganizationUnit;
-  /** What the connector's schema made of them. */
+  /** What the connector's schema made of them, completed by what it found out. */
   settings: Record<string, unknown>;
+  /** Of an account that has signed in by OAuth. */
+  tokens?: OauthTokens;
 }
 
 /** Asks providers whether they accept an account. Talks to the network: never inside a transaction. */
 @Injectable()
 export class CredentialCheck {
-  constructor(private readonly connectors: ConnectorRegistry) {}
+  constructor(
+    private readonly connectors: ConnectorRegistry,
+    @Inject(OauthCredentials) private readonly oauth: Pick<OauthCredentials, 'complete'>,
+  ) {}
 
   /**
+   * Where `settings` have a `refresh_token`, it is exchanged first, and may be used up by that.
    * @throws {UnsupportedProviderError}
    * @throws {InvalidInputError} when settings are missing or wrong, or the provider refuses them
+   * @throws {OauthError} when the authorization server does
    * @throws {DomainError} `unavailable` when the provider cannot be asked
    */
   async verify(applicationId: string, credentials: AccountCredentials): Promise<VerifiedCredentials> {
-    const { provider } = credentials;
+    const { provider, tokens, ...given } = await this.oauth.complete(applicationId, credentials);
     const connector = this.connectors.require(provider);
-    const settings = parseSettings(connector.settingsSchema, credentials.settings);
+    const settings = parseSettings(connector.settingsSchema, given.settings);
     const account = {
       applicationId,
-      email: credentials.email.toLowerCase(),
-      name: credentials.name,
+      email: given.email.toLowerCase(),
+      name: given.name,
       organizationUnit: 'folder' as const,
       settings,
+      ...(tokens ? { accessToken: tokens.accessToken } : {}),
     };
     const { organizationUnit, name, ...verified } = await connector.verify(account).catch(explain);
     const email = emailAddress().safeParse(verified.email);
@@ -57,10 +68,35 @@ export class CredentialCheck {
         missingFields: ['settings.email'],
       });
     }
-    return { provider, email: email.data.toLowerCase(), name, organizationUnit, settings };
+    return {
+      provider,
+      email: email.data.toLowerCase(),
+      name,
+      organizationUnit,
+      settings: { ...(verified.settings ?? settings) },
+      ...(tokens ? { tokens } : {}),
+    };
+  }
+
+  /**
+   * Stored settings with a change put over them, as the provider has it; to be verified.
+   * @throws {UnsupportedProviderError}
+   * @throws {InvalidInputError} when the change is not complete
+   */
+  merged(
+    provider: string,
+    stored: Readonly<Record<string, unknown>>,
+    change: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> {
+    const connector = this.connectors.require(provider);
+    try {
+      return connector.mergeSettings?.(stored, change) ?? { ...stored, ...change };
+    } catch (error) {
+      return explain(error);
+    }
   }
 }
 
-function explain(error: unknown): VerifiedAccount {
+function explain(error: unknown): never {
   throw error instanceof ProviderError ? toConnectError(error) : error;
 }

@@ -8,16 +8,17 @@ import { newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
 import { type QueueName, Wake } from '../common/wake.ts';
 import { sqlOf } from '../database/sql.ts';
-import { recordChanges } from '../deltas/change-log.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import { addFirstCalendar } from '../calendars/first-calendar.ts';
 import { askSenderAgain } from '../relay/ask-sender-again.ts';
 import { scheduleSync } from '../sync/schedule-sync.ts';
 import { AccessTokens } from './access-tokens.service.ts';
-import { accountChange } from './account-change.ts';
 import { lockApplication } from './application-lock.ts';
 import { type AccountCredentials, CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
-import { sealGrantSettings } from './grant-secrets.ts';
+import { moveGrants } from './grant-moves.ts';
+import { offeredScopes } from './offered-scopes.ts';
+import { storeCredentials } from './grant-secrets.ts';
 import { Grant } from './grant.entity.ts';
 import {
   IntegrationRequiredError,
@@ -115,7 +116,9 @@ export class GrantConnections {
       { lockMode: LockMode.PESSIMISTIC_READ, refresh: true },
     );
     if (!integration && options.integrationRequired) throw new IntegrationRequiredError(provider);
-    const hasMail = this.connectors.require(provider).mail !== undefined;
+    const connector = this.connectors.require(provider);
+    const hasMail = connector.mail !== undefined;
+    const scope = offeredScopes(connector, options.scope);
     const known = await em.findOne(Grant, { application: applicationId, provider, email });
     if (options.reauthAccountId && options.reauthAccountId !== known?.id) {
       throw new ReauthenticationMismatchError(
@@ -128,20 +131,27 @@ export class GrantConnections {
     // The queue row before the grant's: the order of everything that settles a sync.
     if (known && hasMail) await scheduleSync(sql, known.id);
     const grant = known ? await lockGrant(em, known) : this.#newGrant(em, applicationId, credentials);
-    const wasRunning = known !== null && grant.status === 'valid' && grant.syncState === 'running';
-    this.#apply(grant, credentials, integration, options);
+    this.#apply(grant, credentials, integration, { ...options, scope });
     if (known) await askSenderAgain(sql, known.id);
     const accessToken = this.tokens.issue(em, grant);
     await em.flush();
     if (!known && hasMail) await scheduleSync(sql, grant.id);
-    const account = { applicationId, accountId: grant.id };
-    const event = known ? 'modify' : 'create';
-    const hooks = await recordChanges(sql, [
-      accountChange(account, event, 'account.connected', grant.updatedAt),
-      ...(wasRunning ? [] : [accountChange(account, 'modify', 'account.running', grant.updatedAt)]),
-    ]);
+    const calendar = known ? undefined : connector.firstCalendar?.(grant);
+    if (calendar)
+      await addFirstCalendar(sql, { applicationId, accountId: grant.id }, calendar, grant.createdAt);
+    const connected = { accountId: grant.id, status: 'valid', reason: null } as const;
+    const hooks = await moveGrants(
+      sql,
+      // A new one is there at once; how far its mirror is, the first look tells.
+      [
+        known
+          ? { ...connected, connected: 'modify' }
+          : { ...connected, connected: 'create', syncState: 'running' },
+      ],
+      grant.updatedAt,
+    );
     return {
-      grant,
+      grant: await em.refreshOrFail(grant),
       accessToken,
       due: [...(hasMail ? ['sync' as const] : []), ...(hooks ? ['hook' as const] : [])],
     };
@@ -161,11 +171,12 @@ export class GrantConnections {
       email,
       name: '',
       status: 'valid',
-      syncState: 'running',
+      syncState: 'initializing',
       organizationUnit: 'folder',
       billingState: 'paid',
       metadata: {},
       settingsSealed: '',
+      tokenVersion: 0,
       linkedAt: now,
       createdAt: now,
       updatedAt: now,
@@ -174,17 +185,14 @@ export class GrantConnections {
 
   #apply(
     grant: Grant,
-    { name, organizationUnit, settings }: VerifiedCredentials,
+    { name, organizationUnit, ...secrets }: VerifiedCredentials,
     integration: Integration | null,
     options: ConnectOptions,
   ): void {
     grant.integration = integration && ref(integration);
     grant.name = name;
     grant.organizationUnit = organizationUnit;
-    grant.settingsSealed = sealGrantSettings(this.secretBox, grant.id, settings);
-    grant.status = 'valid';
-    grant.statusReason = null;
-    grant.syncState = 'running';
+    storeCredentials(this.secretBox, grant, secrets);
     grant.billingState = 'paid';
     if (options.scope !== undefined) grant.scope = options.scope && [...options.scope];
     // Whoever authenticates agrees to what is asked for then.

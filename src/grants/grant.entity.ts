@@ -32,6 +32,14 @@ const GrantSchema = defineEntity({
     grantedScope: p.array().nullable(),
     /** JSON of the provider settings (credentials), sealed. */
     settingsSealed: p.text(),
+    /** JSON of `OauthTokens`, sealed; null: the account has not signed in by OAuth. */
+    tokensSealed: p.text().nullable(),
+    /** Grows with every change of the tokens: whoever refreshes them compares it. */
+    tokenVersion: p.integer().default(0),
+    /** Until when somebody is refreshing them. */
+    tokenLeaseUntil: p.datetime().columnType('timestamptz').nullable(),
+    /** Why `sync_state` is what it is; null: nothing to be said. */
+    syncReason: p.text().nullable(),
     state: p.text().nullable(),
     userAgent: p.text().nullable(),
     ip: p.text().nullable(),

@@ -52,7 +52,7 @@ export class GrantsController {
   @Endpoint({
     summary: 'Connect an account with credentials',
     description:
-      'The provider needs an integration and is asked before anything is stored. The answer holds an access token, shown this once. An account that is already connected is authenticated again: same id, new token.',
+      'The provider needs an integration and is asked before anything is stored. The answer holds an access token, shown this once. An account that is already connected is authenticated again: same id, new token. For imap, `settings.refresh_token` signs in by OAuth where the integration says how.',
     response: newGrantEnvelope,
   })
   async create(
@@ -82,7 +82,7 @@ export class GrantsController {
   @Endpoint({
     summary: 'Change settings, metadata or scopes',
     description:
-      'New settings are verified with the provider and count as a new authentication. Fewer scopes apply at once; more than the user has agreed to make the grant `invalid` until the user authenticates again.',
+      'New settings are verified with the provider; with a password or token among them they count as a new authentication. Fewer scopes apply at once; more than the user has agreed to make the grant `invalid` until the user authenticates again.',
     response: grantEnvelope,
   })
   async update(
@@ -98,7 +98,7 @@ export class GrantsController {
   @Endpoint({
     summary: 'Disconnect an account',
     description:
-      'Its tokens stop working at once; its mirror, scheduled messages and reminders are gone. Nothing happens at the provider.',
+      'Its tokens stop working at once; its mirror, scheduled messages and reminders are gone. Nothing happens at the provider, but that the tokens of an account that has signed in by OAuth are revoked.',
     response: successView,
   })
   async remove(

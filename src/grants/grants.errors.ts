@@ -40,12 +40,19 @@ export class GrantChangedError extends ConflictError {
   }
 }
 
-/** What a client is told when the provider did not accept an account. */
+/**
+ * What a client is told when the provider did not accept an account. An error that is about one setting begins with its name.
+ * `details.cause` is the provider's error.
+ */
 export function toConnectError(error: ProviderError): DomainError {
-  const details = { cause: error, serverError: error.message };
+  // What was put around the server's own words is for people.
+  const words = error.cause instanceof ProviderError ? error.cause.message : error.message;
+  const details = { cause: error, serverError: words };
+  const say = (usual: string) =>
+    error.setting === null ? `${usual}: ${error.message}` : `settings.${error.setting}: ${error.message}`;
   switch (error.code) {
     case 'auth-invalid':
-      return new InvalidInputError(`The provider refused the credentials: ${error.message}`, {
+      return new InvalidInputError(say('The provider refused the credentials'), {
         ...details,
         betaType: 'grant.credentials_refused',
       });
@@ -56,14 +63,14 @@ export function toConnectError(error: ProviderError): DomainError {
       return new DomainError(
         'provider.unavailable',
         'unavailable',
-        `The provider could not be asked at the moment: ${error.message}`,
+        say('The provider could not be asked at the moment'),
         { ...details, betaType: 'grant.provider_unavailable' },
       );
     case 'rejected':
     case 'not-found':
     case 'conflict':
     case 'unsupported':
-      return new InvalidInputError(`The provider did not accept the account: ${error.message}`, {
+      return new InvalidInputError(say('The provider did not accept the account'), {
         ...details,
         betaType: 'grant.provider_error',
       });

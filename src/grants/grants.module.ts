@@ -1,17 +1,31 @@
 import { Module } from '@nestjs/common';
+import { IntegrationsModule } from '../integrations/integrations.module.ts';
+import { OauthModule } from '../oauth/oauth.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { AccessTokens } from './access-tokens.service.ts';
 import { CredentialCheck } from './credential-check.ts';
 import { GrantConnections } from './grant-connections.service.ts';
 import { GrantsController } from './grants.controller.ts';
 import { GrantsService } from './grants.service.ts';
+import { OauthCredentials } from './oauth-credentials.ts';
 import { ProviderAccounts } from './provider-accounts.ts';
+import { TokenRefresh } from './token-refresh.ts';
+import { TokenStore } from './token-store.ts';
 
 /** Connected accounts: making, changing and removing them, their credentials and access tokens. */
 @Module({
-  imports: [ProvidersModule],
+  imports: [IntegrationsModule, OauthModule, ProvidersModule],
   controllers: [GrantsController],
-  providers: [AccessTokens, CredentialCheck, GrantConnections, GrantsService, ProviderAccounts],
+  providers: [
+    AccessTokens,
+    CredentialCheck,
+    GrantConnections,
+    GrantsService,
+    OauthCredentials,
+    ProviderAccounts,
+    TokenRefresh,
+    TokenStore,
+  ],
   exports: [AccessTokens, CredentialCheck, GrantConnections, GrantsService, ProviderAccounts],
 })
 export class GrantsModule {}

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { scopeList } from '../auth/scope.schema.ts';
 import { betaPageQuery } from '../common/http/pagination.schema.ts';
 import { emailAddress, queryText, unixSeconds } from '../common/http/wire.schema.ts';
-import { providerField } from '../integrations/integrations.schema.ts';
+import { providerError } from '../integrations/integrations.schema.ts';
+import { PROVIDER_NAMES } from '../providers/provider-name.ts';
 import type { AccountCredentials } from './credential-check.ts';
 import type { ConnectOptions } from './grant-connections.service.ts';
 import type { GrantChange } from './grants.service.ts';
+import { NATIVE_NAMES, toNativeAccount } from './native-provider.ts';
 
 /** Metadata of a grant: as elsewhere, but values may also be booleans and numbers (spec 2.2). */
 export const grantMetadataInput = z
@@ -25,7 +27,9 @@ export type ListGrants = z.infer<typeof listGrantsSchema>;
 
 export const createGrantSchema = z
   .object({
-    provider: providerField,
+    provider: z
+      .enum([...PROVIDER_NAMES, ...NATIVE_NAMES], { error: providerError(PROVIDER_NAMES) })
+      .describe('Names like gmail and yahoo make an account of `imap`'),
     settings: settingsInput.describe('Credentials as the provider needs them; `email` names the account'),
     scope: scopeList().optional().describe('Instead of the scopes of the integration'),
     state: z.string().max(255, 'must not be longer than 255 characters').nullish(),
@@ -110,7 +114,7 @@ export const grantListView = z
   .meta({ id: 'GrantList' });
 export type GrantListView = z.infer<typeof grantListView>;
 
-const EMAIL_SETTINGS = ['email', 'email_address', 'username'] as const;
+const EMAIL_SETTINGS = ['email', 'email_address', 'username', 'imap_username'] as const;
 
 /** The address among the settings, where clients of this API put it. */
 export function toCredentials({ provider, settings }: CreateGrant): AccountCredentials {
@@ -119,10 +123,9 @@ export function toCredentials({ provider, settings }: CreateGrant): AccountCrede
   )?.data;
   const name = settings['name'];
   return {
-    provider,
+    ...toNativeAccount(provider, settings),
     email: email ?? '',
     name: typeof name === 'string' ? name.trim().slice(0, 200) : '',
-    settings,
   };
 }
 

@@ -3,7 +3,7 @@ import { LockMode } from '@mikro-orm/core';
 import { EntityManager, type FilterQuery } from '@mikro-orm/postgresql';
 import { isWithin, type Scope } from '../auth/scopes.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
-import { ForbiddenError, NotFoundError } from '../common/errors/domain-error.ts';
+import { ForbiddenError, InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
 import { isId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
@@ -16,18 +16,19 @@ import { scheduleSync } from '../sync/schedule-sync.ts';
 import { accountChange } from './account-change.ts';
 import { lockApplication } from './application-lock.ts';
 import { CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
-import { openGrantSettings, sealGrantSettings } from './grant-secrets.ts';
+import { moveGrants } from './grant-moves.ts';
+import { openGrantSettings, storeCredentials } from './grant-secrets.ts';
 import { Grant } from './grant.entity.ts';
+import { OauthCredentials } from './oauth-credentials.ts';
+import { offeredScopes } from './offered-scopes.ts';
 import { GrantChangedError, ReauthenticationMismatchError } from './grants.errors.ts';
-import { markGrantsInvalid } from './mark-invalid.ts';
-import { markGrantValid } from './mark-valid.ts';
 
 /** Values of a grant's metadata. */
 export type GrantMetadata = Record<string, string | number | boolean>;
 
 /** What can be changed; absent: stays as it is. */
 export interface GrantChange {
-  /** Merged into the stored ones and verified with the provider: that is a new authentication. */
+  /** Merged into the stored ones and verified with the provider; with credentials among them that is a new authentication. */
   settings?: Readonly<Record<string, unknown>>;
   /** Replaces all of it. */
   metadata?: GrantMetadata;
@@ -37,6 +38,9 @@ export interface GrantChange {
 
 /** Reason of a grant that is invalid only because it asks for more than its user has agreed to. */
 const SCOPES_WIDENED = 'The scopes were widened: the user has to authenticate again';
+
+/** Settings that only the user can have given: whoever has none of them changes an account that others have agreed to. */
+const CREDENTIALS = ['password', 'imap_password', 'refresh_token'] as const;
 
 /**
  * Open work of an account, by indexed paths (the queues have none); everything else goes with the grant. Each is a
@@ -52,6 +56,7 @@ const DELETE_REMINDERS = `
   delete from reminder_job where id in (
     select id from reminder_job where id in (select id from reminder where account_id = $1) order by id for update)`;
 const DELETE_QUEUED = [DELETE_SYNC, ...DELETE_JOBS, DELETE_REMINDERS];
+const HOLD = `select provider, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
 const DELETE_GATE = 'delete from account_gate where account_id = $1';
 
 /** Grants of an application: connected accounts. New ones are made by `GrantConnections`. */
@@ -60,6 +65,7 @@ export class GrantsService {
   constructor(
     private readonly em: EntityManager,
     private readonly credentials: CredentialCheck,
+    private readonly oauth: OauthCredentials,
     private readonly connectors: ConnectorRegistry,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
@@ -82,7 +88,7 @@ export class GrantsService {
    * Changes settings, metadata, scopes. Fewer scopes apply at once. More than the user has agreed to make the grant
    * `invalid` until the user authenticates again; until then the old ones stay the limit (spec 3.2).
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} when the provider refuses the settings, or they are another account's
+   * @throws {InvalidInputError} when the provider refuses the settings, or they are another account's, or does not have the scopes
    */
   async update(applicationId: string, grantId: string, change: GrantChange): Promise<Grant> {
     const renewal = change.settings && (await this.#verifyRenewal(applicationId, grantId, change.settings));
@@ -97,17 +103,20 @@ export class GrantsService {
       }
       const grant = await lock(em, applicationId, grantId);
       if (change.metadata) grant.metadata = change.metadata;
-      if (change.scope !== undefined) grant.scope = change.scope && [...change.scope];
+      if (change.scope !== undefined) {
+        const scope = offeredScopes(this.connectors.require(grant.provider), change.scope);
+        grant.scope = scope ? [...scope] : null;
+      }
       const asked = await askedScopes(em, grant);
       if (renewal) {
         if (grant.settingsSealed !== renewal.replaces) throw new GrantChangedError();
-        grant.settingsSealed = sealGrantSettings(this.secretBox, grantId, renewal.credentials.settings);
-        grant.grantedScope = asked;
+        storeCredentials(this.secretBox, grant, renewal.credentials);
+        if (renewal.byUser) grant.grantedScope = asked;
       }
       grant.updatedAt = this.clock.now();
       await em.flush();
       const hooks = await this.#settleStatus(sql, grant, asked, {
-        authenticated: renewal !== undefined,
+        verified: renewal !== undefined,
         scopesChanged: change.scope !== undefined,
       });
       return { grant: await em.refreshOrFail(grant), hooks };
@@ -119,24 +128,30 @@ export class GrantsService {
 
   /**
    * Disconnects an account: its tokens are refused, its mirror and its open work are gone. Nothing happens at the
-   * provider.
+   * provider, but that the tokens of one that has signed in by OAuth are revoked where the issuer lets them.
    * @throws {NotFoundError}
    */
   async remove(applicationId: string, grantId: string): Promise<void> {
-    const hooks = await this.em.transactional(async (em) => {
+    const { hooks, provider, tokensSealed } = await this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
       await find(em, applicationId, grantId);
       for (const text of DELETE_QUEUED) await sql.query(text, [grantId]);
-      await sql.query('select from "grant" where id = $1 for update', [grantId]);
+      const [held] = await sql.query<{ provider: string; tokensSealed: string | null }>(HOLD, [grantId]);
       // Nobody can add work for the account any more; what came in between goes too.
       for (const text of [...DELETE_QUEUED, DELETE_GATE]) await sql.query(text, [grantId]);
       const gone = await em.nativeDelete(Grant, { id: grantId, application: applicationId });
-      if (gone === 0) throw new NotFoundError('grant', grantId);
-      const account = { applicationId, accountId: grantId };
-      return recordChanges(sql, [accountChange(account, 'delete', 'account.stopped', this.clock.now())]);
+      if (gone === 0 || !held) throw new NotFoundError('grant', grantId);
+      const stopped = accountChange(
+        { applicationId, accountId: grantId },
+        'delete',
+        'account.stopped',
+        this.clock.now(),
+      );
+      return { ...held, hooks: await recordChanges(sql, [stopped]) };
     });
     if (hooks) this.wake.wake('hook');
+    if (tokensSealed !== null) this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
   }
 
   /**
@@ -165,7 +180,7 @@ export class GrantsService {
     applicationId: string,
     grantId: string,
     settings: Readonly<Record<string, unknown>>,
-  ): Promise<{ credentials: VerifiedCredentials; replaces: string }> {
+  ): Promise<{ credentials: VerifiedCredentials; replaces: string; byUser: boolean }> {
     const grant = await this.get(applicationId, grantId);
     if (grant.billingState === 'cancelled') {
       throw new ForbiddenError('account.cancelled', 'This account has been cancelled: upgrade it first.');
@@ -174,14 +189,30 @@ export class GrantsService {
       provider: grant.provider,
       email: grant.email,
       name: grant.name,
-      settings: { ...openGrantSettings(this.secretBox, grantId, grant.settingsSealed), ...settings },
+      settings: this.#renewedSettings(grant, settings),
     });
     if (credentials.email !== grant.email) {
       throw new ReauthenticationMismatchError(
         `settings: these belong to another account than ${grant.email}`,
       );
     }
-    return { credentials, replaces: grant.settingsSealed };
+    const byUser = CREDENTIALS.some((name) => (settings[name] ?? '') !== '');
+    return { credentials, replaces: grant.settingsSealed, byUser };
+  }
+
+  #renewedSettings(
+    grant: Grant,
+    change: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> {
+    // Whoever signs in by OAuth has the servers of the integration, and nothing of their own to keep.
+    if (change['refresh_token'] !== undefined) return change;
+    if (grant.tokensSealed !== null) {
+      throw new InvalidInputError('settings.refresh_token is required: this account has signed in by OAuth', {
+        missingFields: ['settings.refresh_token'],
+      });
+    }
+    const stored = openGrantSettings(this.secretBox, grant.id, grant.settingsSealed);
+    return this.credentials.merged(grant.provider, stored, change);
   }
 
   /** @returns whether webhook deliveries were queued */
@@ -189,15 +220,16 @@ export class GrantsService {
     sql: Sql,
     grant: Grant,
     asked: Scope[] | null,
-    { authenticated, scopesChanged }: { authenticated: boolean; scopesChanged: boolean },
+    { verified, scopesChanged }: { verified: boolean; scopesChanged: boolean },
   ): Promise<boolean> {
     const now = this.clock.now();
-    if (authenticated) return markGrantValid(sql, grant.id, now);
-    if (!scopesChanged) return false;
-    if (!isWithin(asked, grant.grantedScope as Scope[] | null)) {
-      return markGrantsInvalid(sql, [{ accountId: grant.id, reason: SCOPES_WIDENED }], now);
-    }
-    return grant.statusReason === SCOPES_WIDENED ? markGrantValid(sql, grant.id, now) : false;
+    const move = (status: Grant['status'], reason: string | null) =>
+      moveGrants(sql, [{ accountId: grant.id, status, reason }], now);
+    if (!verified && !scopesChanged) return false;
+    const isWidened = !isWithin(asked, grant.grantedScope as Scope[] | null);
+    if (scopesChanged && isWidened) return move('invalid', SCOPES_WIDENED);
+    const isMended = grant.statusReason === SCOPES_WIDENED ? !isWidened : verified;
+    return isMended ? move('valid', null) : false;
   }
 }
 

@@ -3,7 +3,9 @@ import { SecretBox } from '../common/crypto/secret-box.ts';
 import { monotonicMs } from '../common/time/clock.ts';
 import { Database } from '../database/sql.ts';
 import type { ProviderAccount } from '../providers/connector.ts';
-import { openGrantSettings } from './grant-secrets.ts';
+import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import { openGrantSettings, openGrantTokens } from './grant-secrets.ts';
+import { withToken } from './account-token.ts';
 import type { GrantStatus, OrganizationUnit } from './grant-status.ts';
 
 /** What a worker needs to act for an account. */
@@ -17,7 +19,8 @@ export interface ConnectedAccount extends ProviderAccount {
 /** What `open` needs of a row of "grant" g, for queries that join it. */
 export const ACCOUNT_COLUMNS = `
   g.id as "accountId", g.application_id as "applicationId", g.provider, g.email, g.name,
-  g.organization_unit as "organizationUnit", g.status as "grantStatus", g.settings_sealed as "settingsSealed"`;
+  g.organization_unit as "organizationUnit", g.status as "grantStatus", g.settings_sealed as "settingsSealed",
+  g.tokens_sealed as "tokensSealed", g.token_version as "tokenVersion"`;
 
 /** A row of `ACCOUNT_COLUMNS`. */
 export interface AccountRow {
@@ -29,19 +32,29 @@ export interface AccountRow {
   organizationUnit: OrganizationUnit;
   grantStatus: GrantStatus;
   settingsSealed: string;
+  /** Null: the account has not signed in by OAuth. */
+  tokensSealed: string | null;
+  tokenVersion: number;
 }
 
 const LOAD = `select ${ACCOUNT_COLUMNS} from "grant" g where g.id = any($1::uuid[])`;
 
-/** Opened settings are kept this long, of this many accounts: opening costs as much as the rest of loading. */
+/** Opened secrets are kept this long, of this many accounts: opening costs as much as the rest of loading. */
 const KEPT_MS = 60_000;
 const MOST_KEPT = 5_000;
+
+interface Opened {
+  settingsSealed: string;
+  tokensSealed: string | null;
+  settings: ProviderAccount['settings'];
+  tokens: OauthTokens | null;
+}
 
 /** Loads accounts with their credentials opened, for dispatchers and the few synchronous provider calls. */
 @Injectable()
 export class ProviderAccounts {
-  /** By account; good for one sealed text: whoever authenticates again has another one. */
-  readonly #opened = new Map<string, { sealed: string; settings: ProviderAccount['settings'] }>();
+  /** By account; good for these sealed texts: whoever authenticates again has others. */
+  readonly #opened = new Map<string, Opened>();
   #keptSince = monotonicMs();
 
   constructor(
@@ -67,28 +80,33 @@ export class ProviderAccounts {
   }
 
   /**
-   * The account of a row that a query has joined; columns besides those of `AccountRow` are left out.
+   * The account of a row that a query has joined; columns besides those of `AccountRow` are left out. The token of one
+   * that has signed in by OAuth may have expired: `ConnectorRegistry` sees to it when it is used.
    * @throws {UnsealError}
    */
   open(row: AccountRow): ConnectedAccount {
     const { accountId, applicationId, provider, email, name } = row;
-    const { organizationUnit, grantStatus, settingsSealed } = row;
-    const settings = this.#settings(accountId, settingsSealed);
-    return {
+    const { organizationUnit, grantStatus, settingsSealed, tokenVersion } = row;
+    const { settings, tokens } = this.#secrets(row);
+    const account = {
       accountId, applicationId, provider, email, name, organizationUnit, grantStatus, settingsSealed, settings,
     }; // prettier-ignore
+    return tokens ? withToken(account, { version: tokenVersion, tokens }) : account;
   }
 
-  #settings(accountId: string, sealed: string): ProviderAccount['settings'] {
+  #secrets({ accountId, settingsSealed, tokensSealed }: AccountRow): Opened {
     const now = monotonicMs();
     const kept = this.#opened.get(accountId);
-    if (kept?.sealed === sealed && now - this.#keptSince < KEPT_MS) return kept.settings;
-    const settings = Object.freeze(openGrantSettings(this.secretBox, accountId, sealed));
+    const isKept = kept?.settingsSealed === settingsSealed && kept.tokensSealed === tokensSealed;
+    if (isKept && now - this.#keptSince < KEPT_MS) return kept;
+    const settings = Object.freeze(openGrantSettings(this.secretBox, accountId, settingsSealed));
+    const tokens = tokensSealed === null ? null : openGrantTokens(this.secretBox, accountId, tokensSealed);
     if (now - this.#keptSince >= KEPT_MS || this.#opened.size >= MOST_KEPT) {
       this.#opened.clear();
       this.#keptSince = now;
     }
-    this.#opened.set(accountId, { sealed, settings });
-    return settings;
+    const opened = { settingsSealed, tokensSealed, settings, tokens };
+    this.#opened.set(accountId, opened);
+    return opened;
   }
 }

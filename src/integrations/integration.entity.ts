@@ -2,6 +2,9 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { Application } from '../applications/application.entity.ts';
 import { idColumn, timestampColumns } from '../database/base-columns.ts';
 
+/** Settings of an integration that are shown: everything but `client_secret`. */
+export type ShownSettings = Record<string, string | number | boolean>;
+
 const IntegrationSchema = defineEntity({
   name: 'Integration',
   tableName: 'integration',
@@ -11,8 +14,8 @@ const IntegrationSchema = defineEntity({
     application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
     provider: p.text(),
     name: p.text(),
-    /** Settings that are shown: `client_id`, `tenant`. */
-    settings: p.json<Record<string, string>>(),
+    /** Settings that are shown, by their names on the wire. */
+    settings: p.json<ShownSettings>(),
     /** JSON of the settings that are never shown (`client_secret`), sealed; null when there are none. */
     secretSettingsSealed: p.text().nullable(),
     redirectUris: p.array(),

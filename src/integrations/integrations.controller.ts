@@ -83,7 +83,8 @@ export class IntegrationsController {
   @ApiBetaErrors(404)
   @Endpoint({
     summary: 'Remove an integration by provider or id',
-    description: 'Its grants stay connected; new ones need the provider to be registered again.',
+    description:
+      'Its grants stay connected, but those that have signed in by OAuth get no fresh tokens; new ones need the provider to be registered again.',
     response: successView,
   })
   async remove(

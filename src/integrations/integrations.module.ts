@@ -1,7 +1,12 @@
 import { Module } from '@nestjs/common';
 import { IntegrationsController } from './integrations.controller.ts';
+import { OauthIntegrations } from './oauth-integrations.ts';
 import { IntegrationsService } from './integrations.service.ts';
 
 /** Providers an application has registered. */
-@Module({ controllers: [IntegrationsController], providers: [IntegrationsService] })
+@Module({
+  controllers: [IntegrationsController],
+  providers: [IntegrationsService, OauthIntegrations],
+  exports: [OauthIntegrations],
+})
 export class IntegrationsModule {}

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { scopeList } from '../auth/scope.schema.ts';
 import { betaPageQuery } from '../common/http/pagination.schema.ts';
 import { httpUrl, integerLike } from '../common/http/wire.schema.ts';
+import { CLIENT_AUTH_METHODS } from '../oauth/oauth-registration.ts';
 import { PROVIDER_NAMES } from '../providers/provider-name.ts';
 import type { IntegrationChange, IntegrationSettings, NewIntegration } from './integrations.service.ts';
 
@@ -10,9 +11,43 @@ const DEFAULT_EXPIRES_IN_SECONDS = 3600;
 
 const setting = z.string().trim().max(2000, 'must not be longer than 2000 characters').nullish();
 
+const security = z.enum(['tls', 'starttls', 'none', ''], 'must be tls, starttls or none').nullish();
+const mailPort = z.union([z.literal(''), integerLike({ min: 1, max: 65_535 })]).nullish();
+const mailHost = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(253)
+  .regex(/^[a-z0-9._:-]*$/, 'must be a host name or an address')
+  .nullish();
+
+/** Wire names; `imap` accounts can sign in by OAuth (docs/oauth.md). */
 const settingsInput = z
-  .object({ client_id: setting, client_secret: setting, tenant: setting })
-  .describe('`client_id` and `client_secret` are required for google and microsoft');
+  .object({
+    client_id: setting,
+    client_secret: setting,
+    tenant: setting,
+    issuer: setting.describe('imap: who signs its accounts in (OpenID Connect Discovery)'),
+    authorization_endpoint: setting.describe('imap: instead of `issuer`'),
+    token_endpoint: setting.describe('imap: instead of `issuer`'),
+    revocation_endpoint: setting.describe('imap: instead of `issuer`'),
+    token_endpoint_auth_method: z
+      .enum([...CLIENT_AUTH_METHODS, ''], `must be ${CLIENT_AUTH_METHODS.join(' or ')}`)
+      .nullish(),
+    oauth_scope: setting.describe('imap: what is asked for, separated by spaces'),
+    imap_host: mailHost,
+    imap_port: mailPort.describe('Default 993'),
+    imap_security: security,
+    smtp_host: mailHost,
+    smtp_port: mailPort.describe('Default 587'),
+    smtp_security: security,
+    smtp_files_sent: z.boolean().nullish(),
+    caldav_url: setting,
+    carddav_url: setting,
+  })
+  .describe(
+    'Each null or absent: as it is; empty: none. `client_id` and `client_secret` are required for google and microsoft. For imap, all others are about accounts that sign in by OAuth.',
+  );
 
 const fields = {
   name: z.string().trim().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters'),
@@ -25,12 +60,15 @@ const fields = {
 };
 
 /** The provider names there are; others are refused with the list. */
-export const providerField = z.enum(PROVIDER_NAMES, {
-  error: (issue) =>
+export const providerField = z.enum(PROVIDER_NAMES, { error: providerError(PROVIDER_NAMES) });
+
+/** What is said of another name than these. */
+export function providerError(names: readonly string[]) {
+  return (issue: { input?: unknown }) =>
     issue.input === 'nylas'
-      ? 'virtual calendars (provider nylas) are not part of this version'
-      : `must be one of ${PROVIDER_NAMES.join(', ')}`,
-});
+      ? 'virtual calendars (provider nylas) have no integration: connect them with POST /connect/authorize'
+      : `must be one of ${names.join(', ')}`;
+}
 
 export const createIntegrationSchema = z.object({ ...fields, provider: providerField }).meta({
   id: 'CreateIntegration',
@@ -58,7 +96,7 @@ export const integrationView = z
     name: z.string(),
     provider: z.string(),
     settings: z
-      .object({ client_id: z.string().optional(), tenant: z.string().optional() })
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
       .describe('Without `client_secret`, which is never shown'),
     redirect_uris: z.array(z.string()),
     expires_in: z.number().int(),
@@ -88,12 +126,9 @@ export const integrationListView = z
   .meta({ id: 'IntegrationList' });
 export type IntegrationListView = z.infer<typeof integrationListView>;
 
-function toSettings(settings: z.infer<typeof settingsInput>): IntegrationSettings {
-  return {
-    clientId: settings.client_id ?? undefined,
-    clientSecret: settings.client_secret ?? undefined,
-    tenant: settings.tenant ?? undefined,
-  };
+function toSettings({ client_secret, ...shown }: z.infer<typeof settingsInput>): IntegrationSettings {
+  const given = Object.entries(shown).map(([name, value]) => [name, value ?? undefined]);
+  return { clientSecret: client_secret ?? undefined, shown: Object.fromEntries(given) };
 }
 
 export function toNewIntegration(body: CreateIntegration): NewIntegration {

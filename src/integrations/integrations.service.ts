@@ -4,21 +4,22 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../applications/application.entity.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
-import { NotFoundError } from '../common/errors/domain-error.ts';
+import { EgressPolicy } from '../common/egress/egress-policy.ts';
+import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
 import { isId, newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
 import type { ProviderName } from '../providers/provider-name.ts';
 import { sealIntegrationSecrets } from './integration-secrets.ts';
-import { Integration } from './integration.entity.ts';
+import { ADDRESS_SETTINGS, checkOauthSettings } from './integration-oauth.ts';
+import { Integration, type ShownSettings } from './integration.entity.ts';
 import { IntegrationExistsError, IntegrationSettingsError } from './integrations.errors.ts';
 
-/** Settings of the provider application; empty strings count as absent. */
+/** Settings of an integration; empty strings count as absent. */
 export interface IntegrationSettings {
-  clientId?: string;
   clientSecret?: string;
-  /** Directory of a microsoft application. */
-  tenant?: string;
+  /** All others, by their names on the wire; those that are undefined stay as they are. */
+  shown: Readonly<Partial<ShownSettings>>;
 }
 
 /** A new integration. */
@@ -39,12 +40,16 @@ export type IntegrationChange = Partial<Omit<NewIntegration, 'provider'>>;
 /** Providers whose accounts authenticate through an application registered there. */
 const OAUTH_PROVIDERS: readonly string[] = ['google', 'microsoft'] satisfies ProviderName[];
 
+/** Where the client secret is sent to. */
+const SECRET_GOES_TO = ['issuer', 'token_endpoint', 'revocation_endpoint'] as const;
+
 /** Providers registered by applications, one of each kind per application. */
 @Injectable()
 export class IntegrationsService {
   constructor(
     private readonly em: EntityManager,
     private readonly secretBox: SecretBox,
+    private readonly egress: EgressPolicy,
     private readonly clock: Clock,
   ) {}
 
@@ -66,7 +71,7 @@ export class IntegrationsService {
 
   /**
    * @throws {IntegrationExistsError} also when two requests race
-   * @throws {IntegrationSettingsError}
+   * @throws {InvalidInputError} when settings are missing, do not fit together, or name an address that may not be asked
    */
   async create(applicationId: string, input: NewIntegration): Promise<Integration> {
     const { settings, redirectUris, scope, ...columns } = input;
@@ -96,7 +101,7 @@ export class IntegrationsService {
 
   /**
    * @throws {NotFoundError}
-   * @throws {IntegrationSettingsError} when a setting the provider needs would be emptied
+   * @throws {InvalidInputError} as `create`, also when a setting the provider needs would be emptied
    */
   update(applicationId: string, key: string, change: IntegrationChange): Promise<Integration> {
     return this.em.transactional(async (em) => {
@@ -115,7 +120,8 @@ export class IntegrationsService {
 
   /**
    * Removes the registration. Grants made through it stay connected: their credentials are their own, and they keep
-   * the scopes their users have agreed to. New ones cannot be made until the provider is registered again.
+   * the scopes their users have agreed to; those that have signed in by OAuth get no fresh tokens. New ones cannot be made
+   * until the provider is registered again.
    * @throws {NotFoundError}
    */
   remove(applicationId: string, key: string): Promise<void> {
@@ -136,12 +142,30 @@ export class IntegrationsService {
     return integration;
   }
 
-  #applySettings(integration: Integration, { clientId, clientSecret, tenant }: IntegrationSettings): void {
+  /** Addresses as they are called: what may not be is refused now and not at the first sign-in. */
+  #checked(name: string, value: ShownSettings[string]): ShownSettings[string] {
+    const isAddress = (ADDRESS_SETTINGS as readonly string[]).includes(name);
+    return isAddress ? this.egress.normalizeUrl(String(value), `settings.${name}`) : value;
+  }
+
+  #applySettings(integration: Integration, { clientSecret, shown }: IntegrationSettings): void {
     const { id, provider } = integration;
-    const shown = { ...integration.settings };
-    if (clientId !== undefined) shown['client_id'] = clientId;
-    if (tenant !== undefined) shown['tenant'] = tenant;
-    integration.settings = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== ''));
+    const settings: ShownSettings = { ...integration.settings };
+    for (const [name, value] of Object.entries(shown)) {
+      if (value === '') delete settings[name];
+      else if (value !== undefined) settings[name] = this.#checked(name, value);
+    }
+    const moved = SECRET_GOES_TO.find(
+      (name) => settings[name] && settings[name] !== integration.settings[name],
+    );
+    // Nobody is shown the secret, so nobody has it sent to themselves either.
+    if (moved && clientSecret === undefined && integration.secretSettingsSealed) {
+      throw new InvalidInputError(`settings.client_secret is required together with another ${moved}`, {
+        missingFields: ['settings.client_secret'],
+      });
+    }
+    integration.settings = settings;
+    checkOauthSettings(provider, integration.settings);
     if (clientSecret !== undefined) {
       integration.secretSettingsSealed = clientSecret
         ? sealIntegrationSecrets(this.secretBox, id, { client_secret: clientSecret })

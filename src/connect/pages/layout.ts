@@ -1,0 +1,70 @@
+import { attributes, html, type Html } from './html.ts';
+import { BELL_PATH, ICON_PATH, STYLES_PATH } from './styles.ts';
+import { TEXTS } from './texts.ts';
+
+/** Who asks for the sign-in, as it is shown. */
+export interface Asking {
+  name: string;
+  /** http(s) address of its icon. */
+  iconUrl: string | null;
+}
+
+/** A page, ready to be sent. */
+export interface Page {
+  status: number;
+  html: string;
+  /** Other sites the page shows pictures of. */
+  pictures: readonly string[];
+  /** Whether its forms may lead to other sites: back to the application, or on to the provider. Never where a password is. */
+  leaves: boolean;
+}
+
+/** What a page is made of. */
+export interface Content {
+  /** Default 200. */
+  status?: number;
+  title: string;
+  asking?: Asking;
+  leaves?: boolean;
+  body: Html;
+}
+
+const BELL = html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">
+  <path d="${BELL_PATH}" />
+</svg>`;
+
+const initial = (name: string): string =>
+  String.fromCodePoint(name.trim().codePointAt(0) ?? 0x2022).toUpperCase();
+
+/** The application's icon, or its initial. Its name stands beside it: nothing to be read out. */
+export function mark({ name, iconUrl }: Asking): Html {
+  return iconUrl
+    ? html`<img class="mark" src="${iconUrl}" alt="" width="48" height="48" referrerpolicy="no-referrer" />`
+    : html`<span class="mark" aria-hidden="true">${initial(name)}</span>`;
+}
+
+/** The frame every page has. */
+export function layout({ status = 200, title, asking, leaves = false, body }: Content): Page {
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>${title} · ${asking ? asking.name : TEXTS.product}</title>
+        <link rel="icon" href="${ICON_PATH}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${STYLES_PATH}" />
+      </head>
+      <body>
+        <main class="card" ${attributes({ 'aria-labelledby': 'heading' })}>${body}</main>
+        <footer class="foot"><span class="brand">${BELL}${TEXTS.product}</span></footer>
+      </body>
+    </html>`;
+  return {
+    status,
+    html: page.text,
+    pictures: asking?.iconUrl ? [new URL(asking.iconUrl).origin] : [],
+    leaves,
+  };
+}

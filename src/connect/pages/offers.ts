@@ -1,0 +1,23 @@
+import type { OfferedProvider } from './sign-in.pages.ts';
+
+const WORDS: Readonly<Record<string, { title: string; hint: string }>> = {
+  google: { title: 'Google', hint: 'Gmail and Google Workspace' },
+  microsoft: { title: 'Microsoft', hint: 'Outlook.com and Microsoft 365' },
+  imap: { title: 'Email and password', hint: 'Any mail provider, by IMAP and SMTP' },
+  sandbox: { title: 'Sandbox', hint: 'A mailbox for trying things out' },
+};
+
+/** What of an offer its words depend on. */
+interface Offered {
+  id: string;
+  provider: string;
+  oauth: boolean;
+  name: string | null;
+}
+
+/** An offer in words. An IMAP server that signs its users in itself is known by the name of its integration. */
+export function offered({ id, provider, oauth, name }: Offered): OfferedProvider {
+  const { title, hint } = WORDS[provider] ?? { title: provider, hint: '' };
+  const own = provider === 'imap' && oauth && name ? { title: name, hint: `Sign in at ${name}` } : {};
+  return { id, provider, oauth, title, hint, ...own };
+}
