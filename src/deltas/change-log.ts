@@ -1,7 +1,10 @@
+import { changeBell } from '../common/change-bell.ts';
 import { newId } from '../common/ids/ids.ts';
 import { toUnixSeconds } from '../common/time/unix-seconds.ts';
-import type { Sql } from '../database/sql.ts';
+import { afterCommit, type Sql } from '../database/sql.ts';
+import { type BookedDeliveries, deliveryPace } from '../webhooks/delivery-pace.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
+import { writerKey } from './writer-keys.ts';
 
 /** Kinds of objects in the log; `job_status` and `account` are told by webhook only. */
 export type ChangeObject =
@@ -16,6 +19,8 @@ export interface ChangeRecord {
   objectId: string;
   event: 'create' | 'modify' | 'delete';
   at: Date;
+  /** False: something has happened to the object, but nothing of it has changed: told by webhook only. Default true. */
+  logged?: false;
   /** Tells subscribers of this trigger; absent: no webhook. */
   webhook?: {
     trigger: Trigger;
@@ -48,11 +53,17 @@ function webhookBody(change: ChangeRecord): Buffer {
   return Buffer.from(JSON.stringify({ deltas: [delta] }));
 }
 
-// The webhook is held until the commit: one that is removed at the same moment is left out instead of failing us.
+// First everybody can see that we write (writer-keys.ts), then the numbers are drawn: the count is there before any row.
+// Deliveries are due at the pace of their webhook: due all at once, most would have to be moved to later one by one. One for a
+// webhook that is removed at the same moment comes to nothing.
 const RECORD = `
-  with logged as (
+  with writing as materialized (
+    select pg_advisory_xact_lock_shared(${writerKey('a.id')})
+    from (select distinct id from unnest($1::uuid[]) g(id)) a),
+  logged as (
     insert into change (account_id, object, object_id, event)
-    select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[])),
+    select x.* from (select count(*) from writing) seen,
+      unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[]) x(account_id, object, object_id, event)),
   happened as (
     select * from unnest($5::uuid[], $6::uuid[], $7::text[], $8::bytea[], $9::text[]) h(id, application_id, type, body, dedupe)),
   told as (
@@ -61,23 +72,33 @@ const RECORD = `
     where exists (select 1 from webhook w
                   where w.application_id = h.application_id and h.type = any(w.triggers) and w.state <> 'inactive')
     on conflict (dedupe) do nothing
-    returning id, application_id, type)
-  insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
-  select gen_random_uuid(), t.id, w.id, now(), now(), now() + interval '76 hours'
-  from told t join webhook w on w.application_id = t.application_id and t.type = any(w.triggers)
-                            and w.state in ('active', 'failing')
-  for key share of w
-  returning 1`;
+    returning id, application_id, type),
+  due as (
+    select t.id as event_id, w.id as webhook_id, coalesce(g.slot_ms, 50) as slot_ms,
+      greatest(now(), g.next_slot, now() + p.wait_ms * interval '1 ms')
+        + (row_number() over (partition by w.id order by t.id) - 1) * coalesce(g.slot_ms, 50) * interval '1 ms' as run_at
+    from told t join webhook w on w.application_id = t.application_id and t.type = any(w.triggers)
+                              and w.state in ('active', 'failing')
+    left join account_gate g on g.account_id = w.id
+    left join unnest($10::uuid[], $11::float8[]) p(webhook_id, wait_ms) on p.webhook_id = w.id),
+  queued as (
+    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
+    select gen_random_uuid(), event_id, webhook_id, run_at, now(), now() + interval '76 hours' from due)
+  select webhook_id as "webhookId", count(*)::int * slot_ms as "tookMs",
+    (extract(epoch from min(run_at) - now()) * 1000)::float8 as "waitMs"
+  from due group by webhook_id, slot_ms`;
 
 /**
- * Writes changes to the log and queues their webhook deliveries, in the caller's transaction and one round trip.
+ * Writes changes to the log and queues their webhook deliveries, in the caller's transaction and one round trip. Whoever
+ * waits for changes of the accounts hears of them after the commit.
  * @returns whether deliveries were queued: then the caller wakes `hook` after its commit
  */
 export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<boolean> {
   if (changes.length === 0) return false;
-  const logged = changes.filter(({ object }) => !UNLOGGED.includes(object));
+  const logged = changes.filter((change) => change.logged !== false && !UNLOGGED.includes(change.object));
   const told = changes.filter(({ webhook }) => webhook);
-  const rows = await sql.query(RECORD, [
+  const ahead = told.length > 0 ? deliveryPace.ahead() : [];
+  const rows = await sql.query<BookedDeliveries>(RECORD, [
     logged.map(({ accountId }) => accountId),
     logged.map(({ object }) => object),
     logged.map(({ objectId }) => objectId),
@@ -87,6 +108,11 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
     told.map(({ webhook }) => webhook?.trigger),
     told.map(webhookBody),
     told.map(({ webhook }) => webhook?.dedupe),
+    ahead.map(({ webhookId }) => webhookId),
+    ahead.map(({ waitMs }) => waitMs),
   ]);
+  for (const booked of rows) deliveryPace.note(booked);
+  const accountIds = [...new Set(logged.map(({ accountId }) => accountId))];
+  if (accountIds.length > 0) afterCommit(sql, () => changeBell.ring(accountIds));
   return rows.length > 0;
 }

@@ -3,20 +3,17 @@ import { defineEntity, p } from '@mikro-orm/core';
 const ChangeSchema = defineEntity({
   name: 'Change',
   tableName: 'change',
-  indexes: [
-    { name: 'change_account', properties: ['accountId', 'seq'] },
-    { name: 'change_at', properties: ['at'] },
-  ],
+  indexes: [{ name: 'change_at', properties: ['at'] }],
   properties: {
+    // First in the key, and no other index has the number: no plan reads the changes of everybody else.
+    accountId: p.uuid().primary(),
+    /** Handed out when it is written, not when it is committed: readers mind who is still writing (docs/adr/0036). */
     seq: p.bigint('number').primary().autoincrement(),
-    accountId: p.uuid(),
     /** Wire name: message, thread, event, calendar, … */
     object: p.text(),
     objectId: p.uuid(),
     /** `create`, `modify` or `delete`. */
     event: p.text(),
-    /** Transaction that wrote it: readers stay below the oldest one still running. */
-    xid: p.type('xid8').$type<string>().defaultRaw('pg_current_xact_id()'),
     at: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });

@@ -1,63 +1,181 @@
 import { Injectable } from '@nestjs/common';
 import { newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
-import { recordChanges } from '../deltas/change-log.ts';
+import { Wake } from '../common/wake.ts';
+import { Database, type Sql } from '../database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../deltas/change-log.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
-import type { CalendarPort } from '../providers/connector.ts';
-import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
+import { ReminderPlanner } from '../notifications/reminder-planner.ts';
+import type { CalendarPort, RemoteCalendar } from '../providers/connector.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import { CalendarMirrorRepository, type WrittenCalendar } from './calendar-mirror.repository.ts';
+import type { MirrorCalendar } from './event-mirror.repository.ts';
+import { EventSync } from './event-sync.ts';
+import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 
-// A calendar of ours without a provider's id is being created there right now, and may be one of those listed.
-const ADOPT = `
-  insert into calendar (id, account_id, provider_id, name, description, location, timezone, is_primary, read_only,
-    metadata, created_at, updated_at)
-  select x.id, $1, x.provider_id, x.name, x.description, x.location, x.timezone, x.is_primary, x.read_only,
-    '{}', $3, $3
-  from jsonb_to_recordset($2::jsonb) x(id uuid, provider_id text, name text, description text, location text,
-    timezone text, is_primary boolean, read_only boolean)
-  where x.is_primary
-     or not exists (select 1 from calendar c where c.account_id = $1 and c.provider_id is null)
-  on conflict (account_id, provider_id) do nothing
-  returning id`;
+/** Looks at an account's calendars are this far apart at least, however often its mailbox is looked at. */
+const LOOK_SECONDS = 55;
+/** After a look that failed. */
+const AFTER_FAILURE_SECONDS = 300;
 
-/** Brings the calendars an account has at its provider into the mirror. */
+/** Brings the calendars an account has at its provider, and the events in them, into the mirror. */
 @Injectable()
 export class CalendarSync {
   constructor(
-    private readonly repository: MirrorRepository,
+    private readonly database: Database,
+    private readonly claims: MirrorRepository,
+    private readonly repository: CalendarMirrorRepository,
+    private readonly events: EventSync,
+    private readonly planner: ReminderPlanner,
     private readonly clock: Clock,
+    private readonly wake: Wake,
   ) {}
 
   /**
-   * Adds the provider's calendars that the mirror lacks. They are history: logged, but subscribers are not told.
+   * Called in each look at an account; does nothing while the look before is not old enough. What the first one finds is
+   * history: logged, but subscribers are not told. A provider whose events are made here only is asked once.
+   * @returns whether there are calendars that have to be looked at again and again
    * @throws {ProviderError}
    * @throws {ClaimLostError}
    */
-  async run(account: ConnectedAccount, calendar: CalendarPort, claim: MirrorClaim): Promise<void> {
-    const { accountId, applicationId } = account;
-    const rows = (await calendar.listCalendars(account)).map((one) => ({
-      id: newId(),
-      provider_id: one.providerId,
-      name: one.name,
-      description: one.description,
-      location: one.location,
-      timezone: one.timezone,
-      is_primary: one.isPrimary,
-      read_only: one.readOnly,
-    }));
+  async run(
+    account: ConnectedAccount,
+    port: CalendarPort,
+    claim: MirrorClaim,
+    { wasCurrent }: Pick<MirrorState, 'wasCurrent'>,
+  ): Promise<boolean> {
+    if (wasCurrent && !port.listEventChanges) return false;
+    const now = this.clock.now();
+    const look = await this.repository.begin(this.database, claim, now, this.#in(LOOK_SECONDS));
+    try {
+      if (look) await this.#calendars(account, port, claim, look.first);
+      const calendars = await this.events.calendars(account.accountId);
+      if (look) await this.#events(account, port, claim, calendars);
+      return port.listEventChanges !== undefined && calendars.length > 0;
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      const seconds = Math.max(AFTER_FAILURE_SECONDS, error.retryAfterSeconds ?? 0);
+      await this.repository.postpone(this.database, claim, look?.first ? null : this.#in(seconds));
+      throw error;
+    }
+  }
+
+  async #calendars(
+    account: ConnectedAccount,
+    port: CalendarPort,
+    claim: MirrorClaim,
+    first: boolean,
+  ): Promise<void> {
+    const { accountId } = account;
+    const listed = await port.listCalendars(account);
     const at = this.clock.now();
-    await this.repository.holding(claim, null, async (sql) => {
-      const added = await sql.query<{ id: string }>(ADOPT, [accountId, JSON.stringify(rows), at]);
-      await recordChanges(
-        sql,
-        added.map(({ id }) => ({
-          applicationId,
-          accountId,
-          object: 'calendar' as const,
-          objectId: id,
-          event: 'create' as const,
-          at,
-        })),
-      );
+    const told = await this.claims.holding(claim, null, async (sql) => {
+      const { added, changed } = await this.repository.write(sql, accountId, listed, at);
+      for (const { id, before, timezone } of changed) {
+        if (before !== timezone) await this.events.rezone(sql, id, timezone);
+      }
+      const [news, changes] = first ? ([null, null] as const) : (['created', 'updated'] as const);
+      return recordChanges(sql, [
+        ...added.map((one) => this.#record(account, one, 'create', news, at)),
+        ...changed.map((one) => this.#record(account, one, 'modify', changes, at)),
+      ]);
     });
+    if (told) this.wake.wake('hook');
+    await this.#vanished(account, port, claim, listed);
+  }
+
+  /** A calendar is gone when it is not listed and its provider says so when asked for it: a listing may be incomplete. */
+  async #vanished(
+    account: ConnectedAccount,
+    port: CalendarPort,
+    claim: MirrorClaim,
+    listed: readonly RemoteCalendar[],
+  ): Promise<void> {
+    const missing = await this.repository.missing(
+      this.database,
+      account.accountId,
+      listed.map(({ providerId }) => providerId),
+    );
+    for (const { id, providerId } of missing) {
+      if (!(await isGone(port, account, providerId))) continue;
+      const told = await this.claims.holding(claim, null, (sql) => this.#remove(sql, account, id));
+      if (told) this.wake.wake('hook');
+      this.wake.wake('reminder');
+    }
+  }
+
+  async #remove(sql: Sql, account: ConnectedAccount, calendarId: string): Promise<boolean> {
+    const at = this.clock.now();
+    const gone = await this.repository.remove(sql, account.accountId, calendarId);
+    if (!gone) return false;
+    const reminding = gone.events.filter((event) => event.reminding).map(({ id }) => id);
+    if (reminding.length > 0)
+      await this.planner.cancelEvents(sql, account.accountId, reminding, 'the calendar was deleted', at);
+    const { accountId, applicationId } = account;
+    return recordChanges(sql, [
+      ...gone.events.map(({ id }): ChangeRecord => ({
+        applicationId,
+        accountId,
+        object: 'event',
+        objectId: id,
+        event: 'delete',
+        at,
+        webhook: {
+          trigger: 'event.deleted',
+          dedupe: `delete_calendar:${calendarId}:${id}`,
+          attributes: { calendar_id: calendarId, created_before_account_connection: false },
+        },
+      })),
+      this.#record(account, gone, 'delete', 'deleted', at),
+    ]);
+  }
+
+  async #events(
+    account: ConnectedAccount,
+    port: CalendarPort,
+    claim: MirrorClaim,
+    calendars: readonly MirrorCalendar[],
+  ): Promise<void> {
+    let failure: ProviderError | null = null;
+    for (const calendar of calendars) {
+      try {
+        await this.events.run(account, port, calendar, claim);
+      } catch (error) {
+        // One that vanishes is noticed by the next listing; trouble with one keeps no other from being read.
+        if (!(error instanceof ProviderError)) throw error;
+        if (error.code !== 'not-found') failure ??= error;
+        if (error.code === 'auth-invalid' || error.code === 'rate-limited') break;
+      }
+    }
+    if (failure) throw failure;
+  }
+
+  #record(
+    { applicationId, accountId }: ConnectedAccount,
+    { id, metadata }: WrittenCalendar,
+    event: ChangeRecord['event'],
+    verb: 'created' | 'updated' | 'deleted' | null,
+    at: Date,
+  ): ChangeRecord {
+    const change = { applicationId, accountId, object: 'calendar', objectId: id, event, at } as const;
+    if (!verb) return change;
+    return {
+      ...change,
+      webhook: { trigger: `calendar.${verb}`, dedupe: `calendar:${id}:${verb}:${newId()}`, metadata },
+    };
+  }
+
+  #in(seconds: number): Date {
+    return new Date(this.clock.now().getTime() + seconds * 1000);
+  }
+}
+
+async function isGone(port: CalendarPort, account: ConnectedAccount, providerId: string): Promise<boolean> {
+  try {
+    await port.listEventChanges?.(account, providerId, null, 1);
+    return false;
+  } catch (error) {
+    if (error instanceof ProviderError && error.code === 'not-found') return true;
+    throw error;
   }
 }

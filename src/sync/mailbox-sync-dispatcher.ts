@@ -1,7 +1,6 @@
-import { Injectable, Logger } from '@nestjs/common';
-import { newId } from '../common/ids/ids.ts';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock, monotonicMs } from '../common/time/clock.ts';
-import type { QueueName } from '../common/wake.ts';
+import { type QueueName, Wake } from '../common/wake.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -10,42 +9,57 @@ import type {
   QueueTable,
   Settled,
 } from '../common/work/dispatcher.ts';
-import type { Sql } from '../database/sql.ts';
-import { recordChanges } from '../deltas/change-log.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { Database, type Sql } from '../database/sql.ts';
+import { moveGrants } from '../grants/grant-moves.ts';
+import type { SyncState } from '../grants/grant-status.ts';
 import { markGrantsInvalid } from '../grants/mark-invalid.ts';
-import { ProviderAccounts } from '../grants/provider-accounts.ts';
+import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import type { CalendarPort, ContactsPort, MailPort } from '../providers/connector.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { CalendarSync } from './calendar-sync.ts';
-import { MailboxSync } from './mailbox-sync.ts';
-import { ClaimLostError, type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
-import { FAILURES_UNTIL_SHOWN, INVALID_WAIT_SECONDS, nextLook } from './sync-policy.ts';
+import { type ContactsLook, ContactSync } from './contact-sync.ts';
+import { MailboxWatches } from './mailbox-watches.ts';
+import { WatchLeases } from './watch-leases.ts';
+import { MailboxSync, type RunControl } from './mailbox-sync.ts';
+import { ClaimLostError, type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
+import {
+  FAILURES_UNTIL_SHOWN,
+  INVALID_WAIT_SECONDS,
+  nextAttempt,
+  nextPoll,
+  STABLE_SECONDS,
+} from './sync-policy.ts';
 
 /** How a look at a mailbox ended. */
 export type SyncResult =
-  | { kind: 'current' } // the mirror shows the mailbox' present
-  | { kind: 'idle' } // nothing was done
+  | { kind: 'current' } // the mirror shows all of the mailbox
+  | { kind: 'idle' } // nothing was done, or there is more to do
   | { kind: 'failed'; reason: string }
   | { kind: 'refused'; reason: string; settingsSealed: string }; // credentials refused for good
 
 const CURRENT = `
-  update sync_job set current_since = coalesce(current_since, $2), run_at = case when again then now() else run_at end
-  where id = any($1::uuid[]) and (again or current_since is null)`;
-const FORGET_FAILURES = `update sync_job set failures = 0 where id = any($1::uuid[]) and failures > 0`;
+  update sync_job j
+  set current_since = coalesce(current_since, $2::timestamptz),
+      run_at = case when again then now() else run_at end,
+      failures = case when well_since <= $2::timestamptz - interval '${STABLE_SECONDS} s' then 0 else failures end,
+      well_since = coalesce(well_since, $2)
+  where id = any($1::uuid[])
+    and (again or current_since is null or well_since is null
+         or (failures > 0 and well_since <= $2::timestamptz - interval '${STABLE_SECONDS} s'))`;
 const COUNT_FAILURES = `
-  update sync_job set failures = least(failures + 1, 1000) where id = any($1::uuid[])
+  update sync_job set failures = least(failures + 1, 1000), well_since = null where id = any($1::uuid[])
   returning account_id as "accountId", failures`;
-const SHOW_STATE = `
-  update "grant" set sync_state = $2, updated_at = $3
-  where id = any($1::uuid[]) and status = 'valid' and sync_state not in ($2, 'stopped')
-  returning id, application_id as "applicationId"`;
 
 /** A mailbox is followed for so long at a time; then others that wait have their turn. */
 const TURN_MS = 20_000;
+const DAY_MS = 86_400_000;
 
 /**
- * The queue `sync`: one permanent row per account. A run follows the mailbox to its present; afterwards the row waits
- * for the next poll, for a change the provider tells of (`SyncWaker`), or for the end of a back-off.
+ * The queue `sync`: one permanent row per account. A run follows the mailbox to its present, and through its history;
+ * afterwards the row waits for the next poll, for a change the provider tells of (`SyncWaker`, `MailboxWatches`), or
+ * for the end of a back-off.
  */
 @Injectable()
 export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult> {
@@ -56,17 +70,25 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     columns: {},
     permanent: true,
   };
-  readonly slots = 4;
+  readonly slots: number;
   readonly #log = new Logger(MailboxSyncDispatcher.name);
 
   constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly database: Database,
     private readonly repository: MirrorRepository,
     private readonly accounts: ProviderAccounts,
     private readonly connectors: ConnectorRegistry,
     private readonly mailboxes: MailboxSync,
     private readonly calendars: CalendarSync,
+    private readonly contacts: ContactSync,
+    private readonly leases: WatchLeases,
+    private readonly watches: MailboxWatches,
     private readonly clock: Clock,
-  ) {}
+    private readonly wake: Wake,
+  ) {
+    this.slots = config.sync.slots;
+  }
 
   async run(job: ClaimedJob, lease: Lease): Promise<Outcome<SyncResult> | null> {
     const begunMs = monotonicMs();
@@ -78,19 +100,18 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     // The row is somebody else's by now, or went with its account.
     if (!state || !account) return null;
     if (account.grantStatus === 'invalid') return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
+    const goOn = () => lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TURN_MS;
     try {
-      const { mail, calendar } = this.connectors.require(account.provider);
-      if (calendar && !state.wasCurrent) await this.calendars.run(account, calendar, claim);
-      const current =
-        !mail ||
-        (await this.mailboxes.run(
-          account,
-          mail,
-          claim,
-          state,
-          () => lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TURN_MS,
-        ));
-      return current ? this.#poll({ kind: 'current' }) : this.#wait(0, { kind: 'idle' });
+      const { mail, calendar, contacts } = this.connectors.require(account.provider);
+      const current = !mail || (await this.#mailbox(account, mail, claim, state, goOn));
+      // After the mailbox: that is what somebody waits for.
+      const hasCalendars =
+        calendar && (await this.#calendars(account, calendar, claim, state, mail !== undefined));
+      const book = contacts && (await this.#contacts(account, contacts, claim, goOn, mail !== undefined));
+      // No watch tells of calendars and contacts.
+      const watched = state.watched && !hasCalendars && !book?.hasBook;
+      if (current && book?.more) return this.#wait(0, { kind: 'current' });
+      return current ? this.#poll({ watched }) : this.#wait(0, { kind: 'idle' });
     } catch (error) {
       if (error instanceof ClaimLostError) return null;
       if (!(error instanceof ProviderError)) throw error;
@@ -113,59 +134,119 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
   async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<readonly QueueName[]> {
     const now = this.clock.now();
     const current = settled.filter(({ result }) => result.kind === 'current');
-    // Something changed while it was running, perhaps behind its back.
+    // Something may have changed while it was running, perhaps behind its back.
     await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
-    await sql.query(FORGET_FAILURES, [current.map(({ job }) => job.id)]);
-    const running = await this.#show(sql, accountsOf(current), 'running', 'account.running', now);
     const failed = settled.filter(({ result }) => result.kind === 'failed');
     const counted = await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [
       failed.map(({ job }) => job.id),
     ]);
-    const failing = counted.filter(({ failures }) => failures >= FAILURES_UNTIL_SHOWN);
-    const failingIds = failing.map(({ accountId }) => accountId);
-    const erring = await this.#show(sql, failingIds, 'sync-error', 'account.sync_error', now);
+    const reasons = new Map<string, string>();
     for (const { job, result } of settled) {
-      if (result.kind === 'failed')
-        this.#log.warn(`account ${job.gateId} cannot be mirrored: ${result.reason}`);
+      if (result.kind !== 'failed') continue;
+      reasons.set(job.gateId, result.reason);
+      this.#log.warn(`account ${job.gateId} cannot be mirrored: ${result.reason}`);
     }
+    const failing = counted.filter(({ failures }) => failures >= FAILURES_UNTIL_SHOWN);
+    const moved = await moveGrants(
+      sql,
+      [
+        ...current.map(({ job }) => ({
+          accountId: job.gateId,
+          syncState: 'running' as const,
+          reason: null,
+        })),
+        ...failing.map(({ accountId }) => ({
+          accountId,
+          syncState: 'sync-error' as const,
+          reason: reasons.get(accountId) ?? null,
+        })),
+      ],
+      now,
+    );
     const refused = settled.flatMap(({ job, result }) =>
       result.kind === 'refused' ? [{ accountId: job.gateId, ...result }] : [],
     );
     const invalid = await markGrantsInvalid(sql, refused, now);
-    return running || erring || invalid ? ['hook'] : [];
+    return moved || invalid ? ['hook'] : [];
   }
 
-  /** @returns whether webhook deliveries were queued */
-  async #show(
-    sql: Sql,
-    accountIds: readonly string[],
-    state: 'running' | 'sync-error',
-    trigger: 'account.running' | 'account.sync_error',
-    at: Date,
+  /**
+   * Trouble with calendars is no reason to look at a mailbox less often, and a password that the mailbox takes is not out
+   * of date because the calendars want another one.
+   */
+  async #calendars(
+    account: ConnectedAccount,
+    calendar: CalendarPort,
+    claim: MirrorClaim,
+    state: MirrorState,
+    hasMailbox: boolean,
   ): Promise<boolean> {
-    if (accountIds.length === 0) return false;
-    const changed = await sql.query<{ id: string; applicationId: string }>(SHOW_STATE, [
-      accountIds,
-      state,
-      at,
-    ]);
-    return recordChanges(
-      sql,
-      changed.map(({ id, applicationId }) => ({
-        applicationId,
-        accountId: id,
-        object: 'account' as const,
-        objectId: id,
-        event: 'modify' as const,
-        at,
-        webhook: { trigger, dedupe: `account:${id}:${state}:${newId()}` },
-      })),
-    );
+    try {
+      return await this.calendars.run(account, calendar, claim, state);
+    } catch (error) {
+      if (!(error instanceof ProviderError) || !hasMailbox) throw error;
+      this.#log.warn(`calendars of account ${account.accountId} cannot be mirrored: ${error.message}`);
+      return true;
+    }
   }
 
-  #poll(result: SyncResult): Outcome<SyncResult> {
-    const at = nextLook(this.clock.now(), 0, null, Math.random());
-    return { next: { kind: 'again', at, ambiguous: false }, result };
+  /** As for calendars. */
+  async #contacts(
+    account: ConnectedAccount,
+    contacts: ContactsPort,
+    claim: MirrorClaim,
+    goOn: () => boolean,
+    hasMailbox: boolean,
+  ): Promise<ContactsLook> {
+    try {
+      return await this.contacts.run(account, contacts, claim, goOn);
+    } catch (error) {
+      if (!(error instanceof ProviderError) || !hasMailbox) throw error;
+      this.#log.warn(`contacts of account ${account.accountId} cannot be mirrored: ${error.message}`);
+      return { hasBook: true, more: false };
+    }
+  }
+
+  #mailbox(
+    account: ConnectedAccount,
+    mail: MailPort,
+    claim: MirrorClaim,
+    state: MirrorState,
+    goOn: () => boolean,
+  ): Promise<boolean> {
+    const { horizonDays } = this.config.sync;
+    const since = horizonDays === 0 ? null : new Date(this.clock.now().getTime() - horizonDays * DAY_MS);
+    let shown = state.syncState;
+    let { watchable } = state;
+    const control: RunControl = {
+      since,
+      goOn,
+      onStored: async (present) => {
+        const wanted = present ? 'running' : 'downloading';
+        // Failures are shown until a whole look was well; a mailbox that was healthy stays so while it catches up.
+        if (shown === 'initializing' || (shown === 'downloading' && present)) {
+          await this.#show(account.accountId, wanted);
+          shown = wanted;
+        }
+        if (!present || watchable || !mail.watch) return;
+        watchable = true;
+        if (await this.leases.add(account.accountId)) this.watches.hurry();
+      },
+    };
+    return this.mailboxes.run(account, mail, claim, state, control);
+  }
+
+  async #show(accountId: string, syncState: SyncState): Promise<void> {
+    const told = await this.database.transaction((sql) =>
+      moveGrants(sql, [{ accountId, syncState, reason: null }], this.clock.now()),
+    );
+    if (told) this.wake.wake('hook');
+  }
+
+  #poll({ watched }: Pick<MirrorState, 'watched'>): Outcome<SyncResult> {
+    const { pollSeconds, pollWatchedSeconds } = this.config.sync;
+    const at = nextPoll(this.clock.now(), watched ? pollWatchedSeconds : pollSeconds, Math.random());
+    return { next: { kind: 'again', at, ambiguous: false }, result: { kind: 'current' } };
   }
 
   #wait(seconds: number, result: SyncResult): Outcome<SyncResult> {
@@ -174,10 +255,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
   }
 
   #failed(failures: number, reason: string, retryAfterSeconds: number | null): Outcome<SyncResult> {
-    const at = nextLook(this.clock.now(), failures, retryAfterSeconds, Math.random());
+    const at = nextAttempt(this.clock.now(), failures, retryAfterSeconds, Math.random());
     return { next: { kind: 'again', at, ambiguous: false }, result: { kind: 'failed', reason } };
   }
 }
-
-const accountsOf = (settled: readonly Settled<ClaimedJob, SyncResult>[]) =>
-  settled.map(({ job }) => job.gateId);

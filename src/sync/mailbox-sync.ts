@@ -1,40 +1,65 @@
-import { Injectable, Logger } from '@nestjs/common';
-import { newId } from '../common/ids/ids.ts';
-import { Clock } from '../common/time/clock.ts';
-import { Wake } from '../common/wake.ts';
-import { type ChangeRecord, recordChanges } from '../deltas/change-log.ts';
+import { Injectable } from '@nestjs/common';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
-import type { MailChanges, MailPort, RemoteFolder, RemoteMessage } from '../providers/connector.ts';
+import type { MailChanges, MailPort, RemoteMessage } from '../providers/connector.ts';
 import { ProviderError } from '../providers/provider-error.ts';
-import { parseMessage, type ParsedMessage, UNREADABLE } from './mime-parser.ts';
-import { changesOf, type MirrorOwner, removalsOf } from './mirror-changes.ts';
-import { type IncomingMessage, planBatch, type StandardFolders } from './mirror-plan.ts';
-import {
-  type MirrorClaim,
-  type MirrorFolder,
-  MirrorRepository,
-  type MirrorState,
-} from './mirror.repository.ts';
+import { Clock } from '../common/time/clock.ts';
+import { fromUnixSeconds, toUnixSeconds } from '../common/time/unix-seconds.ts';
+import { type Batch, BatchStore, type StoredBatch } from './batch-store.ts';
+import { FolderMirror, type FollowedFolders } from './folder-mirror.ts';
+import { type MessageContent, MessageParser } from './message-parser.ts';
+import { UNREADABLE } from './mime-parser.ts';
+import type { IncomingMessage } from './mirror-plan.ts';
+import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
+import type { ReadFailure } from './sync-failures.ts';
 
-/** Messages fetched and stored at a time. */
-const BATCH = 100;
+/** Messages fetched and stored at a time; the first page is there sooner, and history costs less. */
+const FIRST_BATCH = 100;
+const BATCH = 250;
+/** The same after a worker has died with the mailbox in hand. */
+const GUARDED_BATCH = 10;
+
+/** How a run is followed and ended from outside. */
+export interface RunControl {
+  /** Messages received earlier are not wanted; null: all are. */
+  since: Date | null;
+  /** Asked between batches; false: stop early. */
+  goOn(): boolean;
+  /** Something has been stored; `present`: the mailbox is usable from now on. */
+  onStored(present: boolean): Promise<void>;
+}
+
+interface Run {
+  account: ConnectedAccount;
+  mail: MailPort;
+  claim: MirrorClaim;
+  state: MirrorState;
+  since: Date | null;
+  /** Whether a worker has died with this mailbox in hand: everything is done with care. */
+  guarded: boolean;
+}
+
+/** What was read of a batch. */
+interface ReadBatch {
+  incoming: IncomingMessage[];
+  failures: ReadFailure[];
+}
 
 /** Brings the mirror of one mailbox up to date (design 3: messages, threads, folders, files). */
 @Injectable()
 export class MailboxSync {
-  readonly #log = new Logger(MailboxSync.name);
-
   constructor(
     private readonly repository: MirrorRepository,
+    private readonly folders: FolderMirror,
+    private readonly parser: MessageParser,
+    private readonly batches: BatchStore,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /**
-   * Follows the mailbox from the stored cursor to its present. Each batch is stored together with its cursor, so it
-   * may be interrupted anywhere and goes on where it was.
-   * @param goOn asked between batches; false: stop early
-   * @returns whether the present was reached
+   * Follows the mailbox from the stored cursor to its present, and through its history. Each batch is stored together
+   * with its cursor, so it may be interrupted anywhere and goes on where it was; while one is being read and stored
+   * the next is fetched.
+   * @returns whether everything there is has been stored
    * @throws {ProviderError}
    * @throws {ClaimLostError}
    */
@@ -43,110 +68,159 @@ export class MailboxSync {
     mail: MailPort,
     claim: MirrorClaim,
     state: MirrorState,
-    goOn: () => boolean,
+    control: RunControl,
   ): Promise<boolean> {
-    const folders = await this.#mirrorFolders(account, claim, await mail.listFolders(account));
-    const newsSince = state.wasCurrent ? null : state.connectedAt;
-    let { cursor } = state;
-    while (goOn()) {
-      const changes = await mail.listChanges(account, cursor, BATCH);
-      if (changes.cursor !== cursor) {
-        await this.#store(account, mail, claim, { folders, newsSince, changes });
-        cursor = changes.cursor;
+    const guarded = state.crashes > 0 || state.reading !== null;
+    const run: Run = { account, mail, claim, state, since: control.since, guarded };
+    let { cursor, hasVanished } = state;
+    let lookedAt = this.clock.now();
+    let next = control.goOn() ? this.#look(run, cursor, Promise.resolve()) : null;
+    while (next) {
+      const changes: MailChanges = await next;
+      const stored = this.#store(run, changes, { cursor, hasVanished, lookedAt });
+      cursor = changes.cursor;
+      lookedAt = this.clock.now();
+      const further = changes.more && control.goOn();
+      // One look at a time with care: a batch that kills is to be the only one in hand.
+      next = further && !guarded ? this.#look(run, cursor, stored) : null;
+      try {
+        const { outdated, ...result } = await stored;
+        ({ hasVanished } = result);
+        if (outdated) {
+          // From where the cursor is now, in a run of its own.
+          await next?.catch(() => undefined);
+          return false;
+        }
+        await control.onStored(changes.present || !changes.more);
+      } catch (error) {
+        // Nothing of this run talks to the provider any more when it has ended.
+        await next?.catch(() => undefined);
+        throw error;
       }
       if (!changes.more) return true;
+      if (further && guarded) {
+        lookedAt = this.clock.now();
+        next = this.#look(run, cursor, Promise.resolve());
+      }
     }
     return false;
   }
 
-  async #mirrorFolders(
-    account: ConnectedAccount,
-    claim: MirrorClaim,
-    remote: readonly RemoteFolder[],
-  ): Promise<StandardFolders> {
-    const { accountId, applicationId, organizationUnit: object } = account;
-    const mirrored = new Map((await this.repository.folders(accountId)).map((one) => [one.providerId, one]));
-    const written: MirrorFolder[] = [];
-    for (const folder of remote) {
-      const known = mirrored.get(folder.providerId);
-      mirrored.delete(folder.providerId);
-      if (known?.name === folder.name && known.displayName === folder.displayName) continue;
-      written.push({ ...folder, id: known?.id ?? newId() });
-    }
-    const gone = [...mirrored.values()];
-    if (written.length + gone.length > 0) {
-      const at = this.clock.now();
-      const existing = new Set((await this.repository.folders(accountId)).map(({ id }) => id));
-      const change = (objectId: string, event: ChangeRecord['event']): ChangeRecord => {
-        return { applicationId, accountId, object, objectId, event, at };
-      };
-      await this.repository.holding(claim, null, async (sql) => {
-        const goneIds = gone.map(({ id }) => id);
-        await this.repository.writeFolders(sql, accountId, written, goneIds, at);
-        await recordChanges(sql, [
-          ...written.map(({ id }) => change(id, existing.has(id) ? 'modify' : 'create')),
-          ...goneIds.map((id) => change(id, 'delete')),
-        ]);
-      });
-    }
-    const idOf = (name: string) => remote.find((folder) => folder.name === name)?.providerId;
-    return { drafts: idOf('drafts'), sent: idOf('sent') };
+  #look(
+    { account, mail, since, guarded }: Run,
+    cursor: string | null,
+    stored: Promise<unknown>,
+  ): Promise<MailChanges> {
+    const limit = guarded ? GUARDED_BATCH : cursor === null ? FIRST_BATCH : BATCH;
+    const known = async (folderId: string) => {
+      await stored;
+      return this.repository.knownInFolder(account.accountId, folderId);
+    };
+    const look = mail.listChanges(account, { cursor, limit, since, known }).then((changes) => {
+      // While the batch before is still being stored.
+      if (!guarded) this.parser.readAhead(changes.messages.flatMap(({ content }) => content ?? []));
+      return changes;
+    });
+    // It may fail while the batch before is still being stored: that one comes first.
+    look.catch(() => undefined);
+    return look;
   }
 
   async #store(
-    account: ConnectedAccount,
-    mail: MailPort,
-    claim: MirrorClaim,
-    batch: { folders: StandardFolders; newsSince: Date | null; changes: MailChanges },
-  ): Promise<void> {
-    const { accountId } = account;
-    const { folders, newsSince, changes } = batch;
-    const known = await this.repository.known(
-      accountId,
-      changes.messages.map(({ providerId }) => providerId),
-    );
-    const incoming: IncomingMessage[] = [];
-    for (const remote of changes.messages) {
-      const isNew = !known.has(remote.providerId);
-      const parsed = isNew ? await this.#read(account, mail, remote) : null;
-      incoming.push({ remote, parsed });
-    }
-    const contents = incoming.flatMap(({ parsed }) => parsed ?? []);
-    const own = contents.flatMap(({ messageIdHeader }) => messageIdHeader ?? []);
-    const related = contents.flatMap(({ inReplyTo, references }) => [inReplyTo ?? [], references].flat());
-    const [threads, sent] = await Promise.all([
-      this.repository.threads(accountId, [...new Set([...own, ...related])]),
-      this.repository.sentByUs(accountId, own),
-    ]);
-    const plan = planBatch(incoming, { known, threads, sent }, folders);
-    const owner: MirrorOwner = { account, newsSince, at: this.clock.now() };
-    const told = await this.repository.holding(claim, changes.cursor, async (sql) => {
-      const created = await this.repository.write(sql, accountId, plan, owner.at);
-      const removed = await this.repository.remove(sql, accountId, changes.removed);
-      return recordChanges(sql, [
-        ...changesOf(plan, created, owner),
-        ...removalsOf(removed.messages, removed.threads, owner),
-      ]);
+    run: Run,
+    changes: MailChanges,
+    { cursor, hasVanished, lookedAt }: Pick<Batch, 'cursor' | 'hasVanished' | 'lookedAt'>,
+  ): Promise<StoredBatch> {
+    const { account, claim, state } = run;
+    // First, as a renamed folder renames its messages.
+    const { standard: folders, setAside, outdated } = await this.#followFolders(run, changes, lookedAt);
+    if (outdated) return { hasVanished: hasVanished || setAside, outdated };
+    const mayTurnUp = hasVanished || setAside;
+    // A server that does not count changes tells of flags without a cursor that moves.
+    const told = changes.messages.length + changes.removed.length > 0;
+    if (changes.cursor === cursor && !told && !mayTurnUp) return { hasVanished: false, outdated: false };
+    const { incoming, failures } = await this.#read(run, changes.messages);
+    // Servers tell whole seconds: what comes in the one in which the account was connected is news.
+    const newsSince = state.wasCurrent ? null : fromUnixSeconds(toUnixSeconds(state.connectedAt));
+    return this.batches.store(account, claim, {
+      changes,
+      incoming,
+      failures,
+      folders,
+      newsSince,
+      hasVanished: mayTurnUp,
+      lookedAt,
+      cursor,
     });
-    if (told) this.wake.wake('hook');
   }
 
-  /** A message that cannot be read does not stop the mailbox: what is known of it is kept. */
-  async #read(
-    account: ConnectedAccount,
-    mail: MailPort,
-    remote: RemoteMessage,
-  ): Promise<ParsedMessage | null> {
+  async #followFolders(
+    { account, claim }: Run,
+    changes: MailChanges,
+    lookedAt: Date,
+  ): Promise<FollowedFolders> {
+    return changes.folders || changes.renamed.length > 0
+      ? this.folders.follow(account, claim, changes, lookedAt)
+      : { standard: await this.folders.standard(account.accountId), setAside: false, outdated: false };
+  }
+
+  /** Reads what is new. A message that cannot be read does not stop the mailbox: what is known of it is kept. */
+  async #read(run: Run, messages: readonly RemoteMessage[]): Promise<ReadBatch> {
+    const { accountId } = run.account;
+    const mirrored = await this.repository.mirrored(
+      accountId,
+      messages.map(({ providerId }) => providerId),
+    );
+    const batch: ReadBatch = { incoming: [], failures: [] };
+    const fresh: { remote: RemoteMessage; content: MessageContent }[] = [];
+    for (const remote of messages) {
+      // Only its flags have changed, and it was never wanted.
+      const unwanted = remote.content === null && run.since !== null && remote.receivedAt < run.since;
+      if (mirrored.has(remote.providerId)) batch.incoming.push({ remote, parsed: null });
+      else if (!unwanted) {
+        const content = await this.#contentOf(run, remote);
+        if (content) fresh.push({ remote, content });
+      }
+    }
+    if (run.guarded) for (const one of fresh) await this.#parse(run, [one], batch);
+    else await this.#parse(run, fresh, batch);
+    return batch;
+  }
+
+  /** @returns null when it was removed between the list and now */
+  async #contentOf(
+    { account, mail }: Run,
+    { providerId, content }: RemoteMessage,
+  ): Promise<MessageContent | null> {
+    if (content) return content;
     try {
-      return await parseMessage(remote.mime ?? (await mail.fetchRaw(account, remote.providerId)));
+      return { kind: 'mime', mime: await mail.fetchRaw(account, providerId) };
     } catch (error) {
-      // Removed between the list and now.
       if (error instanceof ProviderError && error.code === 'not-found') return null;
-      if (error instanceof ProviderError) throw error;
-      this.#log.warn(
-        `message ${remote.providerId} of account ${account.accountId} cannot be parsed: ${String(error)}`,
-      );
-      return UNREADABLE;
+      throw error;
+    }
+  }
+
+  async #parse(
+    { claim, state, guarded }: Run,
+    fresh: readonly { remote: RemoteMessage; content: MessageContent }[],
+    batch: ReadBatch,
+  ): Promise<void> {
+    const [first] = fresh;
+    if (guarded && first) {
+      const { providerId } = first.remote;
+      if (providerId === state.reading) {
+        batch.incoming.push({ remote: first.remote, parsed: UNREADABLE });
+        batch.failures.push({ providerId, reason: 'the worker died while it read this message' });
+        return;
+      }
+      await this.repository.noteReading(claim, providerId);
+    }
+    const read = await this.parser.read(fresh.map(({ content }) => content), guarded); // prettier-ignore
+    for (const [index, { remote }] of fresh.entries()) {
+      const { parsed, failure } = read[index] ?? { parsed: UNREADABLE, failure: 'not parsed' };
+      batch.incoming.push({ remote, parsed });
+      if (failure !== null) batch.failures.push({ providerId: remote.providerId, reason: failure });
     }
   }
 }

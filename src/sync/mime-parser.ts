@@ -1,5 +1,9 @@
-import PostalMime, { type Address as ParsedAddress, type Attachment } from 'postal-mime';
+import PostalMime, { type Address as ParsedAddress, type Attachment, type Email } from 'postal-mime';
 import type { Address } from '../common/http/wire.schema.ts';
+import type { MessageParts } from '../providers/connector.ts';
+import { isCalendarPart, type ItipMessage, readItip } from '../rsvp/itip.ts';
+import { searchDocument } from '../search/search-document.ts';
+import { type DeliveryReport, isReport, readDeliveryReport } from '../tracking/delivery-report.ts';
 import { snippetOf } from './snippet.ts';
 
 /** What the mirror keeps of a message's MIME. All text is storable: no NUL, no broken surrogates. */
@@ -16,14 +20,24 @@ export interface ParsedMessage {
   references: string[];
   /** HTML. */
   body: string;
+  /** The header block as received; null: there is none. */
+  headers: string | null;
   snippet: string;
   files: ParsedFile[];
+  /** What it is found by, as `searchDocument` has it. */
+  searchable: string;
+  /** What it says of another message, when it is a report about that. */
+  report?: DeliveryReport;
+  /** What it says of meetings; absent: nothing. */
+  itip?: ItipMessage[];
 }
 
 /** An attachment without its bytes. */
 export interface ParsedFile {
   /** Position among the attachments. */
   part: number;
+  /** How the provider finds it; null: by its position in the whole message. */
+  section: string | null;
   filename: string;
   contentType: string;
   contentDisposition: string;
@@ -37,6 +51,15 @@ const MAX_ID_LENGTH = 500;
 const MAX_REFERENCES = 100;
 const MAX_ADDRESSES = 2_000;
 const MAX_FILES = 500;
+const MAX_SUBJECT_LENGTH = 10_000;
+const MAX_HEADERS_LENGTH = 128 * 1024;
+/** UTF-16 units of HTML: what is longer is cut, whole at the provider all the same. */
+const MAX_BODY_LENGTH = 8 * 1024 * 1024;
+/** As `file.size` stores it. */
+const MAX_SIZE = 2 ** 31 - 1;
+/** Where a header block that has no end is cut. */
+const MAX_HEADER_BYTES = 256 * 1024;
+const LIMITS = { forceRfc822Attachments: true, maxNestingDepth: 100, maxHeadersSize: 4 * 1024 * 1024 };
 
 /** What is left of a message that cannot be parsed. */
 export const UNREADABLE: ParsedMessage = {
@@ -50,8 +73,10 @@ export const UNREADABLE: ParsedMessage = {
   inReplyTo: null,
   references: [],
   body: '',
+  headers: null,
   snippet: '',
   files: [],
+  searchable: '',
 };
 
 /** PostgreSQL stores neither NUL nor halves of surrogate pairs. */
@@ -74,14 +99,46 @@ function messageIds(header: string | undefined): string[] {
 
 function fileOf(attachment: Attachment, part: number): ParsedFile {
   const { content } = attachment;
+  return describeFile(part, {
+    section: null,
+    filename: attachment.filename ?? '',
+    contentType: attachment.mimeType,
+    contentDisposition: attachment.disposition ?? '',
+    contentId: attachment.contentId ?? null,
+    size: typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength,
+  });
+}
+
+/** A file as it is stored, whoever has described it. */
+function describeFile(part: number, file: Omit<ParsedFile, 'part'>): ParsedFile {
   return {
     part,
-    filename: clean(attachment.filename).slice(0, 1_000),
-    contentType: clean(attachment.mimeType).slice(0, 255) || 'application/octet-stream',
-    contentDisposition: attachment.disposition === 'inline' ? 'inline' : 'attachment',
-    contentId: clean(attachment.contentId).replace(/^<|>$/g, '').slice(0, MAX_ID_LENGTH) || null,
-    size: typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength,
+    section: file.section,
+    filename: clean(file.filename).slice(0, 1_000).toWellFormed(),
+    contentType: clean(file.contentType).slice(0, 255).toWellFormed() || 'application/octet-stream',
+    contentDisposition: file.contentDisposition === 'inline' ? 'inline' : 'attachment',
+    contentId: clean(file.contentId).replace(/^<|>$/g, '').slice(0, MAX_ID_LENGTH).toWellFormed() || null,
+    size: Math.min(Math.max(0, Math.trunc(file.size) || 0), MAX_SIZE),
   };
+}
+
+/** Where the header block ends: after its empty line. */
+function headerEnd(mime: Buffer): number {
+  const head = mime.subarray(0, MAX_HEADER_BYTES);
+  const ends = ['\r\n\r\n', '\n\n', '\n\r\n'].flatMap((gap) => {
+    const at = head.indexOf(gap);
+    return at === -1 ? [] : [at + gap.length];
+  });
+  return Math.min(head.length, ...ends);
+}
+
+function headerText(block: Buffer): string | null {
+  if (block.length === 0) return null;
+  const bytes = block.subarray(0, MAX_HEADERS_LENGTH);
+  // A cut inside of a character is no reason to take the rest for Latin-1.
+  const utf8 = bytes.toString('utf8');
+  const broken = utf8.slice(0, -1).includes('\ufffd');
+  return clean(broken ? bytes.toString('latin1') : utf8);
 }
 
 function htmlOf(text: string): string {
@@ -94,10 +151,87 @@ function htmlOf(text: string): string {
  * @throws whatever the parser throws for input beyond its limits
  */
 export async function parseMessage(mime: Buffer): Promise<ParsedMessage> {
-  const email = await PostalMime.parse(mime, { forceRfc822Attachments: true, maxNestingDepth: 100 });
-  const body = clean(email.html ?? htmlOf((email.text ?? '').trimEnd()));
+  const email = await PostalMime.parse(mime, LIMITS);
+  const headers = headersOf(email, mime);
+  return withSearchable({
+    ...headers,
+    ...bodyOf(email.html, email.text),
+    files: email.attachments.slice(0, MAX_FILES).map(fileOf),
+    ...reportOf(email, headers),
+    ...itipOf(calendarsOf(email)),
+  });
+}
+
+/**
+ * Reads what could be fetched of a large message.
+ * @throws as `parseMessage`, for the header block
+ */
+export async function parseParts({
+  headers,
+  html,
+  text,
+  files,
+  calendars = [],
+}: MessageParts): Promise<ParsedMessage> {
+  const block = headers.subarray(0, headerEnd(headers));
+  const email = await PostalMime.parse(block, LIMITS);
+  const known = headersOf(email, block);
+  return withSearchable({
+    ...known,
+    ...bodyOf(html, text),
+    files: files.slice(0, MAX_FILES).map((file, part) => describeFile(part, file)),
+    ...reportOf(email, known),
+    ...itipOf(calendars),
+  });
+}
+
+function reportOf(
+  { headers, attachments }: Email,
+  { inReplyTo, references }: Pick<ParsedMessage, 'inReplyTo' | 'references'>,
+): Pick<ParsedMessage, 'report'> {
+  const contentType = headers.find(({ key }) => key === 'content-type')?.value ?? '';
+  if (!isReport(contentType)) return {};
+  const parts = attachments.slice(0, MAX_FILES).map(({ mimeType, content }) => ({
+    contentType: mimeType.toLowerCase(),
+    text: (most: number) =>
+      typeof content === 'string' ? content.slice(0, most) : new TextDecoder().decode(content.slice(0, most)),
+  }));
+  const named = [inReplyTo, ...references.toReversed()].filter((id) => id !== null);
+  return { report: readDeliveryReport(parts, named) };
+}
+
+function calendarsOf({ attachments }: Email): string[] {
+  return attachments
+    .slice(0, MAX_FILES)
+    .filter(({ mimeType, filename }) => isCalendarPart(mimeType, filename ?? ''))
+    .map(({ content }) => (typeof content === 'string' ? content : new TextDecoder().decode(content)));
+}
+
+function itipOf(calendars: readonly string[]): Pick<ParsedMessage, 'itip'> {
+  const itip = readItip(calendars);
+  return itip.length > 0 ? { itip } : {};
+}
+
+/** What can be said of a message whose content cannot be read: its headers, if they can. */
+export async function parseHeaders(mime: Buffer): Promise<ParsedMessage> {
+  const block = mime.subarray(0, headerEnd(mime));
+  try {
+    return withSearchable({ ...UNREADABLE, ...headersOf(await PostalMime.parse(block, LIMITS), block) });
+  } catch {
+    return { ...UNREADABLE, headers: headerText(block) };
+  }
+}
+
+function withSearchable(message: Omit<ParsedMessage, 'searchable'>): ParsedMessage {
+  return { ...message, searchable: searchDocument(message) };
+}
+
+function headersOf(
+  email: Email,
+  mime: Buffer,
+): Omit<ParsedMessage, 'body' | 'snippet' | 'files' | 'searchable'> {
   return {
-    subject: clean(email.subject),
+    subject: clean(email.subject).slice(0, MAX_SUBJECT_LENGTH).toWellFormed(),
     from: addresses(email.from ? [email.from] : []),
     to: addresses(email.to),
     cc: addresses(email.cc),
@@ -106,8 +240,11 @@ export async function parseMessage(mime: Buffer): Promise<ParsedMessage> {
     messageIdHeader: messageIds(email.messageId)[0] ?? null,
     inReplyTo: messageIds(email.inReplyTo)[0] ?? null,
     references: messageIds(email.references).slice(-MAX_REFERENCES),
-    body,
-    snippet: snippetOf(body),
-    files: email.attachments.slice(0, MAX_FILES).map(fileOf),
+    headers: headerText(mime.subarray(0, headerEnd(mime))),
   };
+}
+
+function bodyOf(html: string | null | undefined, text: string | null | undefined) {
+  const body = clean(html ?? htmlOf((text ?? '').slice(0, MAX_BODY_LENGTH).trimEnd()));
+  return { body: body.slice(0, MAX_BODY_LENGTH).toWellFormed(), snippet: snippetOf(body) };
 }

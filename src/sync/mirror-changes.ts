@@ -2,7 +2,9 @@ import { newId } from '../common/ids/ids.ts';
 import { toUnixSeconds } from '../common/time/unix-seconds.ts';
 import type { ChangeRecord } from '../deltas/change-log.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
-import type { MirrorPlan } from './mirror-plan.ts';
+import { threadChanges } from '../threads/refresh-threads.ts';
+import type { ChangedMessage, MirrorPlan } from './mirror-plan.ts';
+import type { Written } from './mirror-writes.ts';
 
 /** Whose mirror changes, and since when its changes are news. */
 export interface MirrorOwner {
@@ -26,66 +28,62 @@ const attributes = (threadId: string, date: Date) => ({
 /** What a batch of messages looks like in the change log and to subscribers. */
 export function changesOf(
   plan: MirrorPlan,
-  createdThreads: ReadonlySet<string>,
+  { threads, mergedThreads, rethreaded, fileIds }: Written,
   { account, newsSince, at }: MirrorOwner,
 ): ChangeRecord[] {
   const base: Base = { applicationId: account.applicationId, accountId: account.accountId, at };
   const isNews = (receivedAt: Date) => newsSince === null || receivedAt >= newsSince;
-  const threads = [...new Set(plan.added.map(({ threadId }) => threadId))];
+  const visible = plan.changed.filter((change) => change.visible);
+  const seen = new Set(visible.map(({ known }) => known.id));
   return [
-    ...threads.map((objectId): ChangeRecord => ({
-      ...base,
-      object: 'thread',
-      objectId,
-      event: createdThreads.has(objectId) ? 'create' : 'modify',
-    })),
-    ...plan.added.map(({ id, threadId, draft, remote }): ChangeRecord => {
-      const change = { ...base, object: draft ? 'draft' : 'message', objectId: id, event: 'create' } as const;
-      if (draft || !isNews(remote.receivedAt)) return change;
-      return {
-        ...change,
-        webhook: {
-          trigger: 'message.created',
-          dedupe: `message:${id}:created`,
-          attributes: attributes(threadId, remote.receivedAt),
-        },
-      };
+    ...threadChanges(base, threads),
+    ...mergedThreads.map((objectId): ChangeRecord => {
+      return { ...base, object: 'thread', objectId, event: 'delete' };
     }),
-    ...plan.changed.map(({ known, draft }): ChangeRecord => {
-      const object = draft ? 'draft' : 'message';
-      const change = { ...base, object, objectId: known.id, event: 'modify' } as const;
-      if (draft) return change;
-      return {
-        ...change,
-        webhook: {
-          trigger: 'message.updated',
-          dedupe: `message:${known.id}:updated:${newId()}`,
-          attributes: attributes(known.threadId, known.date),
-        },
-      };
+    ...rethreaded
+      .filter(({ id }) => !seen.has(id))
+      .map(({ id, draft }): ChangeRecord => {
+        return { ...base, object: draft ? 'draft' : 'message', objectId: id, event: 'modify' };
+      }),
+    ...plan.added.map(({ id, threadId, draft, remote }) => {
+      if (draft) return { ...base, object: 'draft', objectId: id, event: 'create' } as const;
+      return created(base, { id, threadId, date: remote.receivedAt }, isNews(remote.receivedAt));
     }),
+    ...fileIds.map((objectId): ChangeRecord => ({ ...base, object: 'file', objectId, event: 'create' })),
+    ...visible.flatMap((change) => modified(base, change, isNews(change.known.date))),
   ];
 }
 
-/** What the removal of messages looks like in the change log. */
-export function removalsOf(
-  messages: readonly { id: string; draft: boolean }[],
-  threads: readonly { id: string; deleted: boolean }[],
-  { account, at }: MirrorOwner,
-): ChangeRecord[] {
-  const base: Base = { applicationId: account.applicationId, accountId: account.accountId, at };
-  return [
-    ...messages.map(({ id, draft }): ChangeRecord => ({
-      ...base,
-      object: draft ? 'draft' : 'message',
-      objectId: id,
-      event: 'delete',
-    })),
-    ...threads.map(({ id, deleted }): ChangeRecord => ({
-      ...base,
-      object: 'thread',
-      objectId: id,
-      event: deleted ? 'delete' : 'modify',
-    })),
-  ];
+interface Named {
+  id: string;
+  threadId: string;
+  date: Date;
+}
+
+function created(base: Base, { id, threadId, date }: Named, isNews: boolean): ChangeRecord {
+  const change = { ...base, object: 'message', objectId: id, event: 'create' } as const;
+  if (!isNews) return change;
+  const dedupe = `message:${id}:created`;
+  return {
+    ...change,
+    webhook: { trigger: 'message.created', dedupe, attributes: attributes(threadId, date) },
+  };
+}
+
+/** A draft that has become a message is a draft no more, and a new message; so is the reverse. */
+function modified(base: Base, { known, draft }: ChangedMessage, isNews: boolean): ChangeRecord[] {
+  const object = draft ? 'draft' : 'message';
+  const change = { ...base, object, objectId: known.id, event: 'modify' } as const;
+  if (known.draft !== draft) {
+    const before = { ...base, object: known.draft ? 'draft' : 'message', objectId: known.id } as const;
+    const now = draft ? ({ ...change, event: 'create' } as const) : created(base, known, isNews);
+    return [{ ...before, event: 'delete' }, now];
+  }
+  if (draft) return [change];
+  const webhook = {
+    trigger: 'message.updated',
+    dedupe: `message:${known.id}:updated:${newId()}`,
+    attributes: attributes(known.threadId, known.date),
+  } as const;
+  return [{ ...change, webhook }];
 }

@@ -1,9 +1,24 @@
 import type { RemoteMessage } from '../providers/connector.ts';
 import { UNREADABLE, type ParsedMessage } from './mime-parser.ts';
-import { type Knowledge, type KnownMessage, planBatch, type SentByUs } from './mirror-plan.ts';
+import {
+  type Knowledge,
+  contentKey,
+  type KnownMessage,
+  type OpenWrite,
+  planBatch,
+  type SentByUs,
+  type StrayMessage,
+} from './mirror-plan.ts';
 
-const FOLDERS = { drafts: 'drafts', sent: 'sent' };
-const NOTHING: Knowledge = { known: new Map(), threads: new Map(), sent: new Map() };
+const FOLDERS = { email: 'me@sandbox.test', drafts: 'drafts', sent: 'sent' };
+const NOTHING: Knowledge = {
+  known: new Map(),
+  strays: [],
+  writes: new Map(),
+  threads: new Map(),
+  subjects: new Map(),
+  sent: new Map(),
+};
 
 const remote = (providerId: string, overrides: Partial<RemoteMessage> = {}): RemoteMessage => ({
   providerId,
@@ -11,7 +26,7 @@ const remote = (providerId: string, overrides: Partial<RemoteMessage> = {}): Rem
   receivedAt: new Date(1_700_000_000_000),
   unread: true,
   starred: false,
-  mime: null,
+  content: null,
   ...overrides,
 });
 const parsed = (messageIdHeader: string | null, overrides: Partial<ParsedMessage> = {}): ParsedMessage => ({
@@ -28,25 +43,27 @@ const known = (providerId: string, overrides: Partial<KnownMessage> = {}): Known
   starred: false,
   draft: false,
   folderIds: ['inbox'],
+  messageIdHeader: `<${providerId}>`,
+  ...overrides,
+});
+const stray = (providerId: string, overrides: Partial<StrayMessage> = {}): StrayMessage => ({
+  ...known(providerId),
+  contentKey: null,
   ...overrides,
 });
 
 describe('planBatch', () => {
-  it('joins a reply to the thread of what it answers, nearest ancestor first', () => {
-    const threads = new Map([
-      ['<root>', 'T1'],
-      ['<parent>', 'T2'],
-    ]);
+  it('joins a reply to the thread of what it answers', () => {
+    const threads = new Map([['<parent>', { threadId: 'T', firstMessageAt: new Date(0) }]]);
     const of = (overrides: Partial<ParsedMessage>) =>
       planBatch(
         [{ remote: remote('1'), parsed: parsed('<new>', overrides) }],
         { ...NOTHING, threads },
         FOLDERS,
       ).added[0]?.threadId;
-    expect(of({ inReplyTo: '<parent>', references: ['<root>'] })).toBe('T2');
-    expect(of({ references: ['<root>', '<unknown>'] })).toBe('T1');
-    expect(of({ references: ['<root>', '<parent>'] })).toBe('T2');
-    expect(['T1', 'T2']).not.toContain(of({ inReplyTo: '<unknown>' }));
+    expect(of({ inReplyTo: '<parent>' })).toBe('T');
+    expect(of({ references: ['<unknown>', '<parent>'] })).toBe('T');
+    expect(of({ inReplyTo: '<unknown>' })).not.toBe('T');
   });
 
   it('joins messages of one batch, whatever their order in it', () => {
@@ -105,7 +122,7 @@ describe('planBatch', () => {
       { ...NOTHING, known: new Map([['1', known('1')]]) },
       FOLDERS,
     );
-    expect(plan).toEqual({ added: [], changed: [] });
+    expect(plan).toEqual({ added: [], changed: [], merged: [], named: [], said: [] });
   });
 
   it.each<[Partial<RemoteMessage>, boolean, boolean]>([
@@ -122,5 +139,75 @@ describe('planBatch', () => {
       FOLDERS,
     );
     expect(plan).toMatchObject({ added: [], changed: [{ foldersChanged, draft }] });
+  });
+
+  describe('with a message that is gone elsewhere', () => {
+    const arrive = (providerId: string, header: string | null, overrides: Partial<ParsedMessage> = {}) => ({
+      remote: remote(providerId, { folderIds: ['archive'] }),
+      parsed: parsed(header, overrides),
+    });
+
+    it('takes the new one for it, by its Message-ID', () => {
+      const strays = [stray('old', { messageIdHeader: '<a>' }), stray('other')];
+      const plan = planBatch([arrive('new', '<a>')], { ...NOTHING, strays }, FOLDERS);
+      expect(plan).toMatchObject({
+        added: [],
+        changed: [{ known: { id: 'id-old' }, remote: { providerId: 'new' }, foldersChanged: true }],
+      });
+    });
+
+    it('lets each find one place, that of the same time first', () => {
+      const [early, late] = [new Date(1), new Date(2)];
+      const strays = [
+        stray('1', { messageIdHeader: '<a>', date: early }),
+        stray('2', { messageIdHeader: '<a>', date: late }),
+      ];
+      const incoming = [arrive('x', '<a>'), arrive('y', '<a>'), arrive('z', '<a>')];
+      for (const { remote: one } of incoming) one.receivedAt = late;
+      const { added, changed } = planBatch(incoming, { ...NOTHING, strays }, FOLDERS);
+      expect(changed.map((change) => [change.known.id, change.remote.providerId])).toEqual([
+        ['id-2', 'x'],
+        ['id-1', 'y'],
+      ]);
+      expect(added.map((message) => message.remote.providerId)).toEqual(['z']);
+    });
+
+    it('compares what it says where there is no Message-ID', () => {
+      const content = { subject: 'S', body: 'B' };
+      const strays = [
+        stray('1', { messageIdHeader: null, contentKey: contentKey(parsed(null)) }),
+        stray('2', { messageIdHeader: null, contentKey: contentKey(parsed(null, content)) }),
+      ];
+      const { changed } = planBatch([arrive('x', null, content)], { ...NOTHING, strays }, FOLDERS);
+      expect(changed.map((change) => change.known.id)).toEqual(['id-2']);
+    });
+
+    it('shows nobody a change of what the provider calls it', () => {
+      const { changed } = planBatch(
+        [{ remote: remote('new'), parsed: parsed('<old>') }],
+        { ...NOTHING, strays: [stray('old')] },
+        FOLDERS,
+      );
+      expect(changed).toMatchObject([{ visible: false, remote: { providerId: 'new' } }]);
+    });
+  });
+
+  it('leaves what is being written as it was asked for, and remembers what the provider says', () => {
+    const said = remote('1', { unread: false, starred: true, folderIds: ['archive'] });
+    const of = (write: Partial<OpenWrite>) =>
+      planBatch(
+        [{ remote: said, parsed: null }],
+        {
+          ...NOTHING,
+          known: new Map([['1', known('1')]]),
+          writes: new Map([['id-1', { unread: false, starred: false, folders: false, ...write }]]),
+        },
+        FOLDERS,
+      );
+    expect(of({ unread: true, folders: true })).toMatchObject({
+      changed: [{ remote: { unread: true, starred: true, folderIds: ['inbox'] }, foldersChanged: false }],
+      said: [{ id: 'id-1', remote: said }],
+    });
+    expect(of({ unread: true, starred: true, folders: true }).changed).toEqual([]);
   });
 });

@@ -1,11 +1,14 @@
 import { newId } from '../common/ids/ids.ts';
 import type { RemoteMessage } from '../providers/connector.ts';
 import type { ParsedMessage } from './mime-parser.ts';
+import { type KnownThread, ThreadPlan } from './thread-plan.ts';
+import { MAX_EMAIL_LENGTH } from '../messages/people.ts';
 
 /** A message the mirror has. */
 export interface KnownMessage {
   id: string;
-  providerId: string;
+  /** Null: one of ours that is on its way there. */
+  providerId: string | null;
   threadId: string;
   date: Date;
   unread: boolean;
@@ -13,6 +16,20 @@ export interface KnownMessage {
   draft: boolean;
   /** Provider's ids. */
   folderIds: readonly string[];
+  messageIdHeader: string | null;
+}
+
+/** A message that may turn up in another place: gone from where it was, or not there yet. */
+export interface StrayMessage extends KnownMessage {
+  /** What it says, for one without a Message-ID; null: its Message-ID is enough. */
+  contentKey: string | null;
+}
+
+/** What of a message is being written to the provider right now: what the provider says of it is out of date. */
+export interface OpenWrite {
+  unread: boolean;
+  starred: boolean;
+  folders: boolean;
 }
 
 /** A message that was sent through the outbox: its ids have been told already. */
@@ -28,9 +45,22 @@ export interface SentByUs {
 /** What the mirror knows about the messages of a batch. */
 export interface Knowledge {
   known: ReadonlyMap<string, KnownMessage>;
-  /** Thread of each Message-ID. */
-  threads: ReadonlyMap<string, string>;
+  strays: readonly StrayMessage[];
+  /** By our id of the message. */
+  writes: ReadonlyMap<string, OpenWrite>;
+  /** Conversation of each Message-ID. */
+  threads: ReadonlyMap<string, KnownThread>;
+  /** Conversations that subjects connect messages with, by the provider's id of the message. */
+  subjects: ReadonlyMap<string, string>;
   sent: ReadonlyMap<string, SentByUs>;
+}
+
+/** Whose mailbox it is. */
+export interface MailboxTraits {
+  email: string;
+  /** Provider's ids of the folder that holds drafts and of the one that holds sent mail. */
+  drafts: string | undefined;
+  sent: string | undefined;
 }
 
 /** A remote message with its content; `parsed` is null when only flags or folders changed. */
@@ -46,83 +76,137 @@ export interface NewMessage extends ParsedMessage {
   remote: RemoteMessage;
   draft: boolean;
   metadata: Record<string, string>;
+  /** Addresses of from, to, cc and bcc. */
+  participants: readonly string[];
 }
 
-/** A message whose flags or folders are to be written. */
+/** A message whose flags, folders or place are to be written. */
 export interface ChangedMessage {
   known: KnownMessage;
+  /** As it is to be shown. */
   remote: RemoteMessage;
   draft: boolean;
   foldersChanged: boolean;
+  /** Whether anything changes that can be seen; false: only what the provider calls it. */
+  visible: boolean;
 }
 
 /** What a batch changes. */
 export interface MirrorPlan {
   added: NewMessage[];
   changed: ChangedMessage[];
+  /** Conversations that have turned out to be part of others. */
+  merged: { from: string; into: string }[];
+  /** Message-IDs whose conversation is known now. */
+  named: { header: string; threadId: string }[];
+  /** What the provider says of messages with an open write: they are to be so if it does not take that. */
+  said: { id: string; remote: RemoteMessage }[];
 }
 
-/** Provider's ids of the folder that holds drafts and of the one that holds sent mail. */
-export interface StandardFolders {
-  drafts: string | undefined;
-  sent: string | undefined;
+/** Addresses of from, to, cc and bcc, each once, lower case. */
+export function participantsOf({ from, to, cc, bcc }: ParsedMessage): string[] {
+  const emails = [from, to, cc, bcc].flat().map(({ email }) => email.toLowerCase());
+  return [...new Set(emails.filter(({ length }) => length <= MAX_EMAIL_LENGTH))];
+}
+
+/** What tells messages without a Message-ID apart. */
+export function contentKey(
+  message: Pick<ParsedMessage, 'subject' | 'from' | 'to' | 'cc' | 'body'> & {
+    files: readonly { filename: string; size: number }[];
+  },
+): string {
+  const addresses = [message.from, message.to, message.cc].map((list) => list.map(({ email }) => email));
+  const files = message.files.map(({ filename, size }) => [filename, size]);
+  return JSON.stringify([message.subject, addresses, message.body, files]);
 }
 
 /**
  * Decides what a batch of remote messages changes in the mirror; a batch that was stored before changes nothing.
- * Conversations are found by In-Reply-To and References (RFC 5322, 3.6.4); the copy in Sent of a message of ours
+ * A message that is new in one place and gone from another is the same message; the copy in Sent of a message of ours
  * takes the ids that the outbox has promised.
  */
 export function planBatch(
   incoming: readonly IncomingMessage[],
-  { known, threads, sent }: Knowledge,
-  folders: StandardFolders,
+  knowledge: Knowledge,
+  mailbox: MailboxTraits,
 ): MirrorPlan {
-  const plan: MirrorPlan = { added: [], changed: [] };
-  const threadOf = new Map(threads);
+  const { known, writes, threads, subjects, sent } = knowledge;
+  const plan: MirrorPlan = { added: [], changed: [], merged: [], named: [], said: [] };
+  const threadPlan = new ThreadPlan(threads, mailbox.email);
+  const strays = new Strays(knowledge.strays);
   const taken = new Set<string>();
-  const isDraft = (remote: RemoteMessage) =>
-    folders.drafts !== undefined && remote.folderIds.includes(folders.drafts);
-  const isSent = (remote: RemoteMessage) =>
-    folders.sent !== undefined && remote.folderIds.includes(folders.sent);
+  const isIn = (folderId: string | undefined, remote: RemoteMessage) =>
+    folderId !== undefined && remote.folderIds.includes(folderId);
   const oldestFirst = incoming.toSorted(
     (a, b) => a.remote.receivedAt.getTime() - b.remote.receivedAt.getTime(),
   );
   for (const { remote, parsed } of oldestFirst) {
-    const mirrored = known.get(remote.providerId);
+    const mirrored = known.get(remote.providerId) ?? (parsed && strays.take(parsed, remote));
     if (mirrored) {
-      const change = changeOf(mirrored, remote, isDraft(remote));
+      const write = writes.get(mirrored.id);
+      if (write) plan.said.push({ id: mirrored.id, remote });
+      const change = changeOf(mirrored, remote, write, mailbox.drafts);
       if (change) plan.changed.push(change);
       continue;
     }
     if (!parsed) continue;
     const own = parsed.messageIdHeader === null ? undefined : sent.get(parsed.messageIdHeader);
-    const threadId = own?.threadId ?? findThread(parsed, threadOf) ?? newId();
-    if (parsed.messageIdHeader !== null) threadOf.set(parsed.messageIdHeader, threadId);
-    const promised = own && isSent(remote) && !own.mirrored && !taken.has(own.messageId);
+    const participants = participantsOf(parsed);
+    const threaded = { ...parsed, date: remote.receivedAt, participants };
+    const threadId = threadPlan.place(threaded, own?.threadId, subjects.get(remote.providerId));
+    const promised = own && isIn(mailbox.sent, remote) && !own.mirrored && !taken.has(own.messageId);
     const id = promised ? own.messageId : newId();
     taken.add(id);
-    const metadata = own?.metadata ?? {};
-    plan.added.push({ ...parsed, id, threadId, remote, draft: isDraft(remote), metadata });
+    const [draft, metadata] = [isIn(mailbox.drafts, remote), own?.metadata ?? {}];
+    plan.added.push({ ...parsed, id, threadId, remote, draft, metadata, participants });
   }
-  return plan;
+  for (const message of plan.added) message.threadId = threadPlan.final(message.threadId);
+  return { ...plan, merged: threadPlan.merged(), named: threadPlan.named() };
 }
 
-function findThread(
-  { messageIdHeader, inReplyTo, references }: ParsedMessage,
-  threadOf: ReadonlyMap<string, string>,
-): string | undefined {
-  // The nearest ancestor is the last of References.
-  const candidates = [messageIdHeader, inReplyTo, ...references.toReversed()];
-  return candidates.flatMap((header) => (header === null ? [] : (threadOf.get(header) ?? [])))[0];
+/** Messages that look for their new place; each finds one at most. */
+class Strays {
+  readonly #byHeader: Map<string | null, StrayMessage[]>;
+
+  constructor(strays: readonly StrayMessage[]) {
+    this.#byHeader = Map.groupBy(strays, ({ messageIdHeader }) => messageIdHeader);
+  }
+
+  /** Of several copies the one that was received at the same time. */
+  take(parsed: ParsedMessage, { receivedAt }: RemoteMessage): StrayMessage | undefined {
+    const candidates = this.#byHeader.get(parsed.messageIdHeader);
+    if (!candidates || candidates.length === 0) return undefined;
+    const key = parsed.messageIdHeader === null ? contentKey(parsed) : null;
+    const same = candidates.filter((one) => one.contentKey === key);
+    const found = same.find(({ date }) => date.getTime() === receivedAt.getTime()) ?? same[0];
+    if (found) candidates.splice(candidates.indexOf(found), 1);
+    return found;
+  }
 }
 
-function changeOf(known: KnownMessage, remote: RemoteMessage, draft: boolean): ChangedMessage | undefined {
+/** What is being written stays as the mirror shows it: the provider will say the same soon. */
+function changeOf(
+  known: KnownMessage,
+  said: RemoteMessage,
+  write: OpenWrite | undefined,
+  drafts: string | undefined,
+): ChangedMessage | undefined {
+  const remote: RemoteMessage = {
+    ...said,
+    unread: write?.unread ? known.unread : said.unread,
+    starred: write?.starred ? known.starred : said.starred,
+    folderIds: write?.folders ? known.folderIds : said.folderIds,
+  };
   const foldersChanged =
     known.folderIds.length !== remote.folderIds.length ||
     remote.folderIds.some((id) => !known.folderIds.includes(id));
-  const flagsChanged = known.unread !== remote.unread || known.starred !== remote.starred;
-  return foldersChanged || flagsChanged || known.draft !== draft
-    ? { known, remote, draft, foldersChanged }
+  const draft = drafts !== undefined && remote.folderIds.includes(drafts);
+  const visible =
+    foldersChanged ||
+    known.draft !== draft ||
+    known.unread !== remote.unread ||
+    known.starred !== remote.starred;
+  return visible || known.providerId !== remote.providerId
+    ? { known, remote, draft, foldersChanged, visible }
     : undefined;
 }

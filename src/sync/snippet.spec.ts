@@ -9,6 +9,7 @@ describe('snippetOf', () => {
     ['a<!-- <b>no</b> -->b', 'a b'],
     ['1 < 2 &amp;&lt;3&#x21;&#33;', '1 < 2 &<3!!'],
     ['&nonsense; &#0; &#x110000;', '&nonsense; &#0; &#x110000;'],
+    ['<p>İyi İşler</p><b>İzmir</b><STYLE>p { color: red }</STYLE>', 'İyi İşler İzmir'],
     ['cut <a href="', 'cut'],
     ['<style>never closed', ''],
     ['<!-- never closed', ''],

@@ -10,12 +10,21 @@ const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', ndash: '–', mdash: '—', hellip: '…',
   lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', laquo: '«', raquo: '»', euro: '€', copy: '©', zwnj: '', zwj: '',
   shy: '',
-  auml: 'ä', ouml: 'ö', uuml: 'ü', Auml: 'Ä', Ouml: 'Ö', Uuml: 'Ü', szlig: 'ß', eacute: 'é', egrave: 'è',
-  agrave: 'à', ccedil: 'ç', ntilde: 'ñ',
+  szlig: 'ß', oslash: 'ø', Oslash: 'Ø', aelig: 'æ', AElig: 'Æ',
+}; // prettier-ignore
+/** Marks that names of entities put on a letter. */
+const MARKS: Readonly<Record<string, string>> = {
+  acute: '\u0301', grave: '\u0300', circ: '\u0302', uml: '\u0308', tilde: '\u0303', ring: '\u030a', cedil: '\u0327',
 }; // prettier-ignore
 
+/** `eacute` → é; undefined when it is none of these. */
+function accented(name: string): string | undefined {
+  const mark = MARKS[name.slice(1)];
+  return mark && `${name[0]}${mark}`.normalize('NFC');
+}
+
 function decodeEntity(entity: string, name: string): string {
-  if (!name.startsWith('#')) return ENTITIES[name] ?? entity;
+  if (!name.startsWith('#')) return ENTITIES[name] ?? accented(name) ?? entity;
   const code = /^#x/i.test(name) ? parseInt(name.slice(2), 16) : parseInt(name.slice(1), 10);
   if (!(code > 0 && code <= 0x10ffff)) return entity;
   return String.fromCodePoint(code).toWellFormed();
@@ -36,12 +45,17 @@ function endOfTag(html: string, lower: string, at: number): number {
   return end;
 }
 
-/** The text of a body in HTML: tags, styles and scripts removed, entities decoded, white space collapsed. */
-export function snippetOf(html: string): string {
-  const part = html.slice(0, LOOK_AT);
-  const lower = part.toLowerCase();
+/**
+ * The text of HTML: tags, styles and scripts removed, entities decoded, white space as it was. Linear in its length.
+ * @param lookAt UTF-16 units of HTML that are read at most
+ * @param enough text that is needed; there may be more
+ */
+export function htmlText(html: string, lookAt: number, enough: number): string {
+  const part = html.slice(0, lookAt);
+  // Letters that have more units in lower case (İ) would move everything behind them.
+  const lower = part.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   let text = '';
-  for (let at = 0; at < part.length;) {
+  for (let at = 0; at < part.length && text.length < enough;) {
     const tag = part.indexOf('<', at);
     // A lone "<" is text.
     const isTag = tag !== -1 && /[a-z/!?]/.test(lower[tag + 1] ?? '');
@@ -54,8 +68,12 @@ export function snippetOf(html: string): string {
       at = end;
     }
   }
-  const collapsed = text
-    .replace(/&(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8});/gi, decodeEntity)
+  return text.replace(/&(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8});/gi, decodeEntity);
+}
+
+/** The beginning of the text of a body in HTML, white space collapsed. */
+export function snippetOf(html: string): string {
+  const collapsed = htmlText(html, LOOK_AT, LOOK_AT)
     .replace(/(?:\s|\u200b|\u200c|\u200d|\ufeff|\u00ad|\u034f)+/g, ' ')
     .trim();
   // The cut may have left half of a surrogate pair.

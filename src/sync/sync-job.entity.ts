@@ -16,10 +16,20 @@ const SyncJobSchema = defineEntity({
     cursor: p.text().nullable(),
     /** When the mirror first showed the mailbox' present; until then it holds what was there before the account. */
     currentSince: p.datetime().columnType('timestamptz').nullable(),
+    /** When the calendars are to be looked at again; null: at the next look at the mailbox. */
+    calendarsAt: p.datetime().columnType('timestamptz').nullable(),
+    /** The same of the address book; how far its mirror has come, and when it was complete for the first time. */
+    contactsAt: p.datetime().columnType('timestamptz').nullable(),
+    contactsCursor: p.text().nullable(),
+    contactsSince: p.datetime().columnType('timestamptz').nullable(),
     /** Asked to run again while it was running. */
     again: p.boolean().default(false),
-    /** Consecutive failures. */
+    /** Failures since the mailbox was last stable: they make the waits after the next one longer. */
     failures: p.smallint().default(0),
+    /** Since when every look has been well; null: the last one failed, or nothing ever has. */
+    wellSince: p.datetime().columnType('timestamptz').nullable(),
+    /** Provider's id of the message that is being read, where a worker has died with this row in hand. */
+    reading: p.text().nullable(),
   },
 });
 

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@ne
 import { Wake } from '../common/wake.ts';
 import { Database } from '../database/sql.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import { FAILING } from './schedule-sync.ts';
 
 /** A busy mailbox changes many times a second: its row is touched at most once in this time. */
 const COLLECT_MS = 50;
@@ -17,12 +18,14 @@ const HURRY = `
     from unnest($1::text[], $2::uuid[], $3::text[]) x(provider, application_id, email)
     join "grant" g on g.provider = x.provider and g.application_id = x.application_id and g.email = x.email
     join sync_job j on j.account_id = g.id
-    where g.status = 'valid' and not (j.again and j.run_at <= now())
+    where g.status = 'valid' and not (j.again and (j.run_at <= now() or ${FAILING}))
     order by j.id for update of j)
-  update sync_job j set again = true, run_at = least(j.run_at, now()) from due where j.id = due.id
+  update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
+  from due where j.id = due.id
   returning 1`;
 
-interface ChangedMailbox {
+/** A mailbox, as its provider knows it. */
+export interface ChangedMailbox {
   provider: string;
   applicationId: string;
   email: string;
@@ -58,6 +61,11 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
     this.#timer = undefined;
     await this.#writing;
     await this.#write();
+  }
+
+  /** A mailbox has changed: from whoever watches it. */
+  changed({ provider, applicationId, email }: ChangedMailbox): void {
+    this.#collect({ provider, applicationId, email });
   }
 
   #collect(mailbox: ChangedMailbox): void {

@@ -1,16 +1,46 @@
 import { Module } from '@nestjs/common';
 import { GrantsModule } from '../grants/grants.module.ts';
+import { NotificationsModule } from '../notifications/notifications.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
+import { MailedInvitations } from '../rsvp/mailed-invitations.ts';
+import { TrackingModule } from '../tracking/tracking.module.ts';
+import { BatchStore } from './batch-store.ts';
+import { CalendarMirrorRepository } from './calendar-mirror.repository.ts';
 import { CalendarSync } from './calendar-sync.ts';
+import { ContactMirrorRepository } from './contact-mirror.repository.ts';
+import { ContactSync } from './contact-sync.ts';
+import { EventMirrorRepository } from './event-mirror.repository.ts';
+import { EventSync } from './event-sync.ts';
+import { FolderMirror } from './folder-mirror.ts';
 import { MailboxSyncDispatcher } from './mailbox-sync-dispatcher.ts';
 import { MailboxSync } from './mailbox-sync.ts';
+import { MessageParser } from './message-parser.ts';
 import { MirrorRepository } from './mirror.repository.ts';
+import { MailboxWatches } from './mailbox-watches.ts';
 import { SyncWaker } from './sync-waker.ts';
+import { WatchLeases } from './watch-leases.ts';
 
-/** Keeps the mirrors of mailboxes and calendars current. */
+/** Keeps the mirrors of mailboxes, calendars and address books current. */
 @Module({
-  imports: [GrantsModule, ProvidersModule],
-  providers: [MirrorRepository, MailboxSync, CalendarSync, MailboxSyncDispatcher, SyncWaker],
-  exports: [MailboxSyncDispatcher],
+  imports: [GrantsModule, NotificationsModule, ProvidersModule, TrackingModule],
+  providers: [
+    MirrorRepository,
+    FolderMirror,
+    MessageParser,
+    BatchStore,
+    MailedInvitations,
+    MailboxSync,
+    CalendarMirrorRepository,
+    EventMirrorRepository,
+    EventSync,
+    CalendarSync,
+    ContactMirrorRepository,
+    ContactSync,
+    MailboxSyncDispatcher,
+    SyncWaker,
+    WatchLeases,
+    MailboxWatches,
+  ],
+  exports: [MailboxSyncDispatcher, MessageParser],
 })
 export class SyncModule {}

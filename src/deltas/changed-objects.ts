@@ -1,0 +1,91 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { toCalendarView } from '../calendars/calendars.mapper.ts';
+import { CalendarsService } from '../calendars/calendars.service.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { toContactView } from '../contacts/contacts.mapper.ts';
+import { ContactsService } from '../contacts/contacts.service.ts';
+import { toDraftView } from '../drafts/drafts.mapper.ts';
+import { toEventView } from '../events/events.mapper.ts';
+import { EventsService } from '../events/events.service.ts';
+import { toFileView } from '../files/files.mapper.ts';
+import { FilesService } from '../files/files.service.ts';
+import { toFolderView } from '../folders/folders.mapper.ts';
+import { FoldersService } from '../folders/folders.service.ts';
+import type { OrganizationUnit } from '../grants/grant-status.ts';
+import { toMessageView } from '../messages/messages.mapper.ts';
+import { MessagesService } from '../messages/messages.service.ts';
+import { toThreadView } from '../threads/threads.mapper.ts';
+import { ThreadsService } from '../threads/threads.service.ts';
+import type { DeltaType } from './delta-types.ts';
+
+/** An object as its own endpoint shows it. */
+export type Attributes = object & { id: string };
+
+/** Reads those of the objects that are there. */
+type Reader = (
+  account: AccountPrincipal,
+  ids: readonly string[],
+  view: 'expanded' | undefined,
+) => Promise<Attributes[]>;
+
+/** Reads objects of any kind for the deltas that tell of them: one query for each kind. */
+@Injectable()
+export class ChangedObjects {
+  readonly #readers: Readonly<Record<DeltaType, Reader>>;
+
+  constructor(
+    messages: MessagesService,
+    folders: FoldersService,
+    files: FilesService,
+    calendars: CalendarsService,
+    events: EventsService,
+    contacts: ContactsService,
+    threads: ThreadsService,
+    @Inject(APP_CONFIG) { baseUrl }: AppConfig,
+  ) {
+    const ofUnit =
+      (unit: OrganizationUnit): Reader =>
+      async ({ accountId, organizationUnit }, ids) => {
+        if (organizationUnit !== unit) return [];
+        return (await folders.findMany(accountId, ids)).map((folder) => toFolderView(unit, folder));
+      };
+    this.#readers = {
+      message: async ({ accountId, organizationUnit }, ids, view) =>
+        (await messages.findMany(accountId, ids))
+          .filter(({ draft }) => !draft)
+          .map((message) => toMessageView(message, organizationUnit, view)),
+      draft: async ({ accountId, organizationUnit }, ids, view) =>
+        (await messages.findMany(accountId, ids))
+          .filter(({ draft }) => draft)
+          .map((draft) => toDraftView(draft, organizationUnit, view)),
+      thread: async ({ accountId, organizationUnit }, ids, view) =>
+        (await threads.findMany(accountId, ids, { expanded: view === 'expanded' })).map((thread) =>
+          toThreadView(thread, organizationUnit, view),
+        ),
+      folder: ofUnit('folder'),
+      label: ofUnit('label'),
+      file: async (account, ids) => (await files.findMany(account, ids)).map(toFileView),
+      calendar: async ({ accountId }, ids) =>
+        (await calendars.findMany(accountId, ids)).map((calendar) => toCalendarView(calendar)),
+      event: async ({ accountId }, ids) =>
+        (await events.findMany(accountId, ids)).map((event) => toEventView(event)),
+      contact: async ({ accountId }, ids) =>
+        (await contacts.findMany(accountId, ids)).map((contact) => toContactView(contact, baseUrl)),
+    };
+  }
+
+  /**
+   * @returns by id, those of the objects that are there
+   * @throws {PageTooLargeError} when there is more than one and they are too long together
+   */
+  async read(
+    account: AccountPrincipal,
+    type: DeltaType,
+    ids: readonly string[],
+    view?: 'expanded',
+  ): Promise<ReadonlyMap<string, Attributes>> {
+    const found = await this.#readers[type](account, ids, view);
+    return new Map(found.map((attributes) => [attributes.id, attributes]));
+  }
+}

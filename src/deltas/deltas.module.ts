@@ -1,0 +1,32 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.ts';
+import { CalendarsModule } from '../calendars/calendars.module.ts';
+import { ContactsModule } from '../contacts/contacts.module.ts';
+import { EventsModule } from '../events/events.module.ts';
+import { FilesModule } from '../files/files.module.ts';
+import { FoldersModule } from '../folders/folders.module.ts';
+import { MessagesModule } from '../messages/messages.module.ts';
+import { ThreadsModule } from '../threads/threads.module.ts';
+import { ChangeWatch } from './change-watch.ts';
+import { ChangedObjects } from './changed-objects.ts';
+import { DeltaWaits } from './delta-waits.ts';
+import { DeltasController } from './deltas.controller.ts';
+import { DeltasRepository } from './deltas.repository.ts';
+import { DeltasService } from './deltas.service.ts';
+
+/** Reading what has changed. Whoever changes something needs no more than `change-log.ts`. */
+@Module({
+  imports: [
+    AuthModule,
+    MessagesModule,
+    FoldersModule,
+    FilesModule,
+    CalendarsModule,
+    EventsModule,
+    ContactsModule,
+    ThreadsModule,
+  ],
+  controllers: [DeltasController],
+  providers: [DeltasRepository, DeltasService, ChangedObjects, ChangeWatch, DeltaWaits],
+})
+export class DeltasModule {}

@@ -1,0 +1,144 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/sql.ts';
+import type { Position } from './cursor.ts';
+import type { DeltaType } from './delta-types.ts';
+import type { LoggedChange } from './roll-up.ts';
+import { lowestWriter } from './writer-keys.ts';
+
+/** How the log of an account stands. */
+export interface LogState {
+  /** Number of the last change that can be read: no transaction will add one at or before it. 0: there is none. */
+  end: number;
+  /** When the change that was asked for was written, in milliseconds; null: there is no such change. */
+  at: number | null;
+  /** Number of the last change of the kinds asked for that has been cleared away; 0: none has. */
+  pruned: number;
+  /** The same of all kinds. */
+  prunedOfAll: number;
+}
+
+/** Changes in a row. */
+export interface LogPage {
+  changes: LoggedChange[];
+  /** The last change that was looked at; null: there was none. */
+  end: Position | null;
+}
+
+// The statement's snapshot is older than its look at the writers: whoever is not among those draws numbers above
+// `newest`.
+const STATE = `
+  select
+    (select max(c.seq) from change c where c.account_id = $1) as newest,
+    ${lowestWriter('$1::uuid')} as writing,
+    (select c.at from change c where c.account_id = $1 and c.seq = $2) as at,
+    (select max(p.seq) from change_pruned p where p.account_id = $1 and p.object = any($3::text[])) as pruned,
+    (select max(p.seq) from change_pruned p where p.account_id = $1) as "prunedOfAll"`;
+
+// Bodies are known by their length without being read.
+const PAGE = `
+  with page as materialized (
+    select c.seq, c.at, c.object, c.object_id, c.event,
+      case when c.object in ('message', 'draft') and c.event <> 'delete'
+        then (select octet_length(b.body) from message_body b where b.message_id = c.object_id) end as bytes
+    from change c
+    where c.account_id = $1 and c.seq > $2 and c.seq <= $3 and c.object = any($4::text[])
+    order by c.seq limit $5),
+  last as (
+    select c.seq, c.at from change c
+    where c.account_id = $1 and c.seq > $2 and c.seq <= $3 order by c.seq desc limit 1)
+  select l.seq as "endSeq", l.at as "endAt", p.seq, p.at, p.object, p.object_id as "objectId", p.event,
+    coalesce(p.bytes, 0) as bytes
+  from last l left join page p on true order by p.seq`;
+
+const AT_OR_BEFORE = `
+  select seq, at from change where account_id = $1 and seq <= $2 order by seq desc limit 1`;
+const FIRST_SINCE = `
+  select seq from change where account_id = $1 and at >= $2 order by seq limit 1`;
+
+const NEWEST = `
+  select a.id as "accountId", n.seq
+  from unnest($1::uuid[]) a(id)
+  cross join lateral (
+    select c.seq from change c where c.account_id = a.id order by c.seq desc limit 1) n`;
+
+interface PageRow {
+  endSeq: number;
+  endAt: Date;
+  /** Null in the one row of a page without changes. */
+  seq: number | null;
+  at: Date;
+  object: DeltaType;
+  objectId: string;
+  event: LoggedChange['event'];
+  bytes: number;
+}
+
+/** Reading the change log; every statement carries the account. */
+@Injectable()
+export class DeltasRepository {
+  constructor(private readonly database: Database) {}
+
+  /** @param seq a change to look for */
+  async state(accountId: string, seq: number, types: readonly DeltaType[]): Promise<LogState> {
+    const [row] = await this.database.query<{
+      newest: number | null;
+      writing: number | null;
+      at: Date | null;
+      pruned: number | null;
+      prunedOfAll: number | null;
+    }>(STATE, [accountId, seq, types]);
+    const { newest = null, writing = null, at = null } = row ?? {};
+    return {
+      end: Math.min(newest ?? 0, writing ?? Infinity),
+      at: at?.getTime() ?? null,
+      pruned: row?.pruned ?? 0,
+      prunedOfAll: row?.prunedOfAll ?? 0,
+    };
+  }
+
+  /**
+   * Changes of the types after a position, up to the end that `state` has told before.
+   * @param limits how many, and of how many bytes of bodies together; one is given however long it is
+   */
+  async page(
+    accountId: string,
+    after: number,
+    end: number,
+    types: readonly DeltaType[],
+    { limit, bytes }: { limit: number; bytes: number },
+  ): Promise<LogPage> {
+    const rows = await this.database.query<PageRow>(PAGE, [accountId, after, end, types, limit]);
+    const [first] = rows;
+    if (!first) return { changes: [], end: null };
+    const changes: LoggedChange[] = [];
+    let total = 0;
+    for (const { seq, at, object, objectId, event, bytes: length } of rows) {
+      if (seq === null) break;
+      total += length;
+      if (changes.length > 0 && total > bytes) break;
+      changes.push({ seq, at: at.getTime(), object, objectId, event });
+    }
+    const last = changes.at(-1);
+    const whole = changes.length < limit && changes.length === rows.filter(({ seq }) => seq !== null).length;
+    if (whole) return { changes, end: { seq: first.endSeq, at: first.endAt.getTime() } };
+    return { changes, end: last ? { seq: last.seq, at: last.at } : null };
+  }
+
+  /** The change with a number, or the one before it. */
+  async atOrBefore(accountId: string, seq: number): Promise<Position | undefined> {
+    const [row] = await this.database.query<{ seq: number; at: Date }>(AT_OR_BEFORE, [accountId, seq]);
+    return row && { seq: row.seq, at: row.at.getTime() };
+  }
+
+  /** Number of the first change that was written at that time or later. */
+  async firstSince(accountId: string, since: Date): Promise<number | undefined> {
+    const [row] = await this.database.query<{ seq: number }>(FIRST_SINCE, [accountId, since]);
+    return row?.seq;
+  }
+
+  /** Number of the newest change of each of the accounts that has any, whether it can be read already or not. */
+  async newest(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.database.query<{ accountId: string; seq: number }>(NEWEST, [accountIds]);
+    return new Map(rows.map(({ accountId, seq }) => [accountId, seq]));
+  }
+}

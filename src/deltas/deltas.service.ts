@@ -1,0 +1,133 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { PageTooLargeError } from '../database/listing.ts';
+import { type Attributes, ChangedObjects } from './changed-objects.ts';
+import { BEGINNING, FROM_THE_START, fromCursor, type Position, toCursor } from './cursor.ts';
+import { DELTA_TYPES, type DeltaType } from './delta-types.ts';
+import { ExpiredCursorError, InvalidCursorError } from './deltas.errors.ts';
+import { DeltasRepository, type LogState } from './deltas.repository.ts';
+import { type RolledChange, rollUp } from './roll-up.ts';
+
+/** What to read. */
+export interface DeltaRequest {
+  cursor: string;
+  types: readonly DeltaType[];
+  view?: 'expanded' | undefined;
+  /** Most changes that are read; what repeats itself among them is told once. */
+  limit: number;
+  /** Most bytes of bodies; a single one may be longer. Default 16 MB. */
+  bytes?: number;
+}
+
+/** What has become of one object. */
+export interface Delta extends Pick<RolledChange, 'event' | 'object'> {
+  id: string;
+  /** Whoever has got this delta and all before it may read on from here. */
+  cursor: string;
+  /** The object as it is now; absent when it is not there any more. */
+  attributes?: Attributes;
+}
+
+/** Changes after a cursor. */
+export interface DeltaPage {
+  start: string;
+  /** Where to read on; the same as `start` when nothing has changed. */
+  end: string;
+  deltas: Delta[];
+  /** Whether there is more to be read at once. */
+  more: boolean;
+  /** Number of the last change that could be read. */
+  seenTo: number;
+}
+
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** Reading what has changed in an account (api facts 9). */
+@Injectable()
+export class DeltasService {
+  constructor(
+    private readonly repository: DeltasRepository,
+    private readonly objects: ChangedObjects,
+  ) {}
+
+  /** A cursor after everything that has happened so far; what is being committed right now comes after it. */
+  async latestCursor({ accountId }: AccountPrincipal): Promise<string> {
+    const { end, prunedOfAll } = await this.repository.state(accountId, 0, DELTA_TYPES);
+    return toCursor(accountId, await this.#positionAt(accountId, end, prunedOfAll));
+  }
+
+  /** A cursor before the first change at that time or later; times before the kept log mean its beginning. */
+  async cursorAt({ accountId }: AccountPrincipal, since: Date): Promise<string> {
+    const { end, prunedOfAll } = await this.repository.state(accountId, 0, DELTA_TYPES);
+    const first = await this.repository.firstSince(accountId, since);
+    const last = Math.min(end, (first ?? Infinity) - 1);
+    return toCursor(accountId, await this.#positionAt(accountId, last, prunedOfAll));
+  }
+
+  async #positionAt(accountId: string, seq: number, pruned: number): Promise<Position> {
+    const kept = await this.repository.atOrBefore(accountId, seq);
+    if (kept) return kept;
+    return pruned > 0 ? { seq: pruned, at: 0 } : BEGINNING;
+  }
+
+  /**
+   * The next changes, one for each object, with the objects as they are now.
+   * @throws {InvalidCursorError} @throws {ExpiredCursorError}
+   */
+  async read(account: AccountPrincipal, request: DeltaRequest): Promise<DeltaPage> {
+    const { accountId } = account;
+    const { cursor, types, bytes = MOST_BYTES } = request;
+    const position = cursor === FROM_THE_START ? null : fromCursor(accountId, cursor);
+    if (position === undefined) throw new InvalidCursorError();
+    const after = position?.seq ?? 0;
+    const state = await this.repository.state(accountId, after, types);
+    if (position) assertKept(position, state);
+    for (let limit = request.limit; ; limit = Math.max(1, Math.floor(limit / 2))) {
+      const page = await this.repository.page(accountId, after, state.end, types, { limit, bytes });
+      try {
+        const end = page.end ? toCursor(accountId, page.end) : cursor;
+        return {
+          start: cursor,
+          end,
+          deltas: await this.#withObjects(account, rollUp(page.changes), cursor, request.view),
+          more: page.end !== null && page.end.seq < state.end,
+          seenTo: state.end,
+        };
+      } catch (error) {
+        if (!(error instanceof PageTooLargeError)) throw error;
+      }
+    }
+  }
+
+  async #withObjects(
+    account: AccountPrincipal,
+    changes: readonly RolledChange[],
+    start: string,
+    view: 'expanded' | undefined,
+  ): Promise<Delta[]> {
+    const there = changes.filter(({ event }) => event !== 'delete');
+    const found = new Map<DeltaType, ReadonlyMap<string, Attributes> | undefined>();
+    for (const [type, ofType] of Map.groupBy(there, ({ object }) => object)) {
+      const ids = ofType.map(({ objectId }) => objectId);
+      found.set(type, await this.objects.read(account, type, ids, view));
+    }
+    return changes.map(({ object, objectId: id, event, readTo }) => {
+      const cursor = readTo ? toCursor(account.accountId, readTo) : start;
+      const ofType = found.get(object);
+      const attributes = ofType?.get(id);
+      if (event !== 'delete' && attributes) return { id, object, event, cursor, attributes };
+      if (!ofType) return { id, object, event, cursor };
+      // Whatever the log says next: it is not there.
+      return { id, object, event: 'delete', cursor };
+    });
+  }
+}
+
+/** @throws {InvalidCursorError} for a place that has never been, or was lost with a restore @throws {ExpiredCursorError} */
+function assertKept({ seq, at }: Position, state: LogState): void {
+  if (seq < state.pruned) throw new ExpiredCursorError();
+  if (seq === 0 || state.at === at) return;
+  // Cleared away itself, with nothing of what comes after it.
+  if (state.at === null && seq <= state.prunedOfAll) return;
+  throw new InvalidCursorError();
+}

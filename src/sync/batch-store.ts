@@ -1,0 +1,198 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Clock } from '../common/time/clock.ts';
+import { Wake } from '../common/wake.ts';
+import type { Sql } from '../database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../deltas/change-log.ts';
+import type { ConnectedAccount } from '../grants/provider-accounts.ts';
+import { dropMessages } from '../messages/remove-messages.ts';
+import type { MailChanges } from '../providers/connector.ts';
+import { harvestContacts } from './contact-harvest.ts';
+import { happeningsOf } from '../tracking/mirrored-mail.ts';
+import { MailedInvitations } from '../rsvp/mailed-invitations.ts';
+import { Tracker } from '../tracking/tracker.ts';
+import type { StandardFolders } from './folder-mirror.ts';
+import { changesOf, type MirrorOwner } from './mirror-changes.ts';
+import * as knowledge from './mirror-knowledge.ts';
+import {
+  type IncomingMessage,
+  type Knowledge,
+  type MirrorPlan,
+  participantsOf,
+  planBatch,
+} from './mirror-plan.ts';
+import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
+import { expiredOf, unvanish, vanish, writePlan } from './mirror-writes.ts';
+import { type ReadFailure, recordFailures } from './sync-failures.ts';
+import { headersOf, subjectToFind } from './thread-plan.ts';
+
+/** A batch of a mailbox, read and ready to be stored. */
+export interface Batch {
+  changes: MailChanges;
+  incoming: readonly IncomingMessage[];
+  failures: readonly ReadFailure[];
+  folders: StandardFolders;
+  newsSince: Date | null;
+  /** Whether messages have vanished before that may be among these. */
+  hasVanished: boolean;
+  /** When the look began. */
+  lookedAt: Date;
+  /** Where it began. */
+  cursor: string | null;
+}
+
+/** What became of a batch. */
+export interface StoredBatch {
+  /** Whether messages have vanished that may still turn up. */
+  hasVanished: boolean;
+  /**
+   * Writes of ours have ended meanwhile: what the look says of their messages may be what was there before, and was left out. The
+   * cursor stays: look again.
+   */
+  outdated: boolean;
+}
+
+/** A message whose write has just ended stays as the mirror shows it. */
+const ALL_WRITTEN = { unread: true, starred: true, folders: true };
+
+/**
+ * Messages that are gone are waited for when so many are gone at once (a folder that was made anew), or when not even what
+ * happened lately is known: else the provider tells of a move in one.
+ */
+const MANY_GONE = 50;
+/** How long they are waited for, and how long when they are being changed through the API. */
+const WAIT_MS = 5 * 60_000;
+const LONGEST_WAIT_MS = 60 * 60_000;
+
+/** Stores what a look at a mailbox has found: one transaction, with the cursor. */
+@Injectable()
+export class BatchStore {
+  readonly #log = new Logger(BatchStore.name);
+
+  constructor(
+    private readonly repository: MirrorRepository,
+    private readonly tracker: Tracker,
+    private readonly invitations: MailedInvitations,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** @throws {ClaimLostError} */
+  async store(account: ConnectedAccount, claim: MirrorClaim, batch: Batch): Promise<StoredBatch> {
+    const { accountId, email } = account;
+    const { changes, incoming, failures, folders, newsSince } = batch;
+    const owner: MirrorOwner = { account, newsSince, at: this.clock.now() };
+    const stored = await this.repository.holding(claim, changes.cursor, async (sql) => {
+      const known = await knowledgeOf(sql, accountId, email, batch);
+      const plan = planBatch(incoming, known, { email, ...folders });
+      this.#withoutMarks(plan, known);
+      const written = await writePlan(sql, accountId, plan, owner.at);
+      const seen = [...known.known.values(), ...plan.changed.map((change) => change.known)];
+      if (batch.hasVanished) await unvanish(sql, accountId, seen.map(({ id }) => id)); // prettier-ignore
+      const gone = await this.#removeGone(sql, account, batch, { known, plan, at: owner.at });
+      const met = await harvestContacts(sql, owner, plan.added, folders);
+      const invited = await this.invitations.take(sql, owner, plan.added, folders);
+      await recordFailures(sql, accountId, failures, owner.at);
+      const told = await recordChanges(sql, [
+        ...changesOf(plan, written, owner),
+        ...met,
+        ...invited,
+        ...gone.removed,
+        ...(await happenings(sql, owner, plan)),
+      ]);
+      if (known.outdated) await this.repository.turnBack(sql, claim, batch.cursor);
+      return { told, hasVanished: gone.hasVanished, outdated: known.outdated };
+    });
+    if (stored.told) this.wake.wake('hook');
+    for (const { providerId, reason } of failures) {
+      this.#log.warn(`message ${providerId} of account ${accountId} cannot be read: ${reason}`);
+    }
+    const { hasVanished, outdated } = stored;
+    return { hasVanished, outdated };
+  }
+
+  /** What was sent is shown as it was written: whoever looks at it here is no reader of it. */
+  #withoutMarks({ added }: MirrorPlan, { sent }: Knowledge): void {
+    for (const message of added) {
+      if (sent.has(message.messageIdHeader ?? '')) message.body = this.tracker.withoutMarks(message.body);
+    }
+  }
+
+  async #removeGone(
+    sql: Sql,
+    account: ConnectedAccount,
+    { changes, hasVanished }: Batch,
+    { known, plan, at }: { known: Knowledge; plan: MirrorPlan; at: Date },
+  ): Promise<{ removed: ChangeRecord[]; hasVanished: boolean }> {
+    const { accountId } = account;
+    const found = new Set(plan.changed.map((change) => change.known.id));
+    const removed = new Set(changes.removed);
+    const gone = known.strays.filter(({ id, providerId }) => !found.has(id) && removed.has(providerId ?? ''));
+    const patient = changes.more && (!changes.present || gone.length >= MANY_GONE);
+    const waitedFor = gone.filter(({ id }) => patient || known.writes.has(id));
+    await vanish(sql, accountId, waitedFor.map(({ id }) => id), at); // prettier-ignore
+    const now = gone.filter((one) => !waitedFor.includes(one)).map(({ id }) => id);
+    const before = new Date(at.getTime() - (changes.more ? WAIT_MS : 0));
+    const latest = new Date(at.getTime() - LONGEST_WAIT_MS);
+    const waiting = hasVanished || waitedFor.length > 0;
+    const expired = waiting ? await expiredOf(sql, accountId, before, latest) : [];
+    return {
+      removed: await dropMessages(sql, account, [...now, ...expired], at),
+      hasVanished: waiting,
+    };
+  }
+}
+
+/** What subscribers are told of messages that are news, besides that they are there. */
+function happenings(sql: Sql, { account, newsSince, at }: MirrorOwner, { added }: MirrorPlan) {
+  const news = added.filter(({ draft, remote }) => !draft && (!newsSince || remote.receivedAt >= newsSince));
+  const arrived = news.map((message) => ({ ...message, receivedAt: message.remote.receivedAt }));
+  const findSent = (headers: readonly string[]) => knowledge.sentByUs(sql, account.accountId, headers);
+  return happeningsOf(sql, account, arrived, findSent, at);
+}
+
+/** Everything the mirror knows about a batch, as it is at this moment of the transaction. */
+async function knowledgeOf(
+  sql: Sql,
+  accountId: string,
+  email: string,
+  batch: Batch,
+): Promise<Knowledge & { outdated: boolean }> {
+  const { changes, incoming, hasVanished } = batch;
+  const known = await knowledge.known(
+    sql,
+    accountId,
+    changes.messages.map(({ providerId }) => providerId),
+  );
+  const added = incoming.flatMap(({ remote, parsed }) =>
+    parsed && !known.has(remote.providerId)
+      ? [{ ...parsed, providerId: remote.providerId, date: remote.receivedAt, participants: participantsOf(parsed) }]
+      : [],
+  ); // prettier-ignore
+  const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
+  const nameless = added.some(({ messageIdHeader }) => messageIdHeader === null);
+  const comparable = nameless && (hasVanished || changes.removed.length > 0);
+  const strays = await knowledge.strays(sql, accountId, changes.removed, own, comparable);
+  const related = [...new Set(added.flatMap(headersOf))];
+  const questions = added.flatMap((message) => {
+    const key = subjectToFind(message);
+    const participants = message.participants.filter((one) => one !== email);
+    const { providerId, date } = message;
+    return key === null || participants.length === 0 ? [] : [{ providerId, key, date, participants }];
+  });
+  const writes = known.size + strays.length > 0 ? await knowledge.openWrites(sql, accountId) : new Map();
+  const ids = [...known.values(), ...strays].map(({ id }) => id);
+  const ended = await knowledge.writtenSince(sql, accountId, ids, batch.lookedAt);
+  const stays = new Set([...known.values()].map(({ id }) => id));
+  // One that is gone from its place has been moved by somebody else since: it is followed there.
+  for (const id of ended)
+    writes.set(id, { ...ALL_WRITTEN, folders: stays.has(id) || writes.get(id)?.folders === true });
+  return {
+    known,
+    strays,
+    writes,
+    outdated: ended.length > 0,
+    threads: await knowledge.threads(sql, accountId, related),
+    subjects: await knowledge.threadsBySubject(sql, accountId, questions),
+    sent: await knowledge.sentByUs(sql, accountId, own),
+  };
+}

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import type { Sql } from '../database/sql.ts';
+import { type ContactFields, contactFields } from '../providers/contact-content.ts';
+import type { MirrorClaim } from './mirror.repository.ts';
+
+/** Where a look at an address book begins. */
+export interface ContactLook {
+  cursor: string | null;
+  /** Null: the mirror does not have all of its contacts yet. */
+  since: Date | null;
+}
+
+/** A contact of the mirror. */
+export interface MirrorContact {
+  id: string;
+  providerId: string;
+  fields: ContactFields;
+  picture: string | null;
+  /** A write of ours is under way. */
+  writing: boolean;
+  /** When it was last changed here, read or written there. */
+  touchedAt: Date;
+}
+
+// What was asked for while it is under way is not lost: the next look at the mailbox is soon.
+const BEGIN = `
+  update sync_job set contacts_at = $4
+  where id = $1 and fence = $2 and state = 1 and (contacts_at is null or contacts_at <= $3)
+  returning contacts_cursor as cursor, contacts_since as since`;
+
+const POSTPONE = `update sync_job set contacts_at = $3 where id = $1 and fence = $2 and state = 1`;
+
+const STORE_CURSOR = `
+  update sync_job set contacts_cursor = $2, contacts_since = coalesce(contacts_since, $3) where id = $1`;
+
+const HOLD = `
+  with wanted as (
+    select id from contact where account_id = $1 and source = 'address_book' and provider_id = any($2::text[])
+    union
+    select c.id from contact c
+    where $4 and c.account_id = $1 and c.source = 'address_book' and c.provider_id is not null
+      and not exists (select 1 from unnest($3::text[]) p(provider_id) where p.provider_id = c.provider_id))
+  select c.id, c.provider_id as "providerId", c.content, c.picture,
+    exists (select 1 from provider_job j where j.object_id = c.id) as writing,
+    greatest(c.updated_at, c.provider_seen_at) as "touchedAt"
+  from contact c join wanted using (id) order by c.id for update of c`;
+
+/** Those of ours that are being created there: they may be listed before their ids there are known. */
+const COMING = `
+  select id from contact where account_id = $1 and provider_id is null and id = any($2::uuid[])`;
+
+const SEEN = `
+  update contact c set provider_content = x.content, provider_seen_at = $3
+  from jsonb_to_recordset($2::jsonb) x(id uuid, content jsonb)
+  where c.id = x.id and c.account_id = $1`;
+
+const REMOVE = `delete from contact where account_id = $1 and id = any($2::uuid[])`;
+
+/** SQL of the mirror of address books; writing contacts is in `contacts/contact-store.ts`. */
+@Injectable()
+export class ContactMirrorRepository {
+  /**
+   * Begins a look, when it is time.
+   * @param next when the one after it may begin
+   * @returns undefined: it is not time
+   */
+  async begin(sql: Sql, { id, fence }: MirrorClaim, now: Date, next: Date): Promise<ContactLook | undefined> {
+    const [look] = await sql.query<ContactLook>(BEGIN, [id, fence, now, next]);
+    return look;
+  }
+
+  /** @param until null: as soon as possible */
+  async postpone(sql: Sql, { id, fence }: MirrorClaim, until: Date | null): Promise<void> {
+    await sql.query(POSTPONE, [id, fence, until]);
+  }
+
+  /** @param completeAt set once all contacts are there; null: not yet */
+  async storeCursor(sql: Sql, { id }: MirrorClaim, cursor: string, completeAt: Date | null): Promise<void> {
+    await sql.query(STORE_CURSOR, [id, cursor, completeAt]);
+  }
+
+  /**
+   * Contacts by the provider's ids, held until the transaction ends.
+   * @param present also all that are not among these; null: no more
+   */
+  async hold(
+    sql: Sql,
+    accountId: string,
+    providerIds: readonly string[],
+    present: readonly string[] | null,
+  ): Promise<MirrorContact[]> {
+    const rows = await sql.query<Omit<MirrorContact, 'fields'> & { content: ContactFields }>(HOLD, [
+      accountId,
+      providerIds,
+      present ?? [],
+      present !== null,
+    ]);
+    return rows.map(({ content, ...row }) => ({ ...row, fields: contactFields(content) }));
+  }
+
+  /** Those of the ids that are contacts of ours without an id at the provider. */
+  async coming(sql: Sql, accountId: string, ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await sql.query<{ id: string }>(COMING, [accountId, ids]);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** What the provider has now. */
+  async seen(
+    sql: Sql,
+    accountId: string,
+    contacts: readonly { id: string; content: ContactFields }[],
+    at: Date,
+  ): Promise<void> {
+    if (contacts.length > 0) await sql.query(SEEN, [accountId, JSON.stringify(contacts), at]);
+  }
+
+  async remove(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await sql.query(REMOVE, [accountId, ids]);
+  }
+}

@@ -1,0 +1,203 @@
+import { Injectable } from '@nestjs/common';
+import { isId, newId } from '../common/ids/ids.ts';
+import { Clock } from '../common/time/clock.ts';
+import { Wake } from '../common/wake.ts';
+import { contactChange } from '../contacts/contact-changes.ts';
+import { insertContacts, updateContacts } from '../contacts/contact-store.ts';
+import { Database, type Sql } from '../database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../deltas/change-log.ts';
+import type { ConnectedAccount } from '../grants/provider-accounts.ts';
+import {
+  CONTACT_FIELDS,
+  type ContactFields,
+  contactFields,
+  sameField,
+} from '../providers/contact-content.ts';
+import type { ContactChanges, ContactsPort, RemoteContact } from '../providers/connector.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import {
+  type ContactLook,
+  ContactMirrorRepository,
+  type MirrorContact,
+} from './contact-mirror.repository.ts';
+import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
+
+/** Looks at an address book are this far apart at least, however often the mailbox is looked at. */
+const LOOK_SECONDS = 55;
+/** After a look that failed. */
+const AFTER_FAILURE_SECONDS = 300;
+/** Contacts that are stored with one transaction; a server may list the whole address book for each page. */
+const PAGE = 500;
+
+/** What a look came to. */
+export interface ContactsLook {
+  /** Whether there is an address book that has to be looked at again and again. */
+  hasBook: boolean;
+  /** Whether there is more to fetch at once. */
+  more: boolean;
+}
+
+/** What a page of remote contacts comes to. */
+interface Page {
+  account: ConnectedAccount;
+  port: ContactsPort;
+  changes: ContactChanges;
+  /** What was changed here later is not touched: the look may have seen the state before. */
+  lookedAt: Date;
+  at: Date;
+  /** Whether subscribers are told. */
+  told: boolean;
+}
+
+/** Brings the contacts an account has at its provider into the mirror. */
+@Injectable()
+export class ContactSync {
+  constructor(
+    private readonly database: Database,
+    private readonly claims: MirrorRepository,
+    private readonly repository: ContactMirrorRepository,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /**
+   * Called in each look at an account; does nothing while the look before is not old enough. What the first complete
+   * reading finds is history: logged, but subscribers are not told. A contact with a write of ours under way is left
+   * alone, and told again in the next look: the cursor stays.
+   * @param goOn asked between pages; false: stop early
+   * @throws {ProviderError}
+   * @throws {ClaimLostError}
+   */
+  async run(
+    account: ConnectedAccount,
+    port: ContactsPort,
+    claim: MirrorClaim,
+    goOn: () => boolean,
+  ): Promise<ContactsLook> {
+    if (!port.hasAddressBook(account)) return { hasBook: false, more: false };
+    const now = this.clock.now();
+    const look = await this.repository.begin(this.database, claim, now, this.#in(LOOK_SECONDS));
+    if (!look) return { hasBook: true, more: false };
+    try {
+      const more = await this.#pages(account, port, claim, look, goOn);
+      if (more) await this.repository.postpone(this.database, claim, null);
+      return { hasBook: true, more };
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      const seconds = Math.max(AFTER_FAILURE_SECONDS, error.retryAfterSeconds ?? 0);
+      await this.repository.postpone(this.database, claim, this.#in(seconds));
+      throw error;
+    }
+  }
+
+  /** @returns whether there is more to fetch at once */
+  async #pages(
+    account: ConnectedAccount,
+    port: ContactsPort,
+    claim: MirrorClaim,
+    look: ContactLook,
+    goOn: () => boolean,
+  ): Promise<boolean> {
+    let { cursor } = look;
+    let mayStore = true;
+    for (;;) {
+      const lookedAt = this.clock.now();
+      const changes = await port.listContactChanges(account, cursor, PAGE);
+      const complete = !changes.more;
+      const idle = changes.cursor === cursor && changes.contacts.length + changes.removed.length === 0;
+      if (idle && look.since && !changes.present) return !complete;
+      const at = this.clock.now();
+      const told = await this.claims.holding(claim, null, async (sql) => {
+        const one: Page = { account, port, changes, lookedAt, at, told: look.since !== null };
+        const result = await this.#apply(sql, one);
+        // A page that could not be taken up as a whole is read again, with all that follows.
+        mayStore &&= result.whole;
+        if (mayStore) await this.repository.storeCursor(sql, claim, changes.cursor, complete ? at : null);
+        return result.told;
+      });
+      if (told) this.wake.wake('hook');
+      // What waits for a write of ours waits for the next look.
+      if (complete || (!mayStore && !goOn())) return false;
+      if (!goOn()) return true;
+      ({ cursor } = changes);
+    }
+  }
+
+  async #apply(sql: Sql, page: Page): Promise<{ whole: boolean; told: boolean }> {
+    const { account, changes, lookedAt, at } = page;
+    const { accountId } = account;
+    const ids = [...changes.contacts.map(({ providerId }) => providerId), ...changes.removed];
+    const rows = await this.repository.hold(sql, accountId, ids, changes.present);
+    const byId = new Map(rows.map((row) => [row.providerId, row]));
+    const remotes = new Map(changes.contacts.map((remote) => [remote.providerId, remote]));
+    const coming = await this.repository.coming(
+      sql,
+      accountId,
+      changes.contacts.flatMap(({ uid }) => (uid !== null && isId(uid) ? [uid] : [])),
+    );
+    const fresh = [...remotes.values()].filter(({ providerId }) => !byId.has(providerId));
+    const waiting = fresh.filter(({ uid }) => uid !== null && coming.has(uid));
+    const busy = (row: MirrorContact) => row.writing || row.touchedAt > lookedAt;
+    const known = rows.filter(({ providerId }) => remotes.has(providerId));
+    const present = changes.present && new Set(changes.present);
+    const gone = rows.filter(({ providerId }) => !remotes.has(providerId) && !present?.has(providerId));
+    const removed = gone.filter((row) => !busy(row)).map(({ id }) => id);
+    await this.repository.remove(sql, accountId, removed);
+    const log: ChangeRecord[] = [
+      ...(await this.#add(sql, page, fresh.filter((one) => !waiting.includes(one)))),
+      ...(await this.#change(sql, page, known.filter((row) => !busy(row)), remotes)),
+      ...removed.map((id) => this.#record(page, id, 'deleted', at)),
+    ]; // prettier-ignore
+    const whole = waiting.length === 0 && ![...known, ...gone].some(busy);
+    return { whole, told: await recordChanges(sql, log) };
+  }
+
+  async #add(sql: Sql, page: Page, remotes: readonly RemoteContact[]): Promise<ChangeRecord[]> {
+    const { account, at } = page;
+    const contacts = remotes.map(({ providerId, content, picture }) => {
+      return { id: newId(), providerId, fields: contactFields(content), picture };
+    });
+    const added = await insertContacts(sql, account.accountId, contacts, at);
+    return [...added].map((id) => this.#record(page, id, 'created', at));
+  }
+
+  async #change(
+    sql: Sql,
+    page: Page,
+    rows: readonly MirrorContact[],
+    remotes: ReadonlyMap<string, RemoteContact>,
+  ): Promise<ChangeRecord[]> {
+    const { account, port, at } = page;
+    const changed: { id: string; fields: ContactFields; picture: string | null }[] = [];
+    const seen: { id: string; content: ContactFields }[] = [];
+    for (const row of rows) {
+      const remote = remotes.get(row.providerId);
+      if (!remote) continue;
+      const content = contactFields(remote.content);
+      seen.push({ id: row.id, content });
+      const ours = contactFields(port.asStored?.(account, row.fields) ?? row.fields);
+      const different = CONTACT_FIELDS.filter((name) => !sameField(content[name], ours[name]));
+      if (different.length === 0 && remote.picture === row.picture) continue;
+      const fields = Object.fromEntries(different.map((name) => [name, content[name]]));
+      changed.push({ id: row.id, fields: { ...row.fields, ...fields }, picture: remote.picture });
+    }
+    await updateContacts(sql, account.accountId, changed, at);
+    await this.repository.seen(sql, account.accountId, seen, at);
+    return changed.map(({ id }) => this.#record(page, id, 'updated', at));
+  }
+
+  #record(
+    { account, told }: Page,
+    id: string,
+    verb: 'created' | 'updated' | 'deleted',
+    at: Date,
+  ): ChangeRecord {
+    const { applicationId, accountId } = account;
+    const dedupe = told ? `contact:${id}:${verb}:${newId()}` : null;
+    return contactChange({ applicationId, accountId, at }, id, verb, dedupe);
+  }
+
+  #in(seconds: number): Date {
+    return new Date(this.clock.now().getTime() + seconds * 1000);
+  }
+}

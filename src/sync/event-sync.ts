@@ -1,0 +1,293 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { isId, newId } from '../common/ids/ids.ts';
+import { Clock } from '../common/time/clock.ts';
+import { Wake } from '../common/wake.ts';
+import { Database, type Sql } from '../database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../deltas/change-log.ts';
+import { adoptMailed } from '../rsvp/adopt-mailed.ts';
+import type { ConnectedAccount } from '../grants/provider-accounts.ts';
+import { boundsOf } from '../events/when.ts';
+import { ReminderPlanner } from '../notifications/reminder-planner.ts';
+import type { CalendarPort, EventChanges, EventContent, RemoteEvent } from '../providers/connector.ts';
+import {
+  EventMirrorRepository, type MirrorCalendar, type MirrorEvent, type NewMirrorEvent,
+} from './event-mirror.repository.ts'; // prettier-ignore
+import {
+  changeOf,
+  fieldsOf,
+  groupOf,
+  type ProviderFields,
+  rowFinder,
+  storableContent,
+} from './event-plan.ts';
+import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
+
+/** Events that are stored with one transaction. */
+const PAGE = 100;
+/** Pages of one calendar in one look; the next one goes on. */
+const MOST_PAGES = 50;
+
+/** What a batch of remote events comes to. */
+interface Batch {
+  account: ConnectedAccount;
+  calendar: MirrorCalendar;
+  port: CalendarPort;
+  changes: Pick<EventChanges, 'events' | 'removed' | 'present'>;
+  /** What was changed here later is not touched: the look may have seen the state before. */
+  lookedAt: Date;
+  at: Date;
+}
+
+type Verb = 'created' | 'updated' | 'deleted';
+
+/** Brings the events a calendar has at its provider into the mirror. */
+@Injectable()
+export class EventSync {
+  readonly #log = new Logger(EventSync.name);
+
+  constructor(
+    private readonly database: Database,
+    private readonly claims: MirrorRepository,
+    private readonly repository: EventMirrorRepository,
+    private readonly planner: ReminderPlanner,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Calendars of an account that are at its provider, the primary one first. */
+  calendars(accountId: string): Promise<MirrorCalendar[]> {
+    return this.repository.calendars(this.database, accountId);
+  }
+
+  /**
+   * Follows the changes of a calendar. Those of its first complete reading are history: logged, but subscribers are not
+   * told. An event with a write of ours under way is left alone, and told again in the next look: the cursor stays.
+   * @throws {ProviderError} `not-found` when the calendar is gone
+   * @throws {ClaimLostError}
+   */
+  async run(
+    account: ConnectedAccount,
+    port: CalendarPort,
+    calendar: MirrorCalendar,
+    claim: MirrorClaim,
+  ): Promise<void> {
+    if (!port.listEventChanges) return;
+    let cursor = calendar.eventCursor;
+    let complete = false;
+    let mayStore = true;
+    for (let page = 0; page < MOST_PAGES && !complete; page++) {
+      const lookedAt = this.clock.now();
+      const changes = await port.listEventChanges(account, calendar.providerId, cursor, PAGE);
+      const at = this.clock.now();
+      complete = !changes.more;
+      const told = await this.claims.holding(claim, null, async (sql) => {
+        const result = await this.#apply(sql, { account, calendar, port, changes, lookedAt, at });
+        // A page that could not be taken up as a whole is read again, with all that follows.
+        mayStore &&= result.whole;
+        if (mayStore)
+          await this.repository.storeCursor(sql, calendar.id, changes.cursor, complete ? at : null);
+        return result.told;
+      });
+      this.#wake(told);
+      cursor = changes.cursor;
+    }
+    this.#wake(await this.claims.holding(claim, null, (sql) => this.#putRight(sql, account, port, calendar)));
+  }
+
+  /** All-day events begin at another instant in another zone, and so do their reminders. */
+  async rezone(sql: Sql, calendarId: string, timezone: string | null): Promise<void> {
+    const rows = await this.repository.inGroups(sql, calendarId, [], true);
+    const moved = rows
+      .filter(({ when }) => when.object === 'date' || when.object === 'datespan')
+      .map((row) => ({ ...row, ...boundsOf(row.when, timezone ?? 'UTC') }));
+    await this.repository.moveAllDay(sql, moved);
+    const at = this.clock.now();
+    for (const row of moved) if (row.status !== 'cancelled') await this.#plan(sql, row, row, at);
+  }
+
+  async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean; told: boolean }> {
+    const { account, calendar, changes, lookedAt } = batch;
+    const held = await this.repository.hold(sql, account.accountId, calendar.id);
+    if (!held) return { whole: true, told: false };
+    const adopted = await adoptMailed(sql, batch, changes.events);
+    const zone = held.timezone ?? 'UTC';
+    const present = changes.present && new Set(changes.present);
+    const groups = new Set([...changes.events.map(groupOf), ...changes.removed]);
+    const rows = await this.repository.inGroups(sql, calendar.id, [...groups], present !== null);
+    const rowOf = rowFinder(rows);
+    const busy = (row: MirrorEvent) => row.writing || row.touchedAt > lookedAt;
+    const coming = await this.repository.coming(
+      sql,
+      calendar.id,
+      changes.events.map(({ icalUid }) => icalUid).filter(isId),
+    );
+    const fresh = changes.events.filter((remote) => !rowOf(remote));
+    const waiting = fresh.filter(({ icalUid }) => coming.has(icalUid));
+    const known = changes.events.flatMap((remote) => {
+      const row = rowOf(remote);
+      return row ? [{ row, remote }] : [];
+    });
+    const met = new Set(known.map(({ row }) => row));
+    const gone = rows.filter((row) => {
+      const group = groupOf(row);
+      return groups.has(group) ? !met.has(row) : present !== null && !present.has(group);
+    });
+    const alive = gone.filter(({ status }) => status !== 'cancelled');
+    const log: ChangeRecord[] = [
+      ...adopted,
+      ...(await this.#add(
+        sql,
+        batch,
+        fresh.filter((one) => !waiting.includes(one)),
+        zone,
+      )),
+      ...(await this.#change(
+        sql,
+        batch,
+        known.filter(({ row }) => !busy(row)),
+        zone,
+      )),
+      ...(await this.#cancel(
+        sql,
+        batch,
+        alive.filter((row) => !busy(row)),
+      )),
+    ];
+    // The rules leave out, or not, what has no event of its own: unless those that are here are still on their way.
+    const pending = new Set(rows.filter(busy).map(groupOf));
+    const over = gone.filter((row) => !pending.has(groupOf(row)));
+    await this.repository.release(
+      sql,
+      over.map(({ id }) => id),
+    );
+    const tied = await this.repository.tieInstances(sql, calendar.id, [...groups]);
+    const logged = new Set(log.map(({ objectId }) => objectId));
+    for (const id of tied) {
+      if (logged.has(id)) continue;
+      // Nothing has happened to the event: the log alone is told of what it says now.
+      const { webhook: _, ...change } = this.#record(batch, id, 'updated', null);
+      log.push(change);
+    }
+    const whole = waiting.length === 0 && !known.some(({ row }) => busy(row)) && !alive.some(busy);
+    return { whole, told: await recordChanges(sql, log) };
+  }
+
+  async #add(sql: Sql, batch: Batch, events: readonly RemoteEvent[], zone: string): Promise<ChangeRecord[]> {
+    const rows: NewMirrorEvent[] = events.map((remote) => {
+      const content = storableContent(remote.content);
+      return { id: newId(), remote: { ...remote, content }, fields: fieldsOf(content, zone) };
+    });
+    const { account, calendar, at } = batch;
+    const added = await this.repository.insert(sql, account.accountId, calendar.id, rows, at);
+    return [...added].map((id) => this.#record(batch, id, 'created', null));
+  }
+
+  async #change(
+    sql: Sql,
+    batch: Batch,
+    events: readonly { row: MirrorEvent; remote: RemoteEvent }[],
+    zone: string,
+  ): Promise<ChangeRecord[]> {
+    const { account, port, at } = batch;
+    const changed: { row: MirrorEvent; id: string; fields: ProviderFields }[] = [];
+    const seen = events.map(({ row, remote }) => {
+      const content = storableContent(remote.content);
+      const fields = changeOf(row, content, (ours) => this.#asStored(account, port, ours), zone);
+      if (fields) changed.push({ row, id: row.id, fields });
+      return { id: row.id, remote: { ...remote, content } };
+    });
+    await this.repository.update(sql, changed, at);
+    await this.repository.seen(sql, seen, at);
+    for (const { row, fields } of changed) await this.#plan(sql, row, fields, at);
+    return changed.map(({ row }) => this.#record(batch, row.id, 'updated', row.metadata));
+  }
+
+  async #cancel(sql: Sql, batch: Batch, rows: readonly MirrorEvent[]): Promise<ChangeRecord[]> {
+    const { account, at } = batch;
+    await this.repository.cancel(
+      sql,
+      rows.map(({ id }) => id),
+      at,
+    );
+    const reminding = rows.filter(({ notifications }) => notifications.length > 0).map(({ id }) => id);
+    if (reminding.length > 0)
+      await this.planner.cancelEvents(sql, account.accountId, reminding, 'the event was deleted', at);
+    return rows.map((row) => this.#record(batch, row.id, 'deleted', row.metadata));
+  }
+
+  /** Events whose writes have failed show again what the provider has. */
+  async #putRight(
+    sql: Sql,
+    account: ConnectedAccount,
+    port: CalendarPort,
+    calendar: MirrorCalendar,
+  ): Promise<boolean> {
+    const held = await this.repository.hold(sql, account.accountId, calendar.id);
+    if (!held) return false;
+    const rows = await this.repository.diverged(sql, calendar.id);
+    const at = this.clock.now();
+    const changes = { events: [], removed: [], present: null };
+    const batch: Batch = { account, calendar, port, changes, lookedAt: at, at };
+    const events = rows.flatMap((row) => {
+      const remote = asRemote(row);
+      return remote ? [{ row, remote }] : [];
+    });
+    return recordChanges(sql, await this.#change(sql, batch, events, held.timezone ?? 'UTC'));
+  }
+
+  async #plan(sql: Sql, row: MirrorEvent, fields: ProviderFields, at: Date): Promise<void> {
+    if (row.notifications.length === 0) return;
+    const event = { ...row, ...fields, eventId: row.id, cancelled: fields.status === 'cancelled' };
+    await this.planner.plan(sql, event, at);
+  }
+
+  #asStored(account: ConnectedAccount, port: CalendarPort, content: EventContent): EventContent {
+    try {
+      return port.asStored?.(account, content) ?? content;
+    } catch (error) {
+      // One that the provider would not take: then everything is different.
+      this.#log.debug(error);
+      return content;
+    }
+  }
+
+  #record(
+    { account, calendar, at }: Batch,
+    objectId: string,
+    verb: Verb,
+    metadata: Record<string, string> | null,
+  ): ChangeRecord {
+    const { applicationId, accountId } = account;
+    const event = ({ created: 'create', updated: 'modify', deleted: 'delete' } as const)[verb];
+    const change = { applicationId, accountId, object: 'event', objectId, event, at } as const;
+    if (!calendar.eventsSince) return change;
+    return {
+      ...change,
+      webhook: {
+        trigger: `event.${verb}`,
+        dedupe: `event:${objectId}:${verb}:${newId()}`,
+        attributes: { calendar_id: calendar.id, created_before_account_connection: false },
+        metadata,
+      },
+    };
+  }
+
+  #wake(told: boolean): void {
+    if (told) this.wake.wake('hook');
+    this.wake.wake('reminder');
+  }
+}
+
+function asRemote(row: MirrorEvent): RemoteEvent | undefined {
+  const { providerId, icalUid, masterProviderId, originalStart } = row;
+  if (providerId === null) return undefined;
+  return {
+    providerId,
+    icalUid: icalUid ?? providerId,
+    content: row.providerContent ?? {},
+    masterProviderId,
+    originalStartTime: originalStart && originalStart.getTime() / 1000,
+    organizer: null,
+    sequence: 0,
+  };
+}

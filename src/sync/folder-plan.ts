@@ -1,0 +1,63 @@
+import { newId } from '../common/ids/ids.ts';
+import type { RemoteFolder } from '../providers/connector.ts';
+
+/** A folder of the mirror. */
+export interface MirroredFolder {
+  id: string;
+  /** Null: being created there. */
+  providerId: string | null;
+  name: string | null;
+  displayName: string;
+}
+
+/** A change of a folder that is on its way to the provider. */
+export interface FolderWrite {
+  /** Our id of the folder. */
+  objectId: string;
+  action: string;
+  payload: Readonly<Record<string, unknown>>;
+}
+
+/** What is to be written. */
+export interface FolderPlan {
+  written: MirroredFolder[];
+  /** Those of the written that are new. */
+  createdIds: Set<string>;
+  goneIds: string[];
+}
+
+const isDelete = ({ action }: FolderWrite) => action.startsWith('delete_');
+
+/** Decides what the folders of a provider change in the mirror, beside what is being changed through the API. */
+export function planFolders(
+  remote: readonly RemoteFolder[],
+  mirrored: readonly MirroredFolder[],
+  writes: readonly FolderWrite[],
+): FolderPlan {
+  const there = new Set(remote.map(({ providerId }) => providerId));
+  const byProviderId = new Map(mirrored.map((folder) => [folder.providerId, folder]));
+  const underWay = new Set(writes.map(({ objectId }) => objectId));
+  const doomed = new Set(writes.filter(isDelete).flatMap(({ payload }) => Object.values(payload)));
+  // Made or renamed through the API, and not told by its provider's id yet.
+  const expected = mirrored.filter(
+    ({ id, providerId }) => providerId === null || (underWay.has(id) && !there.has(providerId)),
+  );
+  const plan: FolderPlan = { written: [], createdIds: new Set(), goneIds: [] };
+  const kept = new Set(expected.map(({ id }) => id));
+  for (const folder of remote) {
+    const known =
+      byProviderId.get(folder.providerId) ??
+      expected.find(({ displayName }) => displayName === folder.displayName);
+    if (!known && doomed.has(folder.providerId)) continue;
+    const id = known?.id ?? newId();
+    kept.add(id);
+    if (!known) plan.createdIds.add(id);
+    // The name that was asked for goes on being shown.
+    const displayName = known && underWay.has(id) ? known.displayName : folder.displayName;
+    const { providerId, name } = folder;
+    const same = known?.providerId === providerId && known.name === name && known.displayName === displayName;
+    if (!same) plan.written.push({ id, providerId, name, displayName });
+  }
+  plan.goneIds = mirrored.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
+  return plan;
+}

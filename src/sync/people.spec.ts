@@ -1,0 +1,89 @@
+import { type Correspondence, isPersonal, partsOfName, peopleOf } from './people.ts';
+
+const OWN = 'me@example.test';
+const message = (given: Partial<Correspondence>): Correspondence => ({
+  from: [{ email: 'Ada@Example.Test', name: 'Ada Lovelace' }],
+  to: [{ email: OWN, name: 'Me' }],
+  cc: [],
+  headers: 'From: x\r\n',
+  news: false,
+  ...given,
+});
+const emails = (...messages: Partial<Correspondence>[]) =>
+  peopleOf(messages.map(message), OWN).map(({ email }) => email);
+
+describe('people of messages', () => {
+  it('are those who write and those who are written to, but not the account itself', () => {
+    expect(emails({ to: [{ email: 'bo@x.test', name: '' }], cc: [{ email: 'cy@x.test', name: '' }] })).toEqual([
+      'ada@example.test',
+      'bo@x.test',
+      'cy@x.test',
+    ]);
+    expect(emails({ from: [{ email: 'ME@example.test', name: 'Me' }] })).toEqual([]);
+  }); // prettier-ignore
+
+  it.each([
+    'no-reply@x.test', 'noreply@x.test', 'do-not-reply@x.test', 'orders-noreply@x.test', 'mailer-daemon@x.test',
+    'bounces+ab=c@x.test', 'notifications@x.test', 'team-owner@x.test', 'owner-team@x.test', 'team-request@x.test',
+    'reply+0123456789abcdef0123@x.test', 'b-7kq2mzv9xw1t@x.test', 'broken', 'a b@x.test', 'x@localhost', `${'a'.repeat(65)}@x.test`,
+  ])('are not %s', (email) => {
+    expect(isPersonal(email)).toBe(false);
+  }); // prettier-ignore
+
+  it.each([
+    'ada@x.test',
+    'noreen@x.test',
+    'reply@x.test',
+    'björn@x.test',
+    'o.news@x.test',
+    "d'arc@x.test",
+    'b.papadopoulos@x.test',
+  ])('can be %s', (email) => {
+    expect(isPersonal(email)).toBe(true);
+  });
+
+  it('are not lists, but those who write to them', () => {
+    const to = [{ email: 'team@lists.x.test', name: 'Team' }, { email: 'bo@x.test', name: '' }]; // prettier-ignore
+    const headers = 'List-Id: The team\r\n <team.lists.x.test>\r\nList-Post: <mailto:Team@lists.x.test>\r\nList-Unsubscribe: <x>\r\n';
+    expect(emails({ to, headers })).toEqual(['ada@example.test', 'bo@x.test']);
+    expect(emails({ to, headers: 'List-Id: <team.lists.x.test>\r\n' })).toEqual(['ada@example.test', 'bo@x.test']);
+  }); // prettier-ignore
+
+  it.each([
+    'List-Unsubscribe: <https://x.test>\r\n',
+    'Subject: x\r\nAuto-Submitted: auto-generated\r\n',
+    'Precedence: bulk\r\n',
+  ])('are not in what machines send to many: %j', (headers) => {
+    expect(emails({ headers })).toEqual([]);
+  });
+
+  it('are not the recipients of a mass mailing', () => {
+    const to = Array.from({ length: 101 }, (_, index) => ({ email: `a${index}@x.test`, name: '' }));
+    expect(emails({ to })).toEqual(['ada@example.test']);
+  });
+
+  it('have the best name that was seen: their own before that of others, a full one before half of one', () => {
+    const name = (...given: Partial<Correspondence>[]) => peopleOf(given.map(message), OWN)[0];
+    const from = (text: string) => ({ from: [{ email: 'ada@example.test', name: text }] });
+    const to = (text: string) => ({ from: [], to: [{ email: 'ada@example.test', name: text }] });
+    expect(name(to('A. L.'), from('Ada'), from('Ada Lovelace'), from('Ada King'))).toMatchObject({
+      name: 'Ada Lovelace',
+      rank: 3,
+    });
+    expect(name(from('Ada'), to('Countess of Lovelace'))).toMatchObject({ name: 'Ada', rank: 2 });
+    expect(name(to("'ada@example.test'"), from('Ada via Team'))).toMatchObject({ name: '', rank: 0 });
+    expect(name({}, { news: true })).toMatchObject({ news: true });
+  });
+
+  it.each([
+    ['Ada', 'Ada', '', ''],
+    ['Ada Lovelace', 'Ada', '', 'Lovelace'],
+    ['Ada King Noel Lovelace', 'Ada', 'King Noel', 'Lovelace'],
+    ['Lovelace, Ada', 'Ada', '', 'Lovelace'],
+    ['Ada Lovelace (Firm)', 'Ada', '', 'Lovelace'],
+    ['(Firm)', '(Firm)', '', ''],
+    ['李雷', '李雷', '', ''],
+  ])('are called %s', (name, given, middle, surname) => {
+    expect(partsOfName(name)).toEqual({ given, middle, surname });
+  });
+});

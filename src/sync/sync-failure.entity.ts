@@ -1,0 +1,21 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Grant } from '../grants/grant.entity.ts';
+
+const SyncFailureSchema = defineEntity({
+  name: 'SyncFailure',
+  tableName: 'sync_failure',
+  properties: {
+    account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
+    /** The provider's id of the message. */
+    providerId: p.text().primary(),
+    reason: p.text(),
+    firstAt: p.datetime().columnType('timestamptz'),
+    lastAt: p.datetime().columnType('timestamptz'),
+    /** How often it was tried. */
+    times: p.integer().default(1),
+  },
+});
+
+/** A message that could not be read: the mirror has what is known of it and has gone on. For operators. */
+export class SyncFailure extends SyncFailureSchema.class {}
+SyncFailureSchema.setClass(SyncFailure);

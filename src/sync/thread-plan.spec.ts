@@ -1,0 +1,149 @@
+import { isReplySubject, subjectKey } from './subject.ts';
+import { type KnownThread, subjectToFind, type ThreadedMessage, ThreadPlan } from './thread-plan.ts';
+
+const DAY = 86_400_000;
+const message = (
+  messageIdHeader: string | null,
+  overrides: Partial<ThreadedMessage> = {},
+): ThreadedMessage => ({
+  messageIdHeader,
+  inReplyTo: null,
+  references: [],
+  subject: '',
+  date: new Date(0),
+  participants: ['me@x.test', 'you@x.test'],
+  ...overrides,
+});
+const planOf = (known: Record<string, [string, number]> = {}) =>
+  new ThreadPlan(
+    new Map(
+      Object.entries(known).map(([header, [threadId, at]]): [string, KnownThread] => [
+        header,
+        { threadId, firstMessageAt: new Date(at) },
+      ]),
+    ),
+    'me@x.test',
+  );
+/** Places messages one by one, each in a plan of its own, as batches do: what was named is known to the next. */
+function placeAll(messages: readonly ThreadedMessage[]): string[] {
+  const known = new Map<string, KnownThread>();
+  const threads: string[] = [];
+  for (const one of messages) {
+    const plan = new ThreadPlan(known, 'me@x.test');
+    threads.push(plan.place(one, undefined, undefined));
+    for (const { header, threadId } of plan.named())
+      known.set(header, { threadId, firstMessageAt: one.date });
+    for (const { from, into } of plan.merged()) {
+      for (const [header, thread] of known)
+        if (thread.threadId === from) known.set(header, { ...thread, threadId: into });
+      for (const [n, thread] of threads.entries()) if (thread === from) threads[n] = into;
+    }
+  }
+  return threads;
+}
+
+describe('ThreadPlan', () => {
+  const conversation = [
+    message('<a>'),
+    message('<b>', { inReplyTo: '<a>' }),
+    message('<c>', { references: ['<a>', '<b>'] }),
+    message('<d>', { references: ['<a>', '<b>', '<c>'] }),
+    message('<e>', { inReplyTo: '<d>' }),
+  ];
+  const orders = [
+    [0, 1, 2, 3, 4],
+    [4, 3, 2, 1, 0],
+    [2, 4, 0, 3, 1],
+    [4, 0, 2, 1, 3],
+    [1, 4, 3, 0, 2],
+  ];
+  it.each(orders.map((order) => [order.join(' '), order] as const))(
+    'makes one conversation of what belongs together, in the order %s',
+    (_, order) => {
+      expect(new Set(placeAll(order.flatMap((n) => conversation[n] ?? []))).size).toBe(1);
+    },
+  );
+
+  it('makes one of two, the older, when a message proves it', () => {
+    const plan = planOf({ '<a>': ['old', 1], '<b>': ['new', 2] });
+    expect(plan.place(message('<c>', { references: ['<b>', '<a>'] }), undefined, undefined)).toBe('old');
+    expect(plan.merged()).toEqual([{ from: 'new', into: 'old' }]);
+    expect(plan.named()).toEqual([{ header: '<c>', threadId: 'old' }]);
+  });
+
+  it('keeps the conversation that was promised', () => {
+    const plan = planOf({ '<a>': ['old', 1] });
+    expect(plan.place(message('<own>', { inReplyTo: '<a>' }), 'promised', undefined)).toBe('promised');
+    expect(plan.merged()).toEqual([{ from: 'old', into: 'promised' }]);
+  });
+
+  it('is not glued together by a message that names everything', () => {
+    const known = Object.fromEntries(
+      Array.from({ length: 50 }, (_, n) => [`<${n}>`, [`T${n}`, n] as [string, number]]),
+    );
+    const plan = planOf(known);
+    plan.place(message('<x>', { references: Object.keys(known) }), undefined, undefined);
+    expect(plan.merged().length).toBeLessThan(6);
+  });
+
+  it('follows merges of merges', () => {
+    const plan = planOf({ '<a>': ['A', 1], '<b>': ['B', 2], '<c>': ['C', 3] });
+    plan.place(message('<1>', { references: ['<b>', '<c>'], date: new Date(9) }), undefined, undefined);
+    plan.place(message('<2>', { references: ['<a>', '<c>'], date: new Date(9) }), undefined, undefined);
+    expect(plan.merged()).toEqual([
+      { from: 'C', into: 'A' },
+      { from: 'B', into: 'A' },
+    ]);
+  });
+
+  it('connects answers that name nothing by their subject, participants and time', () => {
+    const place = (answer: Partial<ThreadedMessage>) => {
+      const plan = planOf();
+      const first = plan.place(message('<a>', { subject: 'Lunch' }), undefined, undefined);
+      return (
+        plan.place(
+          message('<b>', { subject: 'Re: lunch', date: new Date(DAY), ...answer }),
+          undefined,
+          undefined,
+        ) === first
+      );
+    };
+    expect(place({})).toBe(true);
+    expect(place({ subject: 'AW: Re[2]: Lunch' })).toBe(true);
+    expect(place({ subject: 'Lunch' })).toBe(false);
+    expect(place({ subject: 'Fwd: Lunch' })).toBe(false);
+    expect(place({ subject: 'Re: dinner' })).toBe(false);
+    expect(place({ participants: ['me@x.test', 'other@x.test'] })).toBe(false);
+    expect(place({ date: new Date(40 * DAY) })).toBe(false);
+    expect(place({ inReplyTo: '<unknown>' })).toBe(false);
+  });
+});
+
+describe('subjects', () => {
+  it.each([
+    ['Re: Lunch', 'lunch'],
+    ['RE : Re[3]: AW:  Lunch  today', 'lunch today'],
+    ['Fwd: Re: Lunch', 'lunch'],
+    ['回复：午饭', '午饭'],
+    ['Reminder: Lunch', 'reminder: lunch'],
+    ['Re:', null],
+    ['   ', null],
+  ])('%j → %j', (subject, key) => {
+    expect(subjectKey(subject)).toBe(key);
+  });
+
+  it('say whether they answer', () => {
+    expect(['Re: x', 'SV: x', 'Re', 'Fwd: x', ''].map(isReplySubject)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(subjectToFind(message(null, { subject: 'Re: ' }))).toBeNull();
+  });
+
+  it('are read in no time, whatever they are', () => {
+    expect(subjectKey('re: '.repeat(100_000))).toBeNull();
+  });
+});

@@ -1,0 +1,18 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Grant } from '../grants/grant.entity.ts';
+import { Message } from '../messages/message.entity.ts';
+
+const VanishedMessageSchema = defineEntity({
+  name: 'VanishedMessage',
+  tableName: 'vanished_message',
+  indexes: [{ name: 'vanished_message_account', properties: ['account'] }],
+  properties: {
+    message: () => p.oneToOne(Message).primary().deleteRule('cascade'),
+    account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
+    vanishedAt: p.datetime().columnType('timestamptz'),
+  },
+});
+
+/** A message that is gone from where it was, while it may still turn up elsewhere: it keeps its id then. */
+export class VanishedMessage extends VanishedMessageSchema.class {}
+VanishedMessageSchema.setClass(VanishedMessage);
