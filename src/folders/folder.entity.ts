@@ -9,10 +9,13 @@ const FolderSchema = defineEntity({
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    providerId: p.text(),
+    /** Null while a folder of ours is being created there. */
+    providerId: p.text().nullable(),
     /** Standard name (inbox, sent, …); null for user-made ones. */
     name: p.text().nullable(),
     displayName: p.text(),
+    /** Deleted here, and not shown; kept until the provider has deleted it too, or refused to. */
+    deleting: p.boolean().default(false),
     ...timestampColumns,
   },
 });

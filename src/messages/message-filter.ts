@@ -3,6 +3,8 @@ import type { MetadataFilter } from '../database/metadata-filter.ts';
 
 /** Which messages of an account are wanted; what is absent does not restrict. */
 export interface MessageFilter {
+  /** Drafts, and nothing else; default: messages. */
+  drafts?: boolean;
   subject?: string | undefined;
   /** Addresses, compared without regard to case. */
   from?: string | undefined;
@@ -59,6 +61,10 @@ export interface MessageRecord {
   messageIdHeader: string | null;
   inReplyTo: string | null;
   references: string[];
+  draft: boolean;
+  /** Of a draft. */
+  version: number;
+  replyToMessageId: string | null;
   files: MessageFileRecord[];
   folders: MessageFolderRecord[];
 }

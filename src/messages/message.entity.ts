@@ -9,16 +9,37 @@ const MessageSchema = defineEntity({
   tableName: 'message',
   uniques: [{ name: 'message_account_provider_id', properties: ['account', 'providerId'] }],
   indexes: [
-    { name: 'message_account_date', properties: ['account', 'date', 'id'] },
+    { name: 'message_account_date', properties: ['account', 'date', 'id'], where: 'not draft' },
+    { name: 'message_account_drafts', properties: ['account', 'date', 'id'], where: 'draft' },
     { name: 'message_account_header', properties: ['account', 'messageIdHeader'] },
     { name: 'message_thread', properties: ['thread'] },
-    { name: 'message_account_unread', properties: ['account', 'date', 'id'], where: 'unread' },
+    { name: 'message_account_unread', properties: ['account', 'date', 'id'], where: 'unread and not draft' },
+    {
+      name: 'message_account_starred',
+      properties: ['account', 'date', 'id'],
+      where: 'starred and not draft',
+    },
+    {
+      name: 'message_account_attachments',
+      properties: ['account', 'date', 'id'],
+      where: 'has_attachments and not draft',
+    },
+    {
+      name: 'message_account_metadata',
+      properties: ['account', 'date', 'id'],
+      where: `metadata <> '{}'::jsonb`,
+    },
+    {
+      name: 'message_account_subject',
+      expression: `create index "message_account_subject" on "message" (account_id, md5(subject), date, id)`,
+    },
     { name: 'message_participants', properties: ['participants'], type: 'gin' },
   ],
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    providerId: p.text(),
+    /** Null while a draft of ours is on its way there. */
+    providerId: p.text().nullable(),
     thread: () => p.manyToOne(Thread).ref().deleteRule('cascade'),
     subject: p.text(),
     snippet: p.text(),
@@ -29,7 +50,7 @@ const MessageSchema = defineEntity({
     cc: p.json<Address[]>().fieldName('cc_addresses'),
     bcc: p.json<Address[]>().fieldName('bcc_addresses'),
     replyTo: p.json<Address[]>().fieldName('reply_to_addresses'),
-    /** Addresses of from, to, cc and bcc, each once, lower case: what filters by address look at. */
+    /** Who is in which header (`people.ts`): what filters by address look at. */
     participants: p.array(),
     unread: p.boolean(),
     starred: p.boolean(),
@@ -41,6 +62,12 @@ const MessageSchema = defineEntity({
     inReplyTo: p.text().nullable(),
     references: p.array().fieldName('reference_ids'),
     metadata: p.json<Record<string, string>>(),
+    /** Of a draft: grows with each edit through the API. */
+    version: p.integer().default(0),
+    /** Of a draft: deleted here, and not shown; kept until the provider has deleted it too, or refused to. */
+    deleting: p.boolean().default(false),
+    /** Of a draft: the message it answers, as far as it is known here. */
+    replyToMessageId: p.uuid().nullable(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
@@ -57,6 +84,8 @@ const MessageBodySchema = defineEntity({
     message: () => p.oneToOne(Message).primary().deleteRule('cascade'),
     /** HTML as received; plain text messages become HTML. */
     body: p.text(),
+    /** The header block as received, decoded as UTF-8 or else Latin-1; null: not kept. */
+    headers: p.text().nullable(),
   },
 });
 

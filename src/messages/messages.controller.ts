@@ -1,12 +1,13 @@
-import { Controller, Get, Headers, Param, Query, StreamableFile } from '@nestjs/common';
+import { Body, Controller, Get, Headers, Param, Patch, Put, Query, StreamableFile } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
+import { Access, AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import { SCOPES_FOR } from '../auth/scopes.ts';
 import { toListView } from '../database/listing.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
-import { toMessageFilter, toMessageView } from './messages.mapper.ts';
+import { MessageChangesService } from './message-changes.service.ts';
+import { toMessageChange, toMessageFilter, toMessageView } from './messages.mapper.ts';
 import {
   listMessagesQuery,
   type ListMessagesQuery,
@@ -14,16 +15,23 @@ import {
   messageOrMessages,
   messageQuery,
   type MessageQuery,
+  messageView,
+  updateMessage,
+  type UpdateMessage,
 } from './messages.schema.ts';
 import { MessagesService } from './messages.service.ts';
 
 const MIME = 'message/rfc822';
+const WRITE = { anyScope: SCOPES_FOR.moveMail, write: true } as const;
 
 @ApiTags('messages')
 @AccountAuth({ anyScope: SCOPES_FOR.readMail })
 @Controller('messages')
 export class MessagesController {
-  constructor(private readonly messages: MessagesService) {}
+  constructor(
+    private readonly messages: MessagesService,
+    private readonly changes: MessageChangesService,
+  ) {}
 
   @Get()
   @Endpoint({
@@ -64,6 +72,37 @@ export class MessagesController {
       toMessageView(message, account.organizationUnit, view);
     if (!id.includes(',')) return toView(await this.messages.get(account, id));
     return (await this.messages.getMany(account, id.split(',').filter(Boolean))).map(toView);
+  }
+
+  @Put(':id')
+  @Access(WRITE)
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Change a message',
+    description:
+      'Flags, folder or labels, metadata. What is not sent stays as it is. It shows at once; the job carries it to the ' +
+      'provider. When the provider does not take it, the message is as before again.',
+    response: messageView,
+  })
+  async update(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateMessage }) body: UpdateMessage,
+  ) {
+    const { message, jobId } = await this.changes.update(account, id, toMessageChange(body));
+    return toMessageView(message, account.organizationUnit, undefined, jobId);
+  }
+
+  @Patch(':id')
+  @Access(WRITE)
+  @ApiErrors(404)
+  @Endpoint({ summary: 'The same as PUT', response: messageView })
+  patch(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateMessage }) body: UpdateMessage,
+  ) {
+    return this.update(account, id, body);
   }
 }
 

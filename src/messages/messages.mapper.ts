@@ -2,14 +2,15 @@ import type { OrganizationUnit } from '../grants/grant-status.ts';
 import { fromUnixSeconds, toUnixSeconds } from '../common/time/unix-seconds.ts';
 import { metadataFilter } from '../database/metadata-filter.ts';
 import type { MessageFilter, MessageFolderRecord, MessageRecord, Span } from './message-filter.ts';
-import type { ListMessagesQuery, MessageView } from './messages.schema.ts';
+import type { MessageChange } from './message-changes.service.ts';
+import type { ListMessagesQuery, MessageView, UpdateMessage } from './messages.schema.ts';
 
 /**
  * Seconds → instants. The wire shows whole seconds, so "later than" means from the next second on: a client that asks
  * for what came after the last message it has seen does not get that message again.
  * @param afterInclusive whether `after` itself counts; likewise `beforeInclusive`
  */
-function span(
+export function span(
   after: number | undefined,
   before: number | undefined,
   { beforeInclusive }: { beforeInclusive: boolean },
@@ -44,17 +45,30 @@ export function toMessageFilter(query: ListMessagesQuery): MessageFilter {
   };
 }
 
-const folderView = ({ id, name, displayName }: MessageFolderRecord) => ({
+/** What a body asks to change; the older names of fields count where the others are absent. */
+export function toMessageChange(body: UpdateMessage): MessageChange {
+  return {
+    unread: body.unread,
+    starred: body.starred,
+    folderId: body.folder_id ?? body.folder,
+    labelIds: body.label_ids ?? body.labels,
+    metadata: body.metadata,
+  };
+}
+
+/** A folder or label of a message or thread. */
+export const folderView = ({ id, name, displayName }: MessageFolderRecord) => ({
   id,
   name,
   display_name: displayName,
 });
 
-/** A message as it is answered (spec 2.4). */
+/** A message as it is answered (spec 2.4). @param jobStatusId the job that carries a change to the provider */
 export function toMessageView(
   message: MessageRecord,
   organizationUnit: OrganizationUnit,
   view?: 'ids' | 'count' | 'expanded',
+  jobStatusId?: string,
 ): MessageView {
   const folders = message.folders.map(folderView);
   return {
@@ -84,8 +98,9 @@ export function toMessageView(
     })),
     // The official client takes the presence of a key for the kind of account.
     ...(organizationUnit === 'label' ? { labels: folders } : { folder: folders[0] ?? null }),
-    reply_to_message_id: null,
+    reply_to_message_id: message.replyToMessageId,
     metadata: message.metadata,
+    ...(jobStatusId === undefined ? {} : { job_status_id: jobStatusId }),
     ...(view === 'expanded'
       ? {
           headers: {

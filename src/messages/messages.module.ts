@@ -1,14 +1,18 @@
 import { Module } from '@nestjs/common';
 import { GrantsModule } from '../grants/grants.module.ts';
+import { ProviderWritesModule } from '../job-statuses/provider-writes.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
+import { MessageChangesService } from './message-changes.service.ts';
+import { MessageWrites } from './message-writes.ts';
 import { MessagesController } from './messages.controller.ts';
 import { MessagesRepository } from './messages.repository.ts';
 import { MessagesService } from './messages.service.ts';
 
-/** Reading messages. */
+/** Reading and changing messages. */
 @Module({
-  imports: [GrantsModule, ProvidersModule],
+  imports: [GrantsModule, ProvidersModule, ProviderWritesModule],
   controllers: [MessagesController],
-  providers: [MessagesService, MessagesRepository],
+  providers: [MessagesService, MessageChangesService, MessageWrites, MessagesRepository],
+  exports: [MessagesService, MessageChangesService],
 })
 export class MessagesModule {}

@@ -4,6 +4,7 @@ import {
   addressView,
   countView,
   idsView,
+  metadataInput,
   metadataQuery,
   queryBoolean,
   queryList,
@@ -15,7 +16,7 @@ const MOST_EMAILS = 25;
 const csv = z.string().max(MOST_EMAILS * 322, 'is too long');
 
 /** Comma separated or repeated; at most 25 addresses. */
-const emails = z
+export const emails = z
   .union([csv, z.array(csv)])
   .transform((value) => [value].flat().flatMap((part) => part.split(',')))
   .transform((list) => list.map((email) => email.trim()).filter(Boolean))
@@ -73,10 +74,13 @@ const file = z
     },
   });
 
-const folder = z.object({ id: z.string(), name: z.string().nullable(), display_name: z.string() }).meta({
-  id: 'MessageFolder',
-  example: { id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' },
-});
+/** A folder or label as messages and threads show it. */
+export const folderOfMessage = z
+  .object({ id: z.string(), name: z.string().nullable(), display_name: z.string() })
+  .meta({
+    id: 'MessageFolder',
+    example: { id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' },
+  });
 
 const headers = z
   .object({
@@ -106,10 +110,11 @@ export const messageView = z
     starred: z.boolean(),
     events: z.array(z.record(z.string(), z.unknown())),
     files: z.array(file),
-    folder: folder.nullable().optional().describe('Accounts with folders'),
-    labels: z.array(folder).optional().describe('Accounts with labels'),
+    folder: folderOfMessage.nullable().optional().describe('Accounts with folders'),
+    labels: z.array(folderOfMessage).optional().describe('Accounts with labels'),
     reply_to_message_id: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
+    job_status_id: z.string().optional().describe('After a change: the job that carries it to the provider'),
     headers: headers.optional().describe('Only with view=expanded'),
   })
   .meta({
@@ -144,3 +149,23 @@ export const messageList = z.union([z.array(messageView), idsView, countView]);
 
 /** Answer of GET /messages/{id}: an object, or an array when several ids were asked for. */
 export const messageOrMessages = z.union([messageView, z.array(messageView)]);
+
+/** Ids of labels in a body. */
+export const labelIds = z
+  .array(z.string().max(255))
+  .max(200, 'must not have more than 200 entries')
+  .optional();
+
+/** Body of PUT /messages/{id} (api facts 5.1); what is absent stays. */
+export const updateMessage = z
+  .object({
+    unread: z.boolean().optional(),
+    starred: z.boolean().optional(),
+    folder_id: z.string().max(255).optional().describe('Accounts with folders: where to move it'),
+    folder: z.string().max(255).optional().describe('The same as folder_id'),
+    label_ids: labelIds.describe('Accounts with labels: all labels it is to have'),
+    labels: labelIds.describe('The same as label_ids'),
+    metadata: metadataInput.optional().describe('Replaces all metadata'),
+  })
+  .meta({ id: 'UpdateMessage', example: { unread: false, starred: true } });
+export type UpdateMessage = z.infer<typeof updateMessage>;

@@ -3,6 +3,7 @@ import type { AccountPrincipal } from '../auth/principal.ts';
 import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
 import { isId } from '../common/ids/ids.ts';
 import type { Listing } from '../database/listing.ts';
+import type { Sql } from '../database/sql.ts';
 import { ProviderAccounts } from '../grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
@@ -27,11 +28,28 @@ export class MessagesService {
     return this.repository.list(account.accountId, request);
   }
 
+  /** @param sql a transaction to read in @returns undefined when the account has no such message */
+  find(accountId: string, id: string, sql?: Sql): Promise<MessageRecord | undefined> {
+    return this.repository.find(accountId, id, sql);
+  }
+
   /** @throws {NotFoundError} */
   async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
     const message = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
     if (!message) throw new NotFoundError('message', id);
     return message;
+  }
+
+  /**
+   * Those of the messages that the account has, in the order of their ids.
+   * @throws {PageTooLargeError}
+   */
+  async findMany(accountId: string, ids: readonly string[]): Promise<MessageRecord[]> {
+    if (ids.length === 0) return [];
+    const found = new Map(
+      (await this.repository.findMany(accountId, ids)).map((message) => [message.id, message]),
+    );
+    return ids.flatMap((id) => found.get(id) ?? []);
   }
 
   /**

@@ -61,4 +61,28 @@ describe('composing', () => {
     expect(composed.equals(expected)).toBe(true);
     expect(composed.toString()).not.toContain('secret@example.test');
   });
+
+  it.each(['', '<p>Hi</p>'])('carries its attachment beside the text %j', async (html) => {
+    const composed = await compose({
+      from: { name: '', email: 'ada@example.test' },
+      to: [],
+      cc: [],
+      bcc: [],
+      replyTo: [],
+      subject: 's',
+      html,
+      messageIdHeader: '<1@example.test>',
+      date: new Date(0),
+      attachments: [
+        {
+          filename: 'a.txt',
+          contentType: 'text/plain',
+          contentDisposition: 'attachment',
+          contentId: null,
+          content: Buffer.from('the content'),
+        },
+      ],
+    });
+    expect(composed.toString()).toContain(Buffer.from('the content').toString('base64'));
+  });
 });

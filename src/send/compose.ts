@@ -1,18 +1,48 @@
+import type { Readable } from 'node:stream';
 import * as base64 from 'nodemailer/lib/base64/index.js';
 import MailComposer from 'nodemailer/lib/mail-composer/index.js';
 import * as quotedPrintable from 'nodemailer/lib/qp/index.js';
 import type { Address } from '../common/http/wire.schema.ts';
+
+/** Something a message carries besides its text. */
+export interface ComposedAttachment {
+  filename: string;
+  /** A media type without parameters. */
+  contentType: string;
+  contentDisposition: 'attachment' | 'inline';
+  /** Without angle brackets; null: the text does not refer to it. */
+  contentId: string | null;
+  /** Its bytes; a stream is read once. */
+  content: Buffer | Readable;
+}
+
+/**
+ * A scheduling message (RFC 5546) in a mail (RFC 6047): the last alternative of the text, which calendar programs act
+ * on, and once more as the file `invite.ics` for those that only show files.
+ */
+export interface CalendarPart {
+  /** METHOD of the file, upper case. */
+  method: string;
+  /** The file, with CRLF at the ends of lines. */
+  ics: string;
+}
 
 /** Everything a composed message is made of. */
 export interface Composition {
   from: Address;
   to: readonly Address[];
   cc: readonly Address[];
-  /** Reached by the envelope only: the header is not written. */
+  /** Reached by the envelope only: the header is not written, but for the sender's own copy. */
   bcc: readonly Address[];
+  /** Whether it is a copy for the sender, with the Bcc header. Default false. */
+  ownCopy?: boolean;
   replyTo: readonly Address[];
   subject: string;
   html: string;
+  /** The same in plain text; default: there is none. */
+  text?: string;
+  /** What it asks of calendars; default: nothing. */
+  calendar?: CalendarPart;
   /** With angle brackets. */
   messageIdHeader: string;
   /** The Date header. */
@@ -21,6 +51,8 @@ export interface Composition {
   inReplyTo?: string | null;
   /** Oldest first. */
   references?: readonly string[];
+  /** In their order; default: none. */
+  attachments?: readonly ComposedAttachment[];
   /** Further header fields. */
   headers?: Readonly<Record<string, string>>;
 }
@@ -30,26 +62,45 @@ const addresses = (list: readonly Address[]) => list.map(({ name, email }) => ({
 /**
  * Composes the MIME of a message (RFC 5322, 2045–2047) once: the same bytes go out in every attempt, with the same
  * Message-ID, so that a message can be recognised wherever it arrives.
+ * @throws what a stream of an attachment throws
  */
 export async function compose(message: Composition): Promise<Buffer> {
   const composer = new MailComposer({
     from: { name: message.from.name, address: message.from.email },
     to: addresses(message.to),
     cc: addresses(message.cc),
+    ...(message.ownCopy ? { bcc: addresses(message.bcc) } : {}),
     replyTo: addresses(message.replyTo),
     subject: message.subject,
     html: message.html,
+    ...(message.text === undefined ? {} : { text: message.text }),
+    ...(message.calendar
+      ? {
+          icalEvent: {
+            method: message.calendar.method,
+            content: message.calendar.ics,
+            filename: 'invite.ics',
+          },
+        }
+      : {}),
     messageId: message.messageIdHeader,
     date: message.date,
     ...(message.inReplyTo ? { inReplyTo: message.inReplyTo } : {}),
     ...(message.references?.length ? { references: [...message.references] } : {}),
+    attachments: (message.attachments ?? []).map(({ contentId, ...attachment }) => ({
+      ...attachment,
+      ...(contentId === null ? {} : { cid: contentId }),
+    })),
     headers: { ...message.headers },
     // What callers give us is content, never a path or an address to fetch.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   const root = composer.compile();
-  if (root.childNodes.length > 0 || Buffer.byteLength(message.html) > MOST_AT_ONCE) return root.build();
+  root.keepBcc = message.ownCopy === true;
+  // Without a text the one attachment is the root itself.
+  const isText = root.childNodes.length === 0 && !message.attachments?.length;
+  if (!isText || Buffer.byteLength(message.html) > MOST_AT_ONCE) return root.build();
   const headers = root.buildHeaders();
   // Decided while the headers were built; none for an empty text.
   const encode = ENCODERS[String(root.getHeader('Content-Transfer-Encoding'))];

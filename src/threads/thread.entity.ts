@@ -5,16 +5,63 @@ import { Grant } from '../grants/grant.entity.ts';
 const ThreadSchema = defineEntity({
   name: 'Thread',
   tableName: 'thread',
-  indexes: [{ name: 'thread_account_last', properties: ['account', 'lastMessageAt'] }],
+  indexes: [
+    {
+      // The first date is not for the order: threads that have begun before an instant are known by the index alone.
+      name: 'thread_account_last',
+      properties: ['account', 'lastMessageAt', 'id', 'firstMessageAt'],
+      where: 'message_count > 0',
+    },
+    {
+      name: 'thread_account_unread',
+      properties: ['account', 'lastMessageAt', 'id'],
+      where: 'message_count > 0 and unread',
+    },
+    {
+      name: 'thread_account_starred',
+      properties: ['account', 'lastMessageAt', 'id'],
+      where: 'message_count > 0 and starred',
+    },
+    {
+      name: 'thread_account_exact_subject',
+      expression: `create index "thread_account_exact_subject" on "thread" (account_id, md5(subject), last_message_at, id)`,
+    },
+    { name: 'thread_account_updated', properties: ['account', 'updatedAt'] },
+    { name: 'thread_folders', properties: ['folderIds'], type: 'gin' },
+    {
+      name: 'thread_account_subject',
+      properties: ['account', 'subjectKey'],
+      where: 'subject_key is not null',
+    },
+  ],
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
+    /** That of its first message. */
     subject: p.text(),
+    /** The subject without reply prefixes, for answers that name no message they answer; null: it says nothing. */
+    subjectKey: p.text().nullable(),
     firstMessageAt: p.datetime().columnType('timestamptz'),
     lastMessageAt: p.datetime().columnType('timestamptz'),
+    /** Null: nothing was. What is in the inbox was received also when it is one's own. */
+    lastReceivedAt: p.datetime().columnType('timestamptz').nullable(),
+    /** Null: nothing was. */
+    lastSentAt: p.datetime().columnType('timestamptz').nullable(),
+    /** Without drafts. Threads without messages are not shown. */
+    messageCount: p.integer().default(0),
+    /** Whether one of its messages is. */
+    unread: p.boolean().default(false),
+    starred: p.boolean().default(false),
+    /** Who is in which header of its messages, drafts apart (`messages/people.ts`). */
+    participants: p.array().columnType('text[]').defaultRaw(`'{}'`),
+    /** Folders or labels of all its messages. Those that are gone may be among them: nobody asks for these. */
+    folderIds: p.array().columnType('uuid[]').defaultRaw(`'{}'`),
+    /** Grows with each change of its messages. */
+    version: p.integer().default(0),
+    updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
 
-/** A conversation. */
+/** A conversation; but for the subject, `refreshThreads` makes of its messages what stands here. */
 export class Thread extends ThreadSchema.class {}
 ThreadSchema.setClass(Thread);

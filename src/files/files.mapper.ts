@@ -1,0 +1,38 @@
+import type { FileRecord } from './file-record.ts';
+import type { FileView } from './files.schema.ts';
+
+/** A file as it is answered. */
+export function toFileView(file: FileRecord): FileView {
+  return {
+    id: file.id,
+    object: 'file',
+    account_id: file.accountId,
+    content_type: file.contentType,
+    filename: file.filename,
+    size: file.size,
+    message_ids: file.messageIds,
+    ...(file.contentId === null ? {} : { content_id: file.contentId }),
+    ...(file.contentDisposition === null ? {} : { content_disposition: file.contentDisposition }),
+  };
+}
+
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}$/;
+
+/** The media type of a file for a header; senders write anything. */
+export function mediaType({ contentType }: Pick<FileRecord, 'contentType'>): string {
+  return MEDIA_TYPE.test(contentType) ? contentType.toLowerCase() : 'application/octet-stream';
+}
+
+/**
+ * Content-Disposition of a download (RFC 6266): the name in ASCII for old clients, and as it is. Always an attachment:
+ * what senders write is not to be shown as a page of this server.
+ */
+export function contentDisposition({ filename }: Pick<FileRecord, 'filename'>): string {
+  const name = filename.replaceAll(/[\p{Cc}/\\]/gu, '_') || 'attachment';
+  const plain = name.replaceAll(/[^\x20-\x7e]/g, '_').replaceAll(/["%]/g, '_');
+  const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${plain}"${plain === name ? '' : `; filename*=UTF-8''${encoded}`}`;
+}

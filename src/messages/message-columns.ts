@@ -1,0 +1,48 @@
+/*
+ * How messages are read: for `select … from message m`. Their files and folders are found for all of them at once, which
+ * costs a fraction of looking for those of each.
+ */
+
+const columns = (body: string): string => `
+  m.id, m.account_id as "accountId", m.thread_id as "threadId", m.subject, m.snippet, m.date,
+  m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc", m.bcc_addresses as "bcc",
+  m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.message_id_header as "messageIdHeader",
+  m.in_reply_to as "inReplyTo", m.reference_ids as "references", m.draft, m.version,
+  m.reply_to_message_id as "replyToMessageId", ${body} as body,
+  coalesce(mp.files, '[]') as files, coalesce(mf.folders, '[]') as folders`;
+
+/** Columns of a `MessageRecord`, with `messageParts` and `MESSAGE_JOINS`. */
+export const MESSAGE_COLUMNS = columns('(select b.body from message_body b where b.message_id = m.id)');
+
+/** The same with null for the body. */
+export const MESSAGE_COLUMNS_WITHOUT_BODY = columns('null::text');
+
+/**
+ * Common table expressions of the files and the folders of messages.
+ * @param messages one before these that has the messages as `id`
+ */
+export const messageParts = (messages: string): string => `
+  message_files as materialized (
+    select f.message_id, json_agg(json_build_object('id', f.id, 'filename', f.filename, 'contentType', f.content_type,
+             'contentDisposition', f.content_disposition, 'contentId', f.content_id, 'size', f.size)
+             order by f.part) as files
+    from (select f.message_id, f.id, f.filename, f.content_type, f.content_disposition, f.content_id, f.size, f.part
+          from ${messages} p join file f on f.message_id = p.id
+          where not exists (select 1 from draft_file d where d.message_id = p.id)
+          union all
+          select d.message_id, d.file_id, d.filename, d.content_type, d.content_disposition, d.content_id, d.size,
+            d.position
+          from ${messages} p join draft_file d on d.message_id = p.id) f
+    group by f.message_id),
+  message_folders as materialized (
+    select o.message_id, json_agg(json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name)
+             order by f.id) as folders
+    from ${messages} p join message_folder o on o.message_id = p.id join folder f on f.id = o.folder_id and not f.deleting
+    group by o.message_id)`;
+
+/** Joins `m` to its parts. */
+export const MESSAGE_JOINS = `
+  left join message_files mp on mp.message_id = m.id left join message_folders mf on mf.message_id = m.id`;
+
+/** How long the body is, known without reading it: `bytes` of a listing. */
+export const MESSAGE_BYTES = '(select octet_length(b.body) from message_body b where b.message_id = m.id)';

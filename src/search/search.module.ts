@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { MessagesModule } from '../messages/messages.module.ts';
+import { ThreadsModule } from '../threads/threads.module.ts';
+import { MessageSearchController } from './message-search.controller.ts';
+import { SearchBacklogRunner } from './search-backlog.ts';
+import { SearchRepository } from './search.repository.ts';
+import { SearchService } from './search.service.ts';
+import { ThreadSearchController } from './thread-search.controller.ts';
+
+/** Searching mailboxes. Stands before messages and threads in the application: `search` is no id. */
+@Module({
+  imports: [MessagesModule, ThreadsModule],
+  controllers: [MessageSearchController, ThreadSearchController],
+  providers: [SearchService, SearchRepository, SearchBacklogRunner],
+})
+export class SearchModule {}

@@ -1,0 +1,204 @@
+import { Injectable } from '@nestjs/common';
+import { isId } from '../common/ids/ids.ts';
+import { Conditions } from '../database/conditions.ts';
+import { type Listing, runListing } from '../database/listing.ts';
+import { Database, type Sql } from '../database/sql.ts';
+import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
+import { MESSAGE_COLUMNS_WITHOUT_BODY, MESSAGE_JOINS, messageParts } from '../messages/message-columns.ts';
+import { addressConditions, addSpan, filenameCondition } from '../messages/message-conditions.ts';
+import type { Person } from '../messages/message-filter.ts';
+import type { ThreadFilter, ThreadListRequest, ThreadMessage, ThreadRecord } from './thread-filter.ts';
+
+// Those messages whose text may be the thread's have it with them: the newest.
+const MESSAGES = `
+  json_agg(json_build_array(m.id, m.draft, m.has_attachments, m.from_addresses, m.to_addresses, m.cc_addresses,
+    m.bcc_addresses, case when m.date = t.last_message_at then m.snippet end) order by m.date, m.id)`;
+const EXPANDED_MESSAGES =
+  'json_agg(json_build_array(m.has_attachments, row_to_json(e)) order by m.date, m.id)';
+
+const columns = (messages: string): string => `
+  t.id, t.account_id as "accountId", t.subject, t.first_message_at as "firstMessageAt",
+  t.last_message_at as "lastMessageAt", t.last_received_at as "lastReceivedAt", t.last_sent_at as "lastSentAt",
+  t.unread, t.starred, t.version, coalesce(tf.folders, '[]') as folders, coalesce(${messages}, '[]') as messages`;
+
+const COLUMNS = columns(`
+  (select ${MESSAGES} from message m
+   where m.thread_id = t.id and m.account_id = t.account_id and not m.deleting)`);
+
+const FOLDERS = `
+  thread_folders as materialized (
+    select p.id, json_agg(json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name)
+             order by f.id) as folders
+    from fitting p join thread t on t.id = p.id
+    cross join unnest(t.folder_ids) x(id)
+    join folder f on f.id = x.id and f.account_id = t.account_id and not f.deleting
+    group by p.id)`;
+
+const EXPANDED = `
+  held as materialized (
+    select m.id from fitting p join thread t on t.id = p.id
+    join message m on m.thread_id = t.id and m.account_id = t.account_id and not m.deleting),
+  ${messageParts('held')},
+  thread_messages as materialized (
+    select m.thread_id, ${EXPANDED_MESSAGES} as messages
+    from held join message m on m.id = held.id
+    ${MESSAGE_JOINS}
+    cross join lateral (select ${MESSAGE_COLUMNS_WITHOUT_BODY}) e
+    group by m.thread_id)`;
+
+const JOINS = 'left join thread_folders tf on tf.id = t.id';
+
+/** How threads are read, in each view. */
+const PLAIN = { columns: COLUMNS, parts: FOLDERS, joins: JOINS };
+const WITH_MESSAGES = {
+  columns: columns('tm.messages'),
+  parts: `${FOLDERS}, ${EXPANDED}`,
+  joins: `${JOINS} left join thread_messages tm on tm.thread_id = t.id`,
+};
+
+/** What can be long: a mail to thousands, and a conversation of thousands. */
+const BYTES = `
+  (select coalesce(sum(pg_column_size(m.from_addresses) + pg_column_size(m.to_addresses) + pg_column_size(m.cc_addresses)
+                       + pg_column_size(m.bcc_addresses) + 1000), 0)
+   from message m where m.thread_id = t.id)`;
+
+/** Reading threads; every statement carries the account. */
+@Injectable()
+export class ThreadsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Those with the newest last message first. */
+  async list(accountId: string, { filter, page, view }: ThreadListRequest): Promise<Listing<ThreadRecord>> {
+    const folders = await findFolders(this.database, accountId, filter);
+    const conditions = conditionsOf(accountId, filter, folders);
+    const listing = await runListing<ThreadRow>(this.database, {
+      ...(view === 'expanded' ? WITH_MESSAGES : PLAIN),
+      from: 'thread t',
+      id: 't.id',
+      bytes: BYTES,
+      orderBy: 't.last_message_at desc, t.id desc',
+      conditions,
+      page,
+      view: view === 'expanded' ? undefined : view,
+      // Only what depends on nothing but the account has one plan that is right for every value.
+      prepared: conditions.values.length === 1,
+    });
+    return listing.view === 'items' ? { view: 'items', items: listing.items.map(toThread) } : listing;
+  }
+
+  /** Those of the threads that the account has, in no order. @throws {PageTooLargeError} */
+  async findMany(
+    accountId: string,
+    ids: readonly string[],
+    { expanded, sql = this.database }: { expanded: boolean; sql?: Sql },
+  ): Promise<ThreadRecord[]> {
+    const conditions = new Conditions();
+    conditions.add(`t.account_id = ${conditions.value(accountId)} and t.message_count > 0`);
+    conditions.add(`t.id = any(${conditions.value(ids)}::uuid[])`);
+    const listing = await runListing<ThreadRow>(sql, {
+      ...(expanded ? WITH_MESSAGES : PLAIN),
+      from: 'thread t',
+      id: 't.id',
+      bytes: BYTES,
+      orderBy: 't.id',
+      conditions,
+      page: { limit: ids.length, offset: 0 },
+    });
+    return listing.view === 'items' ? listing.items.map(toThread) : [];
+  }
+
+  /** @param sql a transaction to read in @returns undefined when the account has no such thread, or it has no messages */
+  async find(
+    accountId: string,
+    id: string,
+    options: { expanded: boolean; sql?: Sql },
+  ): Promise<ThreadRecord | undefined> {
+    const [thread] = await this.findMany(accountId, [id], options);
+    return thread;
+  }
+}
+
+/** What is read of a message: in the order of `MESSAGES`, or of `EXPANDED_MESSAGES`. */
+type MessageRow =
+  | [
+      id: string,
+      draft: boolean,
+      hasAttachments: boolean,
+      from: Person[],
+      to: Person[],
+      cc: Person[],
+      bcc: Person[],
+      snippet: string | null,
+    ]
+  | [hasAttachments: boolean, expanded: NonNullable<ThreadMessage['expanded']>];
+
+interface ThreadRow extends Omit<ThreadRecord, 'messages'> {
+  messages: MessageRow[];
+}
+
+const toThread = ({ messages, ...thread }: ThreadRow): ThreadRecord => ({
+  ...thread,
+  messages: messages.map(toMessage),
+});
+
+function toMessage(row: MessageRow): ThreadMessage {
+  if (row.length === 2) {
+    const [hasAttachments, expanded] = row;
+    const { id, draft, from, to, cc, bcc, snippet } = expanded;
+    return { id, draft, hasAttachments, from, to, cc, bcc, snippet, expanded };
+  }
+  const [id, draft, hasAttachments, from, to, cc, bcc, snippet] = row;
+  return { id, draft, hasAttachments, from, to, cc, bcc, snippet, expanded: null };
+}
+
+function conditionsOf(accountId: string, filter: ThreadFilter, folders: FilterFolders): Conditions {
+  const conditions = new Conditions();
+  const account = conditions.value(accountId);
+  conditions.add(`t.account_id = ${account} and t.message_count > 0`);
+  if (filter.unread !== undefined) conditions.add(filter.unread ? 't.unread' : 'not t.unread');
+  if (filter.starred !== undefined) conditions.add(filter.starred ? 't.starred' : 'not t.starred');
+  if (filter.subject !== undefined) {
+    const subject = `${conditions.value(filter.subject)}::text`;
+    conditions.add(`md5(t.subject) = md5(${subject}) and t.subject = ${subject}`);
+  }
+  if (filter.threadId !== undefined)
+    conditions.add(isId(filter.threadId) ? `t.id = ${conditions.value(filter.threadId)}` : 'false');
+  addFolderConditions(conditions, folders);
+  addMessageConditions(conditions, account, filter);
+  addSpan(conditions, 't.first_message_at', filter.started);
+  addSpan(conditions, 't.last_message_at', filter.lastMessage);
+  addSpan(conditions, 't.updated_at', filter.lastUpdated);
+  return conditions;
+}
+
+const DRAFT = 'select 1 from message m where m.thread_id = t.id and m.draft and not m.deleting';
+
+/** Folders of messages; the one of drafts, where its drafts are meant, too. */
+function addFolderConditions(conditions: Conditions, { in: wanted, notIn: unwanted }: FilterFolders): void {
+  const condition = (folders: readonly FoundFolder[]) => {
+    const isIn = `t.folder_ids && ${conditions.value(folders.map(({ id }) => id))}::uuid[]`;
+    return folders.some(({ name }) => name === 'drafts') ? `${isIn} or exists (${DRAFT})` : isIn;
+  };
+  if (wanted) conditions.add(wanted.length > 0 ? condition(wanted) : 'false');
+  if (unwanted && unwanted.length > 0) conditions.add(`not (${condition(unwanted)})`);
+}
+
+/** What one of its messages has to be; each filter may be met by another message. */
+function addMessageConditions(conditions: Conditions, account: string, filter: ThreadFilter): void {
+  // Few threads have a flag: their own people are looked at. Else somebody rare is found by the index of the people of
+  // messages, and somebody frequent is met on the way back.
+  const flagged = filter.unread === true || filter.starred === true;
+  if (flagged) for (const text of addressConditions(conditions, 't', filter)) conditions.add(text);
+  else
+    for (const text of addressConditions(conditions, 'm', filter))
+      conditions.add(
+        `t.id in (select m.thread_id from message m
+                where m.account_id = ${account} and not m.draft and not m.deleting and ${text})`,
+      );
+  const { filename } = filter;
+  if (filename !== undefined)
+    conditions.add(
+      `t.id in (select m.thread_id from file f join message m on m.id = f.message_id and not m.draft
+                where ${filenameCondition(conditions, account, filename)})`,
+    );
+}
