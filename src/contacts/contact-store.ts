@@ -1,0 +1,136 @@
+import { newId } from '../common/ids/ids.ts';
+import type { Sql } from '../database/sql.ts';
+import type { ContactFields } from '../providers/contact-content.ts';
+import { keysOf } from './contact-keys.ts';
+
+/*
+ * Writing contacts of address books with what they are found by. Set-based: the number of statements does not depend on the number of
+ * contacts. For the services of this room and for the mirror, in their transactions.
+ */
+
+/** A contact to be written. */
+export interface StoredContact {
+  id: string;
+  fields: ContactFields;
+}
+
+/** A contact of a provider that is new here. */
+export interface NewContact extends StoredContact {
+  /** Null: it is ours, and on its way there. */
+  providerId: string | null;
+  picture: string | null;
+}
+
+// What the provider has is known of those that come from there.
+const INSERT = `
+  insert into contact (id, account_id, source, provider_id, content, picture, provider_content, provider_seen_at,
+    created_at, updated_at)
+  select x.id, $1, 'address_book', x.provider_id, x.content, x.picture,
+    case when x.provider_id is not null then x.content end, case when x.provider_id is not null then $3::timestamptz end,
+    $3, $3
+  from jsonb_to_recordset($2::jsonb) x(id uuid, provider_id text, content jsonb, picture text)
+  order by x.id
+  on conflict (account_id, source, provider_id) do nothing
+  returning id`;
+
+const UPDATE = `
+  update contact c set content = x.content, picture = x.picture, updated_at = $3
+  from jsonb_to_recordset($2::jsonb) x(id uuid, content jsonb, picture text)
+  where c.id = x.id and c.account_id = $1`;
+
+const WRITE_GROUPS = `
+  insert into contact_group (id, account_id, path, created_at)
+  select x.id, $1, x.path, $4 from unnest($2::uuid[], $3::text[]) x(id, path) order by x.path
+  on conflict (account_id, path) do nothing`;
+
+const GROUP_IDS = `select id, path from contact_group where account_id = $1 and path = any($2::text[])`;
+
+const WRITE_KEYS = `
+  with given as (
+    select * from unnest($3::uuid[], $4::text[], $5::text[]) x(contact_id, field, value)),
+  gone as (
+    delete from contact_key k
+    where k.contact_id = any($2::uuid[]) and k.account_id = $1
+      and not exists (select 1 from given x where x.contact_id = k.contact_id and x.field = k.field and x.value = k.value))
+  insert into contact_key (account_id, field, value, contact_id, source)
+  select $1, field, value, contact_id, 'address_book' from given
+  on conflict do nothing`;
+
+/**
+ * Writes contacts that are new.
+ * @returns the ids of those that are really new: another one of the same provider's id may have come first
+ */
+export async function insertContacts(
+  sql: Sql,
+  accountId: string,
+  contacts: readonly NewContact[],
+  at: Date,
+): Promise<Set<string>> {
+  if (contacts.length === 0) return new Set();
+  const rows = contacts.map(({ id, providerId, fields, picture }) => {
+    return { id, provider_id: providerId, content: fields, picture };
+  });
+  const inserted = await sql.query<{ id: string }>(INSERT, [accountId, JSON.stringify(rows), at]);
+  const ids = new Set(inserted.map(({ id }) => id));
+  await writeKeys(sql, accountId, contacts.filter(({ id }) => ids.has(id)), at); // prettier-ignore
+  return ids;
+}
+
+/** Writes contacts that have changed. */
+export async function updateContacts(
+  sql: Sql,
+  accountId: string,
+  contacts: readonly (StoredContact & { picture: string | null })[],
+  at: Date,
+): Promise<void> {
+  if (contacts.length === 0) return;
+  const rows = contacts.map(({ id, fields, picture }) => ({ id, content: fields, picture }));
+  await sql.query(UPDATE, [accountId, JSON.stringify(rows), at]);
+  await writeKeys(sql, accountId, contacts, at);
+}
+
+/** Writes what contacts are found by, and the groups that are new. */
+export async function writeKeys(
+  sql: Sql,
+  accountId: string,
+  contacts: readonly StoredContact[],
+  at: Date,
+): Promise<void> {
+  if (contacts.length === 0) return;
+  const groups = await groupIds(sql, accountId, contacts, at);
+  const keys = contacts.flatMap(({ id, fields }) => [
+    ...keysOf(fields).map((key) => ({ ...key, id })),
+    ...fields.groups.flatMap((path) => {
+      const value = groups.get(path);
+      return value === undefined ? [] : [{ field: 'group', value, id }];
+    }),
+  ]);
+  await sql.query(WRITE_KEYS, [
+    accountId,
+    contacts.map(({ id }) => id),
+    keys.map(({ id }) => id),
+    keys.map(({ field }) => field),
+    keys.map(({ value }) => value),
+  ]);
+}
+
+async function groupIds(
+  sql: Sql,
+  accountId: string,
+  contacts: readonly StoredContact[],
+  at: Date,
+): Promise<Map<string, string>> {
+  const paths = [...new Set(contacts.flatMap(({ fields }) => fields.groups))];
+  if (paths.length === 0) return new Map();
+  await sql.query(WRITE_GROUPS, [accountId, paths.map(() => newId()), paths, at]);
+  const rows = await sql.query<{ id: string; path: string }>(GROUP_IDS, [accountId, paths]);
+  return new Map(rows.map(({ id, path }) => [path, id]));
+}
+
+/** Takes contacts out of every list and filter; they are there still. */
+export async function dropKeys(sql: Sql, accountId: string, contactId: string): Promise<void> {
+  await sql.query(`delete from contact_key where account_id = $1 and contact_id = $2`, [
+    accountId,
+    contactId,
+  ]);
+}

@@ -1,0 +1,135 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Inject,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+  StreamableFile,
+} from '@nestjs/common';
+import { ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Access, AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { SCOPES_FOR } from '../auth/scopes.ts';
+import { jobReference } from '../common/http/wire.schema.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { toListView } from '../database/listing.ts';
+import { Endpoint } from '../http/endpoint.decorator.ts';
+import { ApiErrors } from '../http/error.schema.ts';
+import { toContactView, toGroupView } from './contacts.mapper.ts';
+import {
+  contactGroupList, contactList, contactView, createContact, type CreateContact, listContactsQuery,
+  type ListContactsQuery, pictureBytes, updateContact, type UpdateContact,
+} from './contacts.schema.ts'; // prettier-ignore
+import { ContactsService, type WrittenContact } from './contacts.service.ts';
+
+const WRITE = { anyScope: SCOPES_FOR.writeContacts, write: true } as const;
+
+@ApiTags('contacts')
+@AccountAuth({ anyScope: SCOPES_FOR.readContacts })
+@Controller('contacts')
+export class ContactsController {
+  readonly #baseUrl: string;
+
+  constructor(
+    private readonly contacts: ContactsService,
+    @Inject(APP_CONFIG) { baseUrl }: AppConfig,
+  ) {
+    this.#baseUrl = baseUrl;
+  }
+
+  @Get()
+  @Endpoint({ summary: 'List contacts, oldest first', response: contactList })
+  async list(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: listContactsQuery }) query: ListContactsQuery,
+  ) {
+    return toListView(await this.contacts.list(account, query), (contact) =>
+      toContactView(contact, this.#baseUrl),
+    );
+  }
+
+  @Get('groups')
+  @Endpoint({ summary: 'List the groups that contacts are in', response: contactGroupList })
+  async groups(@CurrentAccount() account: AccountPrincipal) {
+    return (await this.contacts.groups(account)).map((group) => toGroupView(account.accountId, group));
+  }
+
+  @Get(':id')
+  @ApiErrors(404)
+  @Endpoint({ summary: 'Read a contact', response: contactView })
+  async get(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
+    return toContactView(await this.contacts.get(account, id), this.#baseUrl);
+  }
+
+  @Get(':id/picture')
+  @ApiErrors(404, 503)
+  @ApiProduces('image/jpeg', 'image/png', 'image/gif', 'image/webp')
+  @Endpoint({
+    summary: "Read a contact's picture",
+    description: 'As the provider has it; 404 when there is none.',
+    response: pictureBytes,
+  })
+  async picture(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
+    const { bytes, contentType } = await this.contacts.picture(account, id);
+    return new StreamableFile(bytes, { type: contentType, length: bytes.length, disposition: 'inline' });
+  }
+
+  @Post()
+  @Access(WRITE)
+  @Endpoint({
+    summary: 'Create a contact in the address book',
+    description: 'It is there at once; the job carries it to the provider.',
+    response: contactView,
+  })
+  async create(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: createContact }) body: CreateContact,
+  ) {
+    return this.#written(await this.contacts.create(account, body));
+  }
+
+  @Put(':id')
+  @Access(WRITE)
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Change a contact of the address book',
+    description: 'What is not sent stays as it is; lists are replaced as a whole.',
+    response: contactView,
+  })
+  async update(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateContact }) body: UpdateContact,
+  ) {
+    return this.#written(await this.contacts.update(account, id, body));
+  }
+
+  @Patch(':id')
+  @Access(WRITE)
+  @ApiErrors(404)
+  @Endpoint({ summary: 'The same as PUT', response: contactView })
+  patch(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateContact }) body: UpdateContact,
+  ) {
+    return this.update(account, id, body);
+  }
+
+  @Delete(':id')
+  @Access(WRITE)
+  @ApiErrors(404)
+  @Endpoint({ summary: 'Delete a contact of the address book', response: jobReference })
+  async delete(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
+    return { job_status_id: await this.contacts.delete(account, id) };
+  }
+
+  #written({ contact, jobId }: WrittenContact) {
+    return toContactView(contact, this.#baseUrl, jobId);
+  }
+}

@@ -1,0 +1,45 @@
+import type { ContactGroupRecord, ContactRecord } from './contacts.repository.ts';
+import type { ContactGroupView, ContactView } from './contacts.schema.ts';
+
+export function toGroupView(accountId: string, { id, path }: ContactGroupRecord): ContactGroupView {
+  return {
+    id,
+    object: 'contact_group',
+    account_id: accountId,
+    name: path.slice(path.lastIndexOf('/') + 1),
+    path,
+  };
+}
+
+/**
+ * @param baseUrl of this server, for the address of the picture
+ * @param jobStatusId the job that carries the change to the provider, after a write
+ */
+export function toContactView(contact: ContactRecord, baseUrl: string, jobStatusId?: string): ContactView {
+  const { id, accountId, source, fields, groups } = contact;
+  return {
+    id,
+    object: 'contact',
+    account_id: accountId,
+    source,
+    given_name: fields.given_name,
+    middle_name: fields.middle_name,
+    surname: fields.surname,
+    suffix: fields.suffix,
+    nickname: fields.nickname,
+    birthday: fields.birthday,
+    company_name: fields.company_name,
+    job_title: fields.job_title,
+    manager_name: fields.manager_name,
+    office_location: fields.office_location,
+    notes: fields.notes,
+    picture_url: contact.picture === null ? null : `${baseUrl}/contacts/${id}/picture`,
+    emails: fields.emails,
+    im_addresses: fields.im_addresses,
+    physical_addresses: fields.physical_addresses,
+    phone_numbers: fields.phone_numbers,
+    web_pages: fields.web_pages,
+    groups: groups.map((group) => toGroupView(accountId, group)),
+    ...(jobStatusId === undefined ? {} : { job_status_id: jobStatusId }),
+  };
+}

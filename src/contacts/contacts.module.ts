@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { GrantsModule } from '../grants/grants.module.ts';
+import { ProviderWritesModule } from '../job-statuses/provider-writes.module.ts';
+import { ProvidersModule } from '../providers/providers.module.ts';
+import { ContactWrites } from './contact-writes.ts';
+import { ContactsController } from './contacts.controller.ts';
+import { ContactsRepository } from './contacts.repository.ts';
+import { ContactsService } from './contacts.service.ts';
+
+@Module({
+  imports: [GrantsModule, ProvidersModule, ProviderWritesModule],
+  controllers: [ContactsController],
+  providers: [ContactsRepository, ContactsService, ContactWrites],
+  exports: [ContactsService],
+})
+export class ContactsModule {}

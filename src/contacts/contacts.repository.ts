@@ -1,0 +1,185 @@
+import { Injectable } from '@nestjs/common';
+import { Conditions } from '../database/conditions.ts';
+import { type Listing, runListing } from '../database/listing.ts';
+import { Database, type Sql } from '../database/sql.ts';
+import { type ContactFields, contactFields } from '../providers/contact-content.ts';
+import { filterKey, KEY_FIELDS, type KeyField } from './contact-keys.ts';
+import type { ListContactsQuery } from './contacts.schema.ts';
+
+/** A group as a plain value. */
+export interface ContactGroupRecord {
+  id: string;
+  path: string;
+}
+
+/** A contact as a plain value. */
+export interface ContactRecord {
+  id: string;
+  accountId: string;
+  source: 'address_book' | 'inbox';
+  fields: ContactFields;
+  picture: string | null;
+  /** Those its fields name, with their ids. */
+  groups: ContactGroupRecord[];
+}
+
+/** A contact with what is known of it at its provider. */
+export interface ContactAtProvider extends ContactRecord {
+  providerId: string | null;
+  providerContent: ContactFields | null;
+  deleting: boolean;
+}
+
+type Row<T extends ContactRecord> = Omit<T, 'fields'> & { content: ContactFields };
+
+const COLUMNS = `
+  c.id, c.account_id as "accountId", c.source, c.content, c.picture,
+  case when c.content -> 'groups' = '[]' then '[]' else coalesce((
+    select jsonb_agg(jsonb_build_object('id', g.id, 'path', g.path) order by g.path) from contact_group g
+    where g.account_id = c.account_id
+      and g.path = any(array(select jsonb_array_elements_text(c.content -> 'groups')))), '[]') end as groups`;
+
+const AT_PROVIDER = `
+  ${COLUMNS}, c.provider_id as "providerId", c.provider_content as "providerContent", c.deleting`;
+
+const FIND_MANY = `
+  select ${COLUMNS} from contact c where c.account_id = $1 and c.id = any($2::uuid[]) and not c.deleting`;
+const FIND = `select ${COLUMNS} from contact c where c.id = $1 and c.account_id = $2 and not c.deleting`;
+
+const AT = `select ${AT_PROVIDER} from contact c where c.id = $1 and c.account_id = $2`;
+
+const HOLD = `${AT} and not c.deleting for update of c`;
+
+// Only those somebody is in: a group is nothing else.
+const GROUPS = `
+  select g.id, g.path from contact_group g
+  where g.account_id = $1 and exists (
+    select 1 from contact_key k where k.account_id = $1 and k.field = 'group' and k.value = g.id::text)
+  order by g.path`;
+
+const GROUPS_BY_ID = `select id, path from contact_group where account_id = $1 and id::text = any($2::text[])`;
+
+const GROUPS_BY_PATH = `
+  select id, path from contact_group where account_id = $1 and path = any($2::text[]) order by path`;
+
+const SHOWN = 'not c.deleting';
+
+/** Stored JSON does not keep the order of its keys, which comparisons of contacts need. */
+function record<T extends ContactRecord>({ content, ...row }: Row<T>): T {
+  return { ...row, fields: contactFields(content) } as unknown as T;
+}
+
+/** Reading contacts. */
+@Injectable()
+export class ContactsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Oldest first. */
+  async list(accountId: string, query: ListContactsQuery): Promise<Listing<ContactRecord>> {
+    const conditions = new Conditions();
+    const account = conditions.value(accountId);
+    const { from, id } = fromOf(conditions, account, query);
+    const listing = await runListing<Row<ContactRecord>>(this.database, {
+      columns: COLUMNS,
+      from,
+      id,
+      bytes: 'octet_length(c.content::text)',
+      orderBy: id,
+      items: { from: 'contact c', id: 'c.id', orderBy: 'c.id' },
+      conditions,
+      page: query,
+      view: query.view,
+    });
+    return listing.view === 'items'
+      ? { ...listing, items: listing.items.map((row) => record(row)) }
+      : listing;
+  }
+
+  async find(accountId: string, id: string): Promise<ContactRecord | undefined> {
+    const [row] = await this.database.query<Row<ContactRecord>>(FIND, [id, accountId]);
+    return row && record(row);
+  }
+
+  /** Those that the account has, in no order. */
+  async findMany(accountId: string, ids: readonly string[]): Promise<ContactRecord[]> {
+    const rows = await this.database.query<Row<ContactRecord>>(FIND_MANY, [accountId, ids]);
+    return rows.map((row) => record(row));
+  }
+
+  /** Also one that is being deleted. */
+  async findAtProvider(accountId: string, id: string): Promise<ContactAtProvider | undefined> {
+    return atProvider(await this.database.query<Row<ContactAtProvider>>(AT, [id, accountId]));
+  }
+
+  /** Held against every other change until the transaction ends. */
+  async hold(sql: Sql, accountId: string, id: string): Promise<ContactAtProvider | undefined> {
+    return atProvider(await sql.query<Row<ContactAtProvider>>(HOLD, [id, accountId]));
+  }
+
+  /** In the order of their paths. */
+  groups(accountId: string): Promise<ContactGroupRecord[]> {
+    return this.database.query<ContactGroupRecord>(GROUPS, [accountId]);
+  }
+
+  /** Those of the ids that are groups of the account. */
+  async groupsById(sql: Sql, accountId: string, ids: readonly string[]): Promise<ContactGroupRecord[]> {
+    if (ids.length === 0) return [];
+    return sql.query<ContactGroupRecord>(GROUPS_BY_ID, [accountId, ids]);
+  }
+
+  /** Those with these paths, in their order. */
+  async groupsByPath(sql: Sql, accountId: string, paths: readonly string[]): Promise<ContactGroupRecord[]> {
+    if (paths.length === 0) return [];
+    return sql.query<ContactGroupRecord>(GROUPS_BY_PATH, [accountId, paths]);
+  }
+}
+
+function atProvider([row]: Row<ContactAtProvider>[]): ContactAtProvider | undefined {
+  if (!row) return undefined;
+  const contact = record(row);
+  return { ...contact, providerContent: contact.providerContent && contactFields(contact.providerContent) };
+}
+
+/**
+ * What to read: with a filter its keys, which are in the order of the list and know its source, so that no contact is
+ * looked at for it; further filters are asked for each of those.
+ */
+function fromOf(
+  conditions: Conditions,
+  account: string,
+  query: ListContactsQuery,
+): { from: string; id: string } {
+  const source = query.source === undefined ? undefined : conditions.value(query.source);
+  const [first, ...others] = KEY_FIELDS.flatMap((field) => {
+    const value = query[field];
+    return value === undefined ? [] : [keysLike(conditions, account, field, value, query.recurse ?? false)];
+  });
+  if (first === undefined) {
+    conditions.add(`c.account_id = ${account} and ${SHOWN}`);
+    if (source !== undefined) conditions.add(`c.source = ${source}`);
+    return { from: 'contact c', id: 'c.id' };
+  }
+  for (const keys of others)
+    conditions.add(`exists (select 1 from contact_key where ${keys} and contact_id = k.contact_id)`);
+  const wanted = source === undefined ? first : `${first} and source = ${source}`;
+  const select = query.recurse && query.group !== undefined ? 'select distinct' : 'select';
+  const from = `(${select} contact_id from contact_key where ${wanted}) k`;
+  return { from, id: 'k.contact_id' };
+}
+
+function keysLike(
+  conditions: Conditions,
+  account: string,
+  field: KeyField,
+  value: string,
+  recurse: boolean,
+): string {
+  const keys = `account_id = ${account} and field = '${field}'`;
+  const wanted = conditions.value(filterKey(field, value));
+  if (field !== 'group' || !recurse) return `${keys} and value = ${wanted}`;
+  return `${keys} and value in (
+    select below.id::text from contact_group g
+    join contact_group below on below.account_id = g.account_id
+      and (below.id = g.id or starts_with(below.path, g.path || '/'))
+    where g.account_id = ${account} and g.id::text = ${wanted})`;
+}

@@ -1,0 +1,234 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
+import { emailAddress } from '../common/http/wire.schema.ts';
+import { isId, newId } from '../common/ids/ids.ts';
+import { Clock } from '../common/time/clock.ts';
+import { Wake } from '../common/wake.ts';
+import type { Listing } from '../database/listing.ts';
+import { Database, type Sql } from '../database/sql.ts';
+import { recordChanges } from '../deltas/change-log.ts';
+import { ProviderAccounts } from '../grants/provider-accounts.ts';
+import { openProviderJob } from '../job-statuses/jobs.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import {
+  type ContactFields,
+  contactFields,
+  CONTACT_FIELDS,
+  sameField,
+} from '../providers/contact-content.ts';
+import type { ContactPicture } from '../providers/connector.ts';
+import { ProviderError } from '../providers/provider-error.ts';
+import { providerFailure } from '../providers/provider-failure.ts';
+import { dropKeys, insertContacts, updateContacts } from './contact-store.ts';
+import { contactChange } from './contact-changes.ts';
+import { HarvestedContactError } from './contacts.errors.ts';
+import {
+  type ContactAtProvider,
+  type ContactGroupRecord,
+  type ContactRecord,
+  ContactsRepository,
+} from './contacts.repository.ts';
+import type { CreateContact, GroupInput, ListContactsQuery, UpdateContact } from './contacts.schema.ts';
+
+/** A contact after a write, and the job that carries the write to the provider. */
+export interface WrittenContact {
+  contact: ContactRecord;
+  jobId: string;
+}
+
+/** Contacts of an account (api facts 8): read from the mirror; written there at once and to the provider by a job. */
+@Injectable()
+export class ContactsService {
+  constructor(
+    private readonly database: Database,
+    private readonly repository: ContactsRepository,
+    private readonly accounts: ProviderAccounts,
+    private readonly connectors: ConnectorRegistry,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Oldest first. */
+  list(account: AccountPrincipal, query: ListContactsQuery): Promise<Listing<ContactRecord>> {
+    return this.repository.list(account.accountId, query);
+  }
+
+  /** Those somebody is in, in the order of their paths. */
+  groups(account: AccountPrincipal): Promise<ContactGroupRecord[]> {
+    return this.repository.groups(account.accountId);
+  }
+
+  /** Those of the contacts that the account has, in no order. */
+  findMany(accountId: string, ids: readonly string[]): Promise<ContactRecord[]> {
+    return this.repository.findMany(accountId, ids);
+  }
+
+  /** @throws {NotFoundError} */
+  async get(account: AccountPrincipal, id: string): Promise<ContactRecord> {
+    const contact = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+    if (!contact) throw new NotFoundError('contact', id);
+    return contact;
+  }
+
+  /**
+   * The picture as it is at the provider now.
+   * @throws {NotFoundError} also when it has none
+   * @throws {DomainError} when the provider cannot give it at the moment
+   */
+  async picture(principal: AccountPrincipal, id: string): Promise<ContactPicture> {
+    const contact = isId(id) ? await this.repository.findAtProvider(principal.accountId, id) : undefined;
+    if (!contact || contact.deleting) throw new NotFoundError('contact', id);
+    const account = await this.accounts.find(principal.accountId);
+    const port = account ? this.connectors.contacts(account.provider) : null;
+    const { picture: tag, providerId } = contact;
+    if (tag === null || providerId === null || !account || !port?.hasAddressBook(account))
+      throw new NotFoundError('picture of contact', id);
+    try {
+      const picture = await port.contactPicture(account, providerId);
+      if (!picture) throw new NotFoundError('picture of contact', id);
+      return picture;
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      if (error.code === 'not-found') throw new NotFoundError('picture of contact', id);
+      throw providerFailure(error, 'give the picture');
+    }
+  }
+
+  /** @throws {InvalidInputError} */
+  async create(
+    account: AccountPrincipal,
+    { group, groups, ...input }: CreateContact,
+  ): Promise<WrittenContact> {
+    assertEmails(input.emails, []);
+    const { accountId } = account;
+    return this.#write(async (sql, at) => {
+      const paths = await this.#groups(sql, account, groups, group, []);
+      const contact: ContactRecord = {
+        id: newId(),
+        accountId,
+        source: 'address_book',
+        fields: contactFields({ ...input, groups: paths }),
+        picture: null,
+        groups: [],
+      };
+      await insertContacts(sql, accountId, [{ ...contact, providerId: null }], at);
+      return this.#open(sql, account, 'create', contact, null, at);
+    });
+  }
+
+  /**
+   * Changes what is given and keeps the rest.
+   * @throws {NotFoundError} @throws {InvalidInputError} @throws {HarvestedContactError}
+   */
+  async update(
+    account: AccountPrincipal,
+    id: string,
+    { group, groups, ...input }: UpdateContact,
+  ): Promise<WrittenContact> {
+    return this.#write(async (sql, at) => {
+      const before = await this.#hold(sql, account, id);
+      assertEmails(input.emails, before.fields.emails);
+      const paths = await this.#groups(sql, account, groups, group, before.fields.groups);
+      const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+      const fields = contactFields({ ...before.fields, ...given, groups: paths });
+      const contact = { ...before, fields };
+      const changed = CONTACT_FIELDS.some((name) => !sameField(fields[name], before.fields[name]));
+      await updateContacts(sql, account.accountId, [contact], at);
+      return this.#open(sql, account, 'update', contact, before.providerId, at, changed);
+    });
+  }
+
+  /**
+   * @returns the job that carries the deletion to the provider
+   * @throws {NotFoundError} @throws {HarvestedContactError}
+   */
+  async delete(account: AccountPrincipal, id: string): Promise<string> {
+    const { jobId } = await this.#write(async (sql, at) => {
+      const contact = await this.#hold(sql, account, id);
+      await sql.query(`update contact set deleting = true, updated_at = $2 where id = $1`, [contact.id, at]);
+      await dropKeys(sql, account.accountId, contact.id);
+      return this.#open(sql, account, 'delete', contact, contact.providerId, at);
+    });
+    return jobId;
+  }
+
+  async #hold(sql: Sql, { accountId }: AccountPrincipal, id: string): Promise<ContactAtProvider> {
+    const contact = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
+    if (!contact) throw new NotFoundError('contact', id);
+    if (contact.source === 'inbox') throw new HarvestedContactError();
+    return contact;
+  }
+
+  /**
+   * Paths of the groups a contact is to be in.
+   * @param given all of them; undefined: those it is in
+   * @param one id of a group to be added
+   */
+  async #groups(
+    sql: Sql,
+    { accountId }: AccountPrincipal,
+    given: readonly GroupInput[] | undefined,
+    one: string | undefined,
+    present: readonly string[],
+  ): Promise<string[]> {
+    const ids = (given ?? []).flatMap((group) => ('id' in group ? [group.id] : []));
+    const wanted = [...new Set([...ids, ...(one === undefined ? [] : [one])])];
+    const found = await this.repository.groupsById(sql, accountId, wanted);
+    const missing = wanted.find((id) => !found.some((group) => group.id === id));
+    if (missing !== undefined) {
+      const field = ids.includes(missing) ? 'groups' : 'group';
+      throw new InvalidInputError(`${field}: there is no group ${missing.slice(0, 100).toWellFormed()}`);
+    }
+    const named = given?.flatMap((group) => ('path' in group ? [group.path] : [])) ?? present;
+    return [...named, ...found.map(({ path }) => path)];
+  }
+
+  async #write(work: (sql: Sql, at: Date) => Promise<WrittenContact>): Promise<WrittenContact> {
+    const at = this.clock.now();
+    const written = await this.database.transaction((sql) => work(sql, at));
+    this.wake.wake('provider');
+    this.wake.wake('hook');
+    return written;
+  }
+
+  /** @param told whether subscribers are told, too */
+  async #open(
+    sql: Sql,
+    { accountId, applicationId }: AccountPrincipal,
+    verb: 'create' | 'update' | 'delete',
+    contact: ContactRecord,
+    providerId: string | null,
+    at: Date,
+    told = true,
+  ): Promise<WrittenContact> {
+    const jobId = newId();
+    await openProviderJob(sql, {
+      id: jobId,
+      accountId,
+      action: `${verb}_contact`,
+      object: 'contact',
+      objectId: contact.id,
+      payload: { providerId },
+      at,
+    });
+    const owner = { applicationId, accountId, at };
+    await recordChanges(sql, [
+      contactChange(owner, contact.id, `${verb}d`, told ? `${verb}_contact:${jobId}` : null),
+    ]);
+    const groups = await this.repository.groupsByPath(sql, accountId, contact.fields.groups);
+    return { contact: { ...contact, groups }, jobId };
+  }
+}
+
+/** Those that the contact has may be anything: address books take what people write. */
+function assertEmails(
+  given: readonly ContactFields['emails'][number][] | undefined,
+  present: ContactFields['emails'],
+): void {
+  const known = new Set(present.map(({ email }) => email));
+  for (const [index, { email }] of (given ?? []).entries()) {
+    if (known.has(email) || emailAddress().safeParse(email).success) continue;
+    throw new InvalidInputError(`emails.${index}.email: must be an email address`);
+  }
+}

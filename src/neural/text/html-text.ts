@@ -1,0 +1,179 @@
+import { compile, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
+
+/** What is kept of the HTML. */
+export interface TextOptions {
+  /** `false`: links are `[text](address)`; `true`: their text only. */
+  ignoreLinks: boolean;
+  ignoreImages: boolean;
+  /** `false`: tables of data are Markdown tables; `true`: their rows are lines. */
+  ignoreTables: boolean;
+  /** `![description](address)`; otherwise `<img alt="description" src='address'>`. */
+  imagesAsMarkdown: boolean;
+}
+
+/** An attachment that the HTML may show. */
+export interface InlineFile {
+  id: string;
+  contentId: string | null;
+}
+
+/** Everything beyond this is not looked at. */
+const MOST_CHARACTERS = 200_000;
+const MOST_DEPTH = 150;
+const MOST_ADDRESS = 2048;
+/** Around what a mail program has marked as the signature; no sender's text can hold them (they are removed from it). */
+export const SIGNATURE_BEGINS = '\uE0F0';
+export const SIGNATURE_ENDS = '\uE0F1';
+const MARKS = /[\uE0F0\uE0F1]/g;
+
+const SIGNATURES = [
+  '.gmail_signature', '[data-smartmail="gmail_signature"]', '.moz-signature', '#Signature', '#signature', '#AppleMailSignature',
+  '#ms-outlook-mobile-signature', '.protonmail_signature_block',
+]; // prettier-ignore
+const QUOTATIONS = [
+  '.gmail_quote', 'blockquote', '.moz-cite-prefix', '.yahoo_quoted', '#divRplyFwdMsg', '#OLK_SRC_BODY_SECTION',
+]; // prettier-ignore
+
+/** One element of the parsed HTML. */
+type Element = Parameters<FormatCallback>[0];
+
+const attribute = (element: Element, name: string): string => {
+  const value: unknown = (element.attribs as Record<string, unknown> | undefined)?.[name];
+  return typeof value === 'string' ? value.trim() : '';
+};
+
+/** An address that may be shown, with everything escaped that would end the mark it is in; '' for others. */
+const shownAddress = (address: string): string =>
+  address.length > MOST_ADDRESS || !/^(?:https?:|mailto:|tel:)/i.test(address)
+    ? ''
+    : address.replaceAll(
+        /[\s'"<>()]/g,
+        (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+      );
+
+const link: FormatCallback = (element, walk, builder) => {
+  const address = shownAddress(attribute(element, 'href'));
+  if (address) builder.addInline('[');
+  walk(element.children, builder);
+  if (address) builder.addInline(`](${address})`, { noWordTransform: true });
+};
+
+const signature: FormatCallback = (element, walk, builder) => {
+  builder.openBlock({ leadingLineBreaks: 1 });
+  builder.addInline(SIGNATURE_BEGINS);
+  walk(element.children, builder);
+  builder.addInline(SIGNATURE_ENDS);
+  builder.closeBlock({ trailingLineBreaks: 1 });
+};
+
+const cell: FormatCallback = (element, walk, builder) => {
+  walk(element.children, builder);
+  builder.addInline(' ');
+};
+
+function imageFormat(asMarkdown: boolean, files: readonly InlineFile[]): FormatCallback {
+  const ids = new Map(
+    files.flatMap(({ id, contentId }) =>
+      contentId ? [[contentId.replaceAll(/[<>]/g, ''), id] as const] : [],
+    ),
+  );
+  return (element, _walk, builder) => {
+    const source = attribute(element, 'src');
+    // Clients look the file up by what follows `cid:`, so it is its id here.
+    const file = /^cid:/i.test(source) ? ids.get(source.slice('cid:'.length)) : undefined;
+    const address = file === undefined ? shownAddress(source) : `cid:${file}`;
+    if (!address) return;
+    const alt = attribute(element, 'alt').replaceAll(/[[\]()'"<>\s]+/g, ' ').slice(0, 200).trim(); // prettier-ignore
+    // The official client takes everything up to the last ' or ) of the line for the id.
+    const mark = asMarkdown ? `![${alt}](${address})` : `<img alt="${alt}" src='${address}'>`;
+    builder.openBlock({ leadingLineBreaks: 1 });
+    builder.addInline(mark, { noWordTransform: true });
+    builder.closeBlock({ trailingLineBreaks: 1 });
+  };
+}
+
+const childrenOf = (element: Element): Element[] => (element.children ?? []) as Element[];
+
+/** The elements below, but not those in a table below. */
+function below(element: Element, names: readonly string[]): Element[] {
+  return childrenOf(element).flatMap((child) => {
+    if (names.includes(child.name ?? '')) return [child];
+    return child.name === 'table' ? [] : below(child, names);
+  });
+}
+
+function plainText(element: Element): string {
+  if (element.type === 'text') return element.data ?? '';
+  return childrenOf(element).map(plainText).join(' ');
+}
+
+/** A table of data as Markdown; one that only places things on the page as its rows. */
+const table: FormatCallback = (element, walk, builder) => {
+  const rows = below(element, ['tr']).map((row) => below(row, ['td', 'th']));
+  const isData =
+    rows.length > 1 &&
+    rows.every((cells) => cells.length > 1 && cells.every((each) => below(each, ['table']).length === 0));
+  builder.openBlock({ leadingLineBreaks: 2 });
+  if (isData) {
+    const width = Math.max(...rows.map((cells) => cells.length));
+    const lines = rows.map((cells) =>
+      lineOf(
+        Array.from({ length: width }, (_, index) => {
+          const each = cells[index];
+          return each ? plainText(each).replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim() : '';
+        }),
+      ),
+    );
+    lines.splice(1, 0, lineOf(Array.from({ length: width }, () => '---')));
+    for (const [index, line] of lines.entries()) {
+      if (index > 0) builder.addLineBreak();
+      builder.addInline(line, { noWordTransform: true });
+    }
+  } else {
+    walk(element.children, builder);
+  }
+  builder.closeBlock({ trailingLineBreaks: 2 });
+};
+
+const lineOf = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+
+/**
+ * HTML as text, in time that grows with its length: what is too long or too deeply nested is left out.
+ * @param quotations `skip` leaves out what mail programs mark as quoted
+ */
+export function textOfHtml(
+  html: string,
+  options: TextOptions,
+  files: readonly InlineFile[] = [],
+  quotations: 'keep' | 'skip' = 'keep',
+): string {
+  const skipped = ['title', 'hr', ...(quotations === 'skip' ? QUOTATIONS : [])];
+  const row = { leadingLineBreaks: 1, trailingLineBreaks: 1 };
+  const settings: HtmlToTextOptions = {
+    wordwrap: false,
+    limits: { maxInputLength: MOST_CHARACTERS, maxDepth: MOST_DEPTH, maxChildNodes: 20_000, ellipsis: '' },
+    formatters: { link, signature, cell, table, image: imageFormat(options.imagesAsMarkdown, files) },
+    selectors: [
+      { selector: 'a', ...(options.ignoreLinks ? { options: { ignoreHref: true } } : { format: 'link' }) },
+      { selector: 'img', format: options.ignoreImages ? 'skip' : 'image' },
+      { selector: 'table', format: options.ignoreTables ? 'block' : 'table' },
+      { selector: 'tr', format: 'block', options: row },
+      { selector: 'td', format: 'cell' },
+      { selector: 'th', format: 'cell' },
+      { selector: 'ul', options: { itemPrefix: '- ' } },
+      ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({
+        selector,
+        options: { uppercase: false },
+      })),
+      ...SIGNATURES.map((selector) => ({ selector, format: 'signature' })),
+      ...skipped.map((selector) => ({ selector, format: 'skip' })),
+    ],
+  };
+  const text = compile(settings)(html.slice(0, MOST_CHARACTERS).replaceAll(MARKS, ''));
+  const lines = text.replaceAll('\u00A0', ' ').split('\n');
+  return lines
+    .map((line) => line.trimEnd())
+    .join('\n')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+}

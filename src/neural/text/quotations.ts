@@ -1,0 +1,110 @@
+import domino, { type Document, type Node } from '@mixmark-io/domino';
+import planer from 'planer';
+import patterns from 'planer/lib/regexes.js';
+
+/** HTML beyond this is left to the plain way: the library parses every element's content anew. */
+const MOST_CHARACTERS = 100_000;
+const MOST_WORK = 1_000_000;
+const MOST_TAGS = 2000;
+/** Elements that end by themselves: leaving them open nests nothing. */
+const FLAT = new Set([
+  'area', 'base', 'br', 'col', 'dd', 'dt', 'hr', 'img', 'input', 'li', 'link', 'meta', 'option', 'p', 'td', 'th', 'tr', 'wbr',
+]); // prettier-ignore
+const TAG_NAME = /[a-z][a-z0-9]*/iy;
+const TEXT_NODE = 3;
+const ELEMENT_NODE = 1;
+/** "On … wrote:" in four lines; what is longer is a paragraph. */
+const MOST_HEADER = 1000;
+const QUOTED_HEADER = /^\s*(?:From|Date):/;
+
+// The library asks only for matches at the beginning, but its patterns look everywhere, which takes seconds for a
+// paragraph of 2500 characters that is made for it.
+patterns.SPLITTER_PATTERNS = patterns.SPLITTER_PATTERNS.map((pattern) => {
+  const anchored = pattern instanceof RegExp ? new RegExp(`^(?:${pattern.source})`, pattern.flags) : pattern;
+  return { exec: (text: string) => (text.length > MOST_HEADER ? null : anchored.exec(text)) };
+});
+
+/** How many tags there are, and how deep they are nested at most: by counting, without parsing. */
+export function measureHtml(html: string): { tags: number; depth: number } {
+  let tags = 0;
+  let open = 0;
+  let depth = 0;
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
+    const closing = html[at + 1] === '/';
+    TAG_NAME.lastIndex = at + (closing ? 2 : 1);
+    const name = TAG_NAME.exec(html)?.[0]?.toLowerCase();
+    if (name === undefined) continue;
+    tags += 1;
+    if (FLAT.has(name)) continue;
+    open = Math.max(0, open + (closing ? -1 : 1));
+    depth = Math.max(depth, open);
+  }
+  return { tags, depth };
+}
+
+/**
+ * The HTML of a message without what it quotes of earlier ones; null when it is too large or too deeply nested to be
+ * looked at this way, or the library cannot make anything of it.
+ */
+export function withoutQuotations(html: string): string | null {
+  if (html.length > MOST_CHARACTERS) return null;
+  const { tags, depth } = measureHtml(html);
+  if (tags > MOST_TAGS || html.length * Math.max(1, depth) > MOST_WORK) return null;
+  try {
+    return planer.extractFromHtml(html, DOCUMENTS);
+  } catch {
+    // It expects a browser's tree, and senders write anything; the plain way takes everything.
+    return null;
+  }
+}
+
+/** Makes the library's documents: those of domino, which has no XPath, with answers to the four queries it asks. */
+const DOCUMENTS = {
+  implementation: {
+    createHTMLDocument(): Document {
+      const document = domino.createDocument().implementation.createHTMLDocument('');
+      document.evaluate = (query: string) => resultOf(find(document, query));
+      return document;
+    },
+  },
+};
+
+function resultOf(nodes: Node[]) {
+  const iterator = nodes.values();
+  return {
+    singleNodeValue: nodes[0] ?? null,
+    iterateNext: (): Node | null => iterator.next().value ?? null,
+  };
+}
+
+function find(document: Document, query: string): Node[] {
+  if (query.includes('blockquote')) return outermostQuotes(document).slice(-1);
+  if (query.includes('MsoNormal')) {
+    return Array.from(
+      document.querySelectorAll(
+        'div > div.MsoNormal[align="center"][style="text-align:center"] > font > span > ' +
+          'hr[size="3"][width="100%"][align="center"][tabindex="-1"]',
+      ),
+    );
+  }
+  return quotedHeaders(document, query.startsWith('//text()') ? TEXT_NODE : ELEMENT_NODE);
+}
+
+function outermostQuotes(document: Document): Node[] {
+  return Array.from(document.querySelectorAll('blockquote')).filter((quote) => {
+    for (let above = quote.parentElement; above; above = above.parentElement)
+      if (above.tagName === 'BLOCKQUOTE') return false;
+    return true;
+  });
+}
+
+/** Nodes of one kind whose text begins as the header of a quoted message does, in the order of the document. */
+function quotedHeaders(document: Document, nodeType: number): Node[] {
+  const found: Node[] = [];
+  const visit = (node: Node): void => {
+    if (node.nodeType === nodeType && QUOTED_HEADER.test(node.textContent)) found.push(node);
+    for (let child = node.firstChild; child; child = child.nextSibling) visit(child);
+  };
+  visit(document.documentElement);
+  return found;
+}
