@@ -38,9 +38,9 @@ export class CalendarWrites implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.writes.register('create_calendar', this.#write);
-    this.writes.register('update_calendar', this.#write);
-    this.writes.register('delete_calendar', this.#delete);
+    this.writes.register('create_calendar', 'calendar', this.#write);
+    this.writes.register('update_calendar', 'calendar', this.#write);
+    this.writes.register('delete_calendar', 'calendar', this.#delete);
   }
 
   /** Creating and updating are one: a calendar whose creation failed is created by the change that repairs it. */
@@ -92,7 +92,15 @@ async function tellDeletion(sql: Sql, calendarId: string, providerId: string): P
 
 const TAKE_OVER_EVENTS = `
   update event e set calendar_id = $1 from calendar c
-  where c.id = e.calendar_id and c.account_id = $2 and c.provider_id = $3 and c.id <> $1`;
+  where c.id = e.calendar_id and c.account_id = $2 and c.provider_id = $3 and c.id <> $1
+  returning e.id, e.status`;
+
+const HOLD = `select 1 from calendar where id = $1 and account_id = $2 for share`;
+
+// They go with the row of the mirror.
+const EVENTS_OF_TWINS = `
+  select e.id, e.status from event e join calendar c on c.id = e.calendar_id
+  where c.account_id = $2 and c.provider_id = $3 and c.id <> $1`;
 
 const DELETE_TWINS = `
   delete from calendar where account_id = $2 and provider_id = $3 and id <> $1 returning id`;
@@ -110,19 +118,22 @@ async function store(
 ): Promise<void> {
   const key = [calendarId, accountId, providerId];
   // The mirror may have met the calendar at the provider before we knew its id: then there are two rows of it.
-  await sql.query(TAKE_OVER_EVENTS, key);
-  const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
-  await recordChanges(
-    sql,
-    twins.map(({ id }) => ({
-      applicationId,
-      accountId,
-      object: 'calendar',
-      objectId: id,
-      event: 'delete',
-      at,
-    })),
+  const kept = (await sql.query(HOLD, key.slice(0, 2))).length > 0;
+  const concerned = await sql.query<{ id: string; status: string }>(
+    kept ? TAKE_OVER_EVENTS : EVENTS_OF_TWINS,
+    key,
   );
+  const events = concerned.filter(({ status }) => status !== 'cancelled');
+  const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
+  const change = { applicationId, accountId, at };
+  await recordChanges(sql, [
+    ...events.map(({ id: objectId }) => {
+      return { ...change, object: 'event', objectId, event: kept ? 'modify' : 'delete' } as const;
+    }),
+    ...twins.map(({ id: objectId }) => {
+      return { ...change, object: 'calendar', objectId, event: 'delete' } as const;
+    }),
+  ]);
   const stored = await sql.query(STORE, key);
   if (stored.length === 0) await tellDeletion(sql, calendarId, providerId);
 }

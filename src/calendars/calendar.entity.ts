@@ -6,6 +6,13 @@ const CalendarSchema = defineEntity({
   name: 'Calendar',
   tableName: 'calendar',
   uniques: [{ name: 'calendar_account_provider_id', properties: ['account', 'providerId'] }],
+  indexes: [
+    {
+      name: 'calendar_emailed',
+      properties: ['account'],
+      expression: 'create unique index calendar_emailed on calendar (account_id) where is_emailed',
+    },
+  ],
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
@@ -19,6 +26,12 @@ const CalendarSchema = defineEntity({
     hexColor: p.text().nullable(),
     isPrimary: p.boolean(),
     readOnly: p.boolean(),
+    /** Holds the events that have come by mail; never at a provider. */
+    isEmailed: p.boolean().default(false),
+    /** How far the mirror of its events has come, in the provider's own terms. */
+    eventCursor: p.text().nullable(),
+    /** When the mirror first had all of its events; those it had until then are history. */
+    eventsSince: p.datetime().columnType('timestamptz').nullable(),
     metadata: p.json<Record<string, string>>(),
     ...timestampColumns,
   },

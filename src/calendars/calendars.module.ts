@@ -11,6 +11,6 @@ import { CalendarsService } from './calendars.service.ts';
   imports: [ProvidersModule, ProviderWritesModule],
   controllers: [CalendarsController],
   providers: [CalendarsRepository, CalendarsService, CalendarListeners, CalendarWrites],
-  exports: [CalendarListeners],
+  exports: [CalendarListeners, CalendarsService],
 })
 export class CalendarsModule {}

@@ -26,6 +26,8 @@ const COLUMNS = `
   c.is_primary as "isPrimary", c.read_only as "readOnly", c.metadata`;
 
 const FIND = `select ${COLUMNS} from calendar c where c.id = $1 and c.account_id = $2`;
+const FIND_MANY = `
+  select ${COLUMNS} from calendar c where c.account_id = $1 and c.id = any($2::uuid[])`;
 
 /** Reading calendars. */
 @Injectable()
@@ -35,6 +37,11 @@ export class CalendarsRepository {
   async find(accountId: string, id: string): Promise<CalendarRecord | undefined> {
     const [row] = await this.database.query<CalendarRecord>(FIND, [id, accountId]);
     return row;
+  }
+
+  /** Those that the account has, in no order. */
+  findMany(accountId: string, ids: readonly string[]): Promise<CalendarRecord[]> {
+    return this.database.query<CalendarRecord>(FIND_MANY, [accountId, ids]);
   }
 
   /** Oldest first. */

@@ -51,6 +51,11 @@ export class CalendarsService {
     return this.repository.list(account.accountId, query);
   }
 
+  /** Those of the calendars that the account has, in no order. */
+  findMany(accountId: string, ids: readonly string[]): Promise<CalendarRecord[]> {
+    return this.repository.findMany(accountId, ids);
+  }
+
   /** @throws {NotFoundError} */
   async get(account: AccountPrincipal, id: string): Promise<CalendarRecord> {
     const calendar = isId(id) ? await this.repository.find(account.accountId, id) : undefined;

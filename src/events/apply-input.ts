@@ -4,6 +4,8 @@ import type { ParticipantInput } from './event-parts.schema.ts';
 import type { EventFields } from './event-record.ts';
 import type { Participant, ReminderSettings } from './event-values.ts';
 import type { UpdateEvent } from './events.schema.ts';
+import { InvalidRecurrenceError } from './recurrence/recurrence-lines.ts';
+import { Series, TooManyOccurrencesError } from './recurrence/series.ts';
 import { boundsOf } from './when.ts';
 
 /** An event nothing has been said about yet, `when` apart. */
@@ -17,6 +19,7 @@ export const NEW_EVENT: Omit<EventFields, 'when' | 'startsAt' | 'endsAt'> = {
   participants: [],
   recurrence: null,
   conferencing: null,
+  autocreate: null,
   reminders: null,
   notifications: [],
   metadata: {},
@@ -49,7 +52,7 @@ export function applyInput(before: EventFields, input: UpdateEvent, zone: string
     recurrence: recurrence
       ? { rrule: recurrence.rrule, timezone: recurrence.timezone ?? zone }
       : before.recurrence,
-    conferencing: input.conferencing ?? before.conferencing,
+    ...mergeConferencing(before, input.conferencing),
     reminders: mergeReminders(before.reminders, input),
     notifications: notifications
       ? keepNotificationIds(before.notifications, notifications)
@@ -61,6 +64,7 @@ export function applyInput(before: EventFields, input: UpdateEvent, zone: string
     roundRobinOrder: input.round_robin_order ?? before.roundRobinOrder,
   };
   assertCapacity(after);
+  if (input.recurrence || input.when) assertRecurrence(after);
   return after;
 }
 
@@ -84,6 +88,26 @@ function mergeParticipants(
   });
 }
 
+/** Clients send back what they have read: that is no other conferencing. */
+function mergeConferencing(
+  before: Pick<EventFields, 'conferencing' | 'autocreate'>,
+  input: UpdateEvent['conferencing'],
+): Pick<EventFields, 'conferencing' | 'autocreate'> {
+  const { conferencing, autocreate } = before;
+  if (!input) return { conferencing, autocreate };
+  const isSame = autocreate?.provider === input.provider;
+  const { provider, autocreate: wanted } = input;
+  if (wanted) {
+    return {
+      conferencing: isSame ? conferencing : null,
+      autocreate: { provider, settings: wanted.settings },
+    };
+  }
+  if (isSame && conferencing && input.details.url === conferencing.details.url)
+    return { conferencing, autocreate };
+  return { conferencing: input, autocreate: null };
+}
+
 function mergeReminders(
   before: ReminderSettings | null,
   { reminder_minutes, reminder_method }: UpdateEvent,
@@ -104,4 +128,20 @@ function assertCapacity({ capacity, participants }: EventFields): void {
   throw new InvalidInputError(
     `capacity: the event has ${participants.length} participants, more than its capacity of ${capacity}`,
   );
+}
+
+function assertRecurrence({ when, recurrence }: EventFields): void {
+  if (!recurrence) return;
+  const refuse = (why: string) => new InvalidInputError(`recurrence.rrule: ${why}`);
+  try {
+    const series = new Series({ when, recurrence });
+    const restless = series.restlessFrequency;
+    if (restless) throw refuse(`FREQ=${restless} needs COUNT or UNTIL`);
+    if (!series.takesPlace) throw refuse('no time meets the rule');
+    series.tryOut();
+  } catch (error) {
+    if (error instanceof InvalidRecurrenceError || error instanceof TooManyOccurrencesError)
+      throw refuse(error.message);
+    throw error;
+  }
 }

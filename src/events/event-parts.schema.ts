@@ -69,7 +69,10 @@ export const participantView = z
   })
   .meta({ id: 'Participant' });
 
-const RULE = /^(RRULE:(?=.*\bFREQ=[A-Z]+)[A-Z]+=[^;]+(;[A-Z]+=[^;]+)*;?|EXDATE[;:].+)$/i;
+/** Without control characters: in a calendar file a line break begins another property. */
+const RULE = /^(RRULE:(?=.*\bFREQ=[A-Z]+)[A-Z]+=[^;\p{Cc}]+(;[A-Z]+=[^;\p{Cc}]+)*;?|EXDATE[;:]\P{Cc}+)$/iu;
+/** One is usual; each more is another one to be worked out. */
+const MOST_RULES = 10;
 
 export const recurrenceInput = z
   .object({
@@ -82,6 +85,10 @@ export const recurrenceInput = z
       )
       .min(1, 'must have a rule')
       .max(100, 'must not have more than 100 rules')
+      .refine(
+        (rules) => rules.filter((rule) => /^RRULE:/i.test(rule)).length <= MOST_RULES,
+        `must not have more than ${MOST_RULES} RRULEs`,
+      )
       .refine((rules) => rules.some((rule) => /^RRULE:/i.test(rule)), 'must have an RRULE'),
     timezone: optional(
       z.union([z.literal(''), timeZoneName()], {
@@ -100,6 +107,9 @@ export const recurrenceView = z
   .object({ rrule: z.array(z.string()), timezone: z.string() })
   .meta({ id: 'Recurrence' });
 
+/** Of `autocreate.settings`, as JSON. */
+const MOST_SETTINGS = 8_000;
+
 const detail = optional(text(2048)).transform((value) => value || undefined);
 
 export const conferencingInput = z
@@ -117,15 +127,24 @@ export const conferencingInput = z
         url: detail,
       }),
     ),
-    autocreate: optional(z.looseObject({})).describe('Not supported in this version'),
+    autocreate: optional(
+      z.object({
+        settings: z
+          .record(z.string().max(100), z.unknown())
+          .nullish()
+          .transform((settings) => settings ?? {})
+          .refine((settings) => JSON.stringify(settings).length <= MOST_SETTINGS, {
+            message: `must not be longer than ${MOST_SETTINGS} characters`,
+          }),
+      }),
+    ).describe('Has the meeting made by the service the application has set up for the provider'),
   })
   .transform(({ provider, details, autocreate }, context) => {
     if (details && !autocreate) return { provider, details };
-    const message = autocreate
-      ? details
-        ? 'details and autocreate cannot be used together'
-        : 'autocreate is not supported by the provider of this account; send details instead'
-      : 'details are required';
+    if (autocreate && !details) return { provider, autocreate };
+    const message = details
+      ? 'details and autocreate cannot be used together'
+      : 'details or autocreate is required';
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
   })
@@ -140,13 +159,20 @@ export const conferencingInput = z
 export const conferencingView = z
   .object({
     provider: z.string(),
-    details: z.object({
-      meeting_code: z.string().optional(),
-      phone: z.array(z.string()).optional(),
-      password: z.string().optional(),
-      pin: z.string().optional(),
-      url: z.string().optional(),
-    }),
+    details: z
+      .object({
+        meeting_code: z.string().optional(),
+        phone: z.array(z.string()).optional(),
+        password: z.string().optional(),
+        pin: z.string().optional(),
+        url: z.string().optional(),
+      })
+      .optional()
+      .describe('Absent until the meeting has been made'),
+    autocreate: z
+      .object({ settings: z.record(z.string(), z.unknown()) })
+      .optional()
+      .describe('Only until the meeting has been made'),
   })
   .meta({ id: 'Conferencing' });
 

@@ -1,6 +1,7 @@
 import type { Metadata } from '../common/http/wire.schema.ts';
 import type {
   Conferencing,
+  EventAutocreate,
   EventStatus,
   Participant,
   Recurrence,
@@ -24,6 +25,7 @@ export interface EventFields {
   participants: Participant[];
   recurrence: Recurrence | null;
   conferencing: Conferencing | null;
+  autocreate: EventAutocreate | null;
   reminders: ReminderSettings | null;
   notifications: StoredNotification[];
   metadata: Metadata;
@@ -40,15 +42,20 @@ export interface EventRecord extends EventFields {
   accountId: string;
   calendarId: string;
   icalUid: string | null;
+  /** The mail that it was invited to by, which may be gone; null: it is no invitation. */
+  messageId: string | null;
   status: EventStatus;
   readOnly: boolean;
+  /** Of a changed instance of a series: the series; null also where the account has only been given the instance. */
+  masterEventId: string | null;
+  originalStart: Date | null;
   organizerEmail: string | null;
   organizerName: string | null;
   updatedAt: Date;
 }
 
 /** The part of an entity that callers decide. */
-export function eventFields(event: Event): EventFields {
+export function eventFields(event: Event | EventFields): EventFields {
   return {
     title: event.title,
     description: event.description,
@@ -62,6 +69,7 @@ export function eventFields(event: Event): EventFields {
     participants: event.participants,
     recurrence: event.recurrence ?? null,
     conferencing: event.conferencing ?? null,
+    autocreate: event.autocreate ?? null,
     reminders: event.reminders ?? null,
     notifications: event.notifications,
     metadata: event.metadata,
@@ -79,8 +87,11 @@ export function eventRecord(event: Event): EventRecord {
     accountId: event.account.id,
     calendarId: event.calendar.id,
     icalUid: event.icalUid ?? null,
+    messageId: event.messageId ?? null,
     status: event.status,
     readOnly: event.readOnly,
+    masterEventId: event.masterEventId ?? null,
+    originalStart: event.originalStart ?? null,
     organizerEmail: event.organizerEmail ?? null,
     organizerName: event.organizerName ?? null,
     updatedAt: event.updatedAt,

@@ -38,6 +38,12 @@ export interface Conferencing {
   details: { meeting_code?: string; phone?: string[]; password?: string; pin?: string; url?: string };
 }
 
+/** Conferencing that is made for the event; it stays there when the conferencing has been made. */
+export interface EventAutocreate {
+  provider: string;
+  settings: Record<string, unknown>;
+}
+
 export interface ReminderSettings {
   /** Bracketed list, e.g. `[20]`. */
   reminder_minutes: string;

@@ -4,6 +4,7 @@ import { idColumn, timestampColumns } from '../database/base-columns.ts';
 import { Grant } from '../grants/grant.entity.ts';
 import type {
   Conferencing,
+  EventAutocreate,
   Participant,
   Recurrence,
   ReminderSettings,
@@ -11,14 +12,47 @@ import type {
   When,
 } from './event-values.ts';
 import { EVENT_STATUSES } from './event-values.ts';
+import { ANSWERED_OR_GROUP, LAST_DAY, SHORT_TIME } from './time-taken.sql.ts';
 
 const EventSchema = defineEntity({
   name: 'Event',
   tableName: 'event',
-  uniques: [{ name: 'event_account_provider_id', properties: ['account', 'providerId'] }],
+  uniques: [
+    { name: 'event_account_provider_id', properties: ['account', 'providerId'] },
+    {
+      name: 'event_instance',
+      properties: ['masterEventId', 'originalStart'],
+      where: 'master_event_id is not null and not released',
+    },
+  ],
   indexes: [
     { name: 'event_account_start', properties: ['account', 'startsAt', 'id'] },
     { name: 'event_calendar_start', properties: ['calendar', 'startsAt'] },
+    {
+      name: 'event_long',
+      properties: ['calendar', 'endsAt'],
+      where: `(ends_at - starts_at) > '7 days'::interval`,
+    },
+    {
+      name: 'event_collection',
+      properties: ['account', 'eventCollectionId'],
+      where: 'event_collection_id is not null',
+    },
+    { name: 'event_series', properties: ['account', 'startsAt'], where: 'recurrence is not null' },
+    {
+      name: 'event_time_taken',
+      expression: `create index "event_time_taken" on "event" (calendar_id, starts_at) include (ends_at, status) where recurrence is null and ${SHORT_TIME} and not ${ANSWERED_OR_GROUP}`,
+    },
+    {
+      name: 'event_time_taken_perhaps',
+      expression: `create index "event_time_taken_perhaps" on "event" (calendar_id, starts_at) where recurrence is null and ${SHORT_TIME} and ${ANSWERED_OR_GROUP}`,
+    },
+    {
+      name: 'event_series_last_day',
+      expression: `create index "event_series_last_day" on "event" (calendar_id, ${LAST_DAY}) where recurrence is not null and ${SHORT_TIME}`,
+    },
+    { name: 'event_ical_uid', properties: ['icalUid'], type: 'hash' },
+    { name: 'event_instances', properties: ['masterEventId'], where: 'master_event_id is not null' },
   ],
   properties: {
     ...idColumn,
@@ -27,6 +61,20 @@ const EventSchema = defineEntity({
     /** Null until the provider has it. */
     providerId: p.text().nullable(),
     icalUid: p.text().nullable(),
+    /** The mail that it was invited to by; the message may be gone. */
+    messageId: p.uuid().nullable(),
+    /** Of a changed instance of a series: `provider_id` of the series, which may not be there itself. */
+    masterProviderId: p.text().nullable(),
+    masterEventId: p.uuid().nullable(),
+    /** Of a changed instance: when it would have begun. */
+    originalStart: p.datetime().columnType('timestamptz').nullable(),
+    /** Of a changed instance that is over: its series decides again whether there is one at that time. */
+    released: p.boolean().default(false),
+    /** What the provider had when it was last read or written: what changes are compared with. Null: not known. */
+    providerContent: p.json<Record<string, unknown>>().nullable(),
+    /** `version` that the provider has. */
+    providerVersion: p.integer().nullable(),
+    providerSeenAt: p.datetime().columnType('timestamptz').nullable(),
     title: p.text(),
     description: p.text(),
     location: p.text(),
@@ -46,6 +94,8 @@ const EventSchema = defineEntity({
     organizerName: p.text().nullable(),
     recurrence: p.json<Recurrence>().nullable(),
     conferencing: p.json<Conferencing>().nullable(),
+    /** A meeting that is wanted, or was made: `conferencing` shows it then. */
+    autocreate: p.json<EventAutocreate>().nullable(),
     reminders: p.json<ReminderSettings>().nullable(),
     notifications: p.json<StoredNotification[]>(),
     metadata: p.json<Record<string, string>>(),
@@ -56,6 +106,8 @@ const EventSchema = defineEntity({
     roundRobinOrder: p.array(),
     /** Grows with each change; reminders carry the version they were planned for. */
     version: p.integer().default(1),
+    /** SEQUENCE of iCalendar (RFC 5546 2.1.4): the revision that participants know. */
+    sequence: p.integer().default(0),
     ...timestampColumns,
   },
 });

@@ -8,18 +8,38 @@ import {
 import { sqlOf } from '../database/sql.ts';
 import { recordChanges } from '../deltas/change-log.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
-import { eventRecord } from './event-record.ts';
-import { Event } from './event.entity.ts';
+import type { Participant, StoredNotification, When } from './event-values.ts';
 import { boundsOf } from './when.ts';
 
 const ALIVE = `
   select id, metadata, notifications <> '[]'::jsonb as reminding
   from event where calendar_id = $1 and status <> 'cancelled' order by id for update`;
 
+/** All-day events whose bounds are worked out together. */
+const BATCH = 200;
+
 const ALL_DAY = `
-  select id from event
-  where calendar_id = $1 and status <> 'cancelled' and when_value ->> 'object' in ('date', 'datespan')
-  order by id for update`;
+  select id, title, when_value as "when", notifications,
+    case when notifications = '[]' then '[]' else participants end as participants
+  from event
+  where calendar_id = $1 and status <> 'cancelled' and when_value ->> 'object' in ('date', 'datespan') and id > $2
+  order by id limit ${BATCH} for update`;
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+const MOVE = `
+  update event e set starts_at = m.starts_at, ends_at = m.ends_at
+  from jsonb_to_recordset($1) m(id uuid, starts_at timestamptz, ends_at timestamptz)
+  where e.id = m.id and (e.starts_at, e.ends_at) is distinct from (m.starts_at, m.ends_at)`;
+
+/** An all-day event, as far as the zone of its calendar matters to it. */
+interface AllDayEvent {
+  id: string;
+  title: string;
+  when: When;
+  notifications: StoredNotification[];
+  participants: Participant[];
+}
 
 /** What happens to the events in a calendar when the calendar changes. */
 @Injectable()
@@ -59,15 +79,26 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
     );
   }
 
-  /** All-day events begin at another instant, and so do their reminders. */
+  /** All-day events begin at another instant, and so do their reminders. A few round trips for each two hundred. */
   async timezoneChanged(em: EntityManager, { calendar, at }: CalendarChange): Promise<void> {
+    const accountId = calendar.account.id;
     const sql = sqlOf(em);
-    const ids = (await sql.query<{ id: string }>(ALL_DAY, [calendar.id])).map(({ id }) => id);
-    if (ids.length === 0) return;
-    const events = await em.find(Event, { id: { $in: ids } }, { refresh: true });
-    for (const event of events) em.assign(event, boundsOf(event.when, calendar.timezone ?? 'UTC'));
-    for (const event of events.filter(({ notifications }) => notifications.length > 0)) {
-      await this.planner.plan(sql, { ...eventRecord(event), eventId: event.id, cancelled: false }, at);
+    const zone = calendar.timezone ?? 'UTC';
+    for (let last = FIRST_ID; ;) {
+      const events = await sql.query<AllDayEvent>(ALL_DAY, [calendar.id, last]);
+      const end = events.at(-1);
+      if (!end) return;
+      const bounds = events.map(({ id, when }) => ({ id, ...boundsOf(when, zone) }));
+      const moves = bounds.map(({ id, startsAt, endsAt }) => ({ id, starts_at: startsAt, ends_at: endsAt }));
+      await sql.query(MOVE, [JSON.stringify(moves)]);
+      const plans = events.flatMap(({ id: eventId, title, notifications, participants }, index) => {
+        const { startsAt } = bounds[index]!;
+        if (notifications.length === 0) return [];
+        return [{ accountId, eventId, title, startsAt, notifications, participants, cancelled: false }];
+      });
+      await this.planner.planAll(sql, accountId, plans, at);
+      if (events.length < BATCH) return;
+      last = end.id;
     }
   }
 }

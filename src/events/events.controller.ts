@@ -9,6 +9,8 @@ import { jobReference } from '../common/http/wire.schema.ts';
 import { toListView } from '../database/listing.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
+import { toInvitationView } from '../invitations/invitations.mapper.ts';
+import { invitationView, listInvitationsQuery } from '../invitations/invitations.schema.ts';
 import { toReminderView } from '../notifications/reminder.mapper.ts';
 import { reminderView } from '../notifications/reminder.schema.ts';
 import { toEventView } from './events.mapper.ts';
@@ -29,7 +31,7 @@ import { EventsService } from './events.service.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.writeCalendar, write: true } as const;
 const UPDATE_RULES =
-  'What is absent or null stays as it is. `notifications: []` removes all notifications. Each notification in the answer says what will become of it.';
+  'What is absent or null stays as it is. `notifications: []` removes all notifications. Each notification in the answer says what will become of it. A single instance of a recurring event is changed by its own id, `<id of the series>_<original start>`; it is then an event with an id of its own, and both ids mean it. When the times of a series change, changed instances it has no place for any more are cancelled.';
 
 @ApiTags('events')
 @AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
@@ -41,7 +43,7 @@ export class EventsController {
   @Endpoint({
     summary: 'List events by start',
     description:
-      'Filters combine with AND; comparisons of times are strict. Cancelled events only with `show_cancelled`.',
+      'Filters combine with AND; comparisons of times are strict. Cancelled events only with `show_cancelled`, but for single instances of recurring events, which are left out with `expand_recurring` only.',
     response: eventList,
   })
   async list(
@@ -70,6 +72,20 @@ export class EventsController {
     @Query({ schema: listRemindersQuery }) page: Page,
   ) {
     return (await this.events.listReminders(account, id, page)).map(toReminderView);
+  }
+
+  @Get(':id/invitations')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'What participants of an event were told by mail, and what became of it; latest first',
+    response: z.array(invitationView),
+  })
+  async listInvitations(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: listInvitationsQuery }) page: Page,
+  ) {
+    return (await this.events.listInvitations(account, id, page)).map(toInvitationView);
   }
 
   @Post()
@@ -134,7 +150,8 @@ export class EventsController {
   @ApiErrors(404)
   @Endpoint({
     summary: 'Cancel an event',
-    description: 'It stays readable with the status `cancelled`; the provider deletes it.',
+    description:
+      'It stays readable with the status `cancelled`; the provider deletes it. A recurring event goes with its instances; `<id of the series>_<original start>` deletes one of them.',
     response: jobReference,
   })
   async delete(

@@ -1,4 +1,4 @@
-import { toUnixSeconds } from '../common/time/unix-seconds.ts';
+import { toUnixSeconds, toUnixSecondsOrNull } from '../common/time/unix-seconds.ts';
 import type { EventContent } from '../providers/connector.ts';
 import type { PlannedReminder } from '../notifications/reminder-plan.ts';
 import type { NotificationView } from './event-parts.schema.ts';
@@ -20,7 +20,7 @@ export function toEventView(event: EventRecord, facts?: WriteFacts): EventView {
     object: 'event',
     account_id: event.accountId,
     calendar_id: event.calendarId,
-    message_id: null,
+    message_id: event.messageId,
     ical_uid: event.icalUid,
     title: event.title,
     description: event.description,
@@ -36,9 +36,9 @@ export function toEventView(event: EventRecord, facts?: WriteFacts): EventView {
     visibility: event.visibility,
     hide_participants: event.hideParticipants,
     recurrence: event.recurrence,
-    master_event_id: null,
-    original_start_time: null,
-    conferencing: event.conferencing,
+    master_event_id: event.masterEventId,
+    original_start_time: toUnixSecondsOrNull(event.originalStart),
+    conferencing: conferencingOf(event),
     reminders: event.reminders,
     // An empty list would come back with the client's next save and mean "remove all" (api facts 14.4).
     ...(event.notifications.length > 0 ? { notifications: toNotificationViews(event, facts) } : {}),
@@ -50,6 +50,12 @@ export function toEventView(event: EventRecord, facts?: WriteFacts): EventView {
     updated_at: toUnixSeconds(event.updatedAt),
     ...(facts ? { job_status_id: facts.jobId } : {}),
   };
+}
+
+/** Never both: clients would send both back, and that is refused. */
+function conferencingOf({ conferencing, autocreate }: EventRecord): EventView['conferencing'] {
+  if (conferencing || !autocreate) return conferencing;
+  return { provider: autocreate.provider, autocreate: { settings: autocreate.settings } };
 }
 
 function ownerOf({ organizerEmail, organizerName }: EventRecord): string {

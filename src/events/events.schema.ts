@@ -101,13 +101,15 @@ export type UpdateEvent = z.infer<typeof updateEvent>;
 export const writeEventQuery = z.object({
   notify_participants: queryBoolean()
     .optional()
-    .describe('Invitations are not sent in this version: true gives 501'),
+    .describe(
+      'Whether participants are told by mail, from the account: invitations, updates, cancellations. Needs `email.send` or `email`. Default false',
+    ),
 });
 export type WriteEventQuery = z.infer<typeof writeEventQuery>;
 
 export const listEventsQuery = z.object({
   calendar_id: queryText().optional(),
-  event_id: queryText().optional(),
+  event_id: queryText().optional().describe('Also of an instance: `<id of the series>_<original start>`'),
   title: queryText().optional().describe('Part of the title, in any case'),
   description: queryText().optional().describe('Part of the description, in any case'),
   location: queryText().optional().describe('Part of the location, in any case'),
@@ -122,7 +124,9 @@ export const listEventsQuery = z.object({
   show_cancelled: queryBoolean().optional().describe('Default false'),
   expand_recurring: queryBoolean()
     .optional()
-    .describe('Not supported in this version: true gives 501; recurring events are listed once'),
+    .describe(
+      'true: instances in the place of recurring events; without starts_before or ends_before those of the next year',
+    ),
   customer_event_id: queryText().optional(),
   ...metadataQuery,
   view: viewQuery(['ids', 'count']),

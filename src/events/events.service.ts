@@ -1,49 +1,44 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LockMode } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../auth/principal.ts';
-import { Calendar } from '../calendars/calendar.entity.ts';
 import { EgressClient } from '../common/egress/egress-client.ts';
-import { InvalidInputError, NotFoundError, NotImplementedError } from '../common/errors/domain-error.ts';
+import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
 import { isId, newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
 import { Wake } from '../common/wake.ts';
 import type { Listing } from '../database/listing.ts';
 import { sqlOf } from '../database/sql.ts';
-import { recordChanges } from '../deltas/change-log.ts';
+import { ConferencingServices } from '../conferencing/conferencing.service.ts';
 import { Grant } from '../grants/grant.entity.ts';
-import { openProviderJob } from '../job-statuses/jobs.ts';
-import type { PlannedReminder } from '../notifications/reminder-plan.ts';
-import { ReminderPlanner } from '../notifications/reminder-planner.ts';
+import { Invitations } from '../invitations/invitations.service.ts';
 import { Reminders } from '../notifications/reminders.service.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { applyInput, NEW_EVENT } from './apply-input.ts';
-import { eventFields, type EventRecord, eventRecord } from './event-record.ts';
+import {
+  assertInstanceInput,
+  createInstance,
+  endInstances,
+  inZoneOf,
+  refitInstances,
+} from './changed-instances.ts';
+import { eventFields, type EventRecord } from './event-record.ts';
+import { type EventWrite, EventWriter, type WrittenEvent } from './event-writer.ts';
 import { Event } from './event.entity.ts';
-import { CancelledEventError, EventInReadOnlyCalendarError, ReadOnlyEventError } from './events.errors.ts';
+import { CancelledEventError, EventInReadOnlyCalendarError } from './events.errors.ts';
 import { EventsRepository } from './events.repository.ts';
 import type { CreateEvent, ListEventsQuery, UpdateEvent, WriteEventQuery } from './events.schema.ts';
-import { assertNotificationsAllowed } from './notification-rules.ts';
+import { ExpandedEvents } from './expanded-events.ts';
+import { type HeldEvent, type HeldInstance, holdCalendar, holdEvent, zoneOf } from './held-events.ts';
+import { readInstanceId } from './recurrence/instances.ts';
+import { assertNotificationsAllowed, type NotificationRights } from './notification-rules.ts';
 import { boundsOf } from './when.ts';
 
-/** An event after a write, with what the write brings about. */
-export interface WrittenEvent {
-  event: EventRecord;
-  jobId: string;
-  planned: PlannedReminder[];
+/** What a client wants of an event that is there. */
+interface WantedUpdate extends WriteEventQuery {
+  input: UpdateEvent;
 }
-
-/** What a write does to the change log. */
-const CHANGES = {
-  create_event: { event: 'create', trigger: 'event.created' },
-  update_event: { event: 'modify', trigger: 'event.updated' },
-  delete_event: { event: 'delete', trigger: 'event.deleted' },
-} as const;
-
-/** Who hears of a change: nobody because there is none, readers of the change log, or subscribers as well. */
-type Audience = 'nobody' | 'log' | 'webhook';
 
 /**
  * Events of an account (spec 4.5): read from the mirror; written there at once, with their reminders, and to the
@@ -54,29 +49,45 @@ export class EventsService {
   constructor(
     private readonly em: EntityManager,
     private readonly repository: EventsRepository,
+    private readonly expanded: ExpandedEvents,
     private readonly connectors: ConnectorRegistry,
-    private readonly planner: ReminderPlanner,
+    private readonly writer: EventWriter,
     private readonly reminders: Reminders,
+    private readonly conferencing: ConferencingServices,
     private readonly egress: EgressClient,
+    private readonly invitations: Invitations,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
 
   /**
-   * By start, earliest first; a recurring event once.
-   * @throws {NotImplementedError} for `expand_recurring`
+   * By start, earliest first; a recurring event once, or each of its instances. The `event_id` of an instance finds that one.
+   * @throws {InvalidInputError} when there are too many instances
    */
-  async list(account: AccountPrincipal, query: ListEventsQuery): Promise<Listing<EventRecord>> {
-    if (query.expand_recurring)
-      throw new NotImplementedError('expand_recurring: recurring events are not expanded in this version');
-    return this.repository.list(account.accountId, query);
+  list(account: AccountPrincipal, query: ListEventsQuery): Promise<Listing<EventRecord>> {
+    const { accountId } = account;
+    const isInstance = query.event_id !== undefined && readInstanceId(query.event_id) !== undefined;
+    return query.expand_recurring || isInstance
+      ? this.expanded.list(accountId, query)
+      : this.repository.list(accountId, query);
   }
 
-  /** Also cancelled ones. @throws {NotFoundError} */
-  async get(account: AccountPrincipal, id: string): Promise<EventRecord> {
-    const event = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+  /** Those of the events that the account has, also cancelled ones, in no order. @throws {PageTooLargeError} */
+  findMany(accountId: string, ids: readonly string[]): Promise<EventRecord[]> {
+    return this.repository.findMany(accountId, ids);
+  }
+
+  /** Also cancelled ones, and instances of recurring events. @throws {NotFoundError} */
+  async get({ accountId }: AccountPrincipal, id: string): Promise<EventRecord> {
+    const event = await (isId(id) ? this.repository : this.expanded).find(accountId, id);
     if (!event) throw new NotFoundError('event', id);
     return event;
+  }
+
+  /** What participants of an event were told, with what became of it; latest first. @throws {NotFoundError} */
+  async listInvitations(account: AccountPrincipal, id: string, page: Page): ReturnType<Invitations['list']> {
+    const event = await this.get(account, id);
+    return isId(event.id) ? this.invitations.list(account.accountId, event.id, page) : [];
   }
 
   /** Reminders of an event with their fates. @throws {NotFoundError} */
@@ -86,7 +97,8 @@ export class EventsService {
     page: Page,
   ): ReturnType<Reminders['listForEvent']> {
     const event = await this.get(account, id);
-    return this.reminders.listForEvent(account.accountId, event.id, page);
+    // Recurring events have none.
+    return isId(event.id) ? this.reminders.listForEvent(account.accountId, event.id, page) : [];
   }
 
   /**
@@ -95,18 +107,19 @@ export class EventsService {
    * @throws {UnsupportedProviderError} when the account's provider has no calendars
    */
   async create(account: AccountPrincipal, input: CreateEvent, query: WriteEventQuery): Promise<WrittenEvent> {
-    this.#refuseInvitations(query);
+    this.invitations.assertAllowed(account, query);
     this.connectors.requireCalendar(account.provider);
+    await this.conferencing.accept(account.applicationId, input.conferencing);
     const at = this.clock.now();
     const written = await this.em.transactional(async (em) => {
-      const calendar = await this.#holdCalendar(em, account, input.calendar_id);
+      const calendar = await holdCalendar(em, account.accountId, input.calendar_id);
       if (!calendar)
         throw new InvalidInputError(`calendar_id: Couldn't find calendar ${input.calendar_id.slice(0, 100)}`);
       if (calendar.readOnly) throw new EventInReadOnlyCalendarError();
       const zone = zoneOf(calendar);
       const blank = { ...NEW_EVENT, when: input.when, ...boundsOf(input.when, zone) };
       const fields = applyInput(blank, input, zone);
-      assertNotificationsAllowed([], fields, account, this.egress);
+      assertNotificationsAllowed([], fields, this.#rights(account), this.egress);
       const event = em.create(Event, {
         id: newId(),
         account: em.getReference(Grant, account.accountId),
@@ -119,14 +132,19 @@ export class EventsService {
         createdAt: at,
         updatedAt: at,
       });
-      return this.#writeThrough(em, account, event, 'create_event', at, 'webhook');
+      const write: EventWrite = {
+        action: 'create_event',
+        change: 'created',
+        notify: query.notify_participants,
+      };
+      return this.writer.write(em, account, event, write, at);
     });
     this.#wakeUp();
     return written;
   }
 
   /**
-   * Changes what is given and keeps the rest.
+   * Changes what is given and keeps the rest: of an event, a series, or a single instance of one.
    * @throws {NotFoundError}
    * @throws {CancelledEventError}
    * @throws {ReadOnlyEventError}
@@ -139,134 +157,137 @@ export class EventsService {
     input: UpdateEvent,
     query: WriteEventQuery,
   ): Promise<WrittenEvent> {
-    this.#refuseInvitations(query);
+    this.invitations.assertAllowed(account, query);
     this.connectors.requireCalendar(account.provider);
+    await this.conferencing.accept(account.applicationId, input.conferencing);
     const at = this.clock.now();
     const written = await this.em.transactional(async (em) => {
-      const { event, calendar } = await this.#holdEvent(em, account, id);
-      if (event.status === 'cancelled') throw new CancelledEventError();
-      if (input.calendar_id !== undefined && input.calendar_id !== calendar.id)
+      const held = await holdEvent(em, account.accountId, id);
+      if (input.calendar_id !== undefined && input.calendar_id !== held.calendar.id)
         throw new InvalidInputError('calendar_id: an event cannot be moved to another calendar');
-      const before = eventFields(event);
-      const after = applyInput(before, input, zoneOf(calendar));
-      assertNotificationsAllowed(before.notifications, after, account, this.egress);
-      const changed = !isDeepStrictEqual(before, after);
-      if (changed) em.assign(event, { ...after, version: event.version + 1, updatedAt: at });
-      // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
-      const metadataOnly = isDeepStrictEqual(before, { ...after, metadata: before.metadata });
-      const audience = changed ? (metadataOnly ? 'log' : 'webhook') : 'nobody';
-      const reminding = before.notifications.length > 0;
-      return this.#writeThrough(em, account, event, 'update_event', at, audience, reminding);
+      return 'instance' in held
+        ? this.#changeInstance(em, account, held, { ...query, input }, at)
+        : this.#change(em, account, held, { ...query, input }, at);
     });
     this.#wakeUp();
     return written;
   }
 
+  async #change(
+    em: EntityManager,
+    account: AccountPrincipal,
+    { event, calendar }: HeldEvent,
+    { input, notify_participants: notify }: WantedUpdate,
+    at: Date,
+  ): Promise<WrittenEvent> {
+    if (event.status === 'cancelled') throw new CancelledEventError();
+    const before = eventFields(event);
+    const after = applyInput(before, input, zoneOf(calendar));
+    if (event.masterProviderId || event.masterEventId) {
+      assertInstanceInput(input);
+      after.when = inZoneOf(before.when, after.when, undefined);
+    }
+    after.participants = this.invitations.participantsAfter(account, event, { before, after, notify });
+    assertNotificationsAllowed(before.notifications, after, this.#rights(account), this.egress);
+    const changed = !isDeepStrictEqual(before, after);
+    if (changed) em.assign(event, { ...after, version: event.version + 1, updatedAt: at });
+    const moved = !isDeepStrictEqual([before.when, before.recurrence], [after.when, after.recurrence]);
+    const series = { accountId: account.accountId, id: event.id };
+    const write: EventWrite = {
+      action: 'update_event',
+      change: changed ? 'updated' : null,
+      // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
+      quiet: isDeepStrictEqual(before, { ...after, metadata: before.metadata }),
+      ended: before.recurrence && moved ? await refitInstances(sqlOf(em), series, before, after, at) : [],
+      reminding: before.notifications.length > 0,
+      before,
+      notify,
+    };
+    return this.writer.write(em, account, event, write, at);
+  }
+
+  /** From now on the instance has a row, and an id, of its own. */
+  async #changeInstance(
+    em: EntityManager,
+    account: AccountPrincipal,
+    { series, instance, calendar }: HeldInstance,
+    { input, notify_participants: notify }: WantedUpdate,
+    at: Date,
+  ): Promise<WrittenEvent> {
+    assertInstanceInput(input);
+    const zone = series.recurrence?.timezone;
+    const said = { ...instance, when: inZoneOf(instance.when, instance.when, zone) };
+    const before = eventFields(said);
+    const after = applyInput(before, input, zoneOf(calendar));
+    after.when = inZoneOf(before.when, after.when, zone);
+    after.participants = this.invitations.participantsAfter(account, instance, { before, after, notify });
+    if (isDeepStrictEqual(before, after)) {
+      const nothing: EventWrite = { action: 'update_event', change: null };
+      const { jobId } = await this.writer.write(em, account, series, nothing, at);
+      return { event: instance, jobId, planned: [] };
+    }
+    const event = createInstance(em, series, said, { ...after, status: instance.status }, at);
+    const write: EventWrite = { action: 'update_event', change: 'created', before, notify };
+    return this.writer.write(em, account, event, write, at);
+  }
+
   /**
-   * Cancels an event: it stays readable as `cancelled`, its reminders are cancelled, the provider deletes it. Of a
-   * cancelled event the deletion at the provider is repeated.
+   * Cancels an event, a series with its instances, or a single instance: it stays readable as `cancelled`, its reminders are
+   * cancelled, the provider deletes it. Of a cancelled event the deletion at the provider is repeated.
    * @returns the job that carries the deletion to the provider
    * @throws {NotFoundError}
    * @throws {ReadOnlyEventError}
    */
   async delete(account: AccountPrincipal, id: string, query: WriteEventQuery): Promise<string> {
-    this.#refuseInvitations(query);
+    this.invitations.assertAllowed(account, query);
     const at = this.clock.now();
     const { jobId } = await this.em.transactional(async (em) => {
-      const { event } = await this.#holdEvent(em, account, id);
-      const audience = event.status === 'cancelled' ? 'nobody' : 'webhook';
-      em.assign(event, { status: 'cancelled', version: event.version + 1, updatedAt: at });
-      return this.#writeThrough(em, account, event, 'delete_event', at, audience);
+      const held = await holdEvent(em, account.accountId, id);
+      return 'instance' in held
+        ? this.#cancelInstance(em, account, held, query, at)
+        : this.#cancel(em, account, held, query, at);
     });
     this.#wakeUp();
     return jobId;
   }
 
-  /** A calendar that will neither go nor change until the transaction ends. */
-  async #holdCalendar(em: EntityManager, account: AccountPrincipal, id: string): Promise<Calendar | null> {
-    if (!isId(id)) return null;
-    return em.findOne(
-      Calendar,
-      { id, account: account.accountId },
-      { lockMode: LockMode.PESSIMISTIC_READ, refresh: true },
-    );
+  #rights(account: AccountPrincipal): NotificationRights {
+    const hasMailbox = this.connectors.require(account.provider).mail !== undefined;
+    return { ...account, hasMailbox };
   }
 
-  /** An event, held against every other change. First its calendar, as those do who change a calendar. */
-  async #holdEvent(
+  async #cancel(
     em: EntityManager,
     account: AccountPrincipal,
-    id: string,
-  ): Promise<{ event: Event; calendar: Calendar }> {
-    const where = { id, account: account.accountId };
-    const found = isId(id) ? await em.findOne(Event, where, { fields: ['calendar'] }) : null;
-    const calendar = found && (await this.#holdCalendar(em, account, found.calendar.id));
-    const event =
-      calendar && (await em.findOne(Event, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true }));
-    if (!calendar || !event) throw new NotFoundError('event', id);
-    if (event.readOnly) throw new ReadOnlyEventError();
-    if (calendar.readOnly) throw new EventInReadOnlyCalendarError();
-    return { event, calendar };
-  }
-
-  /** Plans the reminders, opens the job and tells of the change. @param reminding whether reminders may be there */
-  async #writeThrough(
-    em: EntityManager,
-    account: AccountPrincipal,
-    entity: Event,
-    action: keyof typeof CHANGES,
+    { event }: HeldEvent,
+    { notify_participants: notify }: WriteEventQuery,
     at: Date,
-    audience: Audience,
-    reminding = false,
   ): Promise<WrittenEvent> {
-    const sql = sqlOf(em);
-    const { accountId, applicationId } = account;
-    const event = eventRecord(entity);
-    const planned =
-      reminding || event.notifications.length > 0
-        ? await this.planner.plan(
-            sql,
-            { ...event, accountId, eventId: event.id, cancelled: event.status === 'cancelled' },
-            at,
-          )
-        : [];
-    const jobId = newId();
-    await openProviderJob(sql, { id: jobId, accountId, action, object: 'event', objectId: event.id, at });
-    if (audience !== 'nobody') {
-      const change = CHANGES[action];
-      const attributes = { calendar_id: event.calendarId, created_before_account_connection: false };
-      const webhook = {
-        trigger: change.trigger,
-        dedupe: `${action}:${jobId}`,
-        attributes,
-        metadata: event.metadata,
-      };
-      await recordChanges(sql, [
-        {
-          applicationId,
-          accountId,
-          object: 'event',
-          objectId: event.id,
-          event: change.event,
-          at,
-          ...(audience === 'webhook' ? { webhook } : {}),
-        },
-      ]);
-    }
-    return { event, jobId, planned };
+    const change = event.status === 'cancelled' ? null : 'deleted';
+    const before = eventFields(event);
+    em.assign(event, { status: 'cancelled', version: event.version + 1, updatedAt: at });
+    const series = { accountId: account.accountId, id: event.id };
+    const ended = event.recurrence ? await endInstances(sqlOf(em), series, at) : [];
+    const write: EventWrite = { action: 'delete_event', change, ended, before, notify };
+    return this.writer.write(em, account, event, write, at);
   }
 
-  #refuseInvitations({ notify_participants }: WriteEventQuery): void {
-    if (notify_participants)
-      throw new NotImplementedError('notify_participants: invitations are not sent in this version');
+  /** The row is what tells that the instance does not take place. */
+  #cancelInstance(
+    em: EntityManager,
+    account: AccountPrincipal,
+    { series, instance }: HeldInstance,
+    { notify_participants: notify }: WriteEventQuery,
+    at: Date,
+  ): Promise<WrittenEvent> {
+    const before = eventFields(instance);
+    const fields = { ...before, status: 'cancelled' as const };
+    const event = createInstance(em, series, instance, fields, at);
+    const write: EventWrite = { action: 'delete_event', change: 'deleted', before, notify };
+    return this.writer.write(em, account, event, write, at);
   }
 
   #wakeUp(): void {
     for (const queue of ['provider', 'reminder', 'hook'] as const) this.wake.wake(queue);
   }
-}
-
-/** The zone of all-day events. */
-function zoneOf(calendar: Calendar): string {
-  return calendar.timezone ?? 'UTC';
 }

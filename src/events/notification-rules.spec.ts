@@ -27,13 +27,17 @@ const person = (address: string, phone: string | null = null): Participant => ({
 });
 const reachable = person('ada@example.test', '+15550100');
 const mute = person('bo@example.test');
-const rights = { scopes: null as readonly Scope[] | null, features: ['sms'] as const };
+const rights = {
+  scopes: null as readonly Scope[] | null,
+  features: ['sms'] as const,
+  hasMailbox: true,
+};
 
 const check = (
   event: Partial<Parameters<typeof assertNotificationsAllowed>[1]>,
   options: {
     before?: StoredNotification[];
-    rights?: Partial<typeof rights> | { features: readonly [] };
+    rights?: Partial<Omit<typeof rights, 'features'>> & { features?: readonly [] };
   } = {},
 ) =>
   assertNotificationsAllowed(
@@ -120,6 +124,12 @@ describe('assertNotificationsAllowed', () => {
     const without = { rights: { features: [] as const } };
     expect(() => check({ notifications: [sms], participants: [reachable] }, without)).toThrow(/not enabled/);
     expect(() => check({ notifications: [email], participants: [reachable] }, without)).not.toThrow();
+  });
+
+  it('has no emails where there is no mailbox, and needs no scope of mail there', () => {
+    const virtual = { rights: { hasMailbox: false, scopes: ['calendar' as const] } };
+    expect(() => check({ notifications: [webhook] }, virtual)).not.toThrow();
+    expect(() => check({ notifications: [email], participants: [reachable] }, virtual)).toThrow(/no mailbox/);
   });
 
   it('asks for no right anew for what has not changed', () => {

@@ -12,6 +12,8 @@ export interface NotificationRights {
   /** Null: every scope. */
   scopes: readonly Scope[] | null;
   features: readonly ApplicationFeature[];
+  /** Whether the account can send mail. One that cannot, whatever its scopes, is not asked for the scope of sending. */
+  hasMailbox: boolean;
 }
 
 /** Decides which addresses may be called: `EgressClient`. */
@@ -30,7 +32,7 @@ const listed = (names: readonly string[]): string =>
  * The rules of notifications (spec 4.5), for the event as it is after the change. An event without notifications
  * breaks none of them: `notifications: []` is always fine, also for a recurring event.
  * @param before what was stored; what has not changed needs no right anew
- * @throws {InvalidInputError} recurring event, nobody to remind, participants who cannot be reached, or an address that
+ * @throws {InvalidInputError} recurring event, nobody to remind, no mailbox to send email from, participants who cannot be reached, or an address that
  *   would be refused when the reminder is due
  * @throws {ForbiddenError} the account's scopes or the application's features do not allow it
  */
@@ -55,8 +57,16 @@ export function assertNotificationsAllowed(
   assertReachable(new Set(notifications.map(({ type }) => type)), participants);
 }
 
-function assertRights(added: readonly StoredNotification[], { scopes, features }: NotificationRights): void {
-  if (!allows(scopes, SCOPES_FOR.sendMail)) {
+function assertRights(
+  added: readonly StoredNotification[],
+  { scopes, features, hasMailbox }: NotificationRights,
+): void {
+  if (!hasMailbox && added.some(({ type }) => type === 'email')) {
+    throw new InvalidInputError(
+      'notifications: this account has no mailbox to send email from; use webhook or sms',
+    );
+  }
+  if (hasMailbox && !allows(scopes, SCOPES_FOR.sendMail)) {
     throw new ForbiddenError(
       'scope.missing',
       `notifications: this needs one of the scopes ${SCOPES_FOR.sendMail.join(', ')}, which the account has not granted.`,

@@ -94,6 +94,11 @@ export function isDate(text: string): boolean {
   return !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(text);
 }
 
+/** Whether it is made of days. */
+export function isAllDay({ object }: When): boolean {
+  return object === 'date' || object === 'datespan';
+}
+
 const ONE_DAY_MS = 86_400_000;
 /** Years of five digits are understood by nobody. */
 const END_OF_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z');

@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { AvailabilityController } from './availability.controller.ts';
+import { AvailabilityService } from './availability.service.ts';
+import { BusyPeople } from './busy-people.ts';
+import { BusyRepository } from './busy.repository.ts';
+
+/** When people have time: read from the mirror of their calendars. */
+@Module({
+  controllers: [AvailabilityController],
+  providers: [AvailabilityService, BusyPeople, BusyRepository],
+})
+export class AvailabilityModule {}

@@ -1,0 +1,82 @@
+import type { Recurrence, When } from '../events/event-values.ts';
+import { InvalidRecurrenceError } from '../events/recurrence/recurrence-lines.ts';
+import { Series, TooManyOccurrencesError } from '../events/recurrence/series.ts';
+import { boundsOf } from '../events/when.ts';
+import type { BusySeries } from './busy.repository.ts';
+import type { Span } from './spans.ts';
+
+/** One time of a series. */
+export interface BusyInstance extends Span {
+  /** When it begins by the rules, as in `Occurrence`; null: the series as such. */
+  startMs: number | null;
+}
+
+/** A series that has been read. */
+interface Reading {
+  when: When;
+  /** Null: nobody understands its rules. */
+  series: Series | null;
+}
+
+/** All-day events begin up to a day from midnight UTC. */
+const DAY_MS = 86_400_000;
+
+/** Series that are kept as they were read, and the longest text of one: some 20 MB. */
+const MOST_READINGS = 5_000;
+const LONGEST_KEPT = 2_000;
+/** By what they were read from, so that none is ever out of date; the oldest first. */
+const readings = new Map<string, Reading>();
+
+function read({ when: whenText, recurrence }: BusySeries): Reading {
+  const key = `${whenText}${recurrence}`;
+  const known = readings.get(key);
+  if (known) return known;
+  const when = JSON.parse(whenText) as When;
+  const reading = { when, series: open(when, JSON.parse(recurrence) as Recurrence) };
+  if (key.length > LONGEST_KEPT) return reading;
+  if (readings.size >= MOST_READINGS) readings.delete(readings.keys().next().value ?? '');
+  readings.set(key, reading);
+  return reading;
+}
+
+function open(when: When, recurrence: Recurrence): Series | null {
+  try {
+    return new Series({ when, recurrence });
+  } catch (error) {
+    if (error instanceof InvalidRecurrenceError) return null;
+    throw error;
+  }
+}
+
+/**
+ * The times of a series that reach into `range`, without those changed by themselves. Of rules that nobody understands
+ * the first time alone is known; what takes place too often to be told has all of the time from its first start on.
+ */
+export function busyInstances(event: BusySeries, range: Span): BusyInstance[] {
+  const { zone, replaced } = event;
+  const { when, series } = read(event);
+  const first = { ...spanOf(when, zone), startMs: null };
+  const reaches = ({ start, end }: Span): boolean => start < range.end && end > range.start;
+  if (!series) return [first].filter(reaches);
+  const length = first.end - first.start;
+  try {
+    return series
+      .startsBetween((range.start - length) * 1_000 - DAY_MS, range.end * 1_000 + DAY_MS)
+      .filter((startMs) => !replaced?.includes(startMs))
+      .map((startMs) =>
+        when.object === 'timespan'
+          ? { start: startMs / 1_000, end: startMs / 1_000 + length, startMs }
+          : { ...spanOf(series.occurrenceAt(startMs).when, zone), startMs },
+      )
+      .filter(reaches);
+  } catch (error) {
+    if (error instanceof TooManyOccurrencesError) return [{ ...first, end: range.end }].filter(reaches);
+    throw error;
+  }
+}
+
+function spanOf(when: When, zone: string): Span {
+  if (when.object === 'timespan') return { start: when.start_time, end: when.end_time };
+  const { startsAt, endsAt } = boundsOf(when, zone);
+  return { start: startsAt.getTime() / 1_000, end: endsAt.getTime() / 1_000 };
+}

@@ -1,0 +1,51 @@
+import type { When } from '../events/event-values.ts';
+import { meetingContent, type MeetingEvent, nextStep } from './wanted-meeting.ts';
+
+const URL = 'https://meet.example.test/x';
+const event: MeetingEvent = {
+  title: 'Review',
+  when: { object: 'timespan', start_time: 1000, end_time: 1090 },
+  recurrence: null,
+  conferencing: { provider: 'WebEx', details: { url: URL } },
+  autocreate: { provider: 'WebEx', settings: {} },
+};
+const meeting = {
+  provider: 'WebEx',
+  remoteId: '1',
+  details: { url: URL },
+  written: meetingContent(event),
+};
+
+describe('meetingContent', () => {
+  it.each<[When, number | null, number | null, string | null]>([
+    [{ object: 'timespan', start_time: 1000, end_time: 1090 }, 1000, 2, null],
+    [{ object: 'timespan', start_time: 0, end_time: 10_000_000, start_timezone: 'Asia/Tokyo' }, 0, 1440, 'Asia/Tokyo'],
+    [{ object: 'time', time: 1000, timezone: 'UTC' }, 1000, 60, 'UTC'],
+    [{ object: 'date', date: '2030-01-01' }, null, null, null],
+    [{ object: 'datespan', start_date: '2030-01-01', end_date: '2030-01-02' }, null, null, null],
+  ])('of %j begins at %s for %s minutes', (when, startsAt, durationMinutes, timezone) => {
+    expect(meetingContent({ ...event, when })).toEqual({ title: 'Review', startsAt, durationMinutes, timezone, settings: {} });
+  }); // prettier-ignore
+
+  it('has no time when the event recurs, and always a title', () => {
+    const recurrence = { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' };
+    expect(meetingContent({ ...event, title: '', recurrence })).toMatchObject({ title: 'Meeting', startsAt: null });
+  }); // prettier-ignore
+});
+
+describe('nextStep', () => {
+  it.each([
+    ['makes one where there is nothing', { conferencing: null }, null, 'make'],
+    ['makes one whose making is not known', { conferencing: null }, { remoteId: null }, 'make'],
+    ['makes one at another provider', { conferencing: null }, { provider: 'Google Meet' }, 'make'],
+    ['makes none beside other details', {}, null, 'nothing'],
+    ['shows one that is not shown', { conferencing: null }, {}, 'restore'],
+    ['leaves one that was taken off', { conferencing: { provider: 'WebEx', details: { url: 'https://other.test' } } }, {}, 'nothing'],
+    ['leaves one that is as the event', {}, {}, 'nothing'],
+    ['changes one with another title', { title: 'Moved' }, {}, 'change'],
+    ['changes one with other settings', { autocreate: { provider: 'WebEx', settings: { password: 'x' } } }, {}, 'change'],
+    ['changes one that was found', {}, { written: null }, 'change'],
+  ] as const)('%s', (_, change, known, step) => {
+    expect(nextStep({ ...event, ...change }, known && { ...meeting, ...known })).toBe(step);
+  }); // prettier-ignore
+});

@@ -1,0 +1,191 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { InvalidInputError } from '../common/errors/domain-error.ts';
+import { Clock } from '../common/time/clock.ts';
+import { fromUnixSeconds } from '../common/time/unix-seconds.ts';
+import type { Listing } from '../database/listing.ts';
+import type { EventRecord } from './event-record.ts';
+import { EventsRepository, type SeriesRecord } from './events.repository.ts';
+import type { ListEventsQuery } from './events.schema.ts';
+import {
+  type InstanceName,
+  instanceOf,
+  instancesBetween,
+  isWithin,
+  readInstanceId,
+  type TimeBounds,
+} from './recurrence/instances.ts';
+import { openSeries, type Series, TooManyOccurrencesError } from './recurrence/series.ts';
+
+/** Without an upper bound instances are told for so long from now, or from the lower bound. */
+const HORIZON_MS = 366 * 86_400_000;
+/** The first piece of time that is looked at; each next one is twice as long. */
+const FIRST_PIECE_MS = 32 * 86_400_000;
+const DAY_MS = 86_400_000;
+/** How long rules are worked out for one answer: rules from elsewhere may be as wild as they like. */
+const MOST_WORK_MS = 5_000;
+/** Instances of one answer, those before its page included. */
+const MOST_INSTANCES = 20_000;
+
+interface Expandable {
+  master: SeriesRecord;
+  series: Series;
+}
+
+/** Recurring events as their instances (`expand_recurring`, api facts 7.3). */
+@Injectable()
+export class ExpandedEvents {
+  readonly #log = new Logger(ExpandedEvents.name);
+
+  constructor(
+    private readonly repository: EventsRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Single events, and instances of series in the place of the series, by start; paged after that.
+   * @throws {InvalidInputError} when there are too many of them
+   */
+  async list(accountId: string, query: ListEventsQuery): Promise<Listing<EventRecord>> {
+    const { limit, offset, view } = query;
+    const wanted = view === 'count' ? MOST_INSTANCES : limit + offset;
+    if (wanted > MOST_INSTANCES) throw tooMany();
+    const bounds = boundsOfQuery(query);
+    const name = query.event_id === undefined ? undefined : readInstanceId(query.event_id);
+    const end = name ? new Date(name.startMs + 2 * DAY_MS) : this.#endOf(bounds);
+    const [single, masters] = await Promise.all([
+      this.repository.listSingle(accountId, query, wanted),
+      this.repository.listSeries(accountId, name ? { ...query, event_id: name.masterId } : query, end),
+    ]);
+    const instances = name
+      ? this.#named(masters, bounds, name)
+      : this.#instances(masters, bounds, end, wanted);
+    const events = [...single, ...instances].sort(byStart);
+    if (view === 'count') {
+      if (events.length >= MOST_INSTANCES) throw tooMany();
+      return { view, count: events.length };
+    }
+    const items = events.slice(offset, offset + limit);
+    return view === 'ids' ? { view, ids: items.map(({ id }) => id) } : { view: 'items', items };
+  }
+
+  /** An instance by its id: as it was changed by itself, or as the rules say; undefined: there is none. */
+  async find(accountId: string, id: string): Promise<EventRecord | undefined> {
+    const name = readInstanceId(id);
+    if (!name) return undefined;
+    const { masterId, startMs } = name;
+    const changed = await this.repository.findInstance(accountId, masterId, new Date(startMs));
+    if (changed && !changed.released) return changed;
+    const master = await this.repository.findSeries(accountId, masterId);
+    const occurrence = master && openSeries(master)?.at(startMs);
+    return (master && occurrence && instanceOf(master, occurrence)) ?? changed;
+  }
+
+  /** The one instance that an id means, where it is what its series says and within the bounds. */
+  #named(masters: readonly SeriesRecord[], bounds: TimeBounds, { startMs }: InstanceName): EventRecord[] {
+    const instances = masters.flatMap((master) => {
+      const occurrence = master.replaced.includes(startMs) ? undefined : openSeries(master)?.at(startMs);
+      return occurrence ? [instanceOf(master, occurrence)] : [];
+    });
+    return instances.filter((instance) => isWithin(instance, bounds));
+  }
+
+  /** The earliest of them, as many as are wanted: piece of time by piece of time, until there are enough. */
+  #instances(masters: readonly SeriesRecord[], bounds: TimeBounds, end: Date, wanted: number): EventRecord[] {
+    let expandables = masters.flatMap((master) => this.#open(master) ?? []);
+    const lastMs = performance.now() + MOST_WORK_MS;
+    const first = Math.min(...expandables.map(({ master }) => master.startsAt.getTime()));
+    const found: EventRecord[] = [];
+    let from = Math.max(first, this.#lowestStart(bounds, expandables));
+    for (let piece = FIRST_PIECE_MS; from < end.getTime() && found.length < wanted; piece *= 2) {
+      const before = Math.min(from + piece, end.getTime());
+      const dense = new Set<Expandable>();
+      for (const one of expandables) {
+        if (one.master.startsAt.getTime() >= before) continue;
+        if (performance.now() > lastMs) throw tooMuch();
+        const instances = expand(one, from, before);
+        if (!instances) dense.add(one);
+        else found.push(...instances.filter((instance) => isWithin(instance, bounds)));
+        if (found.length > MOST_INSTANCES) throw tooMany();
+      }
+      if (dense.size > 0) expandables = this.#without(dense, expandables);
+      from = before;
+    }
+    return found;
+  }
+
+  /** What ends after an instant may begin before it. */
+  #lowestStart({ startsAfter, endsAfter }: TimeBounds, expandables: readonly Expandable[]): number {
+    const longest = Math.max(
+      0,
+      ...expandables.map(({ master: { startsAt, endsAt } }) => endsAt.getTime() - startsAt.getTime()),
+    );
+    return Math.max(
+      startsAfter?.getTime() ?? -Infinity,
+      endsAfter ? endsAfter.getTime() - longest : -Infinity,
+    );
+  }
+
+  #endOf({ startsBefore, endsBefore, startsAfter, endsAfter }: TimeBounds): Date {
+    const given = [startsBefore, endsBefore].flatMap((bound) => (bound ? [bound.getTime()] : []));
+    if (given.length > 0) return new Date(Math.min(...given));
+    const lower = Math.max(
+      startsAfter?.getTime() ?? 0,
+      endsAfter?.getTime() ?? 0,
+      this.clock.now().getTime(),
+    );
+    return new Date(lower + HORIZON_MS);
+  }
+
+  /** A series that came from elsewhere with more times than can be told must not take all lists of the account with it. */
+  #without(dense: ReadonlySet<Expandable>, expandables: readonly Expandable[]): Expandable[] {
+    for (const { master } of dense) this.#log.warn(`event ${master.id}: its recurrence has too many times`);
+    return expandables.filter((one) => !dense.has(one));
+  }
+
+  /** A series that came from elsewhere with rules nobody understands has no instances: it is passed. */
+  #open(master: SeriesRecord): Expandable | undefined {
+    const series = openSeries(master);
+    if (series) return { master, series };
+    this.#log.debug(`event ${master.id}: its recurrence cannot be read`);
+    return undefined;
+  }
+}
+
+/** Instances in a piece of time; undefined: there are too many on a single day. */
+function expand(one: Expandable, fromMs: number, beforeMs: number): EventRecord[] | undefined {
+  try {
+    return instancesBetween(one.master, one.series, fromMs, beforeMs);
+  } catch (error) {
+    if (!(error instanceof TooManyOccurrencesError)) throw error;
+    if (beforeMs - fromMs <= DAY_MS) return undefined;
+    const middle = Math.floor((fromMs + beforeMs) / 2);
+    const first = expand(one, fromMs, middle);
+    if (!first || first.length > MOST_INSTANCES) return first;
+    const second = expand(one, middle, beforeMs);
+    return second && [...first, ...second];
+  }
+}
+
+const tooMuch = () =>
+  new InvalidInputError(
+    'expand_recurring: it takes too long to be worked out; narrow it by starts_after, starts_before or another filter',
+  );
+
+const tooMany = () =>
+  new InvalidInputError(
+    `expand_recurring: more than ${MOST_INSTANCES} events; narrow it by starts_after, starts_before or another filter`,
+  );
+
+const byStart = (a: EventRecord, b: EventRecord): number =>
+  a.startsAt.getTime() - b.startsAt.getTime() || (a.id < b.id ? -1 : 1);
+
+function boundsOfQuery(query: ListEventsQuery): TimeBounds {
+  const instant = (seconds: number | undefined) =>
+    seconds === undefined ? undefined : fromUnixSeconds(seconds);
+  return {
+    startsBefore: instant(query.starts_before),
+    startsAfter: instant(query.starts_after),
+    endsBefore: instant(query.ends_before),
+    endsAfter: instant(query.ends_after),
+  };
+}

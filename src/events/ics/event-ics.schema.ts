@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { optional, text } from '../event-parts.schema.ts';
+import { createEvent } from '../events.schema.ts';
+import { whenInput } from '../when.schema.ts';
+
+/** Methods of RFC 5546 that a file of an event may have. */
+export const ICS_METHODS = ['request', 'publish', 'reply', 'add', 'cancel', 'refresh'] as const;
+
+/** What callers decide about a file. */
+export const icsOptions = z.object({
+  ical_uid: optional(text(255)).describe("UID; default: the event's own"),
+  prodid: optional(text(255)).describe('PRODID: who has made the file'),
+  method: optional(
+    z.string().toLowerCase().pipe(z.enum(ICS_METHODS, { error: `must be one of: ${ICS_METHODS.join(', ')}` })),
+  ).describe('Default: request where somebody takes part, else publish'),
+}); // prettier-ignore
+
+/** Body of POST /events/to-ics: an event that is there, or everything it takes to create one. */
+export const eventToIcs = createEvent
+  .partial()
+  .extend({
+    event_id: optional(z.string()).describe(
+      'An event that is there; the other fields are not looked at then',
+    ),
+    calendar_id: optional(z.string()),
+    when: optional(whenInput),
+    ics_options: optional(icsOptions),
+  })
+  .superRefine(({ event_id, calendar_id, when }, context) => {
+    if (event_id !== undefined) return;
+    for (const [name, value] of [
+      ['calendar_id', calendar_id],
+      ['when', when],
+    ] as const)
+      if (value === undefined)
+        context.addIssue({ code: 'custom', path: [name], message: 'is required without event_id' });
+  })
+  .meta({
+    id: 'EventToIcs',
+    example: { event_id: '019aa1b2-0000-7000-8000-000000000003', ics_options: { method: 'request' } },
+  });
+export type EventToIcs = z.infer<typeof eventToIcs>;
+
+/** Answer of POST /events/to-ics. */
+export const icsView = z
+  .object({ ics: z.string().describe('iCalendar (RFC 5545), with CRLF at the ends of lines') })
+  .meta({ id: 'Ics' });

@@ -1,0 +1,186 @@
+import fs from 'node:fs';
+import type { When } from '../event-values.ts';
+import { instanceId, readInstanceId } from './instances.ts';
+import { InvalidRecurrenceError } from './recurrence-lines.ts';
+import { Series, TooManyOccurrencesError } from './series.ts';
+
+/** What python-dateutil 2.9 says, whose rules are others' work: ten zones over their transitions. */
+interface Case {
+  zone: string;
+  start: number;
+  lines: string[];
+  from: number;
+  before: number;
+  /** The first start, and from each to the next; seconds. */
+  steps: number[];
+}
+const cases = JSON.parse(
+  fs.readFileSync(new URL('./recurrence-cases.json', import.meta.url), 'utf8'),
+) as Case[];
+
+const at = (text: string): number => Date.parse(text) / 1000;
+const series = (
+  lines: string[],
+  timezone = 'UTC',
+  when: When = { object: 'time', time: at('2026-01-05T09:00:00Z') },
+) => new Series({ when, recurrence: { rrule: lines, timezone } });
+const startsOf = (one: Series, from: string, before: string): string[] =>
+  one
+    .between(Date.parse(from), Date.parse(before))
+    .map(({ startMs }) => new Date(startMs).toISOString().slice(0, 16));
+
+describe('a series', () => {
+  const { TZ } = process.env;
+  afterEach(() => {
+    if (TZ === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = TZ;
+  });
+
+  it.each(['UTC', 'America/New_York', 'Pacific/Auckland'])(
+    'takes place when an independent implementation says so, on a host in %s',
+    (host) => {
+      process.env['TZ'] = host;
+      const differing = cases.filter(({ zone, start, lines, from, before, steps }) => {
+        let next = 0;
+        const expected = steps.map((step) => (next += step) * 1000);
+        const found = series(lines, zone, { object: 'time', time: start }).between(
+          from * 1000,
+          before * 1000,
+        );
+        return JSON.stringify(found.map(({ startMs }) => startMs)) !== JSON.stringify(expected);
+      });
+      expect(cases.length).toBeGreaterThan(100);
+      expect(differing).toEqual([]);
+    },
+  );
+
+  it('reads a time that clocks skip with the offset before the gap, and one they show twice as the first', () => {
+    const when: When = { object: 'time', time: at('2026-03-27T01:30:00Z') };
+    const daily = series(['RRULE:FREQ=DAILY'], 'Europe/Berlin', when);
+    expect(startsOf(daily, '2026-03-28T00:00Z', '2026-03-31T00:00Z')).toEqual([
+      '2026-03-28T01:30', '2026-03-29T01:30', '2026-03-30T00:30',
+    ]); // prettier-ignore
+    expect(startsOf(daily, '2026-10-24T00:00Z', '2026-10-27T00:00Z')).toEqual([
+      '2026-10-24T00:30', '2026-10-25T00:30', '2026-10-26T01:30',
+    ]); // prettier-ignore
+  });
+
+  it('keeps its length in seconds, and that of days in days', () => {
+    const spanning = series(['RRULE:FREQ=DAILY;COUNT=2'], 'Europe/Berlin', {
+      object: 'timespan',
+      start_time: at('2026-03-28T22:00:00Z'),
+      end_time: at('2026-03-29T06:00:00Z'),
+    });
+    expect(spanning.between(0, at('2027-01-01T00:00:00Z') * 1000).map(({ when }) => when)).toEqual([
+      { object: 'timespan', start_time: at('2026-03-28T22:00:00Z'), end_time: at('2026-03-29T06:00:00Z') },
+      { object: 'timespan', start_time: at('2026-03-29T21:00:00Z'), end_time: at('2026-03-30T05:00:00Z') },
+    ]);
+    const days = series(['RRULE:FREQ=MONTHLY', 'EXDATE;VALUE=DATE:20260305'], 'Europe/Berlin', {
+      object: 'datespan',
+      start_date: '2026-01-05',
+      end_date: '2026-01-06',
+    });
+    expect(days.between(Date.parse('2026-02-01'), Date.parse('2026-05-01')).map(({ when }) => when)).toEqual([
+      { object: 'datespan', start_date: '2026-02-05', end_date: '2026-02-06' },
+      { object: 'datespan', start_date: '2026-04-05', end_date: '2026-04-06' },
+    ]);
+  });
+
+  it('ends with UNTIL: an instant, a wall time or all of a day', () => {
+    const until = (end: string) =>
+      startsOf(
+        series([`RRULE:FREQ=DAILY;UNTIL=${end}`], 'America/New_York'),
+        '2026-01-06T00:00Z',
+        '2026-02-01T00:00Z',
+      ).length;
+    expect(until('20260107T090000Z')).toBe(2);
+    expect(until('20260107T085959Z')).toBe(1);
+    expect(until('20260107T040000')).toBe(2);
+    expect(until('20260107T035959')).toBe(1);
+    expect(until('20260107')).toBe(2);
+  });
+
+  it('tells no time twice, whatever its rules have in common', () => {
+    const twice = series(['RRULE:FREQ=DAILY;COUNT=3', 'RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=2']);
+    expect(startsOf(twice, '2026-01-01T00:00Z', '2026-02-01T00:00Z')).toEqual([
+      '2026-01-05T09:00', '2026-01-06T09:00', '2026-01-07T09:00', '2026-01-12T09:00',
+    ]); // prettier-ignore
+  });
+
+  it.each([
+    ['RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30'],
+    ['RRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31'],
+    ['RRULE:FREQ=MONTHLY;BYDAY=6MO'],
+    ['RRULE:FREQ=DAILY;UNTIL=20250101'],
+  ])('never takes place: %s', (line) => {
+    expect(() => {
+      if (!series([line]).takesPlace) throw new TooManyOccurrencesError('never');
+    }).toThrow(TooManyOccurrencesError);
+  });
+
+  it.each([
+    ['RRULE:FREQ=FORTNIGHTLY', 'FREQ'],
+    ['RRULE:FREQ=DAILY;FREQ=WEEKLY', 'FREQ is there twice'],
+    ['RRULE:FREQ=DAILY;COUNT=3;UNTIL=20270101', 'COUNT and UNTIL'],
+    ['RRULE:FREQ=DAILY;UNTIL=20270231', 'is not a date'],
+    ['RRULE:FREQ=DAILY;INTERVAL=0', 'INTERVAL'],
+    ['RRULE:FREQ=DAILY;BYHOUR=25', 'BYHOUR'],
+    ['EXDATE:20270101T090000Z', 'no RRULE'],
+  ])('is refused: %s', (line, word) => {
+    expect(() => series([line])).toThrow(InvalidRecurrenceError);
+    expect(() => series([line])).toThrow(new RegExp(word, 'i'));
+  });
+
+  it('ends with the year 9999, as nobody can write later ones', () => {
+    const days = { object: 'datespan', start_date: '9999-12-27', end_date: '9999-12-28' } as const;
+    const recurrence = { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' };
+    const found = new Series({ when: days, recurrence }).between(
+      Date.UTC(9999, 11, 1),
+      Date.UTC(10_000, 0, 9),
+    );
+    expect(found.map(({ when }) => 'end_date' in when && when.end_date)).toEqual([
+      '9999-12-28', '9999-12-29', '9999-12-30', '9999-12-31',
+    ]); // prettier-ignore
+  });
+
+  it.each([
+    ['RRULE:FREQ=DAILY;BYHOUR=9,17;COUNT=1100', 'RRULE:FREQ=HOURLY;COUNT=1000'],
+    ['RRULE:FREQ=DAILY;BYHOUR=9;COUNT=99999999999'],
+    ['RRULE:FREQ=SECONDLY;UNTIL=20990101T000000Z'],
+  ])('takes too long to be told: %s', (...lines) => {
+    expect(() => series(lines).tryOut()).toThrow(TooManyOccurrencesError);
+  });
+
+  it('is counted to any number where that is no work', () => {
+    const many = series(['RRULE:FREQ=DAILY;COUNT=99999999']);
+    many.tryOut();
+    expect(many.between(Date.parse('2900-01-01'), Date.parse('2900-01-03'))).toHaveLength(2);
+  });
+
+  it('has no instances that lists would not tell', () => {
+    expect(series(['RRULE:FREQ=SECONDLY']).at(Date.parse('2026-02-01'))).toBeUndefined();
+  });
+
+  it('is not expanded without measure', () => {
+    expect(() =>
+      series(['RRULE:FREQ=SECONDLY']).between(Date.parse('2026-02-01'), Date.parse('2027-02-01')),
+    ).toThrow(TooManyOccurrencesError);
+  });
+});
+
+describe('the id of an instance', () => {
+  const id = '019aa1b2-0000-7000-8000-000000000001';
+
+  it('says which one it is', () => {
+    const startMs = Date.parse('2026-01-05T09:00:00Z');
+    const timed = instanceId({ id, when: { object: 'time', time: 0 } }, startMs);
+    expect(timed).toBe(`${id}_20260105T090000Z`);
+    expect(readInstanceId(timed)).toEqual({ masterId: id, startMs });
+    const day = instanceId({ id, when: { object: 'date', date: '2026-01-05' } }, Date.parse('2026-01-05'));
+    expect(readInstanceId(day)).toEqual({ masterId: id, startMs: Date.parse('2026-01-05') });
+  });
+
+  it.each([id, `${id}_`, `${id}_2026`, 'nonsense_20260105', `${id}_20260105T0900`])('is none: %s', (text) => {
+    expect(readInstanceId(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { CalendarsModule } from '../calendars/calendars.module.ts';
+import { FeedFileController } from './feed-file.controller.ts';
+import { FeedsController } from './feeds.controller.ts';
+import { FeedsRepository } from './feeds.repository.ts';
+import { Feeds } from './feeds.service.ts';
+
+/** Calendars at secret addresses. */
+@Module({
+  imports: [CalendarsModule],
+  controllers: [FeedsController, FeedFileController],
+  providers: [Feeds, FeedsRepository],
+})
+export class FeedsModule {}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { CalendarsService } from '../calendars/calendars.service.ts';
+import { hashToken } from '../common/crypto/token-hash.ts';
+import { DomainError, NotFoundError } from '../common/errors/domain-error.ts';
+import { UnwritableEventError } from '../common/ical/ical-fields.ts';
+import { randomBase36 } from '../common/ids/ids.ts';
+import { Clock } from '../common/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { icsEventsOf, type IcsRow } from '../events/ics/ics-rows.ts';
+import { IcsWriter } from '../events/ics/ics-writer.ts';
+import { type FedCalendar, type FeedPlace, FeedsRepository } from './feeds.repository.ts';
+
+/** A calendar file that is about to be read. */
+export interface OpenFeed {
+  /** Changes with everything the file shows. */
+  etag: string;
+  /** The file, piece by piece. */
+  pieces(): AsyncGenerator<string>;
+}
+
+class TooManyReadersError extends DomainError {
+  constructor(limit: number, retryAfterSeconds: number) {
+    super('feed.rate-limited', 'rate-limited', 'Too many requests', { limit, retryAfterSeconds });
+  }
+}
+
+const SECRET_LENGTH = 50;
+const FILE = /^([0-9a-z]{50})\.ics$/;
+const DAY_MS = 86_400_000;
+/** What has ended earlier is left out. */
+const PAST_MS = 366 * DAY_MS;
+/** Events of one file; later ones are left out. */
+const MOST_EVENTS = 10_000;
+/** Readings of one address in a minute. Calendar programs come every few minutes. */
+const MOST_READINGS = 60;
+/** Unknown addresses that one client may try in a minute. */
+const MOST_GUESSES = 30;
+const NOBODY = { organizer: null, attendeesOf: () => [] };
+
+/**
+ * Calendars at secret addresses, for programs that subscribe to them. Only a hash of the secret is stored: it is shown
+ * once. What is private is shown as busy, and nobody who takes part is named.
+ */
+@Injectable()
+export class Feeds {
+  readonly #log = new Logger(Feeds.name);
+  readonly #address: string;
+  readonly #readings = new RateLimiterMemory({ points: MOST_READINGS, duration: 60 });
+  readonly #guesses = new RateLimiterMemory({ points: MOST_GUESSES, duration: 60 });
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly repository: FeedsRepository,
+    private readonly calendars: CalendarsService,
+    private readonly clock: Clock,
+  ) {
+    this.#address = config.baseUrl;
+  }
+
+  /** Makes an address; the one before is no longer good. @throws {NotFoundError} */
+  async make(account: AccountPrincipal, calendarId: string): Promise<{ url: string; createdAt: Date }> {
+    const { id } = await this.calendars.get(account, calendarId);
+    const secret = randomBase36(SECRET_LENGTH);
+    const createdAt = this.clock.now();
+    await this.repository.replace(account.accountId, id, hashToken(secret), createdAt);
+    return { url: new URL(`feeds/${secret}.ics`, `${this.#address}/`).href, createdAt };
+  }
+
+  /** @throws {NotFoundError} also when the calendar has no address */
+  async get(account: AccountPrincipal, calendarId: string): Promise<{ createdAt: Date }> {
+    const { id } = await this.calendars.get(account, calendarId);
+    const feed = await this.repository.find(account.accountId, id);
+    if (!feed) throw new NotFoundError('feed of calendar', calendarId);
+    return feed;
+  }
+
+  /** From now on the address is good for nothing; none is no error. @throws {NotFoundError} */
+  async revoke(account: AccountPrincipal, calendarId: string): Promise<void> {
+    const { id } = await this.calendars.get(account, calendarId);
+    await this.repository.remove(account.accountId, id);
+  }
+
+  /**
+   * @param file last part of the address
+   * @param client who asks: too many wrong guesses are refused
+   * @throws {NotFoundError} @throws {DomainError} `rate-limited`
+   */
+  async open(file: string, client: string): Promise<OpenFeed> {
+    const secret = FILE.exec(file)?.[1];
+    const guesses = await this.#guesses.get(client);
+    if (guesses && guesses.remainingPoints <= 0) throw tooMany(MOST_GUESSES, guesses);
+    const hash = secret === undefined ? undefined : hashToken(secret);
+    const calendar = hash && (await this.repository.open(hash));
+    if (!hash || !calendar) {
+      await this.#guesses.penalty(client);
+      throw new NotFoundError('feed', '');
+    }
+    await spend(this.#readings, hash.toString('base64'), MOST_READINGS);
+    const now = this.clock.now();
+    // What is too old is another every day.
+    const day = Math.floor(now.getTime() / DAY_MS);
+    const tag = createHash('sha256').update(`${calendar.state}/${day}/1`).digest('base64url').slice(0, 27);
+    const since = new Date(day * DAY_MS - PAST_MS);
+    return { etag: `W/"${tag}"`, pieces: () => this.#pieces(calendar, since) };
+  }
+
+  async *#pieces(calendar: FedCalendar, since: Date): AsyncGenerator<string> {
+    const { name, description, timezone } = calendar;
+    const writer = new IcsWriter({
+      method: 'PUBLISH',
+      properties: {
+        'x-wr-calname': name,
+        ...(description ? { 'x-wr-caldesc': description } : {}),
+        ...(timezone ? { 'x-wr-timezone': timezone } : {}),
+      },
+    });
+    yield writer.begin();
+    let place: FeedPlace | null = null;
+    for (let count = 0; count < MOST_EVENTS;) {
+      const page = await this.repository.page(calendar, since, place);
+      yield page.events.map((row) => this.#text(writer, row, page.instances.get(row.id) ?? [])).join('');
+      count += page.events.length;
+      place = page.next;
+      if (!place) break;
+    }
+    yield writer.end();
+  }
+
+  #text(writer: IcsWriter, row: IcsRow, instances: readonly IcsRow[]): string {
+    const isPrivate = row.visibility === 'private';
+    const shown = instances.map((one) => (isPrivate || one.visibility === 'private' ? asBusy(one) : one));
+    try {
+      const uid = row.icalUid ?? row.id;
+      const events = icsEventsOf(isPrivate ? asBusy(row) : row, shown, { uid, people: NOBODY });
+      return events.map((event) => writer.add(event)).join('');
+    } catch (error) {
+      // From elsewhere, with rules nobody understands.
+      if (!(error instanceof UnwritableEventError)) throw error;
+      this.#log.debug(`event ${row.id} cannot be written: ${error.message}`);
+      return '';
+    }
+  }
+}
+
+/** When, and nothing else. */
+function asBusy(row: IcsRow): IcsRow {
+  return { ...row, title: row.busy ? 'Busy' : 'Private', description: '', location: '', conferencing: null };
+}
+
+function tooMany(limit: number, { msBeforeNext }: RateLimiterRes): TooManyReadersError {
+  return new TooManyReadersError(limit, Math.max(1, Math.ceil(msBeforeNext / 1000)));
+}
+
+async function spend(limiter: RateLimiterMemory, key: string, limit: number): Promise<void> {
+  try {
+    await limiter.consume(key);
+  } catch (rejection) {
+    if (!(rejection instanceof RateLimiterRes)) throw rejection;
+    throw tooMany(limit, rejection);
+  }
+}
