@@ -35,7 +35,7 @@ export interface ReminderSender {
    * no way to tell.
    * @throws {Error} when the look-up fails
    */
-  wasSent?(reminder: DueReminder, account: ConnectedAccount): Promise<boolean>;
+  wasSent?(reminder: DueReminder, account: ConnectedAccount, lease: Lease): Promise<boolean>;
   /**
    * Sends once; failures are answers, anything else that is thrown is a surprise.
    * @throws {LeaseLostError} nothing was sent

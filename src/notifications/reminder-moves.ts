@@ -27,7 +27,7 @@ const SOURCES = Object.fromEntries(
 ) as Record<ReminderStatus, string>;
 
 // The waiting queue row is taken with SKIP LOCKED: a row the engine is just claiming stays, and its run finds the
-// reminder not scheduled. So nobody who holds reminders ever waits for the engine, which locks in the other order. A
+// reminder not scheduled; so does one that may have left already, to look whether it has. So nobody who holds reminders ever waits for the engine, which locks in the other order. A
 // reminder that is scheduled again while its old run is being settled keeps that queue row: see requeueDropped.
 const MOVE = `
   with asked as (
@@ -39,7 +39,7 @@ const MOVE = `
     where r.status = any(string_to_array(a.sources, ',')) order by r.id for update of r),
   idle as materialized (
     select j.id from reminder_job j join held h using (id)
-    where h.status <> 'scheduled' and j.state = 0 for update of j skip locked),
+    where h.status <> 'scheduled' and j.state = 0 and not j.ambiguous for update of j skip locked),
   dequeued as (
     delete from reminder_job j using idle where j.id = idle.id returning j.id, j.attempt),
   queued as (

@@ -20,12 +20,12 @@ const TAKE_TURNS = 'select pg_advisory_xact_lock(hashtextextended($1::text, 7270
 
 const READ = `
   with held as materialized (
-    select id, notification_id, participant, due_at, status, reason from reminder
-    where event_id = $1 and account_id = $2 order by id for update),
+    select id, event_id, notification_id, participant, due_at, status, reason from reminder
+    where event_id = any($1::uuid[]) and account_id = $2 order by id for update),
   untouched as materialized (
     select j.id from reminder_job j join held h using (id)
     where j.state = 0 and j.attempt = 0 and not j.ambiguous for update of j skip locked)
-  select h.id, h.notification_id as "notificationId", h.participant, h.status, h.reason,
+  select h.id, h.event_id as "eventId", h.notification_id as "notificationId", h.participant, h.status, h.reason,
     (extract(epoch from h.due_at) * 1000)::float8 as due, u.id is not null as untouched
   from held h left join untouched u using (id)`;
 
@@ -34,14 +34,14 @@ const READ = `
 const WRITE = `
   with contents as (
     insert into reminder_content as c (event_id, notification_id, account_id, content)
-    select $2, n.notification_id, $1, n.content
-    from jsonb_to_recordset($3) n(notification_id uuid, content jsonb)
+    select n.event_id, n.notification_id, $1, n.content
+    from jsonb_to_recordset($2) n(event_id uuid, notification_id uuid, content jsonb)
     on conflict (event_id, notification_id) do update set content = excluded.content
       where c.content is distinct from excluded.content),
   rewritten as (
     update reminder r
-    set recipient = w.recipient, name = w.name, due_at = w.due_at, expires_at = w.expires_at, updated_at = $6
-    from jsonb_to_recordset($4) w(id uuid, recipient text, name text, due_at timestamptz, expires_at timestamptz)
+    set recipient = w.recipient, name = w.name, due_at = w.due_at, expires_at = w.expires_at, updated_at = $5
+    from jsonb_to_recordset($3) w(id uuid, recipient text, name text, due_at timestamptz, expires_at timestamptz)
     where r.id = w.id
       and (r.recipient, r.name, r.due_at, r.expires_at) is distinct from (w.recipient, w.name, w.due_at, w.expires_at)
     returning r.id, r.due_at),
@@ -52,9 +52,9 @@ const WRITE = `
   added as (
     insert into reminder (id, account_id, event_id, notification_id, participant, name, type, recipient, due_at,
       expires_at, status, reason, message_id_header, created_at, updated_at)
-    select n.id, $1, $2, n.notification_id, n.participant, n.name, n.type, n.recipient, n.due_at, n.expires_at,
-      n.status, n.reason, n.message_id, $6, $6
-    from jsonb_to_recordset($5) n(id uuid, notification_id uuid, participant text, name text, type text,
+    select n.id, $1, n.event_id, n.notification_id, n.participant, n.name, n.type, n.recipient, n.due_at, n.expires_at,
+      n.status, n.reason, n.message_id, $5, $5
+    from jsonb_to_recordset($4) n(id uuid, event_id uuid, notification_id uuid, participant text, name text, type text,
       recipient text, due_at timestamptz, expires_at timestamptz, status text, reason text, message_id text)
     returning id, account_id, due_at, status)
   insert into reminder_job (id, account_id, run_at, due_at)
@@ -64,8 +64,12 @@ const CANCEL_EVENTS = `
   select id from reminder
   where account_id = $1 and event_id = any($2::uuid[]) and status = 'scheduled' order by id for update`;
 
+/** Events whose reminders are read and written together. */
+const BATCH = 200;
+
 interface Row {
   id: string;
+  eventId: string;
   notificationId: string;
   participant: string;
   status: ReminderStatus;
@@ -73,6 +77,12 @@ interface Row {
   /** Milliseconds; as text when the ORM's transaction is used. */
   due: number | string;
   untouched: boolean;
+}
+
+/** An event and what has to be written for it. */
+interface Plan {
+  event: ReminderEvent;
+  changes: ReminderChanges;
 }
 
 /** Keeps the reminders of events in line with the events (design 9). */
@@ -98,10 +108,17 @@ export class ReminderPlanner {
    */
   async plan(sql: Sql, event: ReminderEvent, at: Date): Promise<PlannedReminder[]> {
     await sql.query(TAKE_TURNS, [event.eventId]);
-    const changes = planChanges(event, await this.#read(sql, event), at);
-    await moveReminders(sql, changes.moves, at);
-    await this.#write(sql, event, changes, at);
-    return changes.fates;
+    const [fates] = await this.#bringInLine(sql, event.accountId, [event], at);
+    return fates ?? [];
+  }
+
+  /**
+   * The same for many events of one account, three round trips for two hundred of them. The caller holds the rows of the events
+   * against every other change: their plans take no turns.
+   */
+  async planAll(sql: Sql, accountId: string, events: readonly ReminderEvent[], at: Date): Promise<void> {
+    for (let first = 0; first < events.length; first += BATCH)
+      await this.#bringInLine(sql, accountId, events.slice(first, first + BATCH), at);
   }
 
   /**
@@ -124,31 +141,51 @@ export class ReminderPlanner {
     );
   }
 
-  async #read(sql: Sql, { eventId, accountId }: ReminderEvent): Promise<ExistingReminder[]> {
-    const rows = await sql.query<Row>(READ, [eventId, accountId]);
-    return rows.map(({ due, ...row }) => ({ ...row, dueAt: new Date(Number(due)) }));
+  /** @returns what becomes of the notifications of each event */
+  async #bringInLine(
+    sql: Sql,
+    accountId: string,
+    events: readonly ReminderEvent[],
+    at: Date,
+  ): Promise<PlannedReminder[][]> {
+    const existing = await this.#read(sql, accountId, events);
+    const plans = events.map((event) => ({
+      event,
+      changes: planChanges(event, existing.get(event.eventId) ?? [], at),
+    }));
+    await moveReminders(
+      sql,
+      plans.flatMap(({ changes }) => changes.moves),
+      at,
+    );
+    await this.#write(sql, accountId, plans, at);
+    return plans.map(({ changes }) => changes.fates);
   }
 
-  async #write(
+  /** By event. */
+  async #read(
     sql: Sql,
-    event: ReminderEvent,
-    { rewrites, inserts }: ReminderChanges,
-    at: Date,
-  ): Promise<void> {
+    accountId: string,
+    events: readonly ReminderEvent[],
+  ): Promise<Map<string, ExistingReminder[]>> {
+    const rows = await sql.query<Row>(READ, [events.map(({ eventId }) => eventId), accountId]);
+    return Map.groupBy(
+      rows.map(({ due, ...row }) => ({ ...row, dueAt: new Date(Number(due)) })),
+      ({ eventId }) => eventId,
+    );
+  }
+
+  async #write(sql: Sql, accountId: string, plans: readonly Plan[], at: Date): Promise<void> {
+    const rewrites = plans.flatMap(({ changes }) => changes.rewrites);
+    const inserts = plans.flatMap(({ event, changes }) =>
+      changes.inserts.map((reminder) => ({ event_id: event.eventId, ...this.#newRow(reminder) })),
+    );
     if (rewrites.length === 0 && inserts.length === 0) return;
-    const used = new Set([...rewrites, ...inserts].map(({ notificationId }) => notificationId));
-    const contents = event.notifications
-      .filter(({ id }) => used.has(id))
-      .map((notification) => ({
-        notification_id: notification.id,
-        content: contentOf(notification, event.title),
-      }));
     await sql.query(WRITE, [
-      event.accountId,
-      event.eventId,
-      JSON.stringify(contents),
+      accountId,
+      JSON.stringify(plans.flatMap(contentsOf)),
       JSON.stringify(rewrites.map((reminder) => ({ id: reminder.id, ...columnsOf(reminder) }))),
-      JSON.stringify(inserts.map((reminder) => this.#newRow(reminder))),
+      JSON.stringify(inserts),
       at,
     ]);
   }
@@ -161,6 +198,18 @@ export class ReminderPlanner {
     const columns = columnsOf(reminder);
     return { id, notification_id: notificationId, participant, type, status, reason, message_id, ...columns };
   }
+}
+
+/** What the notifications say that reminders are written for. */
+function contentsOf({ event, changes: { rewrites, inserts } }: Plan): Record<string, unknown>[] {
+  const used = new Set([...rewrites, ...inserts].map(({ notificationId }) => notificationId));
+  return event.notifications
+    .filter(({ id }) => used.has(id))
+    .map((notification) => ({
+      event_id: event.eventId,
+      notification_id: notification.id,
+      content: contentOf(notification, event.title),
+    }));
 }
 
 /** What may differ after the event was changed. */

@@ -1,21 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import type { Page } from '../common/http/pagination.schema.ts';
+import { JointLookUp } from '../common/work/joint-look-up.ts';
 import { Database } from '../database/sql.ts';
+import {
+  ACCOUNT_COLUMNS,
+  type AccountRow,
+  type ConnectedAccount,
+  ProviderAccounts,
+} from '../grants/provider-accounts.ts';
 import type { DueReminder } from './due-reminder.ts';
 import type { ReminderInfo } from './reminder-info.ts';
-import type { ReminderStatus } from './reminder-status.ts';
 
+// Everything that is claimed together in one round trip. What a notification says comes once, with the first of its
+// reminders: hundreds of participants have the same text.
 const FIND_DUE = `
-  select r.id, r.account_id as "accountId", r.type, r.recipient, r.name, c.content, r.due_at as "dueAt",
-    r.expires_at as "expiresAt", r.status, r.reason as "lastFailure", r.message_id_header as "messageIdHeader", a.features,
-    a.secret_sealed as "secretSealed"
-  from reminder r
+  select r.id, r.type, r.recipient, r.name as "toName", r.due_at as "dueAt", r.expires_at as "expiresAt", r.status,
+    r.reason as "lastFailure", r.message_id_header as "messageIdHeader", a.features, a.secret_sealed as "secretSealed",
+    r.event_id || ' ' || r.notification_id as said,
+    case when row_number() over (partition by r.event_id, r.notification_id) = 1 then c.content end as content,
+    ${ACCOUNT_COLUMNS}
+  from unnest($1::uuid[], $2::uuid[]) j(id, account_id)
+  join reminder r on r.id = j.id and r.account_id = j.account_id
   join reminder_content c using (event_id, notification_id)
   join "grant" g on g.id = r.account_id
-  join application a on a.id = g.application_id
-  where r.id = $1 and r.account_id = $2`;
+  join application a on a.id = g.application_id`;
 
-const STATUS = 'select status from reminder where id = $1 and account_id = $2';
+const SCHEDULED = `
+  select r.id || ' ' || r.account_id as key
+  from unnest($1::uuid[], $2::uuid[]) j(id, account_id)
+  join reminder r on r.id = j.id and r.account_id = j.account_id
+  where r.status = 'scheduled'`;
 
 const LIST = `
   select id, notification_id as "notificationId", type, participant, recipient, due_at as "dueAt", status, reason,
@@ -23,25 +37,63 @@ const LIST = `
   from reminder where account_id = $1 and event_id = $2
   order by due_at, type, participant, id limit $3 offset $4`;
 
-/** Reads reminders for those who send and show them. */
+type Row = Omit<DueReminder, 'content' | 'name'> &
+  AccountRow & { toName: string; said: string; content: DueReminder['content'] | null };
+
+/** A reminder that has been claimed, and the account that has its event. */
+export interface FoundReminder {
+  reminder: DueReminder;
+  account: ConnectedAccount;
+}
+
+const keyOf = (id: string, accountId: string) => `${id} ${accountId}`;
+
+/** Keys as the two columns that statements take. */
+function columnsOf(keys: readonly string[]): [ids: string[], accountIds: string[]] {
+  const pairs = keys.map((key) => key.split(' ') as [string, string]);
+  return [pairs.map(([id]) => id), pairs.map(([, accountId]) => accountId)];
+}
+
+/** Reads reminders for those who send and show them: those that are sent at the same time in the same queries. */
 @Injectable()
 export class ReminderRepository {
-  constructor(private readonly database: Database) {}
+  readonly #due = new JointLookUp((keys) => this.#findDue(keys));
+  readonly #scheduled = new JointLookUp((keys) => this.#findScheduled(keys));
 
-  /** @returns undefined when the account or the reminder is gone */
-  async findDue(id: string, accountId: string): Promise<DueReminder | undefined> {
-    const [row] = await this.database.query<DueReminder>(FIND_DUE, [id, accountId]);
-    return row;
+  constructor(
+    private readonly database: Database,
+    private readonly accounts: ProviderAccounts,
+  ) {}
+
+  /** @returns undefined when the account or the reminder is gone @throws {UnsealError} */
+  async findDue(id: string, accountId: string): Promise<FoundReminder | undefined> {
+    const row = await this.#due.get(keyOf(id, accountId));
+    return row && { reminder: row.reminder, account: this.accounts.open(row.account) };
   }
 
-  /** Whether it is still to be sent, as of now. */
+  /** Whether it is still to be sent, as of a moment after the call. */
   async isScheduled(id: string, accountId: string): Promise<boolean> {
-    const [row] = await this.database.query<{ status: ReminderStatus }>(STATUS, [id, accountId]);
-    return row?.status === 'scheduled';
+    return (await this.#scheduled.get(keyOf(id, accountId))) ?? false;
   }
 
   /** By due time, type and participant. */
   listForEvent(accountId: string, eventId: string, { limit, offset }: Page): Promise<ReminderInfo[]> {
     return this.database.query<ReminderInfo>(LIST, [accountId, eventId, limit, offset]);
+  }
+
+  async #findDue(keys: string[]): Promise<Map<string, { reminder: DueReminder; account: AccountRow }>> {
+    const rows = await this.database.query<Row>(FIND_DUE, columnsOf(keys));
+    const contents = new Map(rows.flatMap(({ said, content }) => (content ? [[said, content]] : [])));
+    return new Map(
+      rows.map((row) => {
+        const reminder = { ...row, name: row.toName, content: contents.get(row.said) ?? {} };
+        return [keyOf(row.id, row.accountId), { reminder, account: row }];
+      }),
+    );
+  }
+
+  async #findScheduled(keys: string[]): Promise<Map<string, boolean>> {
+    const rows = await this.database.query<{ key: string }>(SCHEDULED, columnsOf(keys));
+    return new Map(rows.map(({ key }) => [key, true]));
   }
 }

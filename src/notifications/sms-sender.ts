@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { ApplicationFeature } from '../applications/plan.ts';
-import { SmsError, SmsGateway } from '../sms/sms-gateway.ts';
+import type { Lease } from '../common/work/dispatcher.ts';
+import type { ConnectedAccount } from '../grants/provider-accounts.ts';
+import { SmsError, SmsGateway, type SmsRequest } from '../sms/sms-gateway.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import type { ReminderDelivery } from './reminder-policy.ts';
 
@@ -13,21 +15,37 @@ export class SmsReminderSender implements ReminderSender {
 
   constructor(private readonly gateway: SmsGateway) {}
 
-  async send({ id, accountId, recipient, content, dueAt, features }: DueReminder): Promise<ReminderDelivery> {
-    if (!features.includes(FEATURE)) {
+  /** A gateway that keeps count of keys has no look-up: there the text is handed over again. */
+  async wasSent(reminder: DueReminder, _account: ConnectedAccount, { signal }: Lease): Promise<boolean> {
+    return (await this.gateway.wasSent?.(requestOf(reminder), reminder.dueAt, signal)) ?? false;
+  }
+
+  async send(reminder: DueReminder, _account: ConnectedAccount, lease: Lease): Promise<ReminderDelivery> {
+    if (!reminder.features.includes(FEATURE)) {
       return { kind: 'refused', reason: 'SMS is not enabled for this application' };
     }
     try {
-      await this.gateway.send({
-        accountId,
-        to: recipient,
-        text: content['message'] ?? '',
-        dedupe: `reminder:${id}:${dueAt.getTime()}`,
-      });
+      await this.gateway.send(requestOf(reminder), lease.signal);
       return { kind: 'sent' };
     } catch (error) {
-      if (!(error instanceof SmsError)) throw error;
-      return { kind: error.permanent ? 'refused' : 'not-yet', reason: error.message };
+      if (error instanceof SmsError) {
+        const { failure, message: reason, retryAfterSeconds } = error;
+        return failure === 'not-yet'
+          ? { kind: failure, reason, retryAfterSeconds }
+          : { kind: failure, reason };
+      }
+      // Aborted on its way, or a bug: nobody knows how far it came.
+      const words = error instanceof Error ? error.message : String(error);
+      return { kind: 'unknown', reason: `internal error: ${words}` };
     }
   }
+}
+
+function requestOf({ id, accountId, recipient, content, dueAt }: DueReminder): SmsRequest {
+  return {
+    accountId,
+    to: recipient,
+    text: content['message'] ?? '',
+    dedupe: `reminder:${id}:${dueAt.getTime()}`,
+  };
 }

@@ -3,7 +3,7 @@ import { openApplicationSecret } from '../applications/application-secrets.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { EgressClient } from '../common/egress/egress-client.ts';
 import { EgressError } from '../common/egress/egress-error.ts';
-import { parseRetryAfter } from '../common/egress/retry-after.ts';
+import { secondsToWait } from '../common/egress/retry-after.ts';
 import { Clock } from '../common/time/clock.ts';
 import type { Lease } from '../common/work/dispatcher.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
@@ -41,9 +41,7 @@ export class WebhookReminderSender implements ReminderSender {
         },
         { signal, ...REMINDER_ADDRESS },
       );
-      const now = this.clock.now();
-      const later = parseRetryAfter(retryAfter, now);
-      return deliveryOfHttpStatus(status, later && Math.ceil((later.getTime() - now.getTime()) / 1000));
+      return deliveryOfHttpStatus(status, secondsToWait(retryAfter, this.clock.now()));
     } catch (error) {
       if (!(error instanceof EgressError)) throw error;
       return { kind: error.kind === 'blocked' ? 'refused' : 'not-yet', reason: error.message };

@@ -1,19 +1,31 @@
 import { Module } from '@nestjs/common';
+import { EgressClient } from '../common/egress/egress-client.ts';
+import { Clock } from '../common/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { Database } from '../database/sql.ts';
+import { HttpSmsGateway } from './http.gateway.ts';
 import { NoSmsGateway } from './none.gateway.ts';
 import { RecordingSmsGateway } from './recording.gateway.ts';
 import { SmsGateway } from './sms-gateway.ts';
+import { TwilioSmsGateway } from './twilio.gateway.ts';
+
+function gatewayOf({ sms }: AppConfig, database: Database, egress: EgressClient, clock: Clock): SmsGateway {
+  switch (sms.gateway) {
+    case 'none':
+      return new NoSmsGateway();
+    case 'recording':
+      return new RecordingSmsGateway(database);
+    case 'twilio':
+      return new TwilioSmsGateway(sms, egress, clock);
+    case 'http':
+      return new HttpSmsGateway(sms, egress, clock);
+  }
+}
 
 /** The SMS gateway the configuration names. */
 @Module({
   providers: [
-    {
-      provide: SmsGateway,
-      inject: [APP_CONFIG, Database],
-      useFactory: ({ smsGateway }: AppConfig, database: Database): SmsGateway =>
-        smsGateway === 'recording' ? new RecordingSmsGateway(database) : new NoSmsGateway(),
-    },
+    { provide: SmsGateway, inject: [APP_CONFIG, Database, EgressClient, Clock], useFactory: gatewayOf },
   ],
   exports: [SmsGateway],
 })

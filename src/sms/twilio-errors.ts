@@ -1,0 +1,69 @@
+import { SmsError, type SmsFailure } from './sms-gateway.ts';
+
+/*
+ * What Twilio's refusals mean for one text (twilio.com/docs/api/errors). What is wrong with the text or its recipient will not get better;
+ * what is wrong with the operator's account, or with the moment, may: then it is tried again until the event begins.
+ */
+
+/** The account, its credentials, its sender, or its limits: for the operator to repair, or for time to. */
+const NOT_YET: ReadonlyMap<number, string> = new Map([
+  [20003, 'it does not accept our credentials'],
+  [20005, 'our account is not active'],
+  [20006, 'access is denied'],
+  [20404, 'it does not know our account'],
+  [20429, 'too many requests'],
+  [21603, 'no sender is set'],
+  [21606, 'the sender is not ours, or cannot send texts'],
+  [21611, 'its queue for our sender is full'],
+  [21659, 'the sender is not ours'],
+  [21660, 'the sender is not of our account'],
+  [21703, 'the messaging service has no senders'],
+  [21704, 'the messaging service has no senders'],
+  [21712, 'the messaging service has no senders'],
+  [30001, 'its queue is full'],
+  [30002, 'our account is suspended'],
+  [63038, 'the daily limit of our account is reached'],
+]);
+
+/** The recipient or the text: for good. */
+const REFUSED: ReadonlyMap<number, string> = new Map([
+  [21201, 'the phone number is not valid'],
+  [21211, 'the phone number is not valid'],
+  [21214, 'the phone number cannot be reached'],
+  [21217, 'the phone number is not valid'],
+  [21219, 'the phone number is not verified (trial account)'],
+  [21408, 'texts to this region are not permitted'],
+  [21602, 'the text is empty'],
+  [21604, 'there is no phone number'],
+  [21605, 'the text is too long'],
+  [21608, 'the phone number is not verified (trial account)'],
+  [21610, 'the recipient has unsubscribed'],
+  [21612, 'the phone number cannot be reached from our sender'],
+  [21614, 'the phone number is not a mobile one'],
+  [21617, 'the text is too long'],
+  [21619, 'the text is empty'],
+]);
+
+/** HTTP statuses that say nothing about the text, where the code is not known. */
+const PASSING: readonly number[] = [401, 403, 404, 408, 409, 425, 429];
+/** Its servers failed: at what, nobody knows. Only 503 promises that nothing has happened. */
+const NOTHING_DONE = 503;
+
+/** What an answer other than success means. @param code Twilio's error code; null: it sent none */
+export function failureOfTwilio(status: number, code: number | null): SmsFailure {
+  if (code !== null && REFUSED.has(code)) return 'refused';
+  if (code !== null && NOT_YET.has(code)) return 'not-yet';
+  if (status >= 500) return status === NOTHING_DONE ? 'not-yet' : 'unknown';
+  return PASSING.includes(status) ? 'not-yet' : 'refused';
+}
+
+/** The error of an answer: our own words and the code, so that nothing of the gateway's account is shown to callers. */
+export function twilioError(status: number, code: number | null, retryAfterSeconds: number | null): SmsError {
+  const words = code === null ? undefined : (REFUSED.get(code) ?? NOT_YET.get(code));
+  const what = code === null ? `answered ${status}` : `answered ${status} (${code})`;
+  return new SmsError(
+    `the SMS gateway ${what}${words ? `: ${words}` : ''}`,
+    failureOfTwilio(status, code),
+    retryAfterSeconds,
+  );
+}
