@@ -40,7 +40,8 @@ export class IdempotencyKeyReusedError extends ConflictError {
 
 /** The first request with the key has not been answered yet. */
 export class IdempotencyKeyBusyError extends ConflictError {
-  constructor() {
+  /** @param about what `begin` was told of the first request; null: nothing is known of it */
+  constructor(readonly about: unknown = null) {
     super('idempotency-key.busy', 'Idempotency-Key: the first request with it is still being worked on');
   }
 }
@@ -65,6 +66,9 @@ const TAKE = `
     where k.created_at <= $7
   returning 1`;
 
+const FREE = `
+  delete from idempotency_key where account_id = $1 and key = $2 and status is null and response = $3::jsonb`;
+
 /** Transactions of one account at a time: each may have to wait, for a copy of itself or for whoever removes the account. */
 const MOST_OF_ONE = 2;
 /** Times a key may come free again while it is being looked for: more would be a fault of ours. */
@@ -84,6 +88,14 @@ export class IdempotencyKeys {
   ) {}
 
   /**
+   * What the first request with the key was answered; undefined: the key is free.
+   * @throws {IdempotencyKeyReusedError} the key belongs to another request @throws {IdempotencyKeyBusyError}
+   */
+  find(request: IdempotentRequest): Promise<FirstAnswer | undefined> {
+    return this.#known(request, fingerprintOf(request));
+  }
+
+  /**
    * Accepts a request once, also when copies of it run at the same moment.
    * @param accept checks the request; what it throws leaves the key free
    * @returns the first answer, and whether it was given before
@@ -96,7 +108,7 @@ export class IdempotencyKeys {
     const fingerprint = fingerprintOf(request);
     let accepted: Acceptance | undefined;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
-      const known = await this.#find(request, fingerprint);
+      const known = await this.#known(request, fingerprint);
       if (known) return { answer: known, replayed: true };
       accepted ??= await accept();
       const acceptance = accepted;
@@ -108,11 +120,38 @@ export class IdempotencyKeys {
     throw new IdempotencyKeyBusyError();
   }
 
-  async #find({ accountId, key }: IdempotentRequest, fingerprint: Buffer): Promise<FirstAnswer | undefined> {
+  /**
+   * Takes the key for a request whose answer is known only later, in the transaction that stores what it does.
+   * @param about what is told of the request until then
+   * @throws {IdempotencyKeyBusyError} somebody else has it
+   */
+  async begin(sql: Sql, request: IdempotentRequest, about: Record<string, unknown>): Promise<void> {
+    const { accountId, key } = request;
+    const taken = await sql.query(TAKE, [
+      accountId,
+      key,
+      fingerprintOf(request),
+      null,
+      JSON.stringify(about),
+      this.clock.now(),
+      this.#expired(),
+    ]);
+    if (taken.length === 0) throw new IdempotencyKeyBusyError();
+  }
+
+  /**
+   * Nothing has come of what `begin` has begun: the key is free again, unless somebody has begun anew with it.
+   * @param about as it was given to `begin`, or to `IdempotencyKeyBusyError`
+   */
+  async release(sql: Sql, { accountId, key }: IdempotentRequest, about: unknown): Promise<void> {
+    await sql.query(FREE, [accountId, key, JSON.stringify(about)]);
+  }
+
+  async #known({ accountId, key }: IdempotentRequest, fingerprint: Buffer): Promise<FirstAnswer | undefined> {
     const [row] = await this.database.query<KeyRow>(FIND, [accountId, key, this.#expired()]);
     if (!row) return undefined;
     if (!row.fingerprint.equals(fingerprint)) throw new IdempotencyKeyReusedError();
-    if (row.status === null) throw new IdempotencyKeyBusyError();
+    if (row.status === null) throw new IdempotencyKeyBusyError(row.response);
     return { status: row.status, body: row.response };
   }
 

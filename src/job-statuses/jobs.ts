@@ -19,7 +19,7 @@ export interface NewJob {
   accountId: string;
   action: JobAction;
   /** Kind of the affected object on the wire. */
-  object: 'calendar' | 'event';
+  object: 'calendar' | 'event' | 'message' | 'draft' | 'folder' | 'label' | 'contact';
   objectId: string;
   /** What the provider needs that the mirror will no longer have. */
   payload?: Record<string, unknown>;
@@ -27,19 +27,34 @@ export interface NewJob {
 }
 
 const OPEN = `
-  with opened as (
+  with given as (
+    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::timestamptz[])
+      x(id, account_id, action, object, object_id, payload, at)),
+  opened as (
     insert into job_status (id, account_id, action, object, object_id, status, created_at, updated_at)
-    values ($1, $2, $3, $4, $5, 'pending', $7, $7))
+    select id, account_id, action, object, object_id, 'pending', at, at from given)
   insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at)
-  values ($1, $2, $3, $5, $6, now(), now())`;
+  select id, account_id, action, object_id, payload, now(), now() from given`;
 
 /**
  * Opens a job for a write to the provider: its status and its queue row, in the caller's transaction. Wake
  * `provider` after the commit.
  */
 export async function openProviderJob(sql: Sql, job: NewJob): Promise<void> {
-  const { id, accountId, action, object, objectId, payload = {}, at } = job;
-  await sql.query(OPEN, [id, accountId, action, object, objectId, JSON.stringify(payload), at]);
+  await openProviderJobs(sql, [job]);
+}
+
+/** The same for any number of them, in one round trip. */
+export async function openProviderJobs(sql: Sql, jobs: readonly NewJob[]): Promise<void> {
+  await sql.query(OPEN, [
+    jobs.map(({ id }) => id),
+    jobs.map(({ accountId }) => accountId),
+    jobs.map(({ action }) => action),
+    jobs.map(({ object }) => object),
+    jobs.map(({ objectId }) => objectId),
+    jobs.map(({ payload = {} }) => JSON.stringify(payload)),
+    jobs.map(({ at }) => at),
+  ]);
 }
 
 /** One move of a job. */
@@ -53,6 +68,8 @@ export interface JobMove {
   route?: SendRoute;
   /** Recipients who have refused a message for good: told with the move, the first 100 of them. */
   refused?: readonly RefusedRecipient[];
+  /** Nobody is notified: who asked for it is told in the answer. Default false. */
+  quiet?: boolean;
 }
 
 interface MovedRow {
@@ -72,16 +89,18 @@ interface MovedRow {
   version: number;
 }
 
+// One join from the rows asked for to the rows held: the planner takes the former for ten, and would compare each with each.
 const MOVE = `
-  with asked as (select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $6::text[]) a(id, status, reason, from_states, route)),
-  held as (
-    select s.id, s.status from job_status s join asked a using (id)
+  with held as (
+    select s.id, s.status as before, a.status, a.reason, a.route
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $6::text[]) a(id, status, reason, from_states, route)
+    join job_status s using (id)
     where s.status = any(string_to_array(a.from_states, ',')) order by s.id for update of s)
-  update job_status s set status = a.status, reason = a.reason, route = coalesce(a.route, s.route), updated_at = $5
-  from asked a join held h using (id), "grant" g
+  update job_status s set status = h.status, reason = h.reason, route = coalesce(h.route, s.route), updated_at = $5
+  from held h, "grant" g
   where s.id = h.id and g.id = s.account_id
   returning s.id, s.account_id as "accountId", g.application_id as "applicationId", s.action, s.object,
-    s.object_id as "objectId", h.status as "from", s.status, s.reason, s.send_at as "sendAt",
+    s.object_id as "objectId", h.before as "from", s.status, s.reason, s.send_at as "sendAt",
     s.original_send_at as "originalSendAt", s.message_id as "messageId", s.thread_id as "threadId", s.version`;
 
 /** States from which each state can be reached, from the table of moves. */
@@ -156,7 +175,10 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
     at,
     moves.map(({ route }) => route ?? null),
   ]);
-  const told = rows.filter(({ from, status }) => from !== status && status !== 'pending');
+  const quiet = new Set(moves.flatMap((move) => (move.quiet ? [move.id] : [])));
+  const told = rows.filter(
+    ({ id, from, status }) => from !== status && status !== 'pending' && !quiet.has(id),
+  );
   const refused = new Map(moves.flatMap((move) => (move.refused?.length ? [[move.id, move.refused]] : [])));
   const hooks = await recordChanges(
     sql,

@@ -7,6 +7,7 @@ const ProviderJobSchema = defineEntity({
   indexes: [
     { name: 'provider_job_due', properties: ['runAt'], where: 'state = 0' },
     { name: 'provider_job_busy', properties: ['accountId'], where: 'state = 1' },
+    { name: 'provider_job_account', properties: ['accountId'] },
     { name: 'provider_job_object', properties: ['objectId'] },
   ],
   properties: {

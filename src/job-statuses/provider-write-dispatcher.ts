@@ -17,6 +17,7 @@ import { type CredentialsRefusal, markGrantsInvalid } from '../grants/mark-inval
 import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
+import { lookAgain } from '../sync/schedule-sync.ts';
 import type { JobAction } from './job-status.ts';
 import { type JobMove, moveJobs, recordAttempts } from './jobs.ts';
 import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
@@ -26,12 +27,16 @@ import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
 export interface ProviderWriteJob extends ClaimedJob {
   action: JobAction;
   objectId: string;
+  /** What it was opened with, or has been told since, as of the claim. */
+  payload: Record<string, unknown>;
 }
 
 /** How a run ended, for `record`. */
 export type WriteResult =
   /** Another write goes first: not an attempt. */
   | { kind: 'waits' }
+  /** A step of it is done: not an attempt. */
+  | { kind: 'continues'; store: Extract<WriteOutcome, { kind: 'continues' }>['store'] }
   /** The account is gone, and its job with it. */
   | { kind: 'gone' }
   | { kind: 'superseded'; reason: string }
@@ -40,6 +45,7 @@ export type WriteResult =
       startedAt: Date;
       endedAt: Date;
       store: Extract<WriteOutcome, { kind: 'written' }>['store'];
+      wakes: readonly QueueName[];
     }
   | {
       kind: 'failed' | 'delayed';
@@ -50,6 +56,8 @@ export type WriteResult =
       rule: string;
       /** The credentials it was tried with; null: none. */
       settingsSealed: string | null;
+      /** What it was tried with, which it may have been told after it was claimed; null: it did not come to that. */
+      payload: Record<string, unknown> | null;
     };
 
 type SettledWrite = Settled<ProviderWriteJob, WriteResult>;
@@ -79,6 +87,14 @@ interface Standing {
 /** Waiting does not use up attempts. */
 const UNCOUNT = `update provider_job set attempt = attempt - 1 where id = any($1::uuid[]) and attempt > 0`;
 
+/** Steps of one job: many times what the longest has. */
+const MOST_STEPS = 100;
+
+const COUNT_STEP = `
+  update provider_job
+  set payload = payload || jsonb_build_object('steps', coalesce((payload ->> 'steps')::int, 0) + 1)
+  where id = any($1::uuid[])`;
+
 const NEXT_IN_LINE = `
   update provider_job set run_at = now()
   where state = 0 and run_at > now()
@@ -105,7 +121,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     queue: 'provider',
     table: 'provider_job',
     gateColumn: 'account_id',
-    columns: { action: 'action', objectId: 'object_id' },
+    columns: { action: 'action', objectId: 'object_id', payload: 'payload' },
   };
   readonly slots = 20;
 
@@ -147,12 +163,16 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     const { id: jobId, objectId } = job;
     const mayHaveRun = job.ambiguous || job.attempt > 1;
     try {
-      const port = this.connectors.requireCalendar(account.provider);
-      const handler = this.writes.require(job.action);
-      return this.#ended(await handler(port, account, { jobId, objectId, payload, mayHaveRun }), startedAt);
+      if (Number(payload['steps'] ?? 0) >= MOST_STEPS)
+        throw new ProviderError('unsupported', `Given up: it did not come to an end in ${MOST_STEPS} steps`);
+      const write = { jobId, objectId, payload, mayHaveRun, attempt: job.attempt };
+      return this.#ended(
+        await this.writes.require(job.action).run(this.connectors, account, write),
+        startedAt,
+      );
     } catch (error) {
       if (error instanceof ProviderError || error instanceof DomainError)
-        return this.#failed(job, startedAt, error, account);
+        return this.#failed(job, startedAt, error, account, payload);
       throw error;
     }
   }
@@ -168,9 +188,16 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
 
   async record(sql: Sql, settled: readonly SettledWrite[]): Promise<readonly QueueName[]> {
     const at = this.clock.now();
-    const waiting = settled.filter(({ result }) => result.kind === 'waits');
+    const waiting = settled.filter(({ result }) => ['waits', 'continues'].includes(result.kind));
+    const steps = settled.filter(({ result }) => result.kind === 'continues').map(({ job }) => job.id);
+    const going = steps.length > 0;
     if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
-    for (const { result } of settled) if (result.kind === 'written') await result.store?.(sql, at);
+    if (going) await sql.query(COUNT_STEP, [steps]);
+    const looked = await this.#lookAgain(sql, settled);
+    for (const { result } of settled) {
+      if (result.kind === 'written' || result.kind === 'continues') await result.store?.(sql, at);
+    }
+    for (const write of settled) await this.#putRight(sql, write, at);
     const invalid = await markGrantsInvalid(sql, refusedCredentials(settled), at);
     const { moved, hooks } = await moveJobs(sql, settled.flatMap(toMove), at);
     const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
@@ -178,21 +205,57 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     const finished = settled.filter(({ next }) => next.kind === 'done').map(({ job }) => job.objectId);
     if (finished.length > 0) await sql.query(NEXT_IN_LINE, [finished]);
     return [
-      ...(finished.length > 0 ? ['provider' as const] : []),
-      ...(invalid || hooks ? ['hook' as const] : []),
+      ...(finished.length > 0 || going ? ['provider' as const] : []),
+      ...(looked ? ['sync' as const] : []),
+      ...settled.flatMap(({ result }) => (result.kind === 'written' ? result.wakes : [])),
+      ...(invalid || hooks || going ? ['hook' as const] : []),
     ];
+  }
+
+  /**
+   * Has mailboxes looked at whose writes have ended: the mirror shows what was wanted, the provider decides. First of
+   * all, as looks lock this row before messages too.
+   */
+  async #lookAgain(sql: Sql, settled: readonly SettledWrite[]): Promise<boolean> {
+    const ended = settled.filter(
+      ({ job, next, result }) =>
+        next.kind === 'done' && result.kind !== 'gone' && this.writes.changesMail(job.action),
+    );
+    const accountIds = [...new Set(ended.map(({ job }) => job.gateId))].sort();
+    for (const accountId of accountIds) await lookAgain(sql, accountId);
+    return accountIds.length > 0;
+  }
+
+  async #putRight(sql: Sql, { job, next, result }: SettledWrite, at: Date): Promise<void> {
+    if (result.kind !== 'failed' || next.kind !== 'done') return;
+    const { failed } = this.writes.require(job.action);
+    const notFound = result.failure.code === 'not-found';
+    const { id: jobId, objectId, gateId: accountId } = job;
+    const payload = result.payload ?? job.payload;
+    await failed?.(sql, { jobId, objectId, payload, accountId, notFound }, at);
   }
 
   #ended(outcome: WriteOutcome, startedAt: Date): Outcome<WriteResult> {
     switch (outcome.kind) {
       case 'waits':
         return this.#waits(outcome.until);
+      case 'continues':
+        return {
+          next: { kind: 'again', at: this.clock.now(), ambiguous: false },
+          result: { kind: 'continues', store: outcome.store },
+        };
       case 'superseded':
         return { next: { kind: 'done' }, result: outcome };
       case 'written':
         return {
           next: { kind: 'done' },
-          result: { kind: 'written', startedAt, endedAt: this.clock.now(), store: outcome.store },
+          result: {
+            kind: 'written',
+            startedAt,
+            endedAt: this.clock.now(),
+            store: outcome.store,
+            wakes: outcome.wakes ?? [],
+          },
         };
     }
   }
@@ -211,13 +274,14 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     startedAt: Date,
     error: unknown,
     account?: ConnectedAccount,
+    payload: Record<string, unknown> | null = null,
   ): Outcome<WriteResult> {
     const endedAt = this.clock.now();
     const failure = failureOf(error);
     const verdict = decideAfterFailure(failure, job.attempt, endedAt, Math.random());
     const { reason, rule } = verdict;
     const settingsSealed = account?.settingsSealed ?? null;
-    const evidence = { startedAt, endedAt, failure, reason, rule, settingsSealed };
+    const evidence = { startedAt, endedAt, failure, reason, rule, settingsSealed, payload };
     return verdict.kind === 'failed'
       ? { next: { kind: 'done' }, result: { kind: 'failed', ...evidence } }
       : {
@@ -246,13 +310,14 @@ function toMove({ job, result }: SettledWrite): JobMove[] {
     case 'delayed':
       return [{ id: job.id, to: result.kind, reason: result.reason }];
     case 'waits':
+    case 'continues':
     case 'gone':
       return [];
   }
 }
 
 function toAttempt({ job, next, result }: SettledWrite): Parameters<typeof recordAttempts>[1] {
-  if (result.kind === 'waits' || result.kind === 'gone' || result.kind === 'superseded') return [];
+  if (result.kind !== 'written' && result.kind !== 'failed' && result.kind !== 'delayed') return [];
   const failure = result.kind === 'written' ? null : result.failure;
   return [
     {

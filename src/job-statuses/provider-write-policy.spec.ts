@@ -32,14 +32,16 @@ describe('decideAfterFailure', () => {
     expect(seconds(3, 0.5, 90)).toBe(120);
   });
 
-  it.each(['auth-invalid', 'rejected', 'unsupported', 'not-found'] as const)('fails at once: %s', (code) =>
-    expect(decideAfterFailure(failure(code), 1, NOW, 0.5)).toMatchObject({
-      kind: 'failed',
-      reason: 'the words of the provider',
-    }),
+  it.each(['auth-invalid', 'rejected', 'unsupported', 'not-found', 'conflict'] as const)(
+    'fails at once: %s',
+    (code) =>
+      expect(decideAfterFailure(failure(code), 1, NOW, 0.5)).toMatchObject({
+        kind: 'failed',
+        reason: 'the words of the provider',
+      }),
   );
 
-  it.each(['temporary', 'rate-limited', 'quota-exhausted', 'conflict', 'outcome-unknown'] as const)(
+  it.each(['temporary', 'rate-limited', 'quota-exhausted', 'outcome-unknown'] as const)(
     'tries again: %s',
     (code) => expect(decideAfterFailure(failure(code), 1, NOW, 0.5).kind).toBe('again'),
   );

@@ -7,7 +7,9 @@ const FIRST_INTERVAL_SECONDS = 30;
 const LONGEST_INTERVAL_SECONDS = 3_600;
 
 /** Failures that repeating cannot cure. */
-const PERMANENT: readonly ProviderErrorCode[] = ['auth-invalid', 'rejected', 'unsupported', 'not-found'];
+const PERMANENT: readonly ProviderErrorCode[] = [
+  'auth-invalid', 'rejected', 'unsupported', 'not-found', 'conflict',
+]; // prettier-ignore
 
 /** How one attempt failed. */
 export interface WriteFailure {

@@ -1,18 +1,5 @@
 import type { SendRoute } from '../job-statuses/job-status.ts';
-import type { Address } from '../common/http/wire.schema.ts';
-
-/** The content of an outbox message as it is stored, in the wire's names (spec 2.5, `original_data`). */
-export interface OutboxContent {
-  from: Address[];
-  to: Address[];
-  cc: Address[];
-  bcc: Address[];
-  reply_to: Address[];
-  subject: string;
-  body: string;
-  reply_to_message_id?: string | null;
-  metadata?: Record<string, string>;
-}
+import type { OutgoingContent } from '../send/outgoing-content.ts';
 
 /** What becomes of a message that is found late, after the server was down (never attempted until then). */
 export const ON_MISSED = ['send', 'skip'] as const;
@@ -42,7 +29,7 @@ export interface OutboxTimes {
 export interface OutboxItem extends OutboxChoices {
   id: string;
   accountId: string;
-  content: OutboxContent;
+  content: OutgoingContent;
   status: string;
   reason: string | null;
   sendAt: Date;

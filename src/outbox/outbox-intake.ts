@@ -54,6 +54,8 @@ export class OutboxIntake {
    * @throws the driver's error: then it is not stored, or, where the connection was lost, perhaps
    */
   accept(message: NewOutboxMessage): Promise<void> {
+    // What it brings along is written in a transaction of its own.
+    if (message.alongside) return this.#insertAlone(message);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ message, since: monotonicMs(), resolve, reject });
       this.#plan();

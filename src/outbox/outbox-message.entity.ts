@@ -6,7 +6,19 @@ import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
 const OutboxMessageSchema = defineEntity({
   name: 'OutboxMessage',
   tableName: 'outbox_message',
-  indexes: [{ name: 'outbox_message_account', properties: ['account', 'id'] }],
+  indexes: [
+    { name: 'outbox_message_account', properties: ['account', 'id'] },
+    {
+      name: 'outbox_message_foreign_header',
+      properties: ['account', 'messageIdHeader'],
+      where: 'foreign_header',
+    },
+    {
+      // Which messages name an upload; of those that name none nothing is kept.
+      name: 'outbox_message_files',
+      expression: `create index "outbox_message_files" on "outbox_message" using gin ((content -> 'file_ids') jsonb_path_ops) where content -> 'file_ids' is not null`,
+    },
+  ],
   properties: {
     /** Is the job_status_id. */
     ...idColumn,
@@ -19,6 +31,8 @@ const OutboxMessageSchema = defineEntity({
     mime: p.blob(),
     /** With the angle brackets. Fixed when the message is accepted. */
     messageIdHeader: p.text(),
+    /** Whether it is the sender's own and does not begin with the id of this row. */
+    foreignHeader: p.boolean().default(false),
     /** Recipients that have accepted it: a retry goes to the others only. Lower case. */
     accepted: p.array().default([]),
     /** Recipients that have refused it for good: `{ email, reason }`. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import type { SendRoute } from '../job-statuses/job-status.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
+import { MessageTurns } from '../send/message-turns.ts';
 import { OutboxPreparation } from './outbox-preparation.ts';
 import { type AccountDelay, type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
 import type { CreateOutboxMessage } from './outbox.schema.ts';
@@ -13,7 +14,9 @@ const MOST_ATTEMPTS = 200;
 
 /** What would become of a message. */
 export interface OutboxPlan {
-  message: NewOutboxMessage;
+  message: Omit<NewOutboxMessage, 'mime'>;
+  /** Bytes of the composed message. */
+  size: number;
   /** Attempts until the deadline if each failed at once, the first one where nothing goes wrong. */
   attempts: readonly { at: Date; route: SendRoute }[];
   /** Whether the application's mailing service would take over. */
@@ -27,12 +30,14 @@ export class OutboxPlanner {
   constructor(
     private readonly preparation: OutboxPreparation,
     private readonly repository: OutboxRepository,
+    private readonly turns: MessageTurns,
     private readonly relays: RelayRoutes,
   ) {}
 
-  /** @throws {InvalidInputError} exactly where the real request is refused @throws {NotImplementedError} */
+  /** @throws {InvalidInputError} exactly where the real request is refused */
   async plan(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxPlan> {
-    const message = await this.preparation.prepare(account, body);
+    const { bytes, compose } = await this.preparation.prepare(account, body);
+    const { mime, ...message } = await this.turns.run(account.accountId, bytes, compose);
     const [relayAvailable, delay] = await Promise.all([
       isFromItself(message.envelope.from, account) && this.relays.isOpen(account),
       this.repository.accountDelay(account.accountId),
@@ -43,6 +48,7 @@ export class OutboxPlanner {
     const first = opens < retryLimitAt ? opens : retryLimitAt;
     return {
       message,
+      size: mime.length,
       attempts: relayAvailable
         ? plannedAttemptsWithRelay(first, retryLimitAt, MOST_ATTEMPTS)
         : plannedAttempts(first, retryLimitAt, MOST_ATTEMPTS).map((at) => ({

@@ -21,9 +21,9 @@ import { toListView } from '../database/listing.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { AcceptsIdempotencyKey, IdempotentCall } from '../idempotency/idempotency-key.decorator.ts';
-import type { FirstAnswer, IdempotentRequest } from '../idempotency/idempotency-keys.ts';
-import { OutboxPlanner } from './outbox-planner.ts';
-import { toOutboxView, toPlanView } from './outbox.mapper.ts';
+import type { IdempotentRequest } from '../idempotency/idempotency-keys.ts';
+import { answerRequest, OutboxRequests } from './outbox-requests.ts';
+import { toOutboxView } from './outbox.mapper.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import {
   type CancelOutboxMessage,
@@ -62,7 +62,7 @@ const HEADERS = { ETag: 'The version of the message, for If-Match' };
 export class OutboxController {
   constructor(
     private readonly outbox: OutboxService,
-    private readonly planner: OutboxPlanner,
+    private readonly requests: OutboxRequests,
   ) {}
 
   @Get()
@@ -111,15 +111,7 @@ export class OutboxController {
     @IdempotentCall() call: IdempotentRequest | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    if (query.dry_run) {
-      response.status(HttpStatus.OK);
-      return toPlanView(await this.planner.plan(account, body));
-    }
-    if (!call) return answer(await this.outbox.create(account, body), response);
-    const { answer: first, replayed } = await this.outbox.createOnce(call, account, body, toFirstAnswer);
-    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-    response.status(first.status).setHeader('ETag', entityTag(1));
-    return first.body;
+    return answerRequest(await this.requests.create(account, query, body, call), response);
   }
 
   @Patch(':job_status_id')
@@ -184,10 +176,6 @@ export class OutboxController {
 
 function guardOf(ifMatch: VersionGuard['ifMatch'], { version }: { version?: number | null }): VersionGuard {
   return { ifMatch, version: version ?? undefined };
-}
-
-function toFirstAnswer(item: OutboxItem): FirstAnswer {
-  return { status: HttpStatus.ACCEPTED, body: toOutboxView(item) };
 }
 
 function answer(item: OutboxItem, response: Response): OutboxMessageView {

@@ -1,50 +1,29 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../common/time/unix-seconds.ts';
-import type { AccountPrincipal } from '../auth/principal.ts';
 import { STATES_WITH_REASON, type JobState } from '../job-statuses/job-status.ts';
+import { fileIds, type OutgoingContent } from '../send/outgoing-content.ts';
 import type { RequestedChoices } from './outbox-choices.ts';
-import type { OutboxContent, OutboxItem } from './outbox-content.ts';
+import type { OutboxItem } from './outbox-content.ts';
 import type { OutboxPlan } from './outbox-planner.ts';
 import type { CreateOutboxMessage, OutboxMessageView, OutboxPlanView } from './outbox.schema.ts';
 import type { RequestedTimes } from './outbox-times.ts';
 
-/** The account as a sender. */
-export function ownAddress(account: Pick<AccountPrincipal, 'email' | 'name'>): {
-  email: string;
-  name: string;
-} {
-  return { email: account.email, name: account.name };
-}
-
-/** Content of a new message; `from` defaults to the account. */
-export function toContent(
-  body: CreateOutboxMessage,
-  account: Pick<AccountPrincipal, 'email' | 'name'>,
-): OutboxContent {
-  return {
-    from: body.from?.length ? body.from : [ownAddress(account)],
-    to: body.to ?? [],
-    cc: body.cc ?? [],
-    bcc: body.bcc ?? [],
-    reply_to: body.reply_to ?? [],
-    subject: body.subject ?? '',
-    body: body.body ?? '',
-    ...(body.reply_to_message_id ? { reply_to_message_id: body.reply_to_message_id } : {}),
-    ...(body.metadata ? { metadata: body.metadata } : {}),
-  };
-}
-
 /**
  * Content after an edit: what is absent stays. The official clients send every address list with each edit, empty
- * where nothing was set: when all recipient lists are empty, all address lists stay as they are.
+ * where nothing was set, and empty `file_ids`: when all recipient lists are empty, all address lists stay as they are,
+ * and so do the attachments.
  */
-export function mergeContent(current: OutboxContent, body: CreateOutboxMessage): OutboxContent {
-  const named = [body.to, body.cc, body.bcc].some((list) => list && list.length > 0);
+export function mergeContent(current: OutgoingContent, body: CreateOutboxMessage): OutgoingContent {
+  const lists = [body.to, body.cc, body.bcc];
+  const named = lists.some((list) => list && list.length > 0);
+  const isPadded = !named && lists.some((list) => list !== undefined);
+  const { file_ids: before, ...rest } = current;
+  const files = body.file_ids && (body.file_ids.length > 0 || !isPadded) ? body.file_ids : before;
   const list = <K extends 'to' | 'cc' | 'bcc' | 'reply_to'>(key: K) => {
     const given = body[key];
     return given && (named || given.length > 0) ? given : current[key];
   };
   return {
-    ...current,
+    ...rest,
     from: body.from?.length ? body.from : current.from,
     to: list('to'),
     cc: list('cc'),
@@ -53,7 +32,9 @@ export function mergeContent(current: OutboxContent, body: CreateOutboxMessage):
     subject: body.subject ?? current.subject,
     body: body.body ?? current.body,
     ...(body.reply_to_message_id ? { reply_to_message_id: body.reply_to_message_id } : {}),
+    ...fileIds(files),
     ...(body.metadata ? { metadata: body.metadata } : {}),
+    ...(body.tracking ? { tracking: body.tracking } : {}),
   };
 }
 
@@ -107,7 +88,7 @@ export function toOutboxView(item: OutboxItem): OutboxMessageView {
   };
 }
 
-export function toPlanView({ message, attempts, relayAvailable, delay }: OutboxPlan): OutboxPlanView {
+export function toPlanView({ message, size, attempts, relayAvailable, delay }: OutboxPlan): OutboxPlanView {
   const original = toOriginalData({ ...message, originalSendAt: message.sendAt });
   return {
     dry_run: true,
@@ -120,7 +101,7 @@ export function toPlanView({ message, attempts, relayAvailable, delay }: OutboxP
     account_closed_until: toUnixSecondsOrNull(delay.closedUntil),
     account_closed_reason: delay.closedUntil ? delay.closeReason : null,
     account_queue_until: toUnixSecondsOrNull(delay.queueUntil),
-    size: message.mime.length,
+    size,
     recipients: message.envelope.recipients.length,
     on_missed: message.onMissed,
     max_lateness_seconds: message.maxLatenessSeconds,

@@ -4,14 +4,8 @@ import { KeyedLimit } from '../common/work/keyed-limit.ts';
 import { Conditions } from '../database/conditions.ts';
 import { type Listing, runListing } from '../database/listing.ts';
 import { Database, type Sql } from '../database/sql.ts';
-import type { OutboxChoices, OutboxContent, OutboxItem, OutboxTimes } from './outbox-content.ts';
-
-/** A message as it is written: content, and what the sender needs. */
-export interface ComposedMessage {
-  content: OutboxContent;
-  envelope: { from: string; recipients: string[] };
-  mime: Buffer;
-}
+import type { ComposedMessage } from '../send/outgoing-messages.ts';
+import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';
 
 /** A new message with its ids and times. */
 export interface NewOutboxMessage extends ComposedMessage, OutboxTimes, OutboxChoices {
@@ -33,7 +27,7 @@ export interface EditedMessage extends ComposedMessage, OutboxTimes, OutboxChoic
  * One statement for any number of messages: status, content and schedule stand or fall together, in one round trip and
  * one commit. $1 is an array of everything but the MIME, $2 all MIME in one piece: nothing has to be escaped.
  */
-const insertText = (accounts: string) => `
+const insertText = (accounts: string, action: 'new_outbox' | 'send_invitation' = 'new_outbox') => `
   with given as materialized (
     select g.*, substring($2::bytea from g.mime_from for g.mime_length) as mime
     from json_to_recordset($1::json) as g(
@@ -42,10 +36,10 @@ const insertText = (accounts: string) => `
       on_unknown text, mime_from int, mime_length int)
     ${accounts}),
   status as (
-    insert into job_status (id, account_id, action, object, status, send_at, original_send_at, retry_limit_at,
+    insert into job_status (id, account_id, action, object, object_id, status, send_at, original_send_at, retry_limit_at,
                             message_id, thread_id, created_at, updated_at)
-    select id, account_id, 'new_outbox', 'message', 'pending', send_at, send_at, retry_limit_at, message_id, thread_id,
-      at, at
+    select id, account_id, '${action}', 'message', ${action === 'new_outbox' ? 'null::uuid' : 'message_id'}, 'pending',
+      send_at, send_at, retry_limit_at, message_id, thread_id, at, at
     from given),
   content as (
     insert into outbox_message (id, account_id, content, envelope, mime, message_id_header, on_missed,
@@ -57,6 +51,7 @@ const insertText = (accounts: string) => `
   returning id`;
 
 const INSERT = insertText('');
+const INSERT_INVITATIONS = insertText('', 'send_invitation');
 // The lock that the foreign keys take: whoever is removing an account has it for as long as that takes.
 const INSERT_WITHOUT_WAITING = insertText(`
     where g.account_id in (select a.id from "grant" a where a.id = any($3::uuid[]) for key share skip locked)`);
@@ -70,7 +65,7 @@ const ITEM = `
 const FIND = `
   select ${ITEM}, m.message_id_header as "messageIdHeader", m.accepted
   from job_status s join outbox_message m using (id)
-  where s.id = $1 and s.account_id = $2`;
+  where s.id = $1 and s.account_id = $2 and s.action = 'new_outbox'`;
 
 const LOCK_WAITING = `
   select attempt, attempt = 0 and run_at > due_at and run_at > now() as paced from send_job
@@ -101,19 +96,6 @@ const GATE = `
   from account_gate where account_id = $1`;
 
 const REMOVE = 'delete from send_job where id = $1 and account_id = $2';
-
-const REPLY_TARGET = `
-  select id, thread_id as "threadId", message_id_header as "messageIdHeader", reference_ids as "references", subject
-  from message where id = $1 and account_id = $2`;
-
-/** A message that is being answered. */
-export interface ReplyTarget {
-  id: string;
-  threadId: string;
-  messageIdHeader: string | null;
-  references: string[];
-  subject: string;
-}
 
 /** A message as edits see it. */
 export interface StoredItem extends OutboxItem {
@@ -149,13 +131,23 @@ export class OutboxRepository {
 
   constructor(private readonly database: Database) {}
 
-  /** Stores a message. It may have to wait for somebody who is removing the account. */
-  async insert(message: NewOutboxMessage, sql: Sql = this.database): Promise<void> {
-    await sql.query(INSERT, insertValues([message]));
+  /**
+   * Stores a message with what goes alongside. It may have to wait for somebody who is removing the account.
+   * @param sql default: a transaction of its own
+   */
+  async insert(message: NewOutboxMessage, sql?: Sql): Promise<void> {
+    if (!sql && message.alongside) return this.database.transaction((own) => this.insert(message, own));
+    await (sql ?? this.database).query(INSERT, insertValues([message]));
+    if (sql) await message.alongside?.(sql);
+  }
+
+  /** Stores messages about events: they are sent as any other, but are neither listed nor changed. */
+  async insertInvitations(messages: readonly NewOutboxMessage[], sql: Sql): Promise<void> {
+    await sql.query(INSERT_INVITATIONS, insertValues(messages));
   }
 
   /**
-   * Stores messages together, but leaves out those whose account is gone or just being removed: nobody waits for them.
+   * Stores messages that have nothing alongside together, but leaves out those whose account is gone or just being removed: nobody waits for them.
    * @returns ids of the messages that are stored
    */
   async insertTogether(messages: readonly NewOutboxMessage[]): Promise<ReadonlySet<string>> {
@@ -174,7 +166,7 @@ export class OutboxRepository {
   listOpen(accountId: string, page: Page): Promise<Listing<OutboxItem>> {
     const conditions = new Conditions();
     conditions.add(`s.account_id = ${conditions.value(accountId)}`);
-    conditions.add(`s.status in ('pending', 'delayed')`);
+    conditions.add(`s.action = 'new_outbox' and s.status in ('pending', 'delayed')`);
     return runListing<OutboxItem>(this.database, {
       columns: ITEM,
       from: 'job_status s join outbox_message m using (id)',
@@ -211,6 +203,7 @@ export class OutboxRepository {
       message.maxLatenessSeconds,
       message.onUnknown,
     ]);
+    await message.alongside?.(sql);
   }
 
   /** A message that waited for its account's pace needs its slot no more: the next one moves up. */
@@ -226,15 +219,6 @@ export class OutboxRepository {
 
   async removeSchedule(sql: Sql, accountId: string, id: string): Promise<void> {
     await sql.query(REMOVE, [id, accountId]);
-  }
-
-  async findReplyTarget(
-    accountId: string,
-    messageId: string,
-    sql: Sql = this.database,
-  ): Promise<ReplyTarget | undefined> {
-    const [row] = await sql.query<ReplyTarget>(REPLY_TARGET, [messageId, accountId]);
-    return row;
   }
 
   /** The one transaction helper of this room; a few of one account at a time. */

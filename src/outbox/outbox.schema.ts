@@ -1,48 +1,20 @@
 import { z } from 'zod';
-import {
-  addressInput,
-  addressView,
-  integerLike,
-  metadataInput,
-  queryBoolean,
-  unixSeconds,
-} from '../common/http/wire.schema.ts';
+import { addressView, integerLike, queryBoolean, unixSeconds } from '../common/http/wire.schema.ts';
 import { pageQuery } from '../common/http/pagination.schema.ts';
 import { JOB_STATES, SEND_ROUTES } from '../job-statuses/job-status.ts';
+import { messageFields, trackingInput } from '../send/message-fields.schema.ts';
 import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-choices.ts';
 import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
 
-/** More recipients than any provider takes in one message. */
-const MOST_RECIPIENTS = 1000;
-
-const addressList = (most = MOST_RECIPIENTS) =>
-  z
-    .array(addressInput)
-    .max(most, `must not have more than ${most} entries`)
-    .nullish()
-    .transform((list) => list ?? undefined);
-
 const fields = {
-  to: addressList(),
-  from: addressList(1).describe('At most one; default: the account'),
-  cc: addressList(),
-  bcc: addressList(),
-  reply_to: addressList(1),
-  subject: z.string().max(2000).nullish(),
-  body: z.string().nullish().describe('HTML'),
+  ...messageFields,
+  tracking: trackingInput.nullish(),
   send_at: unixSeconds().nullish().describe('Unix time; absent or 0: now'),
   retry_limit_datetime: unixSeconds()
     .nullish()
     .describe(
       'Unix time of the last attempt; default 24 hours after send_at, at most 7 days after it, 0: a single attempt',
     ),
-  reply_to_message_id: z.string().nullish(),
-  file_ids: z.array(z.string()).max(100).nullish(),
-  metadata: metadataInput.nullish(),
-  tracking: z
-    .object({ opens: z.boolean(), links: z.boolean(), thread_replies: z.boolean(), payload: z.string() })
-    .partial()
-    .nullish(),
   on_missed: z
     .enum(ON_MISSED, 'must be send or skip')
     .nullish()
@@ -112,7 +84,9 @@ export const originalData = z
     original_send_at: z.number().int(),
     retry_limit_datetime: z.number().int().describe('0: a single attempt'),
     reply_to_message_id: z.string().nullish(),
+    file_ids: z.array(z.string()).optional(),
     metadata: z.record(z.string(), z.string()).optional(),
+    tracking: trackingInput.optional(),
   })
   .meta({ id: 'OutboxOriginalData' });
 

@@ -10,10 +10,12 @@ import type { Sql } from '../database/sql.ts';
 import type { FirstAnswer, IdempotentRequest } from '../idempotency/idempotency-keys.ts';
 import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { moveJobs } from '../job-statuses/jobs.ts';
+import { MessageTurns } from '../send/message-turns.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import { OutboxIntake } from './outbox-intake.ts';
-import { OutboxPreparation, refuseUnsupported } from './outbox-preparation.ts';
+import { OutboxPreparation } from './outbox-preparation.ts';
 import {
+  type EditedMessage,
   type NewOutboxMessage,
   OutboxRepository,
   type StoredItem,
@@ -22,12 +24,18 @@ import {
 import type { CreateOutboxMessage } from './outbox.schema.ts';
 import { assertVersion, type VersionGuard } from './version-guard.ts';
 
+export type { NewOutboxMessage };
+
+/** States in which a message is still to be sent. */
+const OPEN: readonly string[] = ['pending', 'delayed'];
+
+/** An edit that others get in the way of is begun anew so often. */
+const MOST_TRIES = 5;
+
 /** The message is being sent, may have been sent, or is finished: nothing was changed. */
 export class OutboxMessageNotEditableError extends ConflictError {
   constructor(status: string) {
-    const state = ['pending', 'delayed'].includes(status)
-      ? 'is being sent or has been attempted'
-      : `is ${status}`;
+    const state = OPEN.includes(status) ? 'is being sent or has been attempted' : `is ${status}`;
     super('outbox.not-editable', `The message ${state} and can no longer be changed.`);
   }
 }
@@ -38,6 +46,7 @@ export class OutboxService {
   constructor(
     private readonly repository: OutboxRepository,
     private readonly preparation: OutboxPreparation,
+    private readonly turns: MessageTurns,
     private readonly intake: OutboxIntake,
     private readonly keys: IdempotencyKeys,
     private readonly clock: Clock,
@@ -49,10 +58,13 @@ export class OutboxService {
    * @throws {InvalidInputError} naming the field
    */
   async create(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxItem> {
-    const message = await this.preparation.prepare(account, body);
-    await this.intake.accept(message);
-    this.#wakeFor(message);
-    return accepted(message);
+    const { bytes, compose } = await this.preparation.prepare(account, body);
+    return this.turns.run(account.accountId, bytes, async () => {
+      const message = await compose();
+      await this.intake.accept(message);
+      this.#wakeFor(message);
+      return accepted(message);
+    });
   }
 
   /**
@@ -66,17 +78,30 @@ export class OutboxService {
     body: CreateOutboxMessage,
     toAnswer: (item: OutboxItem) => FirstAnswer,
   ): Promise<{ answer: FirstAnswer; replayed: boolean }> {
-    let message: NewOutboxMessage | undefined;
-    const result = await this.keys.once(request, async () => {
-      const prepared = await this.preparation.prepare(account, body);
-      message = prepared;
-      return {
-        answer: toAnswer(accepted(prepared)),
-        store: (sql) => this.repository.insert(prepared, sql),
-      };
+    const known = await this.keys.find(request);
+    if (known) return { answer: known, replayed: true };
+    const { bytes, compose } = await this.preparation.prepare(account, body);
+    return this.turns.run(account.accountId, bytes, async () => {
+      let message: NewOutboxMessage | undefined;
+      const result = await this.keys.once(request, async () => {
+        const composed = await compose();
+        message = composed;
+        return {
+          answer: toAnswer(accepted(composed)),
+          store: (sql) => this.repository.insert(composed, sql),
+        };
+      });
+      if (message && !result.replayed) this.#wakeFor(message);
+      return result;
     });
-    if (message && !result.replayed) this.#wakeFor(message);
-    return result;
+  }
+
+  /**
+   * Accepts messages about events in the caller's transaction, to be sent at once by the rules of the outbox. They have
+   * jobs of their own (`send_invitation`) and can be neither edited nor cancelled. Wake `send` after the commit.
+   */
+  async acceptInvitations(sql: Sql, messages: readonly NewOutboxMessage[]): Promise<void> {
+    if (messages.length > 0) await this.repository.insertInvitations(messages, sql);
   }
 
   /** @throws {NotFoundError} */
@@ -102,14 +127,36 @@ export class OutboxService {
     body: CreateOutboxMessage,
     guard: VersionGuard,
   ): Promise<OutboxItem> {
-    refuseUnsupported(body);
-    await this.get(account, id);
-    const { accountId } = account;
-    const target = await this.preparation.replyTarget(accountId, body.reply_to_message_id);
-    const item = await this.repository.transaction(accountId, async (sql) => {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const seen = await this.#editable(account, id, guard);
+      // Attachments may have to be fetched: nothing is held meanwhile.
+      const { bytes, compose } = await this.preparation.prepareEdit(account, seen, body);
+      const item = await this.turns.run(account.accountId, bytes, async () =>
+        this.#store(seen, await compose(), guard),
+      );
+      if (!item) continue;
+      this.wake.wake('send');
+      return item;
+    }
+    throw new ConflictError('outbox.changing', 'The message is being changed by others at the same time.');
+  }
+
+  /** As it is read, before anything is done for an edit that is in vain anyhow. */
+  async #editable(account: AccountPrincipal, id: string, guard: VersionGuard): Promise<StoredItem> {
+    const item = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+    if (!item) throw new NotFoundError('outbox message', id);
+    assertVersion(guard, item.version);
+    if (!OPEN.includes(item.status)) throw new OutboxMessageNotEditableError(item.status);
+    return item;
+  }
+
+  /** @returns null: somebody else has changed it since it was seen */
+  async #store(seen: StoredItem, edited: EditedMessage, guard: VersionGuard): Promise<OutboxItem | null> {
+    const { id, accountId } = seen;
+    return this.repository.transaction(accountId, async (sql) => {
       const { current, schedule } = await this.#lock(sql, accountId, id, guard);
       if (schedule.attempt > 0) throw new OutboxMessageNotEditableError(current.status);
-      const edited = await this.preparation.prepareEdit(sql, current, body, target);
+      if (current.version !== seen.version) return null;
       await this.repository.update(sql, accountId, id, edited);
       const moved = edited.sendAt.getTime() !== current.sendAt.getTime();
       // Its reason was that of a time that no longer counts.
@@ -120,8 +167,6 @@ export class OutboxService {
       const version = current.version + 1;
       return { ...current, ...edited, status, reason, originalSendAt: edited.sendAt, version };
     });
-    this.wake.wake('send');
-    return item;
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { ClaimedJob, Outcome } from '../common/work/dispatcher.ts';
+import type { SentDraft } from '../drafts/sent-drafts.ts';
 import type { CredentialsRefusal } from '../grants/mark-invalid.ts';
 import type { SendRoute } from '../job-statuses/job-status.ts';
 import type { AttemptRecord, JobMove } from '../job-statuses/jobs.ts';
@@ -34,6 +35,12 @@ export interface SendResult {
   progress: RouteProgress | null;
   /** Null: nobody has accepted or refused it whom the message's row does not know. */
   recipients: RecipientProgress | null;
+  /** Whether the sender's own copy has to be filed. Default false. */
+  filesCopy?: boolean;
+  /** The draft it was, which disappears once it is sent. */
+  draft?: SentDraft;
+  /** What the provider asked for when it failed. */
+  retryAfterSeconds?: number | null;
 }
 
 /** One attempt as it goes on. */

@@ -67,11 +67,23 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
   }
 
   async run(job: SendJobRow, lease: Lease): Promise<Outcome<SendResult> | null> {
-    const begun = this.#begin(job);
     const message = await this.messages.find(job.gateId, job.id);
     // The account was deleted, or the job settled by somebody else: there is nothing left to send.
     if (!message || (message.status !== 'pending' && message.status !== 'delayed')) return NOTHING;
-    const attempt: Loaded = Object.assign(begun, { message });
+    return this.attempt(job, message, lease);
+  }
+
+  /** The same with a message that is at hand. */
+  async attempt(job: SendJobRow, message: StoredMessage, lease: Lease): Promise<Outcome<SendResult> | null> {
+    const outcome = await this.#settle({ ...this.#begin(job), message }, lease);
+    if (!outcome || !message.draft) return outcome;
+    const { accountId, applicationId } = message.account;
+    const draft = { ...message.draft, accountId, applicationId };
+    return { ...outcome, result: { ...outcome.result, draft } };
+  }
+
+  async #settle(attempt: Loaded, lease: Lease): Promise<Outcome<SendResult> | null> {
+    const { job, message } = attempt;
     const outdated = message.account.grantStatus === 'invalid';
     if (isInDoubt(job)) {
       if (outdated && job.route === 'account') return this.#outdated(attempt);
@@ -148,7 +160,9 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
         sendControl(lease, (reached) => (phase = reached)),
       );
       phase = 'confirmation';
-      return await this.#received(attempt, outgoing, receipt);
+      const received = await this.#received(attempt, outgoing, receipt);
+      if (received.result.move?.to === 'successful') received.result.filesCopy = way.filesCopy === true;
+      return received;
     } catch (error) {
       if (error instanceof LeaseLostError) return null;
       if (!(error instanceof ProviderError)) {

@@ -2,9 +2,11 @@ import type { QueueName } from '../common/wake.ts';
 import { storable } from '../common/text/storable.ts';
 import type { LateRow, Settled } from '../common/work/dispatcher.ts';
 import type { Sql } from '../database/sql.ts';
+import { discardSentDrafts } from '../drafts/sent-drafts.ts';
 import { markGrantsInvalid } from '../grants/mark-invalid.ts';
 import { type JobMove, moveJobs, recordAttempts } from '../job-statuses/jobs.ts';
 import type { RefusedRecipient } from '../providers/provider-error.ts';
+import { openSentCopies } from './sent-copies.ts';
 import type { SendJobRow, SendResult } from './send-attempt.ts';
 import { remaining, withRefused } from './send-recipients.ts';
 
@@ -51,10 +53,23 @@ export async function recordSends(
   await recordProgress(sql, settled);
   await recordRecipients(sql, settled);
   const moves = results.flatMap(({ move }) => move ?? []);
-  const { hooks } = await moveJobs(sql, await withPartlySent(sql, moves), now);
+  const told = await withPartlySent(sql, moves);
+  const { hooks, moved } = await moveJobs(sql, told, now);
+  const sent = new Set(told.flatMap(({ id, to }) => (to === 'successful' ? [id] : [])));
+  const drafts = settled.flatMap(({ job, result }) =>
+    result.draft && sent.has(job.id) && moved.includes(job.id) ? [result.draft] : [],
+  );
+  const discarded = await discardSentDrafts(sql, drafts, now);
+  const copies = settled.flatMap(({ job, result }) =>
+    result.filesCopy && moved.includes(job.id) ? [job.id] : [],
+  );
+  await openSentCopies(sql, copies, now);
   const attempts = results.flatMap(({ attempt }) => attempt ?? []);
   await recordAttempts(sql, attempts);
-  return invalid || hooks ? ['hook'] : [];
+  return [
+    ...(invalid || hooks ? ['hook' as const] : []),
+    ...(copies.length > 0 || discarded ? ['provider' as const] : []),
+  ];
 }
 
 async function recordProgress(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
@@ -108,7 +123,8 @@ async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<read
     const without = remaining(row.recipients, row).map((email) => ({ email, reason }));
     const { refused } = withRefused(row, without);
     partly.set(move.id, { ...row, refused: [...refused] });
-    return { id: move.id, to: 'successful', refused, ...(move.route ? { route: move.route } : {}) };
+    const { id, route, quiet } = move;
+    return { id, to: 'successful', refused, ...(route ? { route } : {}), ...(quiet ? { quiet } : {}) };
   });
   const all = [...partly.values()];
   await sql.query(RECIPIENTS, [

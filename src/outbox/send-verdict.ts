@@ -150,6 +150,7 @@ export function concluded(
       refusal: refusalOf(attempt, detail, decision),
       progress: null,
       recipients: recipients ?? null,
+      retryAfterSeconds: end.retryAfterSeconds ?? null,
     },
   };
 }

@@ -13,6 +13,8 @@ export interface SendWay {
   send(message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
   /** As `MailPort.findSent`. */
   findSent(messageIdHeader: string): Promise<SentLookup>;
+  /** Whether the sender's own copy has to be filed when it was sent. */
+  filesCopy?: boolean;
 }
 
 /** Whose message it is, and who it says it is from. */
@@ -46,6 +48,7 @@ export class SendWays {
     return {
       send: (message, control) => port.send(account, message, control),
       findSent: (messageIdHeader) => port.findSent(account, messageIdHeader),
+      filesCopy: port.fileSent !== undefined && account.settings['smtp_files_sent'] !== true,
     };
   }
 

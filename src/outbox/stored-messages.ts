@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/sql.ts';
+import type { DraftVersion } from '../drafts/sent-drafts.ts';
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
@@ -8,14 +9,17 @@ import {
 } from '../grants/provider-accounts.ts';
 import type { JobState } from '../job-statuses/job-status.ts';
 import type { RefusedRecipient } from '../providers/provider-error.ts';
-import type { OnMissed, OnUnknown, OutboxContent } from './outbox-content.ts';
+import type { OutgoingContent } from '../send/outgoing-content.ts';
+import type { OnMissed, OnUnknown } from './outbox-content.ts';
 
 /** A message as the sender needs it, with its account. */
 export interface StoredMessage {
   id: string;
   status: JobState;
   envelope: { from: string; recipients: readonly string[] };
-  bcc: OutboxContent['bcc'];
+  bcc: OutgoingContent['bcc'];
+  /** The draft it was; null: none. */
+  draft: DraftVersion | null;
   messageIdHeader: string;
   /** Null where it is a long one: `StoredMessages.mime` has it. */
   mime: Buffer | null;
@@ -36,7 +40,7 @@ const MOST_TOGETHER = 50;
 const MOST_BYTES = 256 * 1024;
 
 const LOAD = `
-  select m.id, s.status, m.envelope, m.content -> 'bcc' as bcc, m.message_id_header as "messageIdHeader",
+  select m.id, s.status, m.envelope, m.content -> 'bcc' as bcc, m.content -> 'draft' as draft, m.message_id_header as "messageIdHeader",
     case when octet_length(m.mime) <= ${MOST_BYTES} then m.mime end as mime, m.accepted, m.refused,
     m.on_missed as "onMissed", m.max_lateness_seconds as "maxLatenessSeconds", m.on_unknown as "onUnknown",
     ${ACCOUNT_COLUMNS}

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock } from '../common/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { RelayRoutes } from './relay-routes.ts';
 import { RECHECK_MS } from './relay-routes.service.ts';
@@ -23,6 +24,7 @@ export class RelayEnrolment {
     @Inject(APP_CONFIG) config: AppConfig,
     private readonly relays: RelayRepository,
     private readonly routes: RelayRoutes,
+    private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {
     this.#enabled = config.roles.includes('worker');
@@ -43,7 +45,10 @@ export class RelayEnrolment {
 
   /** Asks about some of the accounts nobody has asked about. */
   async run(): Promise<void> {
-    const accounts = await this.relays.unasked(new Date(this.clock.now().getTime() - RECHECK_MS));
+    // An account without a mailbox sends nothing: its address is nobody's to confirm.
+    const providers = this.connectors.all().flatMap(({ name, mail }) => (mail ? [name] : []));
+    const before = new Date(this.clock.now().getTime() - RECHECK_MS);
+    const accounts = await this.relays.unasked(before, providers);
     const byApplication = Map.groupBy(accounts, ({ applicationId }) => applicationId);
     await Promise.all([...byApplication.values()].map((group) => this.#enrol(group)));
   }

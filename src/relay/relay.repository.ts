@@ -89,7 +89,7 @@ const UNASKED = `
   cross join lateral (
     select g.id as "accountId", g.application_id as "applicationId", g.email, g.name
     from "grant" g left join relay_sender s on s.account_id = g.id
-    where g.application_id = r.application_id and g.status = 'valid'
+    where g.application_id = r.application_id and g.status = 'valid' and g.provider = any($2)
       and (s.account_id is null or s.detail is null and s.removed_at is null
         and not (s.domain_verified or s.sender_verified) and s.checked_at <= $1)
     order by s.checked_at nulls first, g.id limit 20
@@ -167,9 +167,12 @@ export class RelayRepository {
     await this.database.query(REMOVE, [applicationId, accountId, settingsSealed, now]);
   }
 
-  /** Valid accounts whose service was never asked, or has not answered since `before`; a few of each of some applications. */
-  unasked(before: Date): Promise<UnaskedAccount[]> {
-    return this.database.query<UnaskedAccount>(UNASKED, [before]);
+  /**
+   * Valid accounts of these providers whose service was never asked, or has not answered since `before`; a few of each of some
+   * applications.
+   */
+  unasked(before: Date, providers: readonly string[]): Promise<UnaskedAccount[]> {
+    return this.database.query<UnaskedAccount>(UNASKED, [before, providers]);
   }
 
   /** Keeps what is wrong with these settings; the same trouble at most once a minute. */

@@ -15,6 +15,10 @@ export interface ClaimSummary {
   seen: number;
   parked: number;
   lowest: Date | null;
+  /** Milliseconds until the next row is due that waits now or has been parked by this claim; null: none. */
+  nextMs: number | null;
+  /** Whether a due row was not among the candidates although its turn had come: it is locked, or lies below the scan floor. */
+  passedOver: boolean;
   /** Rows that this claim has moved beyond a minute after their promise; null: none. On the first row only. */
   late: { id: string; reason: string }[] | null;
 }
@@ -61,11 +65,11 @@ function candidates({ table, gateColumn, deadlineColumn }: QueueTable): string {
  * Per gate: `most` in flight, `let_in` by its breaker (none while it is closed, then one at a time until it is well),
  * and how long those wait whom the breaker does not let in.
  */
-function gates({ table, gateColumn, breaker }: QueueTable): string {
+function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
   const closedFor = `extract(epoch from g.closed_until - now()) * 1000`;
   return `
       acc as materialized (
-        select c.gate, coalesce(g.max_in_flight, 8) as most, coalesce(g.slot_ms, 50) as slot_ms,
+        select c.gate, coalesce(g.max_in_flight, 8) as most, ${paceMs ?? 'coalesce(g.slot_ms, 50)'} as slot_ms,
           ${breaker ? 'coalesce(greatest(g.failures, case when g.closed_until is not null then 1 end), 0)' : '0'} as failures,
           ${breaker ? 'g.failures > 0 or g.closed_until is not null' : 'false'} as marked,
           ${breaker ? `case when g.closed_until > now() then 0 when g.closed_until <= now() then 1 else 32767 end` : '32767'} as let_in,
@@ -101,19 +105,23 @@ function ranking({ table }: QueueTable): string {
  * Surplus rows get slots of their gate's pace, later by what its breaker says but never beyond their own deadline;
  * suspects whose turn has not come get one soon.
  */
-function parking({ table }: QueueTable): string {
+function parking({ table, paceMs }: QueueTable): string {
+  const surplusOf = 'select distinct gate, n, slot_ms from surplus';
+  // With a pace of its own a queue leaves the gate alone: its rows take their turns from now on.
+  const pace = paceMs
+    ? `select gate as account_id, now() + n * slot_ms * interval '1 ms' as next_slot from (${surplusOf}) s`
+    : `
+        insert into account_gate as g (account_id, next_slot, slot_ms)
+        select gate, now() + n * slot_ms * interval '1 ms', slot_ms from (${surplusOf}) s order by gate
+        on conflict (account_id) do update
+          set next_slot = greatest(g.next_slot, now()) + (excluded.next_slot - now())
+        returning account_id, next_slot`;
   return `
       surplus as (
         select id, gate, run_at, deadline, slot_ms, reason, case when urgent then 0 else wait_ms end as wait_ms,
           row_number() over (partition by gate order by run_at, id) as ord, count(*) over (partition by gate) as n
         from judged where not fits),
-      pace as (
-        insert into account_gate as g (account_id, next_slot, slot_ms)
-        select gate, now() + n * slot_ms * interval '1 ms', slot_ms
-        from (select distinct gate, n, slot_ms from surplus) s order by gate
-        on conflict (account_id) do update
-          set next_slot = greatest(g.next_slot, now()) + (excluded.next_slot - now())
-        returning account_id, next_slot),
+      pace as (${pace}),
       park as (
         update ${table} j
         set run_at = least(p.next_slot + (s.wait_ms - (s.n - s.ord) * s.slot_ms) * interval '1 ms',
@@ -125,7 +133,7 @@ function parking({ table }: QueueTable): string {
         update ${table} j
         set run_at = now() + case when s.crashes = 1 then interval '200 ms' else interval '500 ms' end
                              * ceil(s.turn / case when s.crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end)
-        from judged s where s.fits and not s.cleared and j.id = s.id returning j.id)`;
+        from judged s where s.fits and not s.cleared and j.id = s.id returning j.id, j.run_at)`;
 }
 
 function lateRows(): string {
@@ -143,6 +151,7 @@ function lateRows(): string {
  */
 export function claimStatement(queue: QueueTable, tellsLate: boolean): string {
   const { table, gateColumn, columns } = queue;
+  const waiting = `from ${table} where state = 0 and run_at`;
   const extra = Object.entries(columns)
     .map(([property, column]) => `, j.${column} as "${property}"`)
     .join('');
@@ -157,6 +166,11 @@ export function claimStatement(queue: QueueTable, tellsLate: boolean): string {
       select s.*, ${tellsLate ? lateRows() : 'null'} as late, taken.*
       from (select (select count(*) from cand)::int as seen,
               ((select count(*) from park) + (select count(*) from held))::int as parked,
-              (select min(run_at) from cand) as lowest) s
+              (select min(run_at) from cand) as lowest,
+              (extract(epoch from least(
+                (select run_at ${waiting} > now() order by run_at limit 1),
+                (select min(run_at) from park), (select min(run_at) from held)) - now()) * 1000)::float8 as "nextMs",
+              exists (select 1 from (select id ${waiting} <= now() order by run_at limit 1) first
+                      where not exists (select 1 from cand where cand.id = first.id)) as "passedOver") s
       left join taken on true`;
 }

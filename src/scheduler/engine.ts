@@ -10,6 +10,7 @@ import {
 import { Cron } from '@nestjs/schedule';
 import { moment, monotonicMs } from '../common/time/clock.ts';
 import { type QueueName, Wake } from '../common/wake.ts';
+import { CurrentWorker } from '../common/work/current-worker.ts';
 import type { AnyDispatcher } from '../common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
@@ -56,7 +57,9 @@ export class Engine
     @Inject(APP_CONFIG) config: AppConfig,
     @Inject(DISPATCHERS) dispatchers: AnyDispatcher[],
     private readonly wake: Wake,
+    current: CurrentWorker = new CurrentWorker(),
   ) {
+    current.readFrom(() => this.#identity.id);
     this.#enabled = config.roles.includes('worker');
     this.#shutdownMs = config.shutdownMs;
     this.#guard = new InstanceGuard(config);

@@ -3,10 +3,13 @@ import { Cron } from '@nestjs/schedule';
 import { Clock } from '../common/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { pruneAuthorizationCodes } from '../connect/prune-codes.ts';
+import { pruneLoginRequests } from '../connect/prune-login-requests.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { pruneChanges } from '../deltas/prune-changes.ts';
+import { pruneFiles } from '../files/prune-files.ts';
 import { pruneIdempotencyKeys } from '../idempotency/prune-idempotency-keys.ts';
 import { pruneJobAttempts } from '../job-statuses/prune-job-attempts.ts';
+import { pruneTrackedMessages } from '../tracking/prune-tracked-messages.ts';
 import { pruneWebhookEvidence } from '../webhooks/prune-webhook-evidence.ts';
 
 /** Removes what has outlived its time, a bounded number of rows per call; answers how many there were. */
@@ -15,10 +18,13 @@ export type MaintenanceTask = (sql: Sql, now: Date) => Promise<number>;
 /** What is cleared away, by name. */
 export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'authorization codes': pruneAuthorizationCodes,
+  'login requests': pruneLoginRequests,
   'webhook events and attempts': pruneWebhookEvidence,
   changes: pruneChanges,
   'attempts of jobs': pruneJobAttempts,
   'idempotency keys': pruneIdempotencyKeys,
+  files: pruneFiles,
+  'tracked messages': pruneTrackedMessages,
 };
 
 /** One process at a time. */

@@ -4,29 +4,37 @@ import {
   Logger,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
+  Optional,
 } from '@nestjs/common';
 import pg from 'pg';
+import { changeBell, ChangeBell, type Rung } from '../common/change-bell.ts';
 import { monotonicMs } from '../common/time/clock.ts';
 import { QUEUES, type QueueName, Wake } from '../common/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { Engine } from './engine.ts';
 
 const CHANNEL = 'carillon_due';
+const CHANGES = 'carillon_changes';
+/** A notification holds 8000 bytes: of more accounts at once everybody looks at everything. */
+const MOST_ACCOUNTS = 200;
+const ALL = '*';
 const DEBOUNCE_MS = 10;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Tells other processes that a queue has work due now, and hears it from them. One connection per process and one
+ * Tells other processes that a queue has work due now, or that logs of accounts have grown, and hears it from them. One connection per process and one
  * notification per 10 ms at most: a NOTIFY inside each writing transaction would serialise their commits. When the
- * connection is away, work is found by the engine's tick within a second.
+ * connection is away, work is found by the engine's tick within a second, and changes by whoever waits for them.
  */
 @Injectable()
 export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #log = new Logger(Notifier.name);
   readonly #pending = new Set<QueueName>();
+  readonly #changed = new Set<string>();
   readonly #url: string;
-  readonly #listens: boolean;
-  readonly #unsubscribe: () => void;
+  readonly #works: boolean;
+  readonly #answers: boolean;
+  readonly #unsubscribe: readonly (() => void)[];
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | undefined;
   #reconnect: NodeJS.Timeout | undefined;
@@ -38,10 +46,15 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     @Inject(APP_CONFIG) config: AppConfig,
     private readonly engine: Engine,
     wake: Wake,
+    @Optional() private readonly bell: ChangeBell = changeBell,
   ) {
     this.#url = config.database.url;
-    this.#listens = config.roles.includes('worker');
-    this.#unsubscribe = wake.onWake((queue) => this.#note(queue));
+    this.#works = config.roles.includes('worker');
+    this.#answers = config.roles.includes('api');
+    this.#unsubscribe = [
+      wake.onWake((queue) => this.#note(queue)),
+      bell.onRing((rung, elsewhere) => this.#noteChanges(rung, elsewhere)),
+    ];
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -50,7 +63,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     this.#closed = true;
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     clearTimeout(this.#timer);
     clearTimeout(this.#reconnect);
     await this.#client?.end();
@@ -69,7 +82,8 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     client.on('notification', (notification) => this.#hear(client, notification));
     try {
       await client.connect();
-      if (this.#listens) await client.query(`listen ${CHANNEL}`);
+      if (this.#works) await client.query(`listen ${CHANNEL}`);
+      if (this.#answers) await client.query(`listen ${CHANGES}`);
       if (this.#closed) {
         await client.end();
         return;
@@ -78,6 +92,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
       this.#pauseMs = 500;
       // Whatever was said while we were away is found now.
       for (const queue of QUEUES) this.engine.wakeQueue(queue);
+      this.bell.ring('all', true);
     } catch (error) {
       this.#lost(client, error);
     }
@@ -97,6 +112,16 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
 
   #note(queue: QueueName): void {
     this.#pending.add(queue);
+    this.#tellSoon();
+  }
+
+  #noteChanges(rung: Rung, elsewhere: boolean): void {
+    if (elsewhere) return;
+    for (const accountId of rung === 'all' ? [ALL] : rung) this.#changed.add(accountId);
+    this.#tellSoon();
+  }
+
+  #tellSoon(): void {
     // The first after a quiet time is not kept waiting.
     const waitMs = Math.max(0, this.#toldAt + DEBOUNCE_MS - monotonicMs());
     this.#timer ??= setTimeout(() => void this.#tell(), waitMs);
@@ -107,9 +132,13 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     const client = this.#client;
     this.#toldAt = monotonicMs();
     const queues = [...this.#pending].join(',');
+    const all = this.#changed.size > MOST_ACCOUNTS || this.#changed.has(ALL);
+    const changed = all ? ALL : [...this.#changed].join(',');
     this.#pending.clear();
+    this.#changed.clear();
     try {
-      await client?.query('select pg_notify($1, $2)', [CHANNEL, queues]);
+      if (queues) await client?.query('select pg_notify($1, $2)', [CHANNEL, queues]);
+      if (changed) await client?.query('select pg_notify($1, $2)', [CHANGES, changed]);
     } catch (error) {
       // An answer that does not come says that nothing will be heard either.
       client?.end().catch(() => undefined);
@@ -117,13 +146,13 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     } finally {
       this.#timer = undefined;
     }
-    const [next] = this.#pending;
-    if (next && !this.#closed) this.#note(next);
+    if (this.#pending.size + this.#changed.size > 0 && !this.#closed) this.#tellSoon();
   }
 
   /** Process ids are no names: in containers every process has the same. */
-  #hear(client: pg.Client, { processId, payload = '' }: pg.Notification): void {
+  #hear(client: pg.Client, { channel, processId, payload = '' }: pg.Notification): void {
     if (processId === (client as unknown as { processID: number }).processID) return;
+    if (channel === CHANGES) return this.bell.ring(payload === ALL ? 'all' : payload.split(','), true);
     for (const queue of payload.split(',')) this.engine.wakeQueue(queue as QueueName);
   }
 }

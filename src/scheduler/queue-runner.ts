@@ -8,24 +8,29 @@ import type { SqlPool } from '../database/sql.ts';
 import { Batcher, type BatcherOptions } from './batcher.ts';
 import { type ClaimRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES } from './claim-statement.ts';
 import { queueStatements } from './queue-statements.ts';
-import { type Ending, Settler } from './settler.ts';
+import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
-/** Candidates looked at are a quarter more than rows taken: some gates may be full. */
 const MOST_PER_CLAIM = 100;
-const WINDOW = 128;
+/** Candidates looked at, beyond the rows wanted: some gates may be full. Each is locked, which costs a write. */
+const SPARE_CANDIDATES = 8;
+const SPARE_SHARE = 1.25;
 const WIDE_WINDOW = 400;
 const FULL_SCAN_EVERY_MS = 10_000;
 const FLOOR_SLACK_MS = 30_000;
 /** Due rows nearer than this get a timer of their own; later ones are seen by a later tick. */
 export const LOOK_AHEAD_MS = 1_500;
+/** Claims of one queue are at least so far apart: what comes one by one is taken together. */
+const CLAIM_EVERY_MS = 5;
+/** While a claim could take only few: it costs nearly the same for one row as for many. */
+const REFILL_EVERY_MS = 30;
 /** Pause after an error, and until a due row that somebody has locked is asked for again, at most. */
 const LONGEST_PAUSE_MS = 1_000;
 const FIRST_PAUSE_MS = 10;
 /** Markers wait in between claim and effect: for a short while. */
-const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 2 };
-/** A batch that cannot be written is repeated while the database is away: others need not wait behind it. */
-const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 3, delayMs: 5 };
+const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 5 };
+/** Ended runs whose results are not written yet take nobody's place, up to so many. */
+const MOST_UNWRITTEN = 400;
 /** Every so often hand and database are compared, also when nothing seems wrong. */
 const COMPARE_EVERY_MS = 10_000;
 /** Nothing takes so long: the run is told to stop. Connectors have limits of their own, far below. */
@@ -68,7 +73,10 @@ export class QueueRunner {
   #wake: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
-  #window = WINDOW;
+  #wide = false;
+  #claimedAt = -Infinity;
+  /** Runs that have ended and are being written down. */
+  #ended = 0;
   #floor: Date | null = null;
   #fullScanAt = -Infinity;
   #pauseMs = FIRST_PAUSE_MS;
@@ -179,11 +187,8 @@ export class QueueRunner {
       try {
         if (this.identity.trusted()) {
           if (this.#mustCompare()) await this.#compare();
-          const free = Math.min(this.dispatcher.slots - this.#runs.size, MOST_PER_CLAIM);
-          if (free > 0) {
-            more = await this.#claim(free);
-            if (!more) await this.#lookAhead();
-          }
+          const free = Math.min(this.#free(), MOST_PER_CLAIM);
+          if (free > 0 && !this.#tooSoon(free)) more = await this.#claim(free);
         }
       } catch (error) {
         // It may have been carried out all the same.
@@ -199,9 +204,29 @@ export class QueueRunner {
     }
   }
 
+  #free(): number {
+    const unwritten = Math.min(this.#ended, MOST_UNWRITTEN);
+    const slots = this.dispatcher.slots - (this.#runs.size - unwritten);
+    const { mostUnbegun } = this.dispatcher;
+    if (mostUnbegun === undefined) return slots;
+    const unbegun = [...this.#runs].filter(({ handedOff }) => !handedOff).length;
+    return Math.min(slots, mostUnbegun - unbegun);
+  }
+
+  /** Whether the last claim was a moment ago: then the next one comes by itself. */
+  #tooSoon(free: number): boolean {
+    const { slots, mostUnbegun = slots, claimEveryMs = CLAIM_EVERY_MS } = this.dispatcher;
+    const few = free < Math.min(slots, mostUnbegun, MOST_PER_CLAIM) / 2;
+    const leftMs = this.#claimedAt + Math.max(claimEveryMs, few ? REFILL_EVERY_MS : 0) - monotonicMs();
+    if (leftMs <= 0) return false;
+    this.wakeIn(Math.ceil(leftMs));
+    return true;
+  }
+
   /** @returns whether another claim is worth while at once */
   async #claim(free: number): Promise<boolean> {
-    const now = monotonicMs();
+    const now = (this.#claimedAt = monotonicMs());
+    const window = this.#wide ? WIDE_WINDOW : Math.ceil(free * SPARE_SHARE) + SPARE_CANDIDATES;
     const full = now - this.#fullScanAt > FULL_SCAN_EVERY_MS;
     const floor = full ? null : this.#floor;
     if (full) this.#fullScanAt = now;
@@ -210,18 +235,22 @@ export class QueueRunner {
       free,
       this.identity.id,
       floor ?? '-infinity',
-      this.#window,
+      window,
       Math.max(0, FIRST_SUSPECTS - this.#suspects()),
     ]);
-    const { seen, parked, lowest, late } = rows[0] as ClaimSummary;
+    const { seen, parked, lowest, late, nextMs, passedOver } = rows[0] as ClaimSummary;
     if (late) this.#telling = this.#telling.then(() => this.#tellLate(late));
     const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
     if (lowest) this.#floor = new Date(lowest.getTime() - FLOOR_SLACK_MS);
     if (seen > 0) this.#pauseMs = FIRST_PAUSE_MS;
-    const windowFull = seen >= this.#window;
-    this.#window = parked > 0 || (windowFull && taken.length < free) ? WIDE_WINDOW : WINDOW;
+    const windowFull = seen >= window;
+    this.#wide = parked > 0 || (windowFull && taken.length < free);
+    // Somebody has very much due, and others wait behind it.
+    if (windowFull && parked > 0) this.#claimedAt = -Infinity;
     for (const row of taken) void this.#run(row, epoch);
-    return taken.length === free || windowFull;
+    if (taken.length === free || windowFull) return true;
+    this.#lookAhead(nextMs, passedOver);
+    return false;
   }
 
   #suspects(): number {
@@ -243,14 +272,13 @@ export class QueueRunner {
   }
 
   /** Rows that are due before the next tick (parked ones above all) get a timer of their own. */
-  async #lookAhead(): Promise<void> {
-    const [next] = await this.sql.query<{ ms: number | null }>(this.#statements.next);
-    if (!next || next.ms === null || next.ms >= LOOK_AHEAD_MS) return;
-    if (next.ms > 0) return this.wakeIn(Math.max(next.ms, 1));
-    // Due, and yet not claimed: somebody has it locked, or it lies below the floor.
-    this.#fullScanAt = -Infinity;
-    this.wakeIn(this.#pauseMs);
-    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+  #lookAhead(nextMs: number | null, passedOver: boolean): void {
+    if (passedOver) {
+      // Due, and yet not seen: somebody has it locked, or it lies below the floor.
+      this.#fullScanAt = -Infinity;
+      this.wakeIn(this.#pauseMs);
+      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+    } else if (nextMs !== null && nextMs < LOOK_AHEAD_MS) this.wakeIn(Math.max(nextMs, 1));
   }
 
   #mustCompare(): boolean {
@@ -287,7 +315,9 @@ export class QueueRunner {
     this.#runs.add(run);
     try {
       const { outcome, waitMs } = await this.#outcomeOf(run);
+      this.#ended += 1;
       this.#endings.add({ run, job, waitMs, gateMarked, outcome: run.refused ? null : outcome });
+      this.wake();
     } catch (error) {
       // Not even its dispatcher can say how it ended.
       this.#log.error(error);
@@ -356,10 +386,12 @@ export class QueueRunner {
       this.#log.warn(`hand-off failed: ${error instanceof Error ? error.message : String(error)}`);
     }
     for (const { job, answer } of requests) answer(granted.has(job.id));
+    if (this.dispatcher.mostUnbegun !== undefined) this.wake();
   }
 
   async #settle(endings: (Ending & { run: Run })[]): Promise<void> {
     const written = await this.#settler.settle(endings);
+    this.#ended -= endings.length;
     for (const { run } of endings) this.#runs.delete(run);
     this.#doubtful ||= !written;
     this.wake();

@@ -7,8 +7,6 @@ import { claimStatement, MOST_CRASHES } from './claim-statement.ts';
 export interface QueueStatements {
   /** See `claimStatement`. */
   claim: string;
-  /** Milliseconds until the next waiting row is due. */
-  next: string;
   /** $1 ids, $2 fences, $3 worker. */
   handOff: string;
   /** $1 ids, $2 fences. */
@@ -42,7 +40,6 @@ export function queueStatements(queue: QueueTable, tellsLate = false): QueueStat
   const { table, permanent } = queue;
   return {
     claim: claimStatement(queue, tellsLate),
-    next: `select ${dueInMs(table)} as ms`,
     handOff: `
       update ${table} j set handoff_at = clock_timestamp()
       from unnest($1::uuid[], $2::int[]) x(id, fence)

@@ -4,6 +4,7 @@ import { type QueueName, QUEUES } from '../common/wake.ts';
 import type { AnyDispatcher, ClaimedJob, Outcome, Settled } from '../common/work/dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
+import type { BatcherOptions } from './batcher.ts';
 import { GateSignals } from './gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
 
@@ -17,6 +18,8 @@ export interface Ending {
   gateMarked: boolean;
 }
 
+/** A batch that cannot be written is repeated while the database is away: others need not wait behind it. */
+export const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 3, delayMs: 40 };
 /** Attempts to write a batch before it is written row by row, and a row before it is left. */
 const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 50;

@@ -1,33 +1,6 @@
 import { storable } from '../common/text/storable.ts';
 import type { Sql } from '../database/sql.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
-import type { WebhookState } from './webhook-state.ts';
-
-/** What one attempt needs. */
-export interface LoadedDelivery {
-  callbackUrl: string;
-  state: WebhookState;
-  applicationId: string;
-  secretSealed: string;
-  /** Null when the event is not stored any more. */
-  body: Buffer | null;
-}
-
-const LOAD = `
-  select w.callback_url as "callbackUrl", w.state, w.application_id as "applicationId",
-         a.secret_sealed as "secretSealed", e.body
-  from webhook w join application a on a.id = w.application_id left join webhook_event e on e.id = $2
-  where w.id = $1`;
-
-/** @returns undefined when the webhook was deleted */
-export async function loadDelivery(
-  sql: Sql,
-  webhookId: string,
-  eventId: string,
-): Promise<LoadedDelivery | undefined> {
-  const [row] = await sql.query<LoadedDelivery>(LOAD, [webhookId, eventId]);
-  return row;
-}
 
 /** Evidence of one attempt. */
 export interface AttemptEvidence {
@@ -136,7 +109,7 @@ const REQUEUE = `
   queued as (
     insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
     select gen_random_uuid(), b.id, $1, now(), now(), now() + interval '76 hours' from batch b
-    on conflict (event_id, webhook_id) do update
+    on conflict (webhook_id, event_id) do update
       set run_at = excluded.run_at, give_up_at = excluded.give_up_at, attempt = 0 where hook_job.state = 0)
   select count(*)::int as count, max(id::text) as last from batch`;
 
@@ -170,6 +143,13 @@ const LOCK_DELIVERIES = 'select from hook_job where webhook_id = $1 order by id 
  */
 export async function lockDeliveries(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(LOCK_DELIVERIES, [webhookId]);
+}
+
+const FORGET_DELIVERIES = 'delete from hook_job where webhook_id = $1';
+
+/** Removes the queued deliveries of a webhook that is deleted, in the caller's transaction, after `lockDeliveries`. */
+export async function forgetDeliveries(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(FORGET_DELIVERIES, [webhookId]);
 }
 
 /** At most eight deliveries at a time and 200 a second to one webhook: the rest waits, and holds up nobody else. */

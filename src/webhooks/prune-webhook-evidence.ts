@@ -13,7 +13,9 @@ const BATCH = 5_000;
 const PRUNE_EVENTS = `
   with old as materialized (
     select e.id from webhook_event e
-    where e.id < $1 and not exists (select 1 from hook_job j where j.event_id = e.id)
+    where e.id < $1 and not exists (
+      select 1 from webhook w join hook_job j on j.webhook_id = w.id and j.event_id = e.id
+      where w.application_id = e.application_id)
     order by e.id limit $2),
   gone as (delete from webhook_event e using old where e.id = old.id returning 1)
   select count(*)::int as count from gone`;

@@ -15,15 +15,10 @@ import type {
   QueueTable,
   Settled,
 } from '../common/work/dispatcher.ts';
-import { Database, type Sql } from '../database/sql.ts';
+import type { Sql } from '../database/sql.ts';
 import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
-import {
-  type AttemptEvidence,
-  insertAttempts,
-  type LoadedDelivery,
-  loadDelivery,
-  recordHealth,
-} from './delivery.repository.ts';
+import { type AttemptEvidence, insertAttempts, recordHealth } from './delivery.repository.ts';
+import { DueDeliveries, type LoadedDelivery } from './due-deliveries.ts';
 import { deliveryHeaders } from './signature.ts';
 
 /** A claimed row of `hook_job`. Its gate is the webhook. */
@@ -42,6 +37,8 @@ export interface DeliveryResult {
 
 /** How many deliveries run at a time in one process; a hanging receiver holds eight of them. */
 const SLOTS = 128;
+/** Deliveries come one by one, by their receivers' pace: nobody minds so little a delay. */
+const CLAIM_EVERY_MS = 25;
 /** After an error of our own. */
 const SURPRISE_PAUSE_MS = 60_000;
 
@@ -66,9 +63,10 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult>
     columns: { eventId: 'event_id', giveUpAt: 'give_up_at' },
   };
   readonly slots = SLOTS;
+  readonly claimEveryMs = CLAIM_EVERY_MS;
 
   constructor(
-    private readonly database: Database,
+    private readonly deliveries: DueDeliveries,
     private readonly egress: EgressClient,
     private readonly secrets: SecretBox,
     private readonly clock: Clock,
@@ -76,7 +74,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult>
 
   async run(job: HookJobRow, lease: Lease): Promise<Outcome<DeliveryResult> | null> {
     const start = this.#start();
-    const delivery = await loadDelivery(this.database, job.gateId, job.eventId);
+    const delivery = await this.deliveries.find(job.gateId, job.eventId);
     if (!delivery) return NOTHING;
     const { body, state } = delivery;
     if (!body) return this.#drop(job, start, 'the event is not stored any more');

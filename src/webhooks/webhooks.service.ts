@@ -12,6 +12,7 @@ import { Wake } from '../common/wake.ts';
 import { Database, sqlOf } from '../database/sql.ts';
 import {
   closeGate,
+  forgetDeliveries,
   lockDeliveries,
   openGate,
   recentAttempts,
@@ -136,6 +137,7 @@ export class WebhooksService {
     await this.get(applicationId, id);
     await this.em.transactional(async (em) => {
       await lockDeliveries(sqlOf(em), id);
+      await forgetDeliveries(sqlOf(em), id);
       await em.nativeDelete(Webhook, { id, application: applicationId });
       await closeGate(sqlOf(em), id);
     });

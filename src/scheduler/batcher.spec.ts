@@ -1,0 +1,93 @@
+import { jest } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Batcher } from './batcher.ts';
+
+/** A batcher whose calls end when the test says so. */
+function scene() {
+  const calls: { items: number[]; end: () => void }[] = [];
+  const batcher = new Batcher<number>(
+    (items) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      calls.push({ items, end: resolve });
+      return promise;
+    },
+    { most: 50, parallel: 2, delayMs: 1_000 },
+  );
+  const add = (count: number) => {
+    for (let n = 0; n < count; n += 1) batcher.add(n);
+  };
+  return {
+    batcher,
+    add,
+    sizes: () => calls.map(({ items }) => items.length),
+    end: (n: number) => calls[n]?.end(),
+  };
+}
+
+describe('Batcher', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }));
+  afterEach(() => jest.useRealTimers());
+
+  it('hands on at once, and together, what comes in one turn while nothing is handled', async () => {
+    const { add, sizes } = scene();
+    add(3);
+    expect(sizes()).toEqual([]);
+    await turn();
+    expect(sizes()).toEqual([3]);
+  });
+
+  it('hands on what waits as soon as a call with few items has ended', async () => {
+    const { add, sizes, end } = scene();
+    add(2);
+    await turn();
+    add(1);
+    await turn();
+    expect(sizes()).toEqual([2]);
+    end(0);
+    await turn();
+    expect(sizes()).toEqual([2, 1]);
+  });
+
+  it('lets what comes after a call with many items wait out its time', async () => {
+    const { add, sizes, end } = scene();
+    add(20);
+    await turn();
+    add(1);
+    end(0);
+    await turn();
+    add(4);
+    await turn();
+    expect(sizes()).toEqual([20]);
+    jest.advanceTimersByTime(1_000);
+    expect(sizes()).toEqual([20, 5]);
+  });
+
+  it('lets nothing wait twice: what found no call free goes with the next one', async () => {
+    const { add, sizes, end } = scene();
+    add(100);
+    await turn();
+    expect(sizes()).toEqual([50, 50]);
+    add(1);
+    jest.advanceTimersByTime(1_000);
+    add(1);
+    end(0);
+    await turn();
+    expect(sizes()).toEqual([50, 50, 2]);
+  });
+
+  it('handles everything at the end, also what waits for company', async () => {
+    const { batcher, add, sizes, end } = scene();
+    add(20);
+    await turn();
+    add(1);
+    end(0);
+    await turn();
+    let drained = false;
+    const all = batcher.drain().then(() => (drained = true));
+    await turn();
+    expect(sizes()).toEqual([20, 1]);
+    expect(drained).toBe(false);
+    end(1);
+    await all;
+  });
+});
