@@ -35,7 +35,8 @@ export async function createApp(
   app.use(constantHeaders());
   app.use((request: Request, _response: Response, next: NextFunction) => {
     // ETags are versions for edits: what has become of a message changes without them, so no answer is "not modified".
-    delete request.headers['if-none-match'];
+    // Those of calendar files are of their content.
+    if (!request.path.startsWith('/feeds/')) delete request.headers['if-none-match'];
     next();
   });
   app.use(app.get(Draining).middleware);

@@ -30,20 +30,28 @@ export async function readBody(flag: string | undefined): Promise<string | undef
 
 const FILTER = /^--([a-z][a-z0-9_]*)=(.*)$/s;
 
-/** What follows the method: at most one id, and filters the command itself does not know. */
-export function readArguments(words: readonly string[]): { id?: string; filters: [string, string][] } {
+/**
+ * What follows the method: at most one id, and filters the command itself does not know.
+ * @param transfer then paths of files too: behind the id of a download, or those of an upload
+ */
+export function readArguments(
+  words: readonly string[],
+  transfer?: 'upload' | 'download',
+): { id?: string; paths: string[]; filters: [string, string][] } {
   const filters: [string, string][] = [];
   const ids: string[] = [];
   for (const word of words) {
     const filter = FILTER.exec(word);
     if (filter) filters.push([filter[1] ?? '', filter[2] ?? '']);
-    else if (word.startsWith('-'))
+    else if (word.startsWith('-') && word !== '-')
       throw new ApiCommandError(`Unknown option ${word}; filters are written --name=value`);
     else ids.push(word);
   }
+  if (transfer === 'upload') return { paths: ids, filters };
+  if (transfer === 'download' && ids.length <= 2) return { id: ids[0], paths: ids.slice(1), filters };
   if (ids.length > 1)
     throw new ApiCommandError(`One id is enough; several have commas between them: ${ids.join(',')}`);
-  return { id: ids[0], filters };
+  return { id: ids[0], paths: [], filters };
 }
 
 /** `name=value` of `--query`. */

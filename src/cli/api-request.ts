@@ -1,8 +1,17 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
 import { ApiCommandError } from './api-error.ts';
 import type { ApiSettings } from './api-settings.ts';
 import type { Action, Credentials } from './groups.ts';
 
 const TIMEOUT_MS = 60_000;
+/** For what the server takes its time with: longer than it ever does. */
+const PATIENT_MS = 86_500_000;
 
 /** One call, ready to be made. */
 export interface ApiRequest {
@@ -14,6 +23,8 @@ export interface ApiRequest {
   body?: string;
   /** Asks for the message as it travelled (message/rfc822). */
   raw?: boolean;
+  /** Takes the lines of an answer that has lines, as they come. */
+  onLine?: (line: string) => void;
 }
 
 /** What came back: JSON, or text for raw messages and empty answers. */
@@ -46,14 +57,14 @@ function addressOf(request: ApiRequest, settings: ApiSettings): URL {
   const { action, id, query, credentials } = request;
   // Several ids with commas between them are one segment (api facts 5.1): the comma stays.
   const segment = id && encodeURIComponent(id).replaceAll('%2C', ',');
-  let path = action.path;
-  if (path.includes('{client_id}')) {
-    path = path.replace('{client_id}', encodeURIComponent(need(settings, 'clientId')));
+  let place = action.path;
+  if (place.includes('{client_id}')) {
+    place = place.replace('{client_id}', encodeURIComponent(need(settings, 'clientId')));
   }
-  if (path.includes('{id}')) path = path.replace('{id}', segment ?? '');
-  else if (segment) path = `${path}/${segment}`;
+  if (place.includes('{id}')) place = place.replace('{id}', segment ?? '');
+  else if (segment) place = `${place}/${segment}`;
   const base = credentials === 'client id and secret' ? settings.integrationsUrl : settings.apiUrl;
-  const url = new URL(`${base}${path}`);
+  const url = new URL(`${base}${place}`);
   for (const [name, value] of query) url.searchParams.append(name, value);
   return url;
 }
@@ -81,40 +92,109 @@ function refusal(status: number, text: string): ApiCommandError {
   );
 }
 
+async function readLines(response: Response, onLine: (line: string) => void): Promise<void> {
+  const input = Readable.fromWeb(response.body as ReadableStream);
+  for await (const line of createInterface({ input })) if (line !== '') onLine(line);
+}
+
+const limitOf = ({ action }: ApiRequest): number => (action.patient ? PATIENT_MS : TIMEOUT_MS);
+
+function unreachable(url: URL, error: unknown, limitMs = TIMEOUT_MS): ApiCommandError {
+  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+  const why =
+    name === 'TimeoutError' ? `no answer in ${limitMs / 1000} s` : (cause?.code ?? cause?.message ?? message);
+  return new ApiCommandError(`Cannot reach ${url.origin} (${why}). Is Carillon running there?`);
+}
+
+/** Sends it. @throws {ApiCommandError} when credentials are missing, the server cannot be reached or refuses */
+async function send(
+  request: ApiRequest,
+  settings: ApiSettings,
+  { accept, ...init }: Pick<RequestInit, 'body' | 'signal'> & { accept: string },
+): Promise<{ url: URL; response: Response }> {
+  const headers: Record<string, string> = {
+    authorization: authorization(request.credentials, settings),
+    accept,
+  };
+  if (typeof init.body === 'string') headers['content-type'] = 'application/json';
+  const url = addressOf(request, settings);
+  try {
+    const response = await fetch(url, { method: request.action.verb, headers, ...init });
+    if (response.ok) return { url, response };
+    throw refusal(response.status, await response.text());
+  } catch (error) {
+    if (error instanceof ApiCommandError) throw error;
+    throw unreachable(url, error, limitOf(request));
+  }
+}
+
 /**
  * Makes the call.
  * @throws {ApiCommandError} when credentials are missing, the server cannot be reached or refuses
  */
 export async function callApi(request: ApiRequest, settings: ApiSettings): Promise<ApiAnswer> {
-  const headers: Record<string, string> = {
-    authorization: authorization(request.credentials, settings),
+  const { url, response } = await send(request, settings, {
     accept: request.raw ? 'message/rfc822' : 'application/json',
-  };
-  if (request.body !== undefined) headers['content-type'] = 'application/json';
-  const url = addressOf(request, settings);
-  let response: Response;
-  let text: string;
+    ...(request.body === undefined ? {} : { body: request.body }),
+    signal: AbortSignal.timeout(limitOf(request)),
+  });
+  let text = '';
   try {
-    response = await fetch(url, {
-      method: request.action.verb,
-      headers,
-      body: request.body,
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    text = await response.text();
+    if (request.onLine) await readLines(response, request.onLine);
+    else text = await response.text();
   } catch (error) {
-    const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
-    const why =
-      name === 'TimeoutError'
-        ? `no answer in ${TIMEOUT_MS / 1000} s`
-        : (cause?.code ?? cause?.message ?? message);
-    throw new ApiCommandError(`Cannot reach ${url.origin} (${why}). Is Carillon running there?`);
+    throw unreachable(url, error, limitOf(request));
   }
-  if (!response.ok) throw refusal(response.status, text);
   if (request.raw || text === '') return { text };
   try {
     return { json: JSON.parse(text) };
   } catch {
     throw new ApiCommandError(`${url.origin} did not answer JSON: is it a Carillon?`);
+  }
+}
+
+/**
+ * Sends files as a form; they are read as they are sent, and however long that takes.
+ * @param paths of files of this machine
+ * @throws {ApiCommandError} also when one of them cannot be read
+ */
+export async function uploadFiles(
+  request: ApiRequest,
+  settings: ApiSettings,
+  paths: readonly string[],
+): Promise<ApiAnswer> {
+  const body = new FormData();
+  for (const name of paths) {
+    if (!fs.statSync(name, { throwIfNoEntry: false })?.isFile())
+      throw new ApiCommandError(`There is no file ${name}`);
+    body.append('file', await fs.openAsBlob(name), path.basename(name));
+  }
+  const { response } = await send(request, settings, { accept: 'application/json', body });
+  return { json: await response.json() };
+}
+
+/**
+ * Writes the bytes of an answer as they come; a file that does not come to its end is removed.
+ * @param target path of a file that is not there yet; `-`: standard output
+ * @throws {ApiCommandError} also when they break off, or the file is there
+ */
+export async function downloadFile(
+  request: ApiRequest,
+  settings: ApiSettings,
+  target: string,
+): Promise<void> {
+  const { url, response } = await send(request, settings, { accept: '*/*' });
+  const bytes = Readable.fromWeb(response.body as ReadableStream);
+  if (target === '-') {
+    for await (const chunk of bytes) if (!process.stdout.write(chunk)) await once(process.stdout, 'drain');
+    return;
+  }
+  try {
+    await pipeline(bytes, fs.createWriteStream(target, { flags: 'wx' }));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === 'open')
+      throw new ApiCommandError(`Cannot write ${target}: ${(error as Error).message}`);
+    fs.rmSync(target, { force: true });
+    throw unreachable(url, error);
   }
 }

@@ -3,9 +3,9 @@ import { Command, Option } from 'commander';
 import { ApiCommandError } from './api-error.ts';
 import { readArguments, readBody, readQuery } from './api-input.ts';
 import { formatJson, formatTable } from './api-output.ts';
-import { type ApiRequest, callApi } from './api-request.ts';
+import { type ApiRequest, callApi, downloadFile, uploadFiles } from './api-request.ts';
 import { readSettings } from './api-settings.ts';
-import { type Action, type Group, GROUPS, MISSING_GROUPS } from './groups.ts';
+import { type Action, type Group, GROUPS } from './groups.ts';
 
 interface Flags {
   limit?: string;
@@ -24,7 +24,7 @@ async function run(
   words: readonly string[],
   flags: Flags,
 ): Promise<string> {
-  const { id, filters } = readArguments(words);
+  const { id, paths, filters } = readArguments(words, action.transfer);
   if (action.id === 'required' && !id)
     throw new ApiCommandError('This needs an id: api <group> <method> <id>');
   if (!action.id && id) throw new ApiCommandError(`This takes no id (${id})`);
@@ -40,14 +40,28 @@ async function run(
     query: [...paging, ...readQuery(flags.query ?? []), ...filters],
     body: action.body ? await readBody(flags.body) : undefined,
     raw: flags.raw,
+    onLine: action.lines ? (line) => process.stdout.write(`${line}\n`) : undefined,
   };
   if (flags.body !== undefined && !action.body) throw new ApiCommandError('This method sends no body');
-  const answer = await callApi(request, readSettings({ ...flags }, process.env));
+  const settings = readSettings({ ...flags }, process.env);
+  if (action.transfer === 'download') {
+    await downloadFile(request, settings, paths[0] ?? '-');
+    return '';
+  }
+  if (action.transfer === 'upload' && paths.length === 0)
+    throw new ApiCommandError('This needs the path of a file: api files upload <path>');
+  const answer =
+    action.transfer === 'upload'
+      ? await uploadFiles(request, settings, paths)
+      : await callApi(request, settings);
   if ('text' in answer) return answer.text;
   const columns =
     flags.display_columns?.split(',').map((column) => column.trim()) ?? action.columns ?? group.columns;
   return `${flags.output === 'table' ? formatTable(answer.json, columns) : formatJson(answer.json)}\n`;
 }
+
+/** What follows the id. */
+const PATHS = { upload: '<path …> ', download: '[path] ', none: '' } as const;
 
 function addGroup(program: Command, name: string, group: Group): void {
   const command = program
@@ -61,7 +75,9 @@ function addGroup(program: Command, name: string, group: Group): void {
     const leaf = command
       .command(method)
       .description(`${action.summary} (${action.verb} ${action.path})`)
-      .usage(`${action.id ? `${placeholder} ` : ''}[flags] [--filter=value …]`)
+      .usage(
+        `${action.id ? `${placeholder} ` : ''}${PATHS[action.transfer ?? 'none']}[flags] [--filter=value …]`,
+      )
       .argument('[words...]')
       .allowUnknownOption()
       .configureHelp({ showGlobalOptions: true, visibleArguments: () => [] });
@@ -98,17 +114,6 @@ function createProgram(): Command {
     .option('--config_file <path>', 'JSON with these names; default ~/.carillon/config.json')
     .showHelpAfterError('(api --help lists the groups, api <group> --help its methods)');
   for (const [name, group] of Object.entries(GROUPS)) addGroup(program, name, group);
-  for (const name of MISSING_GROUPS) {
-    program
-      .command(name, { hidden: true })
-      .argument('[words...]')
-      .allowUnknownOption()
-      .action(() => {
-        throw new ApiCommandError(
-          `The group ${name} is not in this version. There are: ${Object.keys(GROUPS).join(', ')}`,
-        );
-      });
-  }
   return program;
 }
 

@@ -1,5 +1,6 @@
 import type { Application } from '../applications/application.entity.ts';
 import type { SmsMessage } from '../sms/sms-message.entity.ts';
+import type { RecordedFailure } from '../sync/sync-failures.ts';
 import { formatJson, formatTable } from './api-output.ts';
 
 /** How the operator wants to read it. */
@@ -9,6 +10,7 @@ export interface OutputOptions {
 
 const APPLICATION_COLUMNS = ['client_id', 'name', 'plan', 'features', 'region', 'created_at'] as const;
 const SMS_COLUMNS = ['created_at', 'account_id', 'phone_number', 'text'] as const;
+const FAILURE_COLUMNS = ['last_at', 'account_id', 'email', 'provider_id', 'times', 'reason'] as const;
 
 const applicationRow = (application: Application, clientSecret?: string) => ({
   client_id: application.clientId,
@@ -50,4 +52,17 @@ export function showSms(
     created_at: createdAt.toISOString(),
   }));
   return json ? formatJson(rows) : formatTable(rows, SMS_COLUMNS);
+}
+
+export function showFailures(failures: readonly RecordedFailure[], { json }: OutputOptions): string {
+  const rows = failures.map(({ accountId, email, providerId, reason, firstAt, lastAt, times }) => ({
+    account_id: accountId,
+    email,
+    provider_id: providerId,
+    reason,
+    times,
+    first_at: firstAt.toISOString(),
+    last_at: lastAt.toISOString(),
+  }));
+  return json ? formatJson(rows) : formatTable(rows, FAILURE_COLUMNS);
 }

@@ -5,14 +5,21 @@ import { APPLICATION_FEATURES, type ApplicationFeature, type Plan, PLANS } from 
 import { ApplicationsService } from '../applications/applications.service.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
-import { randomBase36 } from '../common/ids/ids.ts';
+import { isId, randomBase36 } from '../common/ids/ids.ts';
 import { type Region, REGIONS } from '../config/app-config.ts';
 import { Database } from '../database/sql.ts';
 import { LOCAL_ERRORS } from '../local/environment.ts';
 import type { SmsMessage } from '../sms/sms-message.entity.ts';
 import { fail } from '../startup.ts';
+import { listFailures } from '../sync/sync-failures.ts';
 import { formatJson } from './api-output.ts';
-import { type OutputOptions, showApplication, showApplications, showSms } from './carillon-output.ts';
+import {
+  type OutputOptions,
+  showApplication,
+  showApplications,
+  showFailures,
+  showSms,
+} from './carillon-output.ts';
 import { addInstance, NotConfirmedError } from './instance-command.ts';
 import { main as migrate } from './migrate.ts';
 import { withOperator } from './operator-context.ts';
@@ -165,6 +172,29 @@ function addSms(program: Command, { environment, print }: OperatorIo): void {
     });
 }
 
+function accountIdOf(value: string): string {
+  if (!isId(value)) throw new InvalidArgumentError('It must be the id of an account.');
+  return value;
+}
+
+function addMailbox(program: Command, { environment, print }: OperatorIo): void {
+  program
+    .command('mailbox')
+    .description('Mailboxes that are mirrored')
+    .command('failures')
+    .description(
+      'messages that could not be read, the latest first; the mirror has gone on without their content',
+    )
+    .option('--account <id>', 'of this account only', accountIdOf)
+    .option('--limit <n>', 'how many at most', countOf, 50)
+    .action(async ({ account, limit }: { account?: string; limit: number }, command: Command) => {
+      const failures = await withOperator(environment, (context) =>
+        listFailures(context.get(Database), limit, account),
+      );
+      print(showFailures(failures, command.optsWithGlobals()));
+    });
+}
+
 function createProgram(io: OperatorIo): Command {
   const program = new Command('carillon')
     .description(
@@ -181,6 +211,7 @@ function createProgram(io: OperatorIo): Command {
     .command('migrate')
     .description('bring the database schema up to date')
     .action(() => migrate());
+  addMailbox(program, io);
   addSms(program, io);
   return program;
 }

@@ -1,8 +1,10 @@
 import { applicationSecretContext } from '../applications/application-secrets.ts';
 import { type SecretBox, UnsealError } from '../common/crypto/secret-box.ts';
 import { authorizationCodeContext } from '../connect/authorization-codes.ts';
+import { loginPendingContext, loginSettingsContext } from '../connect/login-requests.ts';
+import { conferencingSettingsContext } from '../conferencing/conferencing-secrets.ts';
 import type { Sql } from '../database/sql.ts';
-import { grantSettingsContext } from '../grants/grant-secrets.ts';
+import { grantSettingsContext, grantTokensContext } from '../grants/grant-secrets.ts';
 import { integrationSecretContext } from '../integrations/integration-secrets.ts';
 import { relaySettingsContext } from '../relay/relay-secrets.ts';
 
@@ -20,8 +22,12 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'application', column: 'secret_sealed', context: applicationSecretContext },
   { table: 'integration', column: 'secret_settings_sealed', context: integrationSecretContext },
   { table: 'grant', column: 'settings_sealed', context: grantSettingsContext },
+  { table: 'grant', column: 'tokens_sealed', context: grantTokensContext },
   { table: 'authorization_code', column: 'request_sealed', context: authorizationCodeContext },
+  { table: 'login_request', column: 'settings_sealed', context: loginSettingsContext },
+  { table: 'login_request', column: 'pending_sealed', context: loginPendingContext },
   { table: 'relay', column: 'settings_sealed', key: 'application_id', context: relaySettingsContext },
+  { table: 'conferencing_service', column: 'settings_sealed', context: conferencingSettingsContext },
 ];
 
 /** What became of the values that older keys had sealed. */

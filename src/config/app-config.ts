@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { EncryptionKey } from '../common/crypto/secret-box.ts';
 import { isEgressAllowEntry } from '../common/egress/egress-policy.ts';
+import { type SmsConfig, smsConfig, smsVariables } from './sms-config.ts';
 
 /** Thrown at start when the environment is wrong. Names the variables, never their values. */
 export class ConfigError extends Error {
@@ -73,15 +74,25 @@ export const environmentSchema = z.object({
   EGRESS_ALLOW: entries
     .pipe(z.array(z.string().refine(isEgressAllowEntry, 'must be host names, addresses or CIDR ranges')))
     .optional(),
+  ISPDB_URL: address.optional(),
   PUBLIC_IP_ADDRESSES: list([]).pipe(z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses'))),
   MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1024, 100 * 1024 * 1024),
+  UNUSED_UPLOADS_MB: integer(2_048, 0, 1_000_000),
   RATE_LIMIT_APPLICATION: integer(500, 0, 1_000_000),
   RATE_LIMIT_ACCOUNT: integer(50, 0, 1_000_000),
   RATE_LIMIT_CONCURRENT: integer(5, 0, 1_000_000),
   OUTBOX_RETRY_REJECTED: flag(false),
   OUTBOX_ON_UNKNOWN: z.enum(['resend', 'fail'], 'must be resend or fail').default('resend'),
   SEND_SLOTS: integer(64, 1, 10_000),
-  SMS_GATEWAY: z.enum(['none', 'recording'], 'must be none or recording').default('none'),
+  SYNC_HORIZON_DAYS: integer(0, 0, 36_500),
+  SYNC_SLOTS: integer(16, 1, 1_000),
+  SYNC_POLL_SECONDS: integer(60, 1, 86_400),
+  SYNC_POLL_WATCHED_SECONDS: integer(300, 1, 86_400),
+  SYNC_WATCHES: integer(5_000, 0, 100_000),
+  IMAP_CONNECTIONS_PER_ACCOUNT: integer(3, 1, 100),
+  IMAP_CONNECTIONS_PER_HOST: integer(200, 1, 100_000),
+  ...smsVariables,
+  NEURAL: flag(false),
   MAIL_DOMAIN: z
     .string()
     .regex(/^[a-z0-9.-]+$/i, 'must be a domain name')
@@ -121,10 +132,16 @@ export interface AppConfig {
   encryptionKeys: readonly EncryptionKey[];
   /** Host names, addresses or CIDR ranges that outgoing requests may reach by http and although they are private. */
   egressAllow: readonly string[];
+  /** Database of mail servers that is asked about domains nothing else is known of, without a trailing slash; null: none. */
+  ispdbUrl: string | null;
   /** Addresses that outgoing requests come from, as applications are told; empty: those of the machine. */
   publicIpAddresses: readonly string[];
   /** Largest request body accepted, in bytes. */
   maxBodyBytes: number;
+  uploads: {
+    /** Bytes of uploads that nothing carries, of one account; 0 = no limit. */
+    mostUnusedBytes: number;
+  };
   rateLimits: {
     /** Requests per second, endpoint and application; 0 = no limit. */
     applicationPerSecond: number;
@@ -143,8 +160,28 @@ export interface AppConfig {
     /** Right side of generated Message-IDs. */
     mailDomain: string;
   };
-  /** `none` refuses SMS reminders; `recording` stores them instead of sending. */
-  smsGateway: 'none' | 'recording';
+  sync: {
+    /** Messages received earlier than so many days ago are not mirrored; 0 = all are. */
+    horizonDays: number;
+    /** Mailboxes one worker looks at at a time. */
+    slots: number;
+    /** Time between looks at a mailbox that tells nothing by itself. */
+    pollSeconds: number;
+    /** The same for one that is being watched: what a lost notice costs at most. */
+    pollWatchedSeconds: number;
+    /** Mailboxes one worker watches, a connection each; 0 = none. */
+    watches: number;
+  };
+  imap: {
+    /** Connections of one process to the mailbox of an account, the one that watches it included; with 1 none is watched. */
+    connectionsPerAccount: number;
+    /** Connections of one process to one IMAP server, those that watch not counted. */
+    connectionsPerHost: number;
+  };
+  /** Who delivers SMS reminders. */
+  sms: SmsConfig;
+  /** Whether /neural is served, to applications that have the feature; otherwise it answers 403. */
+  neural: boolean;
   logLevel: string;
   /** How long a stopping process finishes what it holds, in milliseconds. */
   shutdownMs: number;
@@ -204,6 +241,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
     problems.push('ENCRYPTION_KEYS: is required (make one with: npm run carillon -- keys generate)');
   }
   const encryptionKeys = keys ? parseKeyRing(keys, problems) : [];
+  const sms = smsConfig(env, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const baseUrl = env.BASE_URL ?? `http://localhost:${env.PORT}`;
   return {
@@ -219,8 +257,10 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
     instanceName: env.INSTANCE_NAME,
     encryptionKeys,
     egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),
+    ispdbUrl: env.ISPDB_URL ?? null,
     publicIpAddresses: env.PUBLIC_IP_ADDRESSES,
     maxBodyBytes: env.MAX_BODY_BYTES,
+    uploads: { mostUnusedBytes: env.UNUSED_UPLOADS_MB * 1024 * 1024 },
     rateLimits: {
       applicationPerSecond: env.RATE_LIMIT_APPLICATION,
       accountPerSecond: env.RATE_LIMIT_ACCOUNT,
@@ -232,7 +272,19 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
       slots: env.SEND_SLOTS,
       mailDomain: env.MAIL_DOMAIN,
     },
-    smsGateway: env.SMS_GATEWAY,
+    sync: {
+      horizonDays: env.SYNC_HORIZON_DAYS,
+      slots: env.SYNC_SLOTS,
+      pollSeconds: env.SYNC_POLL_SECONDS,
+      pollWatchedSeconds: env.SYNC_POLL_WATCHED_SECONDS,
+      watches: env.SYNC_WATCHES,
+    },
+    imap: {
+      connectionsPerAccount: env.IMAP_CONNECTIONS_PER_ACCOUNT,
+      connectionsPerHost: env.IMAP_CONNECTIONS_PER_HOST,
+    },
+    sms,
+    neural: env.NEURAL,
     logLevel: env.LOG_LEVEL,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
   };

@@ -2,7 +2,10 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { EgressClient } from '../common/egress/egress-client.ts';
 import { EgressPolicy } from '../common/egress/egress-policy.ts';
+import { MailConnections } from '../common/egress/mail-connections.ts';
+import { OutsideAddresses } from '../common/egress/outside-addresses.ts';
 import { Wake } from '../common/wake.ts';
+import { CurrentWorker } from '../common/work/current-worker.ts';
 import { Readiness } from '../common/work/readiness.ts';
 import { APP_CONFIG, type AppConfig } from './app-config.ts';
 
@@ -18,14 +21,30 @@ export class ConfigModule {
         { provide: SecretBox, useValue: new SecretBox(config.encryptionKeys) },
         { provide: Wake, useValue: new Wake() },
         { provide: Readiness, useValue: new Readiness() },
+        { provide: CurrentWorker, useValue: new CurrentWorker() },
         { provide: EgressPolicy, useValue: new EgressPolicy(config.egressAllow) },
+        {
+          provide: MailConnections,
+          useValue: new MailConnections(config.imap.connectionsPerAccount, config.imap.connectionsPerHost),
+        },
+        { provide: OutsideAddresses, useValue: new OutsideAddresses(config.ispdbUrl) },
         {
           provide: EgressClient,
           inject: [EgressPolicy],
           useFactory: (policy: EgressPolicy) => new EgressClient(policy),
         },
       ],
-      exports: [APP_CONFIG, SecretBox, Wake, Readiness, EgressPolicy, EgressClient],
+      exports: [
+        APP_CONFIG,
+        SecretBox,
+        Wake,
+        Readiness,
+        CurrentWorker,
+        EgressPolicy,
+        EgressClient,
+        MailConnections,
+        OutsideAddresses,
+      ],
     };
   }
 }

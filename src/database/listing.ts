@@ -18,9 +18,17 @@ export interface ListingQuery {
   /** Expression for the bytes of what can be long in an item; absent: nothing can. */
   bytes?: string;
   orderBy: string;
+  /** Further common table expressions, each made once for the whole page: its ids are in `fitting (id)`. */
+  parts?: string;
+  /** How items are joined to what `parts` has made. */
+  joins?: string;
+  /** Where items are read once the ids of the page are known, in the same order. Default: where those were found. */
+  items?: Pick<ListingQuery, 'from' | 'id' | 'orderBy'>;
   conditions: Conditions;
   page: Page;
   view?: 'ids' | 'count' | undefined;
+  /** See `QueryOptions`. Default: texts of at most two conditions are. */
+  prepared?: boolean;
 }
 
 /** The most a page may hold: what is longer would take the memory of everybody else's requests. */
@@ -42,7 +50,7 @@ export async function runListing<T extends object>(sql: Sql, query: ListingQuery
   const where = `from ${from} where ${conditions.text}`;
   // Nothing but the account and perhaps one filter is the usual case; texts with more are too many to be kept by
   // every connection.
-  const options = { prepared: conditions.count <= 2 };
+  const options = { prepared: query.prepared ?? conditions.count <= 2 };
   if (view === 'count') {
     const text = `select count(*)::int as count ${where}`;
     const [row] = await sql.query<{ count: number }>(text, conditions.values, options);
@@ -70,15 +78,21 @@ interface Measured {
  * The page is chosen first: subqueries in `columns` and `bytes` then never run for rows that are skipped. It is
  * measured before it is read, in the same statement.
  */
-function itemsText({ columns, from, id, orderBy, bytes = '0' }: ListingQuery, paged: string): string {
+function itemsText(
+  { columns, bytes = '0', items, parts, joins = '', ...query }: ListingQuery,
+  paged: string,
+): string {
+  const { from, id, orderBy } = items ?? query;
   return `
-    with page as materialized (select ${id} as id ${paged}),
-    size as (
+    with page as materialized (select ${query.id} as id ${paged}),
+    size as materialized (
       select coalesce(sum((${bytes})::bigint), 0)::float8 as total, count(*) as items
-      from ${from} join page on ${id} = page.id)
-    select size.total as "pageBytes", page.id as "itemId", ${columns}
-    from size left join (${from} join page on ${id} = page.id)
-      on size.total <= ${MAX_PAGE_BYTES} or size.items = 1
+      from ${from} join page on ${id} = page.id),
+    fitting as materialized (
+      select page.id from page cross join size where size.total <= ${MAX_PAGE_BYTES} or size.items = 1)
+    ${parts === undefined ? '' : `, ${parts}`}
+    select size.total as "pageBytes", fitting.id as "itemId", ${columns}
+    from size left join (${from} join fitting on ${id} = fitting.id ${joins}) on true
     order by ${orderBy}`;
 }
 

@@ -45,7 +45,8 @@ export function addMetadataCondition(conditions: Conditions, column: string, fil
   const pairValues = `${conditions.value(filter.pairs.map(({ value }) => value))}::text[]`;
   if (filter.search === 'all') {
     conditions.add(
-      `not exists (select 1 from unnest(${keys}) k(key) where ${column} -> k.key is null)
+      `${column} <> '{}'::jsonb
+       and not exists (select 1 from unnest(${keys}) k(key) where ${column} -> k.key is null)
        and not exists (select 1 from unnest(${values}) v(value)
                        where v.value not in (select e.value from jsonb_each_text(${column}) e where e.value is not null))
        and not exists (select 1 from unnest(${pairKeys}, ${pairValues}) p(key, value)

@@ -77,10 +77,27 @@ export function connectionLimits(statementTimeoutMs: number) {
   } as const satisfies pg.PoolConfig;
 }
 
+/** How the server plans statements of a pool with `steadyPlans`: once per connection, and never compiled. */
+export const STEADY_PLAN_SETTINGS = { plan_cache_mode: 'force_generic_plan', jit: 'off' } as const;
+
+const optionsOf = (settings: Readonly<Record<string, string | number>>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+
 /** A plan that was made while a table was small goes with its connection. */
 const STEADY_PLANS = {
-  options: '-c plan_cache_mode=force_generic_plan -c jit=off',
+  options: optionsOf(STEADY_PLAN_SETTINGS),
   maxLifetimeSeconds: 60,
+} as const satisfies pg.PoolConfig;
+
+/**
+ * How the server plans all other statements. They are short and many: nothing is compiled and no helpers are started for
+ * them, and a page that is anywhere is hardly dearer than the next one, as with solid-state disks and in memory. Else a
+ * tenth of a large table makes PostgreSQL read all of it.
+ */
+const SHORT_STATEMENTS = {
+  options: optionsOf({ jit: 'off', max_parallel_workers_per_gather: 0, random_page_cost: 1.1 }),
 } as const satisfies pg.PoolConfig;
 
 /** How long statements may run, in milliseconds, and how many connections there are. */
@@ -91,7 +108,7 @@ export interface PoolOptions {
   applicationName: string;
   /**
    * Plans made once, without looking at the values, and never compiled: for few statements that run very often and
-   * whose right plan is known. Default: PostgreSQL's own choice.
+   * whose right plan is known. Default: PostgreSQL's choice for short statements.
    */
   steadyPlans?: boolean;
 }
@@ -108,7 +125,7 @@ export class SqlPool implements Sql {
       connectionString: options.url,
       max: options.max,
       ...connectionLimits(options.statementTimeoutMs),
-      ...(options.steadyPlans ? STEADY_PLANS : {}),
+      ...(options.steadyPlans ? STEADY_PLANS : SHORT_STATEMENTS),
       types,
       application_name: options.applicationName,
     });
@@ -135,10 +152,12 @@ export class SqlPool implements Sql {
     let broken: Error | undefined;
     try {
       await client.query('begin');
-      const result = await work({
-        query: (text, values = [], options = {}) => run(client, text, values, options),
-      });
+      const sql: Sql = { query: (text, values = [], options = {}) => run(client, text, values, options) };
+      const waiting: (() => void)[] = [];
+      afterwards.set(sql, waiting);
+      const result = await work(sql);
       await client.query('commit');
+      for (const next of waiting) next();
       return result;
     } catch (error) {
       // A connection that cannot even do this is not given to the next.
@@ -154,18 +173,48 @@ export class SqlPool implements Sql {
   }
 }
 
+/** What is to be done after the commit of each open transaction. */
+const afterwards = new WeakMap<Sql, (() => void)[]>();
+
+/**
+ * Runs `work` once the transaction of `sql` has committed, and not at all if it does not; at once when `sql` is a pool.
+ * `work` must not throw. Nothing that has to happen may rely on it: the process may end in between.
+ */
+export function afterCommit(sql: Sql, work: () => void): void {
+  const waiting = afterwards.get(sql);
+  if (waiting) waiting.push(work);
+  else work();
+}
+
 /** The request pool (features inject this). The engine has one of its own. */
 export class Database extends SqlPool {}
+
+/** The same for transactions of the ORM, by its own handle of them. */
+const ofTransactions = new WeakMap<object, (() => void)[]>();
+
+/** Tells that a transaction of the ORM has committed; for the one who hears it from the ORM. */
+export function committed(transaction: object): void {
+  const waiting = ofTransactions.get(transaction) ?? [];
+  ofTransactions.delete(transaction);
+  for (const next of waiting) next();
+}
 
 /**
  * The transaction an `em.transactional(async (em) => …)` has open, as `Sql`. Timestamps and bigints come back as
  * text here (the ORM's parsers are at work): read them through entities.
  */
 export function sqlOf(em: EntityManager): Sql {
-  return {
+  const sql: Sql = {
     async query<R extends object>(text: string, values: readonly unknown[] = []) {
       const result = await em.getKysely().executeQuery<R>(CompiledQuery.raw(text, [...values]));
       return result.rows;
     },
   };
+  const transaction = em.getTransactionContext<object>();
+  if (transaction) {
+    const waiting = ofTransactions.get(transaction) ?? [];
+    ofTransactions.set(transaction, waiting);
+    afterwards.set(sql, waiting);
+  }
+  return sql;
 }

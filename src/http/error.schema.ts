@@ -9,6 +9,11 @@ export const errorView = z
     type: z.enum(['invalid_request_error', 'api_error', 'provider_error', 'database_error']),
     missing_fields: z.array(z.string()).optional(),
     server_error: z.string().optional(),
+    failures: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('Recipients that have not got the message, with the reasons'),
+    job_status_id: z.string().optional().describe('The job that says what becomes of it'),
   })
   .meta({
     id: 'Error',
@@ -39,9 +44,11 @@ export type BetaErrorView = z.infer<typeof betaErrorView>;
 const DESCRIPTIONS: Record<number, string> = {
   400: 'The request is wrong; the message names the field',
   401: 'Missing, unknown, expired or revoked credentials',
+  402: 'The provider refused the message, or some of its recipients (`failures`)',
   403: 'Not allowed: missing scope, cancelled account, credentials of the account out of date',
   404: 'No such resource',
   409: 'The state of the resource forbids the change',
+  410: 'The cursor is older than the history that is kept: start anew from the latest one',
   412: 'The resource has changed since (If-Match); nothing was changed',
   413: 'The body is too large',
   429: 'Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds)',

@@ -22,10 +22,13 @@ export function nameRequest(request: Request, response: Response, next: NextFunc
 /** The request a line of the log belongs to. */
 const current = new AsyncLocalStorage<Request>();
 
+/** Paths that are a key by themselves. */
+const SECRET_PATH = /^(\/+feeds\/).*/i;
+
 const requestFields = (request: Request) => ({
   id: request.id,
   method: request.method,
-  path: (request.originalUrl ?? request.url).split('?', 1)[0],
+  path: (request.originalUrl ?? request.url).split('?', 1)[0]?.replace(SECRET_PATH, '$1…'),
 });
 
 const principalFields = (request: Request) => {

@@ -13,6 +13,7 @@ const STATUS: Record<ErrorKind, number> = {
   forbidden: 403,
   'not-found': 404,
   conflict: 409,
+  gone: 410,
   precondition: 412,
   'too-large': 413,
   'rate-limited': 429,
@@ -143,6 +144,8 @@ function flat({ message, type, details }: Problem): ErrorView {
     type,
     ...(details.missingFields ? { missing_fields: details.missingFields } : {}),
     ...(details.serverError ? { server_error: details.serverError } : {}),
+    ...(details.failures ? { failures: details.failures } : {}),
+    ...(details.jobStatusId ? { job_status_id: details.jobStatusId } : {}),
   };
 }
 

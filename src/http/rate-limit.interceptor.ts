@@ -23,9 +23,10 @@ class RateLimitedError extends DomainError {
 
 const LONGEST_CLIENT_ID = 200;
 
-/** The client id in the body, where credentials are sent in bodies (`/connect/token` …): not verified yet. */
+/** The client id in the body or the query, where it is sent there (`/connect/token`, `/oauth/authorize` …): not verified yet. */
 function namedApplication(request: Request): string | undefined {
-  const { client_id: clientId } = (request.body ?? {}) as { client_id?: unknown };
+  const inBody = (request.body as { client_id?: unknown } | undefined)?.client_id;
+  const clientId = inBody ?? request.query['client_id'];
   return typeof clientId === 'string' ? clientId.slice(0, LONGEST_CLIENT_ID) : undefined;
 }
 

@@ -4,7 +4,7 @@ import type { AppConfig, Region, Surface } from '../config/app-config.ts';
 
 /** Paths of the integrations and grants address (beta manners: error envelope, page size 10). */
 export function isIntegrationsPath(path: string): boolean {
-  return /^\/connect\/(integrations|grants|auth)(\/|$)/.test(path);
+  return /^\/connect\/(integrations|grants|auth|login|callback)(\/|$)/.test(path);
 }
 
 const HEALTH = /^\/health(\/|$)/;

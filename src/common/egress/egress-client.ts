@@ -47,13 +47,20 @@ export interface EgressOptions extends UrlOptions {
   maxBodyBytes?: number;
 }
 
+/** Methods of HTTP, and of WebDAV (RFC 4918, 3253, 4791). */
+export type EgressMethod =
+  | 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'PROPFIND' | 'PROPPATCH' | 'REPORT' | 'MKCOL' | 'MKCALENDAR'; // prettier-ignore
+
 /** A request of any method. */
 export interface EgressRequest {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  method: EgressMethod;
   headers?: Readonly<Record<string, string>>;
   /** Chunks are asked for one by one once a connection is there; then `headers` must have the `content-length`. */
   body?: Buffer | AsyncIterable<Buffer>;
 }
+
+/** Made once: an abort without a reason makes an exception with a stack each time. */
+const ENDED = new Error('the exchange has ended');
 
 const USER_AGENT = 'Carillon/0.1';
 
@@ -61,8 +68,8 @@ const USER_AGENT = 'Carillon/0.1';
 const PROBES = ['127.0.0.1', '169.254.169.254', '10.0.0.1'];
 
 /**
- * The one way to addresses that users give us: webhook deliveries and challenges, webhook reminders, mailing services. Refuses private
- * addresses when connecting, follows no redirect, reads no proxy from the environment, keeps connections alive, and
+ * The one way to addresses that users give us: webhook deliveries and challenges, webhook reminders, mailing and conferencing services,
+ * calendars and address books. Refuses private addresses when connecting, follows no redirect, reads no proxy from the environment, keeps connections alive, and
  * gives up at a deadline whatever the other side does.
  */
 export class EgressClient implements OnModuleInit, OnApplicationShutdown {
@@ -159,7 +166,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      abort.abort();
+      abort.abort(ENDED);
     }
   }
 

@@ -10,3 +10,9 @@ export function parseRetryAfter(value: string | null, now: Date): Date | null {
   const at = Date.parse(value);
   return Number.isNaN(at) ? null : new Date(at);
 }
+
+/** The same as whole seconds from `now`, rounded up; null where `parseRetryAfter` says null. */
+export function secondsToWait(value: string | null, now: Date): number | null {
+  const at = parseRetryAfter(value, now);
+  return at && Math.ceil((at.getTime() - now.getTime()) / 1000);
+}

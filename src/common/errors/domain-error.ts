@@ -9,6 +9,7 @@ export type ErrorKind =
   | 'forbidden' // 403: known, but not allowed
   | 'not-found' // 404
   | 'conflict' // 409: the state of the resource forbids it
+  | 'gone' // 410: it has been, and is no more
   | 'precondition' // 412: the resource is not the one the caller has seen (If-Match)
   | 'too-large' // 413
   | 'rate-limited' // 429
@@ -21,6 +22,10 @@ export interface ErrorDetails {
   missingFields?: string[];
   /** The mail server's own words. */
   serverError?: string;
+  /** Recipients that have not got a message, with the reasons. */
+  failures?: Readonly<Record<string, string>>;
+  /** The job that says what becomes of it. */
+  jobStatusId?: string;
   /** Seconds until the caller may try again (answered as a header). */
   retryAfterSeconds?: number;
   /** The limit that was exceeded (`X-RateLimit-Limit`). */

@@ -43,8 +43,34 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
+/** Days whose offset is remembered, over all zones: a few megabytes. */
+const MOST_DAYS = 50_000;
+/** By lower-case zone and day since 1970: its offset, or null where clocks change on that day. */
+const offsets = new Map<string, Map<number, number | null>>();
+let rememberedDays = 0;
+
 /** What the clocks of the zone show, as if it were UTC, minus UTC; milliseconds. */
-function offsetMs(zone: string, instantMs: number): number {
+export function offsetMs(zone: string, instantMs: number): number {
+  const day = Math.floor(instantMs / DAY_MS);
+  const key = zone.toLowerCase();
+  let days = offsets.get(key);
+  const known = days?.get(day);
+  if (known !== undefined) return known ?? offsetAt(zone, instantMs);
+  const begin = offsetAt(zone, day * DAY_MS);
+  const offset = begin === offsetAt(zone, (day + 1) * DAY_MS) ? begin : null;
+  if (rememberedDays >= MOST_DAYS) {
+    offsets.clear();
+    rememberedDays = 0;
+    days = undefined;
+  }
+  if (!days) offsets.set(key, (days = new Map()));
+  days.set(day, offset);
+  rememberedDays += 1;
+  return offset ?? offsetAt(zone, instantMs);
+}
+
+/** The same, asked of Intl, which takes some microseconds. */
+function offsetAt(zone: string, instantMs: number): number {
   const fields: Record<string, number> = {};
   for (const { type, value } of formatOf(zone).formatToParts(instantMs)) fields[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = fields;
@@ -62,4 +88,17 @@ export function startOfDay(dayMs: number, zone: string): Date {
   const candidates = [dayMs - Math.max(before, after), dayMs - Math.min(before, after)];
   const midnight = candidates.find((instant) => instant + offsetMs(zone, instant) === dayMs);
   return new Date(midnight ?? dayMs - before);
+}
+
+/**
+ * The instant at which the clocks of a zone show a wall time (RFC 5545 3.3.5): of a time that they show twice the first,
+ * and a time they skip is read with the offset before the gap, an hour later for most.
+ * @param wallMs the wall time, as if the zone were UTC
+ */
+export function instantOfWallTime(wallMs: number, zone: string): Date {
+  const before = offsetMs(zone, wallMs - DAY_MS);
+  const after = offsetMs(zone, wallMs + DAY_MS);
+  const candidates = [wallMs - Math.max(before, after), wallMs - Math.min(before, after)];
+  const shown = candidates.find((instant) => instant + offsetMs(zone, instant) === wallMs);
+  return new Date(shown ?? wallMs - before);
 }

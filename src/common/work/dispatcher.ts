@@ -97,6 +97,11 @@ export interface QueueTable {
   breaker?: boolean;
   /** Column of a row's own deadline: no gate makes it wait beyond that. Absent: rows have none. */
   deadlineColumn?: string;
+  /**
+   * Rows that find all places of their gate taken come back so many milliseconds apart, whatever the gate's own pace, which
+   * other queues share. Absent: at the gate's pace.
+   */
+  paceMs?: number;
 }
 
 /** What the rows of one queue mean. */
@@ -104,6 +109,16 @@ export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
   readonly table: QueueTable;
   /** How many run at a time in one process. */
   readonly slots: number;
+  /**
+   * Claims of a process are at least so many milliseconds apart: rows that come one by one are
+   * taken together, later by at most that. Default 5.
+   */
+  readonly claimEveryMs?: number;
+  /**
+   * Rows in hand before their hand-off, at most: a worker that dies leaves them behind until its death is noticed.
+   * Default: as many as `slots`.
+   */
+  readonly mostUnbegun?: number;
   /**
    * Does it. Throwing is for bugs and surprises: expected failures are outcomes.
    * @returns null when nothing was done, because the hand-off was refused or `lease.signal` aborted: the row goes

@@ -8,6 +8,11 @@ export class KeyedLimit {
     this.#most = most;
   }
 
+  /** Whether work of this key would run at once. */
+  isFree(key: string): boolean {
+    return (this.#lanes.get(key)?.running ?? 0) < this.#most;
+  }
+
   /** @throws what the work throws */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const lane = this.#lanes.get(key) ?? { running: 0, waiting: [] };

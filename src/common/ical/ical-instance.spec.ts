@@ -1,0 +1,183 @@
+import ICAL from 'ical.js';
+import { addInstance, exclude, isExcluded, OtherTimesError, removeInstance } from './ical-instance.ts';
+import { eventsIn, instanceIdOf, parseCalendar, readFields } from './ical-read.ts';
+import { mergeFields, writeFields } from './ical-write.ts';
+
+/** A zone that is nowhere else: clocks go forward by half an hour in April. */
+const FOREIGN = [
+  'BEGIN:VTIMEZONE',
+  'TZID:Somewhere/Odd',
+  'X-OF-THEIRS:zone',
+  'BEGIN:STANDARD',
+  'DTSTART:20000101T000000',
+  'TZOFFSETFROM:+0500',
+  'TZOFFSETTO:+0500',
+  'END:STANDARD',
+  'BEGIN:DAYLIGHT',
+  'DTSTART:20300401T000000',
+  'TZOFFSETFROM:+0500',
+  'TZOFFSETTO:+0530',
+  'END:DAYLIGHT',
+  'END:VTIMEZONE',
+];
+/** What we have no field for. */
+const THEIRS = [
+  'X-THEIRS;X-PARAM="a;b":kept',
+  'ATTENDEE;CUTYPE=ROOM;X-NUM-GUESTS=3;PARTSTAT=DELEGATED;CN="Bo, B.":mailto:bo@example.test',
+  'GEO:48.85;2.35',
+  'ATTACH;FMTTYPE=text/plain:https://example.test/a.txt',
+  'BEGIN:VALARM',
+  'ACTION:DISPLAY',
+  'TRIGGER;RELATED=END:-PT7M',
+  'DESCRIPTION:Theirs',
+  'X-ALARM:kept',
+  'END:VALARM',
+];
+const series = (times: readonly string[], zone: readonly string[] = []) =>
+  [
+    'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Other//EN', 'X-WR-CALNAME:Theirs', ...zone,
+    'BEGIN:VEVENT', 'UID:u', 'DTSTAMP:20260101T000000Z', ...times, 'SUMMARY:Weekly', ...THEIRS, 'END:VEVENT',
+    'END:VCALENDAR', '',
+  ].join('\r\n'); // prettier-ignore
+
+function opened(text: string) {
+  const root = parseCalendar(text);
+  const event = eventsIn(root).get(null);
+  if (!event) throw new Error('no series');
+  return { root, event };
+}
+const linesOf = (event: ICAL.Component) => event.toString().replaceAll('\r\n ', '').split('\r\n');
+
+describe('single instances in a calendar file', () => {
+  const CASES = [
+    ['a zone by its name', ['DTSTART;TZID=Europe/Berlin:20300325T090000', 'DTEND;TZID=Europe/London:20300325T090000'], [],
+      '20300401T070000Z', ['RECURRENCE-ID;TZID=Europe/Berlin:20300401T090000', 'DTSTART;TZID=Europe/Berlin:20300401T090000', 'DTEND;TZID=Europe/London:20300401T090000']],
+    ['a Windows zone', ['DTSTART;TZID=W. Europe Standard Time:20300325T090000', 'DURATION:PT1H'], [],
+      '20300401T070000Z', ['RECURRENCE-ID;TZID=W. Europe Standard Time:20300401T090000', 'DTSTART;TZID=W. Europe Standard Time:20300401T090000', 'DURATION:PT1H']],
+    ['a zone only the file knows', ['DTSTART;TZID=Somewhere/Odd:20300325T090000', 'DTEND;TZID=Somewhere/Odd:20300325T100000'], FOREIGN,
+      '20300402T033000Z', ['RECURRENCE-ID;TZID=Somewhere/Odd:20300402T090000', 'DTSTART;TZID=Somewhere/Odd:20300402T090000', 'DTEND;TZID=Somewhere/Odd:20300402T100000']],
+    ['UTC', ['DTSTART:20300325T090000Z', 'DTEND:20300325T100000Z'], [],
+      '20300401T090000Z', ['RECURRENCE-ID:20300401T090000Z', 'DTSTART:20300401T090000Z', 'DTEND:20300401T100000Z']],
+    ['no zone at all', ['DTSTART:20300325T090000', 'DTEND:20300325T100000'], [],
+      '20300401T090000Z', ['RECURRENCE-ID:20300401T090000', 'DTSTART:20300401T090000', 'DTEND:20300401T100000']],
+    ['days', ['DTSTART;VALUE=DATE:20300325', 'DTEND;VALUE=DATE:20300327'], [],
+      '20300401', ['RECURRENCE-ID;VALUE=DATE:20300401', 'DTSTART;VALUE=DATE:20300401', 'DTEND;VALUE=DATE:20300403']],
+  ] as const; // prettier-ignore
+
+  it.each(CASES)('have all that their series has, at their own time: %s', (_, times, zone, key, expected) => {
+    const rules = ['RRULE:FREQ=DAILY', 'RDATE:20310101T000000Z', 'EXDATE:20300326T090000Z'];
+    const { root, event } = opened(series([...times, ...rules], zone));
+    const before = event.toString();
+    const instance = addInstance(event, key, root);
+    const lines = linesOf(instance);
+    for (const line of [...expected, ...THEIRS, 'SUMMARY:Weekly', 'UID:u']) expect(lines).toContain(line);
+    expect(lines.filter((line) => /^(RRULE|RDATE|EXDATE)/.test(line))).toEqual([]);
+    expect(event.toString()).toBe(before);
+    // As it is read again it is that very instance.
+    expect(instanceIdOf(instance, root)?.key).toBe(key);
+    expect(root.toString()).toContain('X-WR-CALNAME:Theirs');
+    for (const line of zone) expect(root.toString()).toContain(line);
+  });
+
+  it.each(CASES)('are left out once, and stay known as left out: %s', (_, times, zone, key) => {
+    const { root, event } = opened(series([...times, 'RRULE:FREQ=DAILY'], zone));
+    expect(isExcluded(event, key, root)).toBe(false);
+    exclude(event, key, root);
+    expect(isExcluded(event, key, root)).toBe(true);
+    expect(linesOf(event).filter((line) => line.startsWith('EXDATE'))).toHaveLength(1);
+    const again = opened(root.toString());
+    expect(isExcluded(again.event, key, again.root)).toBe(true);
+  });
+
+  it('know exclusions however they are written', () => {
+    const start = 'DTSTART;TZID=Europe/Berlin:20300325T090000';
+    for (const [exclusion, excluded] of [
+      ['EXDATE:20300401T070000Z', true],
+      ['EXDATE;TZID=America/New_York:20300330T030000,20300401T030000', true],
+      ['EXDATE;VALUE=DATE:20300401', true],
+      ['EXDATE;VALUE=DATE:20300402', false],
+      ['EXDATE;TZID=Europe/Berlin:20300401T080000', false],
+    ] as const) {
+      const { root, event } = opened(series([start, 'DURATION:PT1H', 'RRULE:FREQ=DAILY', exclusion]));
+      expect([exclusion, isExcluded(event, '20300401T070000Z', root)]).toEqual([exclusion, excluded]);
+    }
+  });
+
+  it('have their exclusions read with zones everybody knows, and written with those of the file', () => {
+    for (const [start, exclusion, line, zone] of [
+      ['DTSTART;TZID=W. Europe Standard Time:20300325T090000', 'EXDATE;TZID=W. Europe Standard Time:20300401T090000',
+        'EXDATE;TZID=Europe/Berlin:20300401T090000', []],
+      ['DTSTART;TZID=Somewhere/Odd:20300325T090000', 'EXDATE;TZID=Somewhere/Odd:20300402T090000', 'EXDATE:20300402T033000Z', FOREIGN],
+      ['DTSTART;VALUE=DATE:20300325', 'EXDATE;VALUE=DATE:20300402', 'EXDATE;VALUE=DATE:20300402', []],
+    ] as const) {
+      const { root, event } = opened(series([start, 'RRULE:FREQ=DAILY', exclusion], zone));
+      const { when, recurrence } = readFields(event, root);
+      expect(recurrence?.rrule).toEqual(['RRULE:FREQ=DAILY', line]);
+      writeFields(event, root, { recurrence }, { email: 'ada@example.test', name: 'Ada', now: new Date() });
+      expect(linesOf(event)).toContain(start.includes('Odd') ? line : exclusion);
+      expect(readFields(event, root)).toMatchObject({ when, recurrence });
+    }
+  }); // prettier-ignore
+
+  it('are not made of days where the series is made of times, nor the other way round', () => {
+    for (const [start, key] of [
+      ['DTSTART;VALUE=DATE:20300325', '20300401T070000Z'],
+      ['DTSTART:20300325T090000Z', '20300401'],
+    ] as const) {
+      const { root, event } = opened(series([start, 'RRULE:FREQ=DAILY']));
+      expect(() => addInstance(event, key, root)).toThrow(OtherTimesError);
+      expect(() => exclude(event, key, root)).toThrow(OtherTimesError);
+    }
+  });
+
+  it('change what is given, and nothing else', () => {
+    const { root, event } = opened(
+      series(['DTSTART;TZID=Europe/Berlin:20300325T090000', 'DURATION:PT1H', 'RRULE:FREQ=DAILY']),
+    );
+    const instance = addInstance(event, '20300401T070000Z', root);
+    const before = linesOf(instance);
+    const plain = readFields(instance, root);
+    const { write } = mergeFields(plain, { ...plain, title: 'Changed' }, plain);
+    writeFields(instance, root, write, { email: 'ada@example.test', name: 'Ada', now: new Date() });
+    expect(linesOf(instance).toSorted()).toEqual(
+      before.map((line) => (line === 'SUMMARY:Weekly' ? 'SUMMARY:Changed' : line)).toSorted(),
+    );
+    expect(removeInstance(root, '20300401T070000Z')).toBe(true);
+    expect(removeInstance(root, '20300401T070000Z')).toBe(false);
+    expect(eventsIn(root).size).toBe(1);
+  });
+});
+
+describe('rules that both sides have changed', () => {
+  const fields = (rrule: string[], timezone = 'Europe/Berlin') => {
+    const root = parseCalendar(series(['DTSTART:20300325T090000Z']));
+    const event = eventsIn(root).get(null);
+    if (!event) throw new Error('no event');
+    return { ...readFields(event, root), recurrence: { rrule, timezone } };
+  };
+  const [DAILY, WEEKLY, MONTHLY] = ['RRULE:FREQ=DAILY', 'RRULE:FREQ=WEEKLY', 'RRULE:FREQ=MONTHLY'];
+  const [A, B] = ['EXDATE:20300401T090000Z', 'EXDATE:20300402T090000Z'];
+
+  it.each([
+    ['each leaves out another', [DAILY], [DAILY, A], [DAILY, B], [DAILY, B, A]],
+    ['we have other rules, they leave out one', [DAILY], [WEEKLY], [DAILY, B], [WEEKLY, B]],
+    ['we take one back, they leave out another', [DAILY, A], [DAILY], [DAILY, A, B], [DAILY, B]],
+    ['they have other rules, we leave out one', [DAILY], [DAILY, A], [WEEKLY], [WEEKLY, A]],
+    ['they write two in one line', [DAILY, A], [DAILY], [DAILY, `${A},20300402T090000Z`], [DAILY, B]],
+  ])('are joined where %s', (_, base, ours, theirs, expected) => {
+    const merged = mergeFields(
+      fields(base as string[]),
+      fields(ours as string[]),
+      fields(theirs as string[]),
+    );
+    expect(merged).toEqual({
+      write: { recurrence: { rrule: expected, timezone: 'Europe/Berlin' } },
+      conflicts: [],
+    });
+  });
+
+  it('are a conflict where both have other rules', () => {
+    const merged = mergeFields(fields([DAILY!]), fields([WEEKLY!]), fields([MONTHLY!]));
+    expect(merged).toEqual({ write: {}, conflicts: ['recurrence'] });
+  });
+});

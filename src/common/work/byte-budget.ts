@@ -1,0 +1,58 @@
+/** Lets work go on whose bytes together stay within a budget; whoever does not fit waits, in order. */
+export class ByteBudget {
+  readonly #most: number;
+  readonly #waiting: { bytes: number; enter: () => void }[] = [];
+  #used = 0;
+  #running = 0;
+
+  /** @param most bytes; one piece of work that is larger runs alone */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Bytes in hand. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Whether work of so many bytes would run at once. */
+  isFree(bytes: number): boolean {
+    return this.#waiting.length === 0 && this.#fits(this.#taken(bytes));
+  }
+
+  /** @throws what the work throws */
+  async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    const taken = this.#taken(bytes);
+    if (!this.isFree(bytes)) await new Promise<void>((enter) => this.#waiting.push({ bytes: taken, enter }));
+    else this.#take(taken);
+    try {
+      return await work();
+    } finally {
+      this.#used -= taken;
+      this.#running -= 1;
+      this.#admit();
+    }
+  }
+
+  #taken(bytes: number): number {
+    return Math.min(Math.max(0, bytes), this.#most);
+  }
+
+  #fits(bytes: number): boolean {
+    return this.#running === 0 || this.#used + bytes <= this.#most;
+  }
+
+  #take(bytes: number): void {
+    this.#used += bytes;
+    this.#running += 1;
+  }
+
+  /** Whoever enters has its bytes before anybody else can ask. */
+  #admit(): void {
+    for (let next = this.#waiting[0]; next && this.#fits(next.bytes); next = this.#waiting[0]) {
+      this.#waiting.shift();
+      this.#take(next.bytes);
+      next.enter();
+    }
+  }
+}

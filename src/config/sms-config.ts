@@ -1,0 +1,159 @@
+import { z } from 'zod';
+
+/** Twilio's own address. */
+const TWILIO_URL = 'https://api.twilio.com';
+/** Set by us, or by the connection. */
+const RESERVED_HEADERS = ['idempotency-key', 'content-length', 'host', 'transfer-encoding', 'connection'];
+const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/i;
+// Printable ASCII: everything else would be refused when the first text is sent.
+const HEADER_VALUE = /^[\x20-\x7e]*$/;
+
+/** Any JSON value. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+
+/** Who delivers texts, and how it is reached. Its secrets are in no log and no answer. */
+export type SmsConfig =
+  /** Every text is refused. */
+  | { gateway: 'none' }
+  /** Texts are written to the table `sms_message`. */
+  | { gateway: 'recording' }
+  | TwilioConfig
+  | HttpSmsConfig;
+
+/** Twilio's Messages API (2010-04-01), or what speaks it. */
+export interface TwilioConfig {
+  gateway: 'twilio';
+  /** Without a trailing slash. */
+  url: string;
+  /** `AC…`: whose messages they are. */
+  accountSid: string;
+  /** User name of basic authentication: the account's SID, or that of an API key. */
+  username: string;
+  /** The account's token, or the key's secret. */
+  password: string;
+  /** A number in international format, a sender id, or a messaging service (`MG…`). */
+  sender: string;
+}
+
+/** Any gateway that takes a text as JSON over HTTP. */
+export interface HttpSmsConfig {
+  gateway: 'http';
+  url: string;
+  method: 'POST' | 'PUT';
+  /** Header name in lower case → value. */
+  headers: Readonly<Record<string, string>>;
+  /** What is sent; `{to}`, `{text}` and `{key}` in its strings are replaced. */
+  template: JsonValue;
+}
+
+const gatewayUrl = z
+  .string()
+  .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), 'must be an http(s) address')
+  .refine(
+    (value) => !new URL(value).username && !new URL(value).password,
+    'must not contain a user name or password',
+  );
+
+const json = z.string().transform((value, context): JsonValue => {
+  try {
+    return JSON.parse(value) as JsonValue;
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be JSON' });
+    return z.NEVER;
+  }
+});
+
+const headers = json
+  .pipe(z.record(z.string(), z.string(), 'must be a JSON object of strings'))
+  .transform((given) =>
+    Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value])),
+  )
+  .refine(
+    (given) =>
+      Object.entries(given).every(([name, value]) => HEADER_NAME.test(name) && HEADER_VALUE.test(value)),
+    'must have header names, and values of printable ASCII',
+  )
+  .refine(
+    (given) => !RESERVED_HEADERS.some((name) => name in given),
+    `must not set ${RESERVED_HEADERS.join(', ')}`,
+  );
+
+const body = json.refine(
+  (template) => ['{to}', '{text}'].every((name) => mentions(template, name)),
+  'must use {to} and {text}',
+);
+
+/** A text that `schema` takes; it stays the text it is. */
+const valid = (schema: z.ZodType<unknown, string>) =>
+  z.string().superRefine((value, context) => {
+    const { error } = schema.safeParse(value);
+    for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
+  });
+
+/** The variables of SMS gateways, as part of `environmentSchema`. */
+export const smsVariables = {
+  SMS_GATEWAY: z
+    .enum(['none', 'recording', 'twilio', 'http'], 'must be none, recording, twilio or http')
+    .default('none'),
+  TWILIO_ACCOUNT_SID: z
+    .string()
+    .regex(/^AC[0-9a-z]+$/i, 'must begin with AC')
+    .optional(),
+  TWILIO_API_KEY_SID: z
+    .string()
+    .regex(/^SK[0-9a-z]+$/i, 'must begin with SK')
+    .optional(),
+  TWILIO_AUTH_TOKEN: z.string().optional(),
+  TWILIO_FROM: z.string().trim().min(1).optional(),
+  TWILIO_URL: gatewayUrl.default(TWILIO_URL),
+  SMS_HTTP_URL: gatewayUrl.optional(),
+  SMS_HTTP_METHOD: z.enum(['POST', 'PUT'], 'must be POST or PUT').default('POST'),
+  SMS_HTTP_HEADERS: valid(headers).default('{}'),
+  SMS_HTTP_BODY: valid(body).default('{"to":"{to}","text":"{text}","key":"{key}"}'),
+};
+
+function mentions(value: JsonValue, name: string): boolean {
+  if (typeof value === 'string') return value.includes(name);
+  return (
+    typeof value === 'object' && value !== null && Object.values(value).some((part) => mentions(part, name))
+  );
+}
+
+const schema = z.object(smsVariables);
+
+/**
+ * The gateway the environment names.
+ * @param problems gets the name of each variable that the gateway needs and that is absent
+ */
+export function smsConfig(env: z.output<typeof schema>, problems: string[]): SmsConfig {
+  const need = (
+    name: 'TWILIO_ACCOUNT_SID' | 'TWILIO_AUTH_TOKEN' | 'TWILIO_FROM' | 'SMS_HTTP_URL',
+  ): string => {
+    const value = env[name];
+    if (value === undefined) problems.push(`${name}: is required by SMS_GATEWAY=${env.SMS_GATEWAY}`);
+    return value ?? '';
+  };
+  switch (env.SMS_GATEWAY) {
+    case 'twilio': {
+      const accountSid = need('TWILIO_ACCOUNT_SID');
+      return {
+        gateway: 'twilio',
+        url: env.TWILIO_URL.replace(/\/+$/, ''),
+        accountSid,
+        username: env.TWILIO_API_KEY_SID ?? accountSid,
+        password: need('TWILIO_AUTH_TOKEN'),
+        sender: need('TWILIO_FROM'),
+      };
+    }
+    case 'http':
+      return {
+        gateway: 'http',
+        url: need('SMS_HTTP_URL'),
+        method: env.SMS_HTTP_METHOD,
+        headers: headers.parse(env.SMS_HTTP_HEADERS),
+        template: body.parse(env.SMS_HTTP_BODY),
+      };
+    default:
+      return { gateway: env.SMS_GATEWAY };
+  }
+}
