@@ -1,3 +1,5 @@
+import fs from 'node:fs';
+
 // Native ESM: run through scripts/jest.ts, which sets --experimental-vm-modules.
 const transform = {
   '^.+\\.ts$': [
@@ -19,20 +21,34 @@ const base = {
   extensionsToTreatAsEsm: ['.ts'],
   transform,
 };
+const servers = {
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};
+const GROUPS = new URL('test/.groups', import.meta.url).pathname;
 /** Tiers: unit beside the code; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client;
- * faults = processes that die. */
+ * providers = real mail and calendar servers, a real browser; faults = processes that die. */
 export default {
   // A bound against hanging, not a measure of speed: a busy machine starts an application in more than the usual five.
   testTimeout: 30_000,
+  testSequencer: '<rootDir>/scripts/lib/group-sequencer.js',
   projects: [
-    { ...base, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
-    ...['medium', 'e2e', 'sdk', 'faults'].map((tier) => ({
+    {
       ...base,
-      displayName: tier,
+      // Written by scripts/lib/test-groups.ts for a full run: each file imports several of those below.
+      displayName: 'groups',
+      roots: fs.existsSync(GROUPS) ? [GROUPS] : [],
+      testMatch: ['**/*.spec.ts'],
+      ...servers,
+    },
+    { ...base, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
+    ...['medium', 'e2e', 'sdk', 'providers', 'faults', 'faults/patient'].map((tier) => ({
+      ...base,
+      displayName: tier.split('/').at(-1),
       roots: ['<rootDir>/test'],
-      testMatch: [`<rootDir>/test/${tier}/**/*-spec.ts`],
-      globalSetup: '<rootDir>/test/support/global-setup.ts',
-      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+      // Faults whose tests mostly wait are a project of their own: others run beside them.
+      testMatch: [`<rootDir>/test/${tier}/${tier.startsWith('faults') ? '' : '**/'}*-spec.ts`],
+      ...servers,
     })),
   ],
 };

@@ -1,9 +1,10 @@
+import { OUTBOX_BENCH } from '../bench/outbox.ts';
 import { runBench } from '../bench/run.ts';
 import { BuildError } from './lib/build.ts';
 
 try {
   // At once: whatever was being measured when it was interrupted may still wait for something.
-  process.exit(await runBench(process.argv.slice(2)));
+  process.exit(await runBench(OUTBOX_BENCH, process.argv.slice(2)));
 } catch (error) {
   if (!(error instanceof BuildError)) throw error;
   process.exitCode = 1;

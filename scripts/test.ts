@@ -2,15 +2,16 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { runChecks, type Summary } from './lib/checks.ts';
+import { writeTestGroups } from './lib/test-groups.ts';
 import { ensureBuilt } from './lib/build.ts';
 import { npmScript, runCommand } from './lib/project.ts';
 
 /**
- * Most tests mostly wait: two files at a time. Those of faults start many processes each: by themselves, and with the memory
+ * Most tests mostly wait: three groups of files at a time. Those of faults start many processes each: by themselves, and with the memory
  * limit in a process of their own, so that nothing one of them leaves behind outlives the run.
  */
 const PARTS = [
-  ['--selectProjects', 'unit', 'medium', 'e2e', 'sdk', '--maxWorkers=2'],
+  ['--selectProjects', 'groups', 'patient', '--maxWorkers=3'],
   ['--selectProjects', 'faults', '--maxWorkers=1', '--workerIdleMemoryLimit=2GB'],
 ];
 
@@ -43,6 +44,7 @@ const checks = await runChecks();
 // Some tests kill real processes: they run the built program.
 await ensureBuilt().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
 const named = process.argv.slice(2);
+if (named.length === 0) writeTestGroups();
 const parts = [checks];
 for (const part of named.length > 0 ? [named] : PARTS) parts.push(await runTests(part));
 const passed = parts.reduce((sum, part) => sum + part.passed, 0);

@@ -205,11 +205,6 @@ describe('api command', () => {
       "Couldn't find job status nope (invalid_request_error, HTTP 404)",
     ],
     ['a body that is not JSON', ['outbox', 'post', '--body={'], 'The body is not valid JSON'],
-    [
-      'a group of a later version',
-      ['contacts', 'get'],
-      'The group contacts is not in this version. There are: account, accounts,',
-    ],
     ['a method without its id', ['calendars', 'put'], 'This needs an id'],
     [
       'an id too many',
@@ -240,6 +235,46 @@ describe('api command', () => {
     const { code, stdout, stderr } = await api(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(`Error: ${text}`);
+  });
+
+  it('uploads files from paths and downloads them to paths', async () => {
+    const [source, target] = [path.join(home, 'data.bin'), path.join(home, 'copy.bin')];
+    const bytes = Buffer.from(Array.from({ length: 70_000 }, (_each, index) => (index * 7) % 256));
+    fs.writeFileSync(source, bytes);
+    const uploaded = await api(['files', 'upload', source, source]);
+    expect(uploaded.stderr).toBe('');
+    const [file] = JSON.parse(uploaded.stdout) as { id: string }[];
+    expect(JSON.parse(uploaded.stdout)).toMatchObject([
+      { filename: 'data.bin', size: bytes.length },
+      { filename: 'data.bin', size: bytes.length },
+    ]);
+    const id = file?.id ?? '';
+    expect(await api(['files', 'download', id, target])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(fs.readFileSync(target).equals(bytes)).toBe(true);
+    // A file that is there is not overwritten.
+    expect((await api(['files', 'download', id, target])).stderr).toContain('Cannot write');
+    expect(await api(['files', 'delete', id])).toMatchObject({ code: 0, stdout: 'null\n' });
+    expect((await api(['files', 'download', id, path.join(home, 'none.bin')])).stderr).toContain(
+      "Couldn't find file",
+    );
+    expect((await api(['files', 'upload'])).stderr).toContain('This needs the path of a file');
+    expect((await api(['files', 'upload', '/nope.bin'])).stderr).toContain('There is no file /nope.bin');
+  });
+
+  it('downloads the picture of a contact as it downloads files', async () => {
+    const bo = await createAccount(server.app, application, {
+      mirrored: true,
+      settings: { sample_messages: true },
+    });
+    const contact = await until('the samples', async () => {
+      const list = await request(server.url).get('/contacts?email=bo@sandbox.test').set(bo.bearer);
+      return (list.body as { id: string; picture_url: string | null }[]).find((one) => one.picture_url);
+    });
+    const served = await request(server.url).get(`/contacts/${contact.id}/picture`).set(bo.bearer);
+    const target = path.join(home, 'bo.png');
+    const done = await api(['contacts', 'picture', contact.id, target, `--access_token=${bo.token}`]);
+    expect(done).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(fs.readFileSync(target).equals(served.body as Buffer)).toBe(true);
   });
 
   it('never shows the token in an error', async () => {

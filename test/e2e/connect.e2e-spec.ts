@@ -150,8 +150,57 @@ describe('native authentication', () => {
     ['no address', { email_address: undefined }, 400, 'email_address is required'],
     ['an address that is none', { email_address: 'ada' }, 400, 'email_address'],
     ['no provider', { provider: undefined }, 400, 'provider is required'],
-    ['a provider of a later version', { provider: 'gmail' }, 400, 'supported: sandbox'],
-    ['virtual calendars', { provider: 'nylas', scopes: ['calendar'] }, 400, 'virtual calendars'],
+    [
+      'a provider that nobody knows',
+      { provider: 'nobody' },
+      400,
+      'supported: sandbox, imap, nylas, gmail, yahoo',
+    ],
+    ['a name of an integration', { provider: 'google' }, 400, 'supported: sandbox'],
+    [
+      'tokens of an application elsewhere',
+      { provider: 'gmail', settings: { google_refresh_token: 'p4ssw0rd-of-ada' } },
+      400,
+      'settings.google_refresh_token: tokens',
+    ],
+    ['Exchange without IMAP', { provider: 'exchange' }, 400, 'settings.imap_host'],
+    ['graph', { provider: 'graph' }, 400, 'provider: graph'],
+    [
+      'a preset without a password',
+      { provider: 'yahoo', settings: {} },
+      400,
+      'settings.password: is required',
+    ],
+    [
+      'a port that is none',
+      { provider: 'imap', settings: { imap_port: 70_000, password: 'p4ssw0rd-of-ada' } },
+      400,
+      'settings.imap_port',
+    ],
+    [
+      'a host that is an address of a page',
+      {
+        provider: 'imap',
+        settings: { imap_host: 'https://imap.example.test/', password: 'p4ssw0rd-of-ada' },
+      },
+      400,
+      'settings.imap_host: must be a host name',
+    ],
+    [
+      'the metadata service as a mail server',
+      {
+        provider: 'imap',
+        settings: { imap_host: '169.254.169.254', smtp_host: '169.254.169.254', password: 'p4ssw0rd-of-ada' },
+      },
+      400,
+      'settings.imap_host: 169.254.169.254 is not at a public address',
+    ],
+    [
+      'a virtual calendar with mail',
+      { provider: 'nylas', scopes: ['calendar', 'email'] },
+      400,
+      'scopes: email',
+    ],
     ['an unknown scope', { scopes: 'email,everything' }, 400, 'everything'],
     ['settings that are text', { settings: 'x' }, 400, 'settings'],
     ['a setting of the wrong type', { settings: { password: 1 } }, 400, 'settings.password'],
@@ -162,6 +211,7 @@ describe('native authentication', () => {
     expect(response.status).toBe(status);
     expect(response.body.message).toContain(words);
     expect(response.body.type).toBe('invalid_request_error');
+    expect(response.text).not.toContain('p4ssw0rd');
     expect(
       await rowsOf(server, 'select 1 from authorization_code where application_id = $1', [application.id]),
     ).toEqual([]);
@@ -237,6 +287,7 @@ describe('native authentication', () => {
       ['ada@Gmail.com', { detected: true, provider_name: 'gmail', auth_name: 'gmail', is_imap: false }],
       ['ada@hotmail.com', { detected: true, provider_name: 'hotmail', auth_name: 'hotmail', is_imap: false }],
       ['ada@me.com', { detected: true, provider_name: 'icloud', auth_name: 'icloud', is_imap: true }],
+      ['ada@gmx.de', { detected: true, provider_name: 'imap', auth_name: 'imap', is_imap: true }],
       ['ada@constructor', { detected: false, provider_name: null, auth_name: null, is_imap: false }],
       ['ada@example.test', { detected: false, provider_name: null, auth_name: null, is_imap: false }],
     ])('%s', async (email, expected) => {

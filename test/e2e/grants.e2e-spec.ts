@@ -338,6 +338,27 @@ describe('/connect/grants', () => {
       expect(accepted.body.data).toMatchObject({ grant_status: 'valid', scope: ['email', 'calendar'] });
     });
 
+    it('gives no scopes for settings without credentials: nobody has agreed to them', async () => {
+      const { id, access_token: token } = await connect({ scope: ['email.read_only'] });
+      const wider = await call('patch', `/${id}`, { settings: { sent_copies: true }, scope: ['email'] });
+      expect(wider.body.data).toMatchObject({ grant_status: 'invalid', scope: ['email'] });
+      expect(await scopesOf(token)).toEqual(['email.read_only']);
+      const again = await call('patch', `/${id}`, { settings: { sent_copies: false } });
+      expect(again.body.data.grant_status).toBe('invalid');
+      const agreed = await call('patch', `/${id}`, { settings: { password: 'anew' } });
+      expect(agreed.body.data.grant_status).toBe('valid');
+      expect(await scopesOf(token)).toEqual(['email']);
+    });
+
+    it('makes a grant valid by other settings when its settings are what was wrong', async () => {
+      const { id } = await connect({ scope: ['email'] });
+      await rowsOf(server, `update "grant" set status = 'invalid', sync_state = 'invalid' where id = $1`, [
+        id,
+      ]);
+      const mended = await call('patch', `/${id}`, { settings: { sent_copies: false } });
+      expect(mended.body.data.grant_status).toBe('valid');
+    });
+
     it.each([
       ['metadata that is text', { metadata: 'x' }],
       ['nested metadata', { metadata: { a: [1] } }],

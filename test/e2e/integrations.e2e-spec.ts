@@ -138,7 +138,7 @@ describe('/connect/integrations', () => {
     ['an empty name', { name: '  ' }, 'name'],
     ['no provider', { provider: undefined }, 'provider is required'],
     ['an unknown provider', { provider: 'zoom' }, 'sandbox, google, microsoft, imap'],
-    ['virtual calendars', { provider: 'nylas' }, 'not part of this version'],
+    ['virtual calendars', { provider: 'nylas' }, 'POST /connect/authorize'],
     ['no client id for google', { settings: { client_secret: 's' } }, 'settings.client_id'],
     [
       'no client secret for microsoft',
@@ -181,6 +181,120 @@ describe('/connect/integrations', () => {
     const response = await call('patch', '/google', { name: 'x', settings: { client_secret: '' } });
     expect(response.status).toBe(400);
     expect((await call('get', '/google')).body.data.name).toBe('Google');
+  });
+
+  describe('for imap accounts that sign in by OAuth', () => {
+    const settings = {
+      client_id: 'carillon',
+      client_secret: 'very-secret-value',
+      issuer: 'https://login.example.test',
+      imap_host: 'IMAP.example.test',
+      smtp_host: 'smtp.example.test',
+    };
+    const imap = { ...GOOGLE, name: 'Mail', provider: 'imap', settings };
+
+    it('keeps the issuer and the servers, and shows them without the secret', async () => {
+      const created = await call('post', '', imap);
+      const { client_secret: _, ...shown } = settings;
+      expect(created.body.data.settings).toEqual({
+        ...shown,
+        issuer: 'https://login.example.test/',
+        imap_host: 'imap.example.test',
+      });
+      const changed = await call('patch', '/imap', { settings: { smtp_port: '465', smtp_files_sent: true } });
+      expect(changed.body.data.settings).toMatchObject({ smtp_port: 465, smtp_files_sent: true });
+    });
+
+    it('sends the secret to no other server than the one it was given for', async () => {
+      await call('post', '', imap);
+      const other = { issuer: 'https://evil.example' };
+      const refused = await call('patch', '/imap', { settings: other });
+      expect(refused.status).toBe(400);
+      expect(refused.body.error.message).toContain('settings.client_secret is required');
+      const endpoints = {
+        issuer: '',
+        authorization_endpoint: 'https://login.example.test/a',
+        token_endpoint: 'https://evil.example/t',
+        oauth_scope: 'mail',
+      };
+      expect((await call('patch', '/imap', { settings: endpoints })).status).toBe(400);
+      expect((await call('get', '/imap')).body.data.settings).toMatchObject({
+        issuer: 'https://login.example.test/',
+      });
+      const same = await call('patch', '/imap', { settings: { issuer: settings.issuer, tenant: 't' } });
+      expect(same.status).toBe(200);
+      const anew = { ...other, client_secret: 'another' };
+      expect((await call('patch', '/imap', { settings: anew })).status).toBe(200);
+    });
+
+    it('goes back to passwords when the settings are emptied', async () => {
+      await call('post', '', imap);
+      const nothing = { client_id: '', issuer: '', imap_host: '', smtp_host: '' };
+      expect((await call('patch', '/imap', { settings: nothing })).body.data.settings).toEqual({});
+    });
+
+    it('takes an issuer without TLS only on a host that is allowed', async () => {
+      const created = await call('post', '', {
+        ...imap,
+        settings: { ...settings, issuer: 'http://127.0.0.1:4000' },
+      });
+      expect(created.body.data.settings.issuer).toBe('http://127.0.0.1:4000/');
+    });
+
+    it.each<[string, object, string]>([
+      ['no client id', { client_id: undefined }, 'settings.client_id'],
+      [
+        'no servers',
+        { imap_host: undefined, smtp_host: '' },
+        'settings.imap_host and settings.smtp_host are required',
+      ],
+      ['servers without an issuer', { issuer: undefined }, 'settings.issuer is required'],
+      [
+        'half of the endpoints',
+        { issuer: undefined, token_endpoint: 'https://login.example.test/token' },
+        'settings.authorization_endpoint and settings.oauth_scope are required',
+      ],
+      [
+        'an issuer and endpoints',
+        { token_endpoint: 'https://login.example.test/token' },
+        'settings.token_endpoint: ',
+      ],
+      [
+        'id tokens of an unknown issuer',
+        {
+          issuer: undefined,
+          authorization_endpoint: 'https://login.example.test/authorize',
+          token_endpoint: 'https://login.example.test/token',
+          oauth_scope: 'openid mail',
+        },
+        'settings.oauth_scope: ',
+      ],
+      ['an issuer without TLS', { issuer: 'http://login.example.test' }, 'settings.issuer must be an https'],
+      [
+        'an issuer in a private network',
+        { issuer: 'https://10.0.0.1' },
+        'settings.issuer must have a public',
+      ],
+      ['an issuer that is no address', { issuer: 'login' }, 'settings.issuer must be an https'],
+      ['a host that is an address', { imap_host: 'imaps://imap.example.test' }, 'settings.imap_host'],
+      ['a port that is none', { imap_port: 70_000 }, 'settings.imap_port'],
+      ['an unknown security', { smtp_security: 'ssl' }, 'settings.smtp_security'],
+      ['an unknown way to authenticate', { token_endpoint_auth_method: 'x' }, 'token_endpoint_auth_method'],
+    ])('refuses %s and names the field', async (_, change, words) => {
+      const response = await call('post', '', { ...imap, settings: { ...settings, ...change } });
+      expect(response.status).toBe(400);
+      expect(response.body.error.message).toContain(words);
+      expect(await list()).toEqual([]);
+    });
+
+    it('refuses them for other providers', async () => {
+      const response = await call('post', '', {
+        ...GOOGLE,
+        settings: { ...GOOGLE.settings, issuer: settings.issuer },
+      });
+      expect(response.status).toBe(400);
+      expect(response.body.error.message).toContain('settings.issuer: is for the provider imap only');
+    });
   });
 
   it('refuses broken JSON, JSON that is no object and methods that do not exist', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import request from 'supertest';
 import { SqlPool } from '../../src/database/sql.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
+import { PageBrowser } from '../support/page-browser.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
@@ -89,6 +90,7 @@ describe('logs', () => {
       triggers: ['job.failed'],
       state: 'inactive',
     };
+    const links = await signIn();
     for (const table of ['"grant"', 'webhook', 'job_status'])
       await sql.query(`alter table ${table} add constraint broken check (id is null) not valid`);
     await client
@@ -98,7 +100,37 @@ describe('logs', () => {
       .expect(500);
     await client.post(`/a/${clientId}/webhooks`).set(secretBasic).send(webhook).expect(500);
     await client.post('/v2/outbox').set(bearer).set('X-Request-Id', 'failing').send(message).expect(500);
-    return [token];
+    return [token, ...links];
+  }
+
+  /** Somebody signs in on the pages. @returns what is in their links */
+  async function signIn(): Promise<string[]> {
+    const redirect_uri = `https://app.example.test/${WORDS.path}`;
+    const { body } = await request(server.url)
+      .patch('/connect/integrations/sandbox')
+      .set(application.basic)
+      .send({ redirect_uris: [redirect_uri] })
+      .expect(200)
+      .then(() =>
+        request(server.url)
+          .post('/connect/auth')
+          .set(application.basic)
+          .send({ provider: 'sandbox', redirect_uri, state: WORDS.state })
+          .expect(200),
+      );
+    const link = new URL(body.data.url as string);
+    const browser = new PageBrowser(server);
+    await browser.get(link.href);
+    await browser.submit('credentials', { email: WORDS.email, password: 'wrong' });
+    await browser.follow('credentials', { email: WORDS.email, password: WORDS.password });
+    await browser.submit('consent');
+    const code = new URL(browser.page.location ?? '').searchParams.get('code') ?? '';
+    const client_secret = application.clientSecret;
+    await request(server.url)
+      .get('/oauth/token')
+      .query({ client_id: application.clientId, client_secret, code })
+      .expect(200);
+    return [link.searchParams.get('id') ?? '', code, ...browser.cookies.values()];
   }
 
   it('hold no secret, no address of a person and no word of a message', () => {

@@ -45,8 +45,11 @@ describe('a mailbox, from connection to reply', () => {
   it('has sample messages and a primary calendar soon after it is connected', async () => {
     const ada = await connect('ada@sandbox.test');
     await until('the samples', async () => (await messages(ada)).length === 3);
-    const calendars = await request(server.url).get('/calendars').set(ada.bearer);
-    expect(calendars.body).toMatchObject([{ name: 'ada@sandbox.test', is_primary: true, read_only: false }]);
+    const calendars = await until('the calendar', async () => {
+      const { body } = await request(server.url).get('/calendars').set(ada.bearer);
+      return body.length > 0 && (body as object[]);
+    });
+    expect(calendars).toMatchObject([{ name: 'ada@sandbox.test', is_primary: true, read_only: false }]);
   });
 
   it('starts empty when it is asked to', async () => {

@@ -179,7 +179,7 @@ describe('a dry run', () => {
     { to: [bo], retry_limit_datetime: inSeconds(700_000) },
     { to: [bo], reply_to_message_id: 'm1' },
     { to: [bo], file_ids: ['f1'] },
-    { to: [bo], tracking: { opens: true } },
+    { to: [bo], tracking: { opens: 'yes' } },
     { to: [bo], max_lateness_seconds: 3 },
     { to: [bo], on_missed: 'never' },
   ])('refuses exactly what the real request is refused: %j', async (body) => {

@@ -4,8 +4,7 @@ import { AccessTokens } from '../../src/grants/access-tokens.service.ts';
 import type { VerifiedCredentials } from '../../src/grants/credential-check.ts';
 import { GrantConnections } from '../../src/grants/grant-connections.service.ts';
 import { GrantsService } from '../../src/grants/grants.service.ts';
-import { markGrantsInvalid } from '../../src/grants/mark-invalid.ts';
-import { markGrantValid } from '../../src/grants/mark-valid.ts';
+import { moveGrants } from '../../src/grants/grant-moves.ts';
 import { subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -63,16 +62,12 @@ describe('grants', () => {
     await listen();
     const { grant } = await connections.connect(application.id, ada, native);
     await connections.connect(application.id, ada, native);
-    await sql.transaction((sql) =>
-      markGrantsInvalid(sql, [{ accountId: grant.id, reason: '535' }], new Date()),
-    );
-    expect(
-      await sql.transaction((sql) =>
-        markGrantsInvalid(sql, [{ accountId: grant.id, reason: '535' }], new Date()),
-      ),
-    ).toBe(false);
-    await sql.transaction((sql) => markGrantValid(sql, grant.id, new Date()));
-    expect(await sql.transaction((sql) => markGrantValid(sql, grant.id, new Date()))).toBe(false);
+    const move = (status: 'valid' | 'invalid', reason: string | null) =>
+      sql.transaction((sql) => moveGrants(sql, [{ accountId: grant.id, status, reason }], new Date()));
+    expect(await move('invalid', '535')).toBe(true);
+    expect(await move('invalid', '534')).toBe(false);
+    expect(await move('valid', null)).toBe(true);
+    expect(await move('valid', null)).toBe(false);
     await grants.remove(application.id, grant.id);
     const types = await told();
     expect(types.slice(0, 2).toSorted()).toEqual(['account.connected', 'account.running']);

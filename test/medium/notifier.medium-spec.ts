@@ -1,7 +1,10 @@
 import { Logger } from '@nestjs/common';
+import { ChangeBell } from '../../src/common/change-bell.ts';
 import { QUEUES, type QueueName, Wake } from '../../src/common/wake.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
 import { SqlPool } from '../../src/database/sql.ts';
+import { ChangeWatch } from '../../src/deltas/change-watch.ts';
+import type { DeltasRepository } from '../../src/deltas/deltas.repository.ts';
 import type { Engine } from '../../src/scheduler/engine.ts';
 import { Notifier } from '../../src/scheduler/notifier.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -33,16 +36,18 @@ describe('Notifier', () => {
       ROLES: roles,
     });
     const wake = new Wake();
+    const bell = new ChangeBell();
     const heard: QueueName[] = [];
     const notifier = new Notifier(
       config,
       { wakeQueue: (queue: QueueName) => heard.push(queue) } as unknown as Engine,
       wake,
+      bell,
     );
     notifiers.push(notifier);
     await notifier.onApplicationBootstrap();
     heard.length = 0; // everything is looked at once after connecting
-    return { wake, heard };
+    return { wake, heard, bell };
   };
 
   it('tells the others, once per queue, and not itself', async () => {
@@ -57,6 +62,25 @@ describe('Notifier', () => {
     await until('both to hear', async () => worker.heard.includes('sync') && other.heard.includes('sync'));
     expect(worker.heard).toEqual(['send', 'sync']);
     expect(api.heard).toEqual([]);
+  });
+
+  it('ends waits for changes of an account at once when another process has written some', async () => {
+    const [api, worker] = [await start('api'), await start('worker')];
+    // It finds nothing by looking itself: what ends the wait is what it was told.
+    const blind = { newest: async () => new Map() } as unknown as DeltasRepository;
+    const watch = new ChangeWatch(blind, api.bell);
+    const account = '019aa1b2-0000-7000-8000-00000000abcd';
+    let others = 0;
+    const heard = watch.during(account, (waiting) => waiting.next());
+    const unconcerned = watch.during(account.replace('abcd', 'abce'), async (waiting) => {
+      if (await waiting.next()) others += 1;
+    });
+    worker.bell.ring([account]);
+    expect(await heard).toBe(true);
+    expect([others, watch.size]).toEqual([0, 1]);
+    watch.onModuleDestroy();
+    await unconcerned;
+    expect(others).toBe(0);
   });
 
   it('listens again after its connection was lost, and looks at everything then', async () => {

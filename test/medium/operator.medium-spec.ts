@@ -11,6 +11,7 @@ import { loadConfig } from '../../src/config/app-config.ts';
 import { Database } from '../../src/database/sql.ts';
 import { openGrantSettings } from '../../src/grants/grant-secrets.ts';
 import { openRelaySettings, sealRelaySettings } from '../../src/relay/relay-secrets.ts';
+import { recordFailures } from '../../src/sync/sync-failures.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -114,13 +115,40 @@ describe('carillon', () => {
       ['application', 'create', '--name', 'x', '--feature', 'fax'],
       ['application', 'create', '--name', 'x', '--region', 'moon'],
       ['sms', 'list', '--limit', '0'],
+      ['mailbox', 'failures', '--account', 'nobody'],
       ['nonsense'],
     ];
     for (const args of wrong) {
       await expect(carillon(...args)).rejects.toMatchObject({ exitCode: 1 });
-      expect(errors).toMatch(/^error: .*--(name|plan|feature|region|limit)|unknown command/);
+      expect(errors).toMatch(/^error: .*--(name|plan|feature|region|limit|account)|unknown command/);
     }
     expect(await json('application', 'list')).toEqual([]);
+  });
+
+  it('lists messages that could not be read, the latest first, of one account if asked', async () => {
+    const application = await createApplication(context);
+    const ada = await createAccount(context, application);
+    const bo = await createAccount(context, application);
+    const sql = context.get(Database);
+    const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 12, minute));
+    await recordFailures(sql, ada.id, [{ providerId: 'INBOX;1;7', reason: 'too deep' }], at(0));
+    await recordFailures(sql, bo.id, [{ providerId: 'INBOX;1;8', reason: 'refused' }], at(1));
+    await recordFailures(sql, ada.id, [{ providerId: 'INBOX;1;7', reason: 'deeper still' }], at(2));
+    const ofAda = {
+      account_id: ada.id,
+      email: ada.email,
+      provider_id: 'INBOX;1;7',
+      reason: 'deeper still',
+      times: 2,
+      first_at: at(0).toISOString(),
+      last_at: at(2).toISOString(),
+    };
+    const ofBo = expect.objectContaining({ account_id: bo.id, reason: 'refused', times: 1 }) as unknown;
+    expect(await json('mailbox', 'failures')).toEqual([ofAda, ofBo]);
+    expect(await json('mailbox', 'failures', '--limit', '1')).toEqual([ofAda]);
+    expect(await json('mailbox', 'failures', '--account', bo.id)).toEqual([ofBo]);
+    expect(await json('mailbox', 'failures', '--account', newId())).toEqual([]);
+    expect(await carillon('mailbox', 'failures')).toContain('deeper still');
   });
 
   it('names the variable when the key ring is missing', async () => {

@@ -7,6 +7,7 @@ import {
   type ProviderWriteJob,
   type WriteResult,
 } from '../../src/job-statuses/provider-write-dispatcher.ts';
+import { ProviderWrites } from '../../src/job-statuses/provider-writes.ts';
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import type { CalendarPort } from '../../src/providers/connector.ts';
 import { ProviderError } from '../../src/providers/provider-error.ts';
@@ -38,7 +39,7 @@ class HandDrivenQueue {
   async claim(id: string): Promise<ProviderWriteJob> {
     const [job] = await this.#database.query<ProviderWriteJob>(
       `update provider_job set state = 1, attempt = attempt + 1, fence = fence + 1, handoff_at = null where id = $1 and state = 0
-       returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt", action, object_id as "objectId"`,
+       returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt", action, object_id as "objectId", payload`,
       [id],
     );
     if (!job) throw new Error(`no waiting job ${id}`);
@@ -147,6 +148,14 @@ describe('ProviderWriteDispatcher', () => {
       throw new ProviderError('outcome-unknown', 'the connection was lost');
     });
   };
+
+  const logged = async (...ids: unknown[]) =>
+    (
+      await query<{ change: string }>(
+        `select object || ' ' || event as change from change where object_id = any($1) order by seq`,
+        ids,
+      )
+    ).map(({ change }) => change);
 
   it('creates with the state of the moment and lets later writes of the object wait their turn', async () => {
     const calendar = await calendarAtProvider();
@@ -369,6 +378,22 @@ describe('ProviderWriteDispatcher', () => {
     expect(await row(calendar.job)).toBeUndefined();
   });
 
+  it('gives up a write of which there is always another step', async () => {
+    const calendar = await createCalendar();
+    const registered = server.app.get(ProviderWrites).require('create_calendar');
+    jest
+      .spyOn(server.app.get(ProviderWrites), 'require')
+      .mockReturnValue({ ...registered, run: async () => ({ kind: 'continues' }) });
+    expect(await queue.step(calendar.job)).toBe('continues');
+    expect(await row(calendar.job)).toMatchObject({ attempt: 0 });
+    await query(`update provider_job set payload = payload || '{"steps": 100}' where id = $1`, calendar.job);
+    expect(await queue.step(calendar.job)).toBe('failed');
+    expect(await jobOf(calendar.job)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('100 steps'),
+    });
+  });
+
   it('makes the grant invalid when the provider refuses its credentials, and asks no more', async () => {
     const calendar = await createCalendar({ name: '[sandbox:auth-invalid]' });
     const other = await createCalendar();
@@ -432,6 +457,25 @@ describe('ProviderWriteDispatcher', () => {
     expect(rows).toEqual([{ id: calendar.id, provider_id: met?.id }]);
     const [moved] = await query('select calendar_id from event where id = $1', event.id);
     expect(moved).toEqual({ calendar_id: calendar.id });
+    expect(await logged(event.id, twin?.id)).toEqual(['event create', 'event modify', 'calendar delete']);
+  });
+
+  it('tells of the events that go with a row the mirror has made of a calendar deleted meanwhile', async () => {
+    const calendar = await createCalendar();
+    const job = await queue.claim(calendar.job);
+    const outcome = await queue.run(job);
+    const [twin] = await query<{ id: string }>(
+      `insert into calendar (id, account_id, provider_id, name, is_primary, read_only, metadata, created_at, updated_at)
+       select gen_random_uuid(), $1, id, 'Team', false, false, '{}', now(), now()
+       from sandbox_calendar where address = $2 returning id`,
+      ada.id,
+      ada.email,
+    );
+    const event = await api('post', '/events', { calendar_id: twin?.id, when: WHEN });
+    await api('delete', `/calendars/${calendar.id}`);
+    await queue.settle(job, outcome);
+    expect(await query('select id from calendar where account_id = $1', ada.id)).toEqual([]);
+    expect(await logged(event.id, twin?.id)).toEqual(['event create', 'event delete', 'calendar delete']);
   });
 
   it('gives up a row that keeps killing its worker', async () => {
@@ -441,6 +485,138 @@ describe('ProviderWriteDispatcher', () => {
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('died'),
+    });
+  });
+
+  describe('mails about a change', () => {
+    const people = [
+      { email: 'bo@sandbox.test', name: 'Bo' },
+      { email: 'cy@sandbox.test', name: 'Cy' },
+    ];
+
+    /** The jobs that make the mails of an event's changes, in order. */
+    const releases = async (id: string) =>
+      (await query<{ id: string }>('select id from invitation where event_id = $1 order by id', id)).map(
+        (invitation) => invitation.id,
+      );
+    const invite = async (fields: object = {}) => {
+      const event = {
+        calendar_id: await calendarAtProvider(),
+        when: WHEN,
+        title: 'x',
+        participants: people,
+        ...fields,
+      };
+      const { id, job } = await api('post', '/events?notify_participants=true', event);
+      const [release = ''] = await releases(id);
+      return { id, job, release };
+    };
+    const update = async (id: string, fields: object) => {
+      const { job } = await api('put', `/events/${id}?notify_participants=true`, fields);
+      return { job, release: (await releases(id)).at(-1) ?? '' };
+    };
+    /** Whom mails of the account are for, and with which SEQUENCE of the event. */
+    const mails = async () => {
+      const sent = await query<{ recipients: string[]; mime: Buffer }>(
+        `select envelope -> 'recipients' as recipients, mime from outbox_message where account_id = $1 order by id`,
+        ada.id,
+      );
+      return sent.map(({ recipients, mime }) => {
+        const encoded =
+          /filename=invite\.ics[^]*?\r\n\r\n([A-Za-z0-9+/=\r\n]+)/.exec(String(mime))?.[1] ?? '';
+        const sequence = /SEQUENCE:(\d+)/.exec(Buffer.from(encoded, 'base64').toString())?.[1];
+        return `${recipients.join(' ')}: ${sequence}`;
+      });
+    };
+    const ALL = 'bo@sandbox.test cy@sandbox.test';
+
+    it('are made once, though the worker dies after the write and before the end of its job', async () => {
+      const { job, release } = await invite();
+      const write = await queue.claim(job);
+      await queue.run(write); // the worker dies
+      expect(await queue.step(release)).toBe('waits');
+      expect(await mails()).toEqual([]);
+      await queue.settle(write, await queue.run(write));
+      expect(await queue.step(release)).toBe('written');
+      expect(await mails()).toEqual([`${ALL}: 0`]);
+      expect(await atProvider('event')).toHaveLength(1);
+    });
+
+    it('are made once, though the worker dies when they are made and before the end of their job', async () => {
+      const { job, release } = await invite();
+      await queue.step(job);
+      const making = await queue.claim(release);
+      await queue.run(making); // the worker dies
+      expect(await mails()).toEqual([]);
+      const outcome = await queue.run(making);
+      const died = new Error('the connection to the database was lost');
+      const dispatcher = server.app.get(ProviderWriteDispatcher);
+      const settling = server.app.get(Database).transaction(async (sql) => {
+        await dispatcher.record(sql, [{ job: making, ...outcome }]);
+        throw died;
+      });
+      await expect(settling).rejects.toBe(died);
+      expect(await mails()).toEqual([]);
+      await queue.settle(making, await queue.run(making));
+      expect(await mails()).toEqual([`${ALL}: 0`]);
+      expect(await jobOf(release)).toMatchObject({ status: 'successful' });
+    });
+
+    it('are not made of a creation that has failed for good', async () => {
+      const { job, release } = await invite({ title: '[sandbox:rejected]' });
+      expect(await queue.step(job)).toBe('failed');
+      expect(await queue.step(release)).toBe('failed');
+      expect(await jobOf(release)).toMatchObject({
+        status: 'failed',
+        reason: expect.stringContaining('Nobody was told, because the change of the event failed'),
+      });
+      expect(await mails()).toEqual([]);
+    });
+
+    it('are not made of a change that has failed for good, and are of the one after it', async () => {
+      const { id, job, release } = await invite();
+      await queue.step(job);
+      await queue.step(release);
+      const failing = await update(id, { title: '[sandbox:rejected]' });
+      expect(await queue.step(failing.job)).toBe('failed');
+      expect(await queue.step(failing.release)).toBe('failed');
+      expect(await mails()).toEqual([`${ALL}: 0`]);
+      const good = await update(id, { title: 'y' });
+      await queue.step(good.job);
+      expect(await queue.step(good.release)).toBe('written');
+      expect(await mails()).toEqual([`${ALL}: 0`, `${ALL}: 2`]);
+    });
+
+    it('wait for a write that is delayed, and are of the revision the provider has counted', async () => {
+      const { id, job, release } = await invite();
+      await queue.step(job);
+      await queue.step(release);
+      const moved = await update(id, { when: { time: WHEN.time + 60 } });
+      const renamed = await update(id, { title: 'y' });
+      jest.spyOn(port, 'updateEvent').mockRejectedValueOnce(new ProviderError('temporary', '503'));
+      expect(await queue.step(moved.job)).toBe('delayed');
+      expect(await queue.step(moved.release)).toBe('waits');
+      // Another program has written revision 4 of it meanwhile.
+      const written = jest.spyOn(port, 'updateEvent').mockResolvedValueOnce({ sequence: 5 });
+      expect(await queue.step(moved.job)).toBe('written');
+      expect(written).toHaveBeenLastCalledWith(
+        expect.anything(),
+        expect.any(String),
+        expect.anything(),
+        expect.anything(),
+        2,
+      );
+      await queue.step(moved.release);
+      await queue.step(renamed.job);
+      expect(written).toHaveBeenLastCalledWith(
+        expect.anything(),
+        expect.any(String),
+        expect.anything(),
+        expect.anything(),
+        5,
+      );
+      await queue.step(renamed.release);
+      expect(await mails()).toEqual([`${ALL}: 0`, `${ALL}: 4`, `${ALL}: 5`]);
     });
   });
 });

@@ -1,3 +1,4 @@
+import { createEmulator, type Emulator } from 'emulate';
 import PostalMime from 'postal-mime';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
@@ -17,7 +18,9 @@ import { queueStatements } from '../../src/scheduler/queue-statements.ts';
 import { NoSmsGateway } from '../../src/sms/none.gateway.ts';
 import { RecordingSmsGateway } from '../../src/sms/recording.gateway.ts';
 import type { SmsGateway } from '../../src/sms/sms-gateway.ts';
+import { TwilioSmsGateway } from '../../src/sms/twilio.gateway.ts';
 import { ended } from '../support/ended.ts';
+import { freePorts } from '../support/mail-servers/processes.ts';
 import { Receiver } from '../support/receiver.ts';
 import {
   notificationOf,
@@ -44,8 +47,7 @@ describe('a reminder that is due', () => {
     const { database, secretBox } = fixture;
     const connectors = new ConnectorRegistry([new SandboxConnector(database, clock)]);
     return new ReminderDispatcher(
-      new ReminderRepository(database),
-      new ProviderAccounts(database, secretBox),
+      new ReminderRepository(database, new ProviderAccounts(database, secretBox)),
       clock,
       new EmailReminderSender(connectors, clock),
       new SmsReminderSender(gateway),
@@ -382,6 +384,75 @@ describe('a reminder that is due', () => {
       expect(await texts(id)).toEqual([{ phone_number: '+15550100', text: 'Soon!' }]);
     });
 
+    describe('through Twilio', () => {
+      const phone = '+15550100';
+      const config = {
+        gateway: 'twilio',
+        accountSid: 'AC0123456789abcdef0123456789abcdef',
+        username: 'AC0123456789abcdef0123456789abcdef',
+        password: 'token-of-the-test',
+        sender: '+15005550006',
+      } as const;
+      let twilio: Emulator;
+      beforeAll(async () => {
+        const [port = 0] = await freePorts(1);
+        twilio = await createEmulator({
+          service: 'twilio',
+          port,
+          hostname: '127.0.0.1',
+          baseUrl: `http://127.0.0.1:${port}`,
+          seed: {
+            twilio: {
+              account: { sid: config.accountSid, auth_token: config.password },
+              phone_numbers: [{ phone_number: config.sender }],
+            },
+          },
+        });
+      });
+      beforeEach(() => {
+        dispatcher = build(new TwilioSmsGateway({ ...config, url: twilio.url }, egress, clock));
+      });
+      afterAll(() => twilio.close());
+
+      const taken = async (text: string) => {
+        const response = await fetch(
+          `${twilio.url}/2010-04-01/Accounts/${config.accountSid}/Messages.json?To=${encodeURIComponent(phone)}`,
+          { headers: { authorization: `Basic ${btoa(`${config.username}:${config.password}`)}` } },
+        );
+        const { messages } = (await response.json()) as { messages: { body: string }[] };
+        return messages.filter(({ body }) => body === text).length;
+      };
+      const text = (message: string) => ({ ...notificationOf.sms(30), message }) as ReminderNotification;
+
+      it('is not doubled when its worker died after Twilio had taken it: it is found there', async () => {
+        const { event, id } = await due(text('Once'));
+        const job = await claim(id);
+        await dispatcher.run(job, leaseOf(job));
+        await fixture.database.query('update reminder_job set state = 0 where id = $1', [id]);
+        await fire(id, { ambiguous: true });
+        expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 2 });
+        expect(await taken('Once')).toBe(1);
+      });
+
+      it('is sent when the look-up does not find it', async () => {
+        const { event, id } = await due(text('After all'));
+        await fire(id, { ambiguous: true });
+        expect(await reminder(event)).toMatchObject({ status: 'sent' });
+        expect(await taken('After all')).toBe(1);
+      });
+
+      it('waits while Twilio does not accept our credentials', async () => {
+        const wrong = { ...config, password: 'wrong', url: twilio.url };
+        dispatcher = build(new TwilioSmsGateway(wrong, egress, clock));
+        const { event, id } = await due(text('Later'));
+        await fire(id);
+        expect(await reminder(event)).toMatchObject({
+          status: 'scheduled',
+          reason: 'not sent yet: the SMS gateway answered 401 (20003): it does not accept our credentials',
+        });
+      });
+    });
+
     it('fails when there is no gateway', async () => {
       dispatcher = build(new NoSmsGateway());
       const { event, id } = await due(notificationOf.sms(30));
@@ -460,6 +531,23 @@ describe('a reminder that is due', () => {
         ['sent', null, false],
         ['scheduled', null, true],
       ]);
+    });
+
+    it('is told as sent when its worker died after it had left, and as cancelled when it had not', async () => {
+      for (const left of [true, false]) {
+        const { event, id } = await due(notificationOf.email(30), `in-doubt-${left}@example.test`);
+        if (left) {
+          const job = await claim(id);
+          await dispatcher.run(job, leaseOf(job));
+        }
+        await fixture.database.query('update reminder_job set state = 0, ambiguous = true where id = $1', [
+          id,
+        ]);
+        await plan({ ...event, cancelled: true });
+        expect(await reminder(event)).toMatchObject({ status: 'cancelled' });
+        await fire(id);
+        expect(await reminder(event)).toMatchObject({ status: left ? 'sent' : 'cancelled', run_at: null });
+      }
     });
 
     it('is not lost when it is cancelled and wanted again within one run', async () => {

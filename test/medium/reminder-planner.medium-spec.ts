@@ -1,3 +1,4 @@
+import type { Sql } from '../../src/database/sql.ts';
 import { ReminderPlanner } from '../../src/notifications/reminder-planner.ts';
 import type { PlannedReminder, ReminderEvent } from '../../src/notifications/reminder-plan.ts';
 import { moveReminders } from '../../src/notifications/reminder-moves.ts';
@@ -331,6 +332,34 @@ describe('the reminders of an event', () => {
     const rows = await fixture.reminders(event.eventId);
     expect(rows.filter(({ status, run_at }) => status === 'scheduled' && run_at)).toHaveLength(289 * 3);
     expect(rows.filter(({ status }) => status === 'cancelled')).toHaveLength(11 * 3);
+  });
+
+  it('of many events of an account are planned together, in a few round trips', async () => {
+    const events = Array.from({ length: 150 }, () =>
+      reminderEvent(fixture, now, { notifications: [notificationOf.email(), notificationOf.webhook()] }),
+    );
+    let trips = 0;
+    const planAll = (changed: ReminderEvent[]) =>
+      fixture.database.transaction((sql) => {
+        const counted: Sql = { query: (text, values) => (trips++, sql.query(text, values)) };
+        return planner.planAll(counted, fixture.accountId, changed, now);
+      });
+    await planAll(events);
+    const moved = events.map((event) => ({ ...event, startsAt: inMinutes(120) }));
+    await planAll(moved);
+    expect(trips).toBeLessThanOrEqual(6);
+    for (const event of [moved[0]!, moved[149]!]) {
+      expect(await brief(event)).toEqual([
+        'email bo@example.test scheduled 90 queued',
+        'email cy@example.test scheduled 90 queued',
+        'webhook - scheduled 90 queued',
+      ]);
+    }
+    const [count] = await fixture.database.query(
+      `select count(distinct event_id) as events, count(*) as reminders from reminder where event_id = any($1::uuid[])`,
+      [events.map(({ eventId }) => eventId)],
+    );
+    expect(count).toEqual({ events: 150, reminders: 450 });
   });
 
   it('are the same whatever number of plans run at the same time', async () => {

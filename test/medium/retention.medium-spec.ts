@@ -1,6 +1,7 @@
 import { firstIdAt } from '../../src/common/ids/ids.ts';
 import { Database } from '../../src/database/sql.ts';
 import { pruneChanges } from '../../src/deltas/prune-changes.ts';
+import { pruneFiles } from '../../src/files/prune-files.ts';
 import { pruneJobAttempts } from '../../src/job-statuses/prune-job-attempts.ts';
 import { pruneWebhookEvidence } from '../../src/webhooks/prune-webhook-evidence.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -111,5 +112,75 @@ describe('retention', () => {
     expect(await pruneChanges(database, now)).toBe(0);
     const left = await database.query<{ at: Date }>('select at from change order by at');
     expect(left.map(({ at }) => at)).toEqual([ago(13), ago(0)]);
+  });
+
+  it('keeps uploads for 7 days and for as long as a draft or a waiting message has them, and bytes while somebody refers to them', async () => {
+    const [application, account, thread, draft] = [
+      firstIdAt(ago(90)),
+      firstIdAt(ago(89)),
+      firstIdAt(ago(88)),
+      firstIdAt(ago(87)),
+    ];
+    await database.query(
+      `insert into application (id, client_id, name, secret_hash, secret_sealed, plan, features, region, redirect_uris, created_at, updated_at)
+       values ($1, 'files', 'n', 'h2', 's', 'standard', '{}', 'us', '{}', now(), now())`,
+      [application],
+    );
+    await database.query(
+      `insert into "grant" (id, application_id, provider, email, name, status, sync_state, organization_unit, billing_state, metadata,
+         settings_sealed, linked_at, created_at, updated_at)
+       values ($1, $2, 'sandbox', 'a@sandbox.test', 'n', 'valid', 'running', 'folder', 'paid', '{}', 's', now(), now(), now())`,
+      [account, application],
+    );
+    await database.query(
+      `insert into thread (id, account_id, subject, first_message_at, last_message_at) values ($1, $2, '', now(), now())`,
+      [thread, account],
+    );
+    await database.query(
+      `insert into message (id, account_id, thread_id, subject, snippet, date, from_addresses, to_addresses, cc_addresses, bcc_addresses,
+         reply_to_addresses, participants, unread, starred, has_attachments, draft, reference_ids, metadata)
+       values ($1, $2, $3, '', '', now(), '[]', '[]', '[]', '[]', '[]', '{}', false, false, true, true, '{}', '{}')`,
+      [draft, account, thread],
+    );
+    const [old, carried, waiting, young] = [ago(8), ago(7.5), ago(7.2), ago(6)].map(firstIdAt);
+    const [orphan, arriving] = [firstIdAt(ago(1)), firstIdAt(now)];
+    for (const id of [old, carried, waiting, young, orphan, arriving]) {
+      await database.query('insert into file_data (id, account_id) values ($1, $2)', [id, account]);
+      await database.query(`insert into file_chunk (data_id, no, bytes) values ($1, 0, 'x')`, [id]);
+    }
+    for (const id of [old, carried, waiting, young])
+      await database.query(
+        `insert into file (id, account_id, part, filename, content_type, content_disposition, size, data_id)
+         values ($1, $2, 0, 'a', 'text/plain', 'attachment', 1, $1)`,
+        [id, account],
+      );
+    await database.query(
+      `insert into draft_file (message_id, position, file_id, filename, content_type, content_disposition, size, data_id)
+       values ($1, 0, $2, 'a', 'text/plain', 'attachment', 1, $2)`,
+      [draft, carried],
+    );
+    const job = firstIdAt(ago(2));
+    await database.query(
+      `insert into outbox_message (id, account_id, content, envelope, mime, message_id_header)
+       values ($1, $2, $3, '{}', '', '<a@x.test>')`,
+      [job, account, JSON.stringify({ file_ids: [waiting] })],
+    );
+    await database.query(
+      `insert into send_job (id, account_id, run_at, due_at, retry_limit_at) values ($1, $2, $3, $3, $3)`,
+      [job, account, now],
+    );
+    expect(await pruneFiles(database, now)).toBe(3);
+    expect(await ids('file')).toEqual([carried, waiting, young]);
+    expect(await ids('file_data')).toEqual([carried, waiting, young, arriving]);
+    expect(await database.query('select object, event from change where object_id = $1', [old])).toEqual([
+      { object: 'file', event: 'delete' },
+    ]);
+    expect(await pruneFiles(database, now)).toBe(0);
+    await database.query('delete from send_job where id = $1', [job]);
+    expect(await pruneFiles(database, now)).toBe(2);
+    expect(await ids('file')).toEqual([carried, young]);
+    await database.query('delete from message where id = $1', [draft]);
+    expect(await pruneFiles(database, now)).toBe(2);
+    expect(await database.query('select 1 from file_chunk')).toHaveLength(2);
   });
 });

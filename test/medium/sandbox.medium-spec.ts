@@ -9,6 +9,8 @@ import {
   describeConnectorContract,
   outgoing,
   sendControl,
+  look,
+  mimeOf,
 } from '../support/connector-contract.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -38,11 +40,42 @@ describe('sandbox connector', () => {
     ...overrides,
   });
 
-  describeConnectorContract('sandbox', async () => ({
-    connector,
-    account: async () => account(),
-    refusedAccount: async () => account({ settings: { password: 'wrong' } }),
-  }));
+  describeConnectorContract(
+    'sandbox',
+    async () => ({
+      connector,
+      account: async () => account(),
+      refusedAccount: async () => account({ settings: { password: 'wrong' } }),
+    }),
+    { contacts: true },
+  );
+
+  describeConnectorContract(
+    'sandbox with labels',
+    async () => ({
+      connector,
+      account: async () => account({ organizationUnit: 'label', settings: { organization_unit: 'label' } }),
+      refusedAccount: async () => account({ settings: { password: 'wrong' } }),
+    }),
+    { contacts: true },
+  );
+
+  describe('labels', () => {
+    it('can be several; All Mail is among them unless spam or trash is', async () => {
+      const one = account({ organizationUnit: 'label', settings: { organization_unit: 'label' } });
+      const from = account();
+      await connector.mail.send(from, outgoing(from, [one.email]), sendControl());
+      const folders = async () => (await allChanges(connector.mail, one)).messages[0]?.folderIds.toSorted();
+      const { providerId = '' } = (await allChanges(connector.mail, one)).messages[0] ?? {};
+      const { providerId: label } = await connector.mailbox.createFolder(one, 'Label');
+      await connector.mailbox.setFolders(one, providerId, ['inbox', 'important', label]);
+      expect(await folders()).toEqual(['all', 'important', 'inbox', label].toSorted());
+      await connector.mailbox.deleteFolder(one, label);
+      expect(await folders()).toEqual(['all', 'important', 'inbox']);
+      await connector.mailbox.setFolders(one, providerId, ['trash']);
+      expect(await folders()).toEqual(['trash']);
+    });
+  });
 
   describe('accounts', () => {
     it('names the owner by the settings, else by the address', async () => {
@@ -55,7 +88,7 @@ describe('sandbox connector', () => {
       const labelled = account({ settings: { organization_unit: 'label' } });
       expect((await connector.verify(labelled)).organizationUnit).toBe('label');
       const one = { ...labelled, organizationUnit: 'label' as const };
-      const names = (await connector.mail.listFolders(one)).map(({ name }) => name);
+      const names = (await allChanges(connector.mail, one)).folders.map(({ name }) => name);
       expect(names).toEqual(['inbox', 'sent', 'drafts', 'trash', 'spam', 'all', 'important']);
       await connector.mail.send(one, outgoing(one, [one.email]), sendControl());
       const { messages } = await allChanges(connector.mail, one);
@@ -104,11 +137,11 @@ describe('sandbox connector', () => {
     it('shows blind copies in the Sent copy only', async () => {
       const [from, to, hidden] = [account(), account(), account()];
       await connector.mail.send(from, outgoing(from, [to.email], { bcc: [hidden.email] }), sendControl());
-      const mimeOf = async (one: ProviderAccount) =>
-        String((await allChanges(connector.mail, one)).messages[0]?.mime);
-      expect(await mimeOf(from)).toMatch(new RegExp(`^Bcc: <${hidden.email}>\r\n`));
-      expect(await mimeOf(to)).not.toContain('Bcc');
-      expect(await mimeOf(hidden)).not.toContain('Bcc');
+      const firstOf = async (one: ProviderAccount) =>
+        String(mimeOf((await allChanges(connector.mail, one)).messages[0]));
+      expect(await firstOf(from)).toMatch(new RegExp(`^Bcc: <${hidden.email}>\r\n`));
+      expect(await firstOf(to)).not.toContain('Bcc');
+      expect(await firstOf(hidden)).not.toContain('Bcc');
     });
 
     it('tells which mailboxes have changed, and stops telling when asked', async () => {
@@ -132,12 +165,12 @@ describe('sandbox connector', () => {
       await database.query(`update sandbox_message set unread = false, modseq = modseq + 1 where id = $1`, [
         id,
       ]);
-      const read = await connector.mail.listChanges(to, cursor, 10);
-      expect(read.messages).toMatchObject([{ providerId: id, unread: false, mime: null }]);
+      const read = await connector.mail.listChanges(to, look(cursor, 10));
+      expect(read.messages).toMatchObject([{ providerId: id, unread: false, content: null }]);
       await database.query(`update sandbox_message set deleted = true, modseq = modseq + 1 where id = $1`, [
         id,
       ]);
-      const removed = await connector.mail.listChanges(to, read.cursor, 10);
+      const removed = await connector.mail.listChanges(to, look(read.cursor, 10));
       expect(removed).toMatchObject({ messages: [], removed: [id], more: false });
       expect(await codeOf(connector.mail.fetchRaw(to, id ?? ''))).toBe('not-found');
     });
@@ -278,6 +311,16 @@ describe('sandbox connector', () => {
       await calendar.updateEvent(one, providerId, { title });
       expect(await codeOf(calendar.deleteEvent(one, providerId))).toBe('temporary');
       expect(await codeOf(calendar.deleteEvent(one, providerId))).toBe('succeeded');
+    });
+
+    it('work in subjects and names of folders too', async () => {
+      const { mailbox, mail } = connector;
+      const one = account();
+      await mail.send(one, outgoing(one, [one.email], { subject: 'x [sandbox:temporary+1]' }), sendControl());
+      const { providerId = '' } = (await allChanges(mail, one)).messages[0] ?? {};
+      expect(await codeOf(mailbox.setFlags(one, providerId, { starred: true }))).toBe('temporary');
+      expect(await codeOf(mailbox.setFlags(one, providerId, { starred: true }))).toBe('succeeded');
+      expect(await codeOf(mailbox.createFolder(one, '[sandbox:rejected]'))).toBe('rejected');
     });
 
     it('and the primary calendar is never deleted', async () => {

@@ -8,10 +8,10 @@ import { TEST_CERTIFICATE, TEST_KEY } from '../support/tls-certificate.ts';
 
 const fixture = new SmtpFixture();
 const servers: SMTPServer[] = [];
-afterEach(async () => {
+const stopAll = async (): Promise<void> => {
   await fixture.stop();
   for (const server of servers.splice(0)) await new Promise<void>((resolve) => server.close(resolve));
-});
+};
 
 const USER = 'relay';
 const PASSWORD = 'relay-password';
@@ -74,6 +74,8 @@ const settings = (port: number, more: Record<string, unknown> = {}) => ({
 });
 
 describe('SmtpRelay, settings', () => {
+  afterEach(stopAll);
+
   const schema = relay().settingsSchema;
   it.each([
     { host: 'smtp.relay.test', port: 587, security: 'starttls', username: 'u', password: 'p' },
@@ -109,6 +111,8 @@ describe('SmtpRelay, settings', () => {
 });
 
 describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
+  afterEach(stopAll);
+
   const server = () => mailServer({ secure: security === 'tls' });
   const of = (port: number, more: Record<string, unknown> = {}) => settings(port, { security, ...more });
 
@@ -195,6 +199,8 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
 });
 
 describe('SmtpRelay', () => {
+  afterEach(stopAll);
+
   it('cannot be asked what it sent, nor to forget an address', async () => {
     const one = relay();
     expect(await one.findSent()).toEqual({ found: false, conclusive: false });

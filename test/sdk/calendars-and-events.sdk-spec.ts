@@ -1,5 +1,9 @@
 import { createRequire } from 'node:module';
+import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
+import { deliver } from '../support/deliver.ts';
+import { Database } from '../../src/database/sql.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
+import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 // The official client is CommonJS with static state and types of its own era: what is used of it is described here.
@@ -20,7 +24,10 @@ interface SdkEvent {
   participants: { name?: string; email: string; status?: string; phoneNumber?: string }[];
   notifications?: { type: string; minutesBeforeEvent: number }[];
   metadata: Record<string, string>;
+  messageId?: string;
   save(options?: object): Promise<SdkEvent>;
+  rsvp(status: string, comment: string): Promise<SdkEvent>;
+  generateICS(options?: { iCalUID?: string; prodId?: string; method?: string }): Promise<string>;
 }
 interface Collection<T> {
   list(filters?: object): Promise<T[]>;
@@ -28,9 +35,41 @@ interface Collection<T> {
   find(id: string): Promise<T>;
   delete(id: string): Promise<{ job_status_id: string }>;
 }
+interface Slots {
+  timeSlots: { status: string; startTime: number; endTime: number; emails?: string[] }[];
+}
+interface Meeting {
+  startTime: number;
+  endTime: number;
+  emails?: string[];
+  calendars?: { accountId: string; calendarIds: string[] }[];
+}
+interface Calendars extends Collection<SdkCalendar> {
+  freeBusy(options: Meeting): Promise<({ email: string } & Slots)[]>;
+  availability(
+    options: Meeting & {
+      duration: number;
+      interval: number;
+      roundRobin?: string;
+      openHours?: object[];
+      freeBusy?: object[];
+    },
+  ): Promise<{ order?: string[] } & Slots>;
+}
+interface Room {
+  email: string;
+  name: string;
+  capacity: string;
+  floorName: string;
+}
 interface Sdk {
   config(options: object): void;
-  with(token: string): { calendars: Collection<SdkCalendar>; events: Collection<SdkEvent> };
+  with(token: string): {
+    calendars: Calendars;
+    events: Collection<SdkEvent>;
+    resources: Collection<Room>;
+    account: { get(): Promise<{ emailAddress: string }> };
+  };
 }
 const require = createRequire(import.meta.url);
 const Nylas = require('nylas') as Sdk;
@@ -129,6 +168,95 @@ describe('nylas 6: calendars and events', () => {
     const [first] = await client.events.list({ limit: 1 });
     expect(await client.events.delete(first?.id ?? '')).toMatchObject({ job_status_id: expect.any(String) });
     expect(await client.events.count()).toBe(2);
+  });
+
+  it('saves events whose participants are told, and again', async () => {
+    const account = await createAccount(server.app, application);
+    const own = Nylas.with(account.token);
+    const { id: calendarId } = await new Calendar(own, { name: 'Team' }).save();
+    const participants = [{ name: 'Bo', email: 'bo@sandbox.test' }];
+    const saved = await new Event(own, { calendarId, title: 'Review', when: { time: START }, participants })
+      .save({ notify_participants: true });
+    const told = async () => {
+      const answer = await fetch(`${server.url}/events/${saved.id}/invitations`, { headers: account.bearer });
+      return (await answer.json() as { email: string; kind: string; sequence: number }[])
+        .map(({ email, kind, sequence }) => `${kind} ${email} ${sequence}`);
+    };
+    expect(await told()).toEqual(['invite bo@sandbox.test 0']);
+    saved.title = 'Retro';
+    await saved.save();
+    expect(await told()).toEqual(['invite bo@sandbox.test 0']);
+    saved.title = 'Planning';
+    await saved.save({ notify_participants: true });
+    expect(await told()).toEqual(['update bo@sandbox.test 1', 'invite bo@sandbox.test 0']);
+  }); // prettier-ignore
+
+  it('generates calendar files of saved and of unsaved events', async () => {
+    const saved = await newEvent();
+    expect(await saved.generateICS()).toMatch(/^BEGIN:VCALENDAR\r\n[^]*\r\nSUMMARY:Review\r\n/);
+    const unsaved = new Event(client, { calendarId: calendar.id, title: 'Soon', when: { date: '2030-01-01' } });
+    const ics = await unsaved.generateICS({ iCalUID: 'own@example.test', prodId: '-//Own//EN', method: 'add' });
+    for (const line of ['METHOD:ADD', 'UID:own@example.test', 'PRODID:-//Own//EN', 'SUMMARY:Soon', 'DTSTART;VALUE=DATE:20300101'])
+      expect(ics.split('\r\n')).toContain(line);
+  }); // prettier-ignore
+
+  it('answers invitations', async () => {
+    const account = await createAccount(server.app, application);
+    const lines = ['UID:sdk', 'DTSTART:20300601T100000Z', 'DTSTAMP:20260101T000000Z', 'ORGANIZER:mailto:zoe@elsewhere.test'];
+    const ics = ['BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT', ...lines, `ATTENDEE:mailto:${account.email}`, 'END:VEVENT', 'END:VCALENDAR', ''];
+    await deliver(server, account, ['Content-Type: text/calendar; method=REQUEST', '', ...ics]);
+    await syncAccount(server.app, server.app.get(MailboxSyncDispatcher), account.id);
+    const [event] = await Nylas.with(account.token).events.list();
+    expect(event).toMatchObject({ messageId: expect.any(String), iCalUID: 'sdk' });
+    const answered = await event?.rsvp('maybe', 'Perhaps');
+    expect(answered).toMatchObject({ id: event?.id, participants: [{ email: account.email, status: 'maybe' }] });
+  }); // prettier-ignore
+
+  it('asks when people have time, and lists rooms', async () => {
+    const account = await createAccount(server.app, application);
+    const { calendars, resources } = Nylas.with(account.token);
+    await newEvent({ participants: [] });
+    const owner = (await client.account.get()).emailAddress;
+    const hours = { startTime: START - 3600, endTime: START + 7200 };
+    const [found, ...more] = await calendars.freeBusy({ ...hours, emails: [owner] });
+    expect([found, more]).toMatchObject([
+      { email: owner, timeSlots: [{ status: 'busy', startTime: START, endTime: START + 3600 }] },
+      [],
+    ]);
+    const question = { ...hours, emails: [owner, account.email], duration: 60, interval: 60 };
+    const openHours = {
+      emails: [owner],
+      days: [0, 1, 2, 3, 4, 5, 6],
+      timezone: 'UTC',
+      start: '0:00',
+      end: '24:00',
+    };
+    const outsider = {
+      email: 'x@example.test',
+      timeSlots: [{ status: 'busy', startTime: START - 60, endTime: START }],
+    };
+    const times = async (options: object = {}) => {
+      const { timeSlots, order } = await calendars.availability({ ...question, ...options });
+      return { starts: timeSlots.map(({ startTime }) => (startTime - START) / 3600), order };
+    };
+    expect(await times({ openHours: [openHours] })).toMatchObject({ starts: [-1, 1] });
+    expect(await times({ freeBusy: [outsider] })).toMatchObject({ starts: [1] });
+    expect(await times({ roundRobin: 'max-availability' })).toEqual({
+      starts: [-1, 0, 1],
+      order: [owner, account.email],
+    });
+    await server.app.get(Database).query('update "grant" set metadata = $2 where id = $1', [
+      account.id,
+      JSON.stringify({
+        room: true,
+        room_name: 'Aquarium',
+        room_capacity: 8,
+        room_floor_name: 'Ground floor',
+      }),
+    ]);
+    expect(await resources.list()).toMatchObject([
+      { email: account.email, name: 'Aquarium', capacity: '8', floorName: 'Ground floor' },
+    ]);
   });
 
   it('reads our errors', async () => {

@@ -8,7 +8,7 @@ const INSIDE =
   /\n\s+at |\.[jt]s:\d|node_modules|node:internal|\b(select|insert into|update|delete from) "?\w+"? |relation "|column "|constraint|MikroORM|postgres|kysely|zod/i;
 
 /** Addresses whose errors come in the envelope. */
-const BETA = /^\/connect\/(integrations|grants)(\/|\?|$)/;
+const BETA = /^\/connect\/(integrations|grants|auth)(\/|\?|$)/;
 
 const BETA_SHAPE = {
   success: false,

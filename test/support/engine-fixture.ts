@@ -27,7 +27,8 @@ const TABLE: QueueTable = {
 
 /** Runs rows by a function of the test and remembers what was recorded. */
 export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
-  readonly table = TABLE;
+  readonly table: QueueTable;
+  readonly mostUnbegun?: number;
   readonly recorded: string[] = [];
   readonly begun: string[] = [];
   readonly late: LateRow[] = [];
@@ -36,7 +37,11 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
   constructor(
     readonly slots: number,
     private readonly work: (job: ClaimedJob, lease: Lease) => Promise<Outcome<string> | null>,
-  ) {}
+    { paceMs, mostUnbegun }: { paceMs?: number; mostUnbegun?: number } = {},
+  ) {
+    this.table = paceMs === undefined ? TABLE : { ...TABLE, paceMs };
+    if (mostUnbegun !== undefined) this.mostUnbegun = mostUnbegun;
+  }
 
   run(job: ClaimedJob, lease: Lease): Promise<Outcome<string> | null> {
     this.begun.push(job.id);

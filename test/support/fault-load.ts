@@ -20,7 +20,7 @@ export interface Answer {
 export async function call(
   server: ServerProcess,
   account: TestAccount,
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   { body, headers = {} }: { body?: object; headers?: Record<string, string> } = {},
 ): Promise<Answer | null> {

@@ -78,7 +78,7 @@ export class FaultWorld {
       loadConfig({ ...this.environment, ROLES: 'api', LOG_LEVEL: 'silent' }),
     );
     await seed.init();
-    const application = await createApplication(seed);
+    const application = await createApplication(seed, { features: ['sms'] });
     for (let index = 0; index < accounts; index += 1) {
       const hasSentFolder = !withoutSentFolder?.(index);
       const account = await createAccount(seed, application, {

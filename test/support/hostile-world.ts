@@ -2,6 +2,7 @@ import { Database } from '../../src/database/sql.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import type { ApiDocument, Operation } from './api-document.ts';
 import { registerSandbox } from './connect.ts';
+import { deliver } from './deliver.ts';
 import { createAccount, createApplication, type TestAccount, type TestApplication } from './factories.ts';
 import { syncAccount } from './sync.ts';
 import type { TestApp } from './test-app.ts';
@@ -14,10 +15,18 @@ export interface Belongings {
   spare: TestAccount;
   calendar: string;
   event: string;
+  /** An event it has been invited to. */
+  invitation: string;
   message: string;
+  thread: string;
+  contact: string;
+  folder: string;
+  draft: string;
+  file: string;
   outbox: string;
   webhook: string;
   integration: string;
+  conferencing: string;
   /** Address of a SendGrid that takes its key. */
   sendgrid: string;
 }
@@ -26,11 +35,17 @@ export interface Belongings {
 const KINDS: readonly [RegExp, (owner: Belongings) => string][] = [
   [/^\/a\/\{client_id\}\/accounts\/\{/, ({ spare }) => spare.id],
   [/^\/a\/\{client_id\}\/webhooks\/\{/, ({ webhook }) => webhook],
+  [/^\/a\/\{client_id\}\/conferencing\/\{/, ({ conferencing }) => conferencing],
   [/^\/connect\/grants\/\{/, ({ spare }) => spare.id],
   [/^\/connect\/integrations\/\{/, ({ integration }) => integration],
   [/^\/calendars\/\{/, ({ calendar }) => calendar],
   [/^\/events\/\{/, ({ event }) => event],
   [/^\/messages\/\{/, ({ message }) => message],
+  [/^\/threads\/\{/, ({ thread }) => thread],
+  [/^\/contacts\/\{/, ({ contact }) => contact],
+  [/^\/drafts\/\{/, ({ draft }) => draft],
+  [/^\/files\/\{/, ({ file }) => file],
+  [/^\/(folders|labels)\/\{/, ({ folder }) => folder],
   [/^\/(v2\/outbox|job-statuses)\/\{/, ({ outbox }) => outbox],
 ];
 
@@ -39,9 +54,26 @@ export function idIn({ path }: Operation, owner: Belongings): string | undefined
   return KINDS.find(([pattern]) => pattern.test(path))?.[1](owner);
 }
 
-/** The address of an operation. @param id already encoded */
-export function addressOf({ path }: Operation, owner: Belongings, id = ''): string {
-  return path.replace('{client_id}', owner.application.clientId).replace(/\{\w+\}/, () => id);
+/** Parameters that operations do not do without. */
+const REQUIRED: readonly [RegExp, string, string][] = [
+  [/^\/delta(\/|$)/, 'cursor', '0'],
+  [/^\/(messages|threads)\/search$/, 'q', 'hello'],
+];
+
+/** The address of an operation. @param id already encoded @param without a parameter that is not to be there */
+export function addressOf(
+  { path, queryParameters }: Operation,
+  owner: Belongings,
+  id = '',
+  without?: string,
+): string {
+  const place = path.replace('{client_id}', owner.application.clientId).replace(/\{\w+\}/, () => id);
+  const query = REQUIRED.filter(
+    ([pattern, name]) => pattern.test(path) && name !== without && queryParameters.includes(name),
+  );
+  return query.length > 0
+    ? `${place}?${query.map(([, name, value]) => `${name}=${value}`).join('&')}`
+    : place;
 }
 
 /** Headers that the operation accepts from the owner. */
@@ -84,6 +116,8 @@ const MESSAGE = {
   tracking: { opens: false, payload: 'x' },
 };
 
+const { send_at: _, retry_limit_datetime: __, ...SENT } = MESSAGE;
+
 /** A body the operation accepts from the owner: of its example, or richer. */
 export function bodyOf(document: ApiDocument, { body, path, method }: Operation, owner: Belongings): object {
   const { clientId: client_id, clientSecret: client_secret } = owner.application;
@@ -93,9 +127,26 @@ export function bodyOf(document: ApiDocument, { body, path, method }: Operation,
     ...(example && 'client_secret' in example ? { client_secret } : {}),
   };
   if (path.startsWith('/events'))
-    return { ...EVENT, ...(path === '/events' ? { calendar_id: owner.calendar } : {}) };
+    return {
+      ...EVENT,
+      ...(path === '/events' || path.endsWith('/to-ics') ? { calendar_id: owner.calendar } : {}),
+    };
+  if (path.startsWith('/folders') || path.startsWith('/labels'))
+    return { display_name: path.endsWith('{id}') ? 'Receipts' : 'Letters' };
   if (path.endsWith('/onboard/subuser')) return { email: owner.account.email };
   if (path.startsWith('/v2/outbox')) return MESSAGE;
+  if (path.endsWith('/send')) return SENT;
+  if (path.startsWith('/calendars/') && example && 'start_time' in example) {
+    const { email } = owner.account;
+    const emails = path.endsWith('/consecutive') ? [[email], [email]] : [email];
+    const calendars = [{ account_id: owner.account.id, calendar_ids: [owner.calendar] }];
+    const hours = { emails: [email], days: [0], timezone: 'UTC', start: '9:00', end: '17:00' };
+    const slots = [{ start_time: 1_900_000_000, end_time: 1_900_000_600 }];
+    return path.endsWith('/free-busy')
+      ? { ...example, emails, calendars }
+      : { ...example, emails, calendars, open_hours: [hours], free_busy: [{ email, time_slots: slots }] };
+  }
+  if (path === '/send-rsvp') return { event_id: owner.invitation, status: 'yes', comment: 'gladly' };
   if (path === '/calendars/{id}')
     return { name: 'Team', timezone: 'Europe/Berlin', metadata: { team: 'sales' } };
   if (path.endsWith('/webhooks')) {
@@ -109,6 +160,12 @@ export function bodyOf(document: ApiDocument, { body, path, method }: Operation,
   if (path.endsWith('/revoke-all')) return { keep_access_token: owner.spare.token };
   return { ...example, ...credentials };
 }
+
+const invitationTo = (email: string): string[] => [
+  'Subject: Planning', 'Content-Type: text/calendar; method=REQUEST', '', 'BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT',
+  `UID:${email}`, 'DTSTAMP:20260101T000000Z', 'DTSTART:20300601T100000Z', 'ORGANIZER:mailto:zoe@example.test',
+  `ATTENDEE:mailto:${email}`, 'END:VEVENT', 'END:VCALENDAR', '',
+]; // prettier-ignore
 
 const missing = (what: string): never => {
   throw new Error(`there is no ${what}`);
@@ -124,10 +181,11 @@ export async function createBelongings(
   application?: TestApplication,
 ): Promise<Belongings> {
   const { app, url } = server;
-  const owning = application ?? (await createApplication(app, { features: ['sms'] }));
+  const owning = application ?? (await createApplication(app, { features: ['sms', 'neural'] }));
   if (!application) await registerSandbox(server, owning);
   const account = await createAccount(app, owning, { settings: { sample_messages: true } });
   const spare = await createAccount(app, owning);
+  await deliver(server, account, invitationTo(account.email), 'zoe@example.test');
   await syncAccount(app, app.get(MailboxSyncDispatcher), account.id);
   const send = async <T>(method: string, path: string, headers: object, body?: object): Promise<T> => {
     const response = await fetch(url + path, {
@@ -141,8 +199,12 @@ export async function createBelongings(
   };
   const id = async (...request: Parameters<typeof send>) => (await send<{ id: string }>(...request)).id;
   const calendar = await id('POST', '/calendars', account.bearer, { name: 'Team' });
+  await send('POST', `/calendars/${calendar}/feed`, account.bearer);
   const outbox = await send<{ job_status_id: string }>('POST', '/v2/outbox', account.bearer, MESSAGE);
   const [message] = await send<string[]>('GET', '/messages?view=ids', account.bearer);
+  const [thread] = await send<string[]>('GET', '/threads?view=ids', account.bearer);
+  const [file] = await send<string[]>('GET', '/files?view=ids', account.bearer);
+  const events = await send<{ id: string; message_id: string | null }[]>('GET', '/events', account.bearer);
   const integrations = await send<{ data: { id: string }[] }>('GET', '/connect/integrations', owning.basic);
   return {
     application: owning,
@@ -151,12 +213,23 @@ export async function createBelongings(
     spare,
     calendar,
     event: await id('POST', '/events', account.bearer, { ...EVENT, calendar_id: calendar }),
+    invitation: events.find(({ message_id }) => message_id !== null)?.id ?? missing('invitation'),
     message: message ?? missing('message'),
+    thread: thread ?? missing('thread'),
+    contact: await id('POST', '/contacts', account.bearer, { given_name: 'Bo' }),
+    draft: await id('POST', '/drafts', account.bearer, { subject: 'Hello' }),
+    file: file ?? missing('file'),
+    folder: await id('POST', '/folders', account.bearer, { display_name: 'Invoices' }),
     outbox: outbox.job_status_id,
     webhook: await id('POST', `/a/${owning.clientId}/webhooks`, owning.secretBasic, {
       callback_url: `https://${account.id}.example.test/hooks`,
       triggers: ['job.failed'],
       state: 'inactive',
+    }),
+    conferencing: await id('PUT', `/a/${owning.clientId}/conferencing`, owning.secretBasic, {
+      provider: 'WebEx',
+      kind: 'link',
+      settings: { url_template: 'https://meet.example.test/{room}' },
     }),
     integration: integrations.data[0]?.id ?? missing('integration'),
   };
@@ -164,12 +237,12 @@ export async function createBelongings(
 
 /**
  * A fingerprint of everything that is stored: number of rows and versions of rows, table by table. Any write changes
- * it, also one that writes what was there before.
+ * it, also one that writes what was there before. Looks at mailboxes, which come by themselves, are left out.
  */
 export async function fingerprintOf(server: TestApp): Promise<() => Promise<string>> {
   const database = server.app.get(Database);
   const tables = await database.query<{ name: string }>(
-    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> 'worker'`,
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename not in ('worker', 'sync_job')`,
   );
   const text = tables
     .map(

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { compiled } from '../../scripts/lib/project.ts';
 import type {
+  CalendarPort,
   Connector,
+  MailboxPort,
   MailPort,
   OutgoingMessage,
   ProviderAccount,
@@ -63,15 +65,33 @@ const mail: MailPort = {
       control,
     ),
   findSent,
-  listFolders: nothing,
   listChanges: nothing,
   fetchRaw: nothing,
+  openFile: nothing,
 };
-const connector: Connector = { name: 'imap', settingsSchema, verify: nothing, mail };
-
+/** Only drafts are ever taken out of it: those of the tests are not there. */
+const mailbox: MailboxPort = {
+  setFlags: nothing,
+  setFolders: nothing,
+  createFolder: nothing,
+  renameFolder: nothing,
+  deleteFolder: nothing,
+  saveDraft: nothing,
+  deleteDraft: () => Promise.resolve(),
+};
 await startup.waitForDatabase(() => startup.requireCurrentSchema(config.database.url));
 const app = await createApp(config);
-app.get(ConnectorRegistry).add(connector);
+const registry = app.get(ConnectorRegistry);
+// Their calendars are the sandbox's, which knows nothing of the settings of mail.
+const calendar = new Proxy(registry.requireCalendar('sandbox'), {
+  get: (port, name: keyof CalendarPort) => {
+    const method = port[name] as (account: ProviderAccount, ...rest: unknown[]) => unknown;
+    return (account: ProviderAccount, ...rest: unknown[]) =>
+      method.call(port, { ...account, settings: {} }, ...rest);
+  },
+});
+const connector: Connector = { name: 'imap', settingsSchema, verify: nothing, mail, mailbox, calendar };
+registry.replace(connector);
 startup.stopOnSignals(config, async () => {
   await closeApp(app);
   await sender.close();

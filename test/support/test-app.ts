@@ -38,7 +38,7 @@ export async function startTestApp(
     ...environment,
   });
   const app = await createApp(config, overrides);
-  await app.listen(0, '127.0.0.1');
+  await app.listen(config.port, '127.0.0.1');
   const { port } = app.getHttpServer().address() as { port: number };
   return {
     app,

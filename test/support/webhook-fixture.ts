@@ -4,11 +4,12 @@ import { Application } from '../../src/applications/application.entity.ts';
 import { newId } from '../../src/common/ids/ids.ts';
 import { Database } from '../../src/database/sql.ts';
 import { recordChanges } from '../../src/deltas/change-log.ts';
+import { openGate } from '../../src/webhooks/delivery.repository.ts';
 import { Webhook } from '../../src/webhooks/webhook.entity.ts';
 import type { Trigger } from '../../src/webhooks/webhook-state.ts';
 import type { TestApplication } from './factories.ts';
 
-/** Writes a webhook as it is after a passed challenge. */
+/** Writes a webhook as it is after a passed challenge, with the pace it gets then. */
 export async function createWebhook(
   app: INestApplicationContext,
   application: TestApplication,
@@ -31,6 +32,7 @@ export async function createWebhook(
     ...overrides,
   });
   await em.flush();
+  await openGate(app.get(Database), id);
   return id;
 }
 

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
-import { newId } from '../../src/common/ids/ids.ts';
-import { SqlPool } from '../../src/database/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/until.ts';
+import { newId } from '../../../src/common/ids/ids.ts';
+import { SqlPool } from '../../../src/database/sql.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/until.ts';
 
-const WORKER = fileURLToPath(new URL('../support/mortal-worker.ts', import.meta.url));
+const WORKER = fileURLToPath(new URL('../../support/mortal-worker.ts', import.meta.url));
 
 describe('a row that kills its worker', () => {
   let database: TestDatabase;

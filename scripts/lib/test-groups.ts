@@ -1,0 +1,58 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT } from './project.ts';
+
+/** Where the groups are written; `jest.config.js` knows the place. */
+const FOLDER = path.join(ROOT, 'test/.groups');
+
+/** Files that take longer than a group of others; each is a group of its own, and they begin. */
+const LONGEST = ['test/e2e/bad-input.e2e-spec.ts', 'test/e2e/local-mode.e2e-spec.ts'];
+
+/** Tiers in the order in which they run, and in how many groups each one's files are dealt out. */
+const TIERS = [
+  { name: 'providers', folder: 'test/providers', ending: '.providers-spec.ts', groups: 5 },
+  { name: 'medium', folder: 'test/medium', ending: '.medium-spec.ts', groups: 6 },
+  { name: 'e2e', folder: 'test/e2e', ending: '.e2e-spec.ts', groups: 7 },
+  { name: 'sdk', folder: 'test/sdk', ending: '.sdk-spec.ts', groups: 2 },
+  { name: 'unit', folder: 'src', ending: '.spec.ts', groups: 2 },
+] as const;
+
+/**
+ * Writes files that import several test files each. Jest gives every file modules of its own, and to load the program
+ * takes longer than most files' tests: so a full run loads it once for each group. Every file belongs to exactly one.
+ */
+export function writeTestGroups(): void {
+  fs.rmSync(FOLDER, { recursive: true, force: true });
+  fs.mkdirSync(FOLDER, { recursive: true });
+  const groups: [name: string, files: string[]][] = LONGEST.map((file) => ['longest', [file]]);
+  for (const tier of TIERS) {
+    for (const files of dealt(filesOf(tier.folder, tier.ending), tier.groups))
+      groups.push([tier.name, files]);
+  }
+  for (const [index, [name, files]] of groups.entries()) {
+    const lines = files.map((file) => `import '../../${file}';\n`);
+    const number = String(index + 1).padStart(2, '0');
+    fs.writeFileSync(path.join(FOLDER, `${number}-${name}.spec.ts`), lines.join(''));
+  }
+}
+
+/** Test files of a tier, relative to the project's folder, the largest first. */
+function filesOf(folder: string, ending: string): string[] {
+  const files = fs
+    .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending))
+    .map((file) => `${folder}/${file}`);
+  if (files.length === 0) throw new Error(`There are no tests in ${folder}`);
+  const size = (file: string) => fs.statSync(path.join(ROOT, file)).size;
+  return files.filter((file) => !LONGEST.includes(file)).toSorted((a, b) => size(b) - size(a));
+}
+
+/** Deals back and forth, so that no group gets the largest file of each round. */
+function dealt(files: readonly string[], groups: number): string[][] {
+  const hands: string[][] = Array.from({ length: groups }, () => []);
+  for (const [index, file] of files.entries()) {
+    const place = index % (2 * groups);
+    hands[Math.min(place, 2 * groups - 1 - place)]?.push(file);
+  }
+  return hands;
+}

@@ -1,0 +1,238 @@
+import request from 'supertest';
+import { Wake } from '../../src/common/wake.ts';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { rowsOf } from '../support/connect.ts';
+import { mimeOf, outgoing, Replica } from '../support/contract-tools.ts';
+import { deliver } from '../support/deliver.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
+const BO = { email: 'bo@example.test', name: 'Bo' };
+
+interface Draft {
+  id: string;
+  version: number;
+  subject: string;
+  thread_id: string;
+  job_status_id: string;
+}
+
+describe('/drafts', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let ada: TestAccount;
+
+  beforeAll(async () => {
+    server = await startTestApp();
+    application = await createApplication(server.app);
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    ada = await createAccount(server.app, application, { mirrored: true });
+    await until('the folders', async () => (await api('get', '/folders?view=ids')).body.length > 0);
+  });
+
+  const api = (method: 'get' | 'post' | 'put' | 'delete', path: string, body?: object) =>
+    request(server.url)[method](path).set(ada.bearer).send(body);
+  const ok = async <T = Draft>(...parameters: Parameters<typeof api>): Promise<T> => {
+    const response = await api(...parameters);
+    expect([response.status, response.body.message]).toEqual([200, undefined]);
+    return response.body;
+  };
+  const outcome = (id: string) =>
+    until(`the end of job ${id}`, async () => {
+      const job = await ok<{ status: string; reason?: string; action: string; object: string }>(
+        'get',
+        `/job-statuses/${id}`,
+      );
+      return job.status === 'pending' ? false : job;
+    });
+  const done = async ({ job_status_id: id }: Pick<Draft, 'job_status_id'>) =>
+    expect(await outcome(id)).toMatchObject({ status: 'successful' });
+  async function connected() {
+    const account = await server.app.get(ProviderAccounts).find(ada.id);
+    if (!account) throw new Error('no such account');
+    return account;
+  }
+  async function atProvider() {
+    const replica = new Replica(server.app.get(ConnectorRegistry).requireMail('sandbox'), await connected());
+    await replica.follow();
+    return replica.inFolder('drafts').map((draft) => String(mimeOf(draft)));
+  }
+
+  it('creates, changes and deletes, here at once and then at the provider', async () => {
+    const draft = await ok('post', '/drafts', {
+      to: [BO], cc: [], bcc: [{ email: 'hidden@example.test' }], from: [], reply_to: [], date: null, events: [],
+      labels: [], file_ids: [], subject: 'Grüße', body: '<p>Hello Bo</p>', metadata: { team: 'sales' },
+    }); // prettier-ignore
+    expect(draft).toMatchObject({
+      object: 'draft', version: 0, subject: 'Grüße', snippet: 'Hello Bo', unread: false, to: [BO], cc: [],
+      from: [{ email: ada.email, name: 'Test User' }], metadata: { team: 'sales' }, reply_to_message_id: null,
+      folder: { name: 'drafts' }, thread_id: expect.any(String),
+    }); // prettier-ignore
+    await done(draft);
+    expect(await atProvider()).toEqual([expect.stringContaining('Bcc: hidden@example.test')]);
+    const changed = await ok('put', `/drafts/${draft.id}`, { version: 0, subject: 'Again', to: [] });
+    expect(changed).toMatchObject({
+      id: draft.id,
+      version: 1,
+      subject: 'Again',
+      to: [],
+      thread_id: draft.thread_id,
+    });
+    await done(changed);
+    expect(await atProvider()).toEqual([expect.stringContaining('Subject: Again')]);
+    expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id, version: 1, body: '<p>Hello Bo</p>' }]);
+    expect(await ok('get', `/drafts/${draft.id}`)).toMatchObject({ subject: 'Again' });
+    expect(await ok('get', '/drafts?view=count')).toEqual({ count: 1 });
+    expect(await ok('get', '/messages')).toEqual([]);
+    const removal = await ok('delete', `/drafts/${draft.id}`, { version: 1 });
+    expect((await api('get', `/drafts/${draft.id}`)).status).toBe(404);
+    expect(await ok('get', '/drafts')).toEqual([]);
+    expect(await outcome(removal.job_status_id)).toMatchObject({
+      status: 'successful',
+      action: 'delete_draft',
+    });
+    expect(await atProvider()).toEqual([]);
+    expect(await rowsOf(server, `select 1 from message where account_id = $1`, [ada.id])).toEqual([]);
+  });
+
+  it('needs the present version', async () => {
+    const { id } = await ok('post', '/drafts', {});
+    for (const [method, body, status] of [
+      ['put', {}, 400],
+      ['put', { version: 'x' }, 400],
+      ['put', { version: 1 }, 409],
+      ['delete', {}, 400],
+      ['delete', { version: null }, 400],
+      ['delete', { version: 7 }, 409],
+      ['delete', { version: '0' }, 200],
+    ] as const)
+      expect([method, body, (await api(method, `/drafts/${id}`, body)).status]).toEqual([
+        method,
+        body,
+        status,
+      ]);
+  });
+
+  it('lets one of several changes of a version through', async () => {
+    const draft = await ok('post', '/drafts', { subject: 'v0' });
+    const responses = await Promise.all(
+      [1, 2, 3, 4].map((n) => api('put', `/drafts/${draft.id}`, { version: 0, subject: `by ${n}` })),
+    );
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409]);
+    const winner = responses.find(({ status }) => status === 200)?.body as Draft;
+    await done(winner);
+    expect(await atProvider()).toEqual([expect.stringContaining(`Subject: ${winner.subject}`)]);
+  });
+
+  it('leaves one draft at the provider, however fast it is changed', async () => {
+    const draft = await ok('post', '/drafts', { subject: 'v0' });
+    const jobs = [draft];
+    for (let version = 0; version < 6; version++)
+      jobs.push(await ok('put', `/drafts/${draft.id}`, { version, subject: `v${version + 1}` }));
+    for (const job of jobs) await done(job);
+    expect(await atProvider()).toEqual([expect.stringContaining('Subject: v6')]);
+    await deliver(server, ada, ['Subject: x', '', 'x']);
+    await until('a look', async () => (await ok<object[]>('get', '/messages')).length === 1);
+    expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id, version: 6, subject: 'v6' }]);
+  });
+
+  it('leaves one draft at the provider also when it is changed after an answer was lost', async () => {
+    const registry = server.app.get(ConnectorRegistry);
+    const mailbox = registry.requireMailbox('sandbox');
+    const save = mailbox.saveDraft.bind(mailbox);
+    let stored = 0;
+    mailbox.saveDraft = async (...parameters) => {
+      const answer = await save(...parameters);
+      stored += 1;
+      if (stored === 1) throw new ProviderError('temporary', 'the answer was lost');
+      return answer;
+    };
+    try {
+      const draft = await ok('post', '/drafts', { subject: 'v0' });
+      await until('the loss', async () => stored === 1);
+      const changed = await ok('put', `/drafts/${draft.id}`, { version: 0, subject: 'v1' });
+      await until('the end of the wait', async () => {
+        await rowsOf(server, `update provider_job set run_at = now() where object_id = $1 and state = 0`, [
+          draft.id,
+        ]);
+        server.app.get(Wake).wake('provider');
+        return (
+          (await ok<{ status: string }>('get', `/job-statuses/${changed.job_status_id}`)).status ===
+          'successful'
+        );
+      });
+      expect(await atProvider()).toEqual([expect.stringContaining('Subject: v1')]);
+    } finally {
+      mailbox.saveDraft = save;
+    }
+  });
+
+  it('answers messages, in their threads', async () => {
+    const header = await deliver(server, ada, ['Subject: Lunch?', '', 'x']);
+    const [message] = await until('the message', async () => {
+      const found = await ok<Draft[]>('get', '/messages');
+      return found.length > 0 && found;
+    });
+    const { id, thread_id: threadId } = message as Draft;
+    const reply = await ok('post', '/drafts', { reply_to_message_id: id });
+    expect(reply).toMatchObject({ subject: 'Re: Lunch?', thread_id: threadId, reply_to_message_id: id });
+    await done(reply);
+    expect(await atProvider()).toEqual([expect.stringContaining(`In-Reply-To: ${header}`)]);
+    expect(await ok('post', '/drafts', { thread_id: threadId, subject: 'Own' })).toMatchObject({
+      subject: 'Own',
+      thread_id: threadId,
+    });
+    const other = await ok('post', '/drafts', {});
+    for (const [body, word] of [
+      [{ reply_to_message_id: UNKNOWN }, 'reply_to_message_id'],
+      [{ reply_to_message_id: other.id }, 'reply_to_message_id'],
+      [{ thread_id: UNKNOWN }, 'thread_id'],
+      [{ thread_id: other.thread_id, reply_to_message_id: id }, 'thread_id'],
+      [{ file_ids: [UNKNOWN] }, 'file_ids'],
+      [{ subject: 5 }, 'subject'],
+      [{ to: [{ name: 'x' }] }, 'to.0.email'],
+    ] as const) {
+      const response = await api('post', '/drafts', body);
+      expect([body, response.status, response.body.message]).toEqual([
+        body,
+        400,
+        expect.stringContaining(word),
+      ]);
+    }
+  });
+
+  it('of other mail programs are there too, and can be changed', async () => {
+    const mailbox = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
+    const account = await connected();
+    const { mime, messageIdHeader } = outgoing(account, ['bo@example.test'], { subject: 'From elsewhere' });
+    await mailbox.saveDraft(account, { mime, messageIdHeader }, null);
+    const [draft] = await until('the draft', async () => {
+      const found = await ok<Draft[]>('get', '/drafts');
+      return found.length > 0 && found;
+    });
+    expect(draft).toMatchObject({ subject: 'From elsewhere', version: 0 });
+    await done(await ok('put', `/drafts/${draft?.id}`, { version: 0, subject: 'From here' }));
+    expect(await atProvider()).toEqual([expect.stringContaining('Subject: From here')]);
+  });
+
+  it('stay here when the provider does not take them, and are there again when it does not delete them', async () => {
+    const draft = await ok('post', '/drafts', { subject: '[sandbox:rejected]' });
+    expect(await outcome(draft.job_status_id)).toMatchObject({ status: 'failed', object: 'draft' });
+    expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id }]);
+    await done(await ok('put', `/drafts/${draft.id}`, { version: 0, subject: '[sandbox:delete-rejected]' }));
+    const removal = await ok('delete', `/drafts/${draft.id}`, { version: 1 });
+    expect(await outcome(removal.job_status_id)).toMatchObject({ status: 'failed' });
+    expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id, version: 1 }]);
+  });
+});

@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import { deliver } from '../support/deliver.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
+const BYTES = Buffer.from(Array.from({ length: 3000 }, (_, index) => (index * 7) % 256));
+
+const part = (header: string, content: Buffer) =>
+  `--b\r\n${header}\r\nContent-Transfer-Encoding: base64\r\n\r\n${content.toString('base64').replace(/.{76}/g, '$&\r\n')}\r\n`;
+
+describe('/files', () => {
+  let server: TestApp;
+  let ada: TestAccount;
+  let bo: TestAccount;
+  let files: { id: string; filename: string; message_ids: string[] }[];
+
+  beforeAll(async () => {
+    server = await startTestApp();
+    const application = await createApplication(server.app);
+    ada = await createAccount(server.app, application, { mirrored: true });
+    bo = await createAccount(server.app, application);
+    await deliver(server, ada, [
+      'Subject: Two attachments',
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b\r\nContent-Type: text/plain\r\n\r\nSee below.\r\n' +
+        part(
+          `Content-Type: text/plain\r\nContent-Disposition: attachment; filename*=UTF-8''Gr%C3%BC%C3%9Fe.txt`,
+          Buffer.from('Hi'),
+        ) +
+        part(
+          'Content-Type: application/x-data\r\nContent-Disposition: attachment; filename="data.bin"',
+          BYTES,
+        ) +
+        '--b--\r\n',
+    ]);
+    files = await until('the files', async () => {
+      const { body } = await get('/files');
+      return body.length === 2 && body;
+    });
+  });
+  afterAll(() => server.close());
+  afterEach(() => jest.restoreAllMocks());
+
+  const get = (path: string, by = ada) => request(server.url).get(path).set(by.bearer);
+  const idOf = (filename: string) => files.find((file) => file.filename === filename)?.id ?? '';
+
+  it('lists, counts, filters and reads what is known of attachments', async () => {
+    const [message] = (await get('/messages')).body;
+    expect(files[1]).toEqual({
+      id: expect.any(String), object: 'file', account_id: ada.id, content_type: 'application/x-data',
+      filename: 'data.bin', size: 3000, message_ids: [message.id], content_disposition: 'attachment',
+    }); // prettier-ignore
+    expect((await get(`/files/${idOf('data.bin')}`)).body).toEqual(files[1]);
+    expect((await get('/files?view=count')).body).toEqual({ count: 2 });
+    expect((await get('/files?filename=data.bin&view=ids')).body).toEqual([idOf('data.bin')]);
+    expect((await get('/files?content_type=TEXT/plain&view=ids')).body).toEqual([idOf('Grüße.txt')]);
+    expect((await get(`/files?message_id=${message.id}&view=count`)).body).toEqual({ count: 2 });
+    expect((await get('/files?message_id=none&view=count')).body).toEqual({ count: 0 });
+  });
+
+  it('gives the bytes as they are, under their name', async () => {
+    const data = await get(`/files/${idOf('data.bin')}/download`).buffer().parse((response, done) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => done(null, Buffer.concat(chunks)));
+    }); // prettier-ignore
+    expect(data.status).toBe(200);
+    expect(data.headers['content-type']).toBe('application/x-data');
+    expect(data.headers['content-disposition']).toBe('attachment; filename="data.bin"');
+    expect(BYTES.equals(data.body)).toBe(true);
+    const text = await get(`/files/${idOf('Grüße.txt')}/download`);
+    expect(text.text).toBe('Hi');
+    expect(text.headers['content-disposition']).toContain(`filename*=UTF-8''Gr%C3%BC%C3%9Fe.txt`);
+  });
+
+  it('answers 404 for what is not there, or is of somebody else', async () => {
+    for (const id of [UNKNOWN, 'none'])
+      for (const path of [`/files/${id}`, `/files/${id}/download`])
+        expect((await get(path)).status).toBe(404);
+    expect((await get(`/files/${idOf('data.bin')}`, bo)).status).toBe(404);
+    expect((await get(`/files/${idOf('data.bin')}/download`, bo)).status).toBe(404);
+  });
+
+  /** The provider's stream, which the test feeds. */
+  function openWith(stream: Readable | ProviderError) {
+    const mail = server.app.get(ConnectorRegistry).requireMail('sandbox');
+    jest
+      .spyOn(mail, 'openFile')
+      .mockImplementationOnce(() =>
+        stream instanceof Readable ? Promise.resolve(stream) : Promise.reject(stream),
+      );
+  }
+  const download = (signal?: AbortSignal) =>
+    fetch(`${server.url}/files/${idOf('data.bin')}/download`, {
+      headers: ada.bearer,
+      ...(signal ? { signal } : {}),
+    });
+
+  it('says when the provider cannot give it', async () => {
+    const path = `/files/${idOf('data.bin')}/download`;
+    openWith(new ProviderError('temporary', 'NO try again later'));
+    expect((await get(path)).status).toBe(503);
+    openWith(new ProviderError('not-found', 'NO such message'));
+    expect((await get(path)).status).toBe(404);
+  });
+
+  it('breaks off what the provider breaks off, so that nobody takes it for the whole', async () => {
+    let reads = 0;
+    openWith(
+      new Readable({
+        read() {
+          reads += 1;
+          if (reads === 1) this.push(Buffer.alloc(1000));
+          else this.destroy(new Error('connection reset'));
+        },
+      }),
+    );
+    // Where it breaks decides which of the two fails.
+    await expect(download().then((response) => response.arrayBuffer())).rejects.toThrow(
+      /terminated|fetch failed/,
+    );
+  });
+
+  it('ends the stream of the provider when the client leaves, and reads no faster than the client does', async () => {
+    let read = 0;
+    const stream = new Readable({
+      read() {
+        read += 65_536;
+        this.push(Buffer.alloc(65_536));
+      },
+    });
+    openWith(stream);
+    const leaving = new AbortController();
+    const response = await download(leaving.signal);
+    const closed = once(stream, 'close');
+    await response.body?.getReader().read();
+    leaving.abort();
+    await closed;
+    expect(read).toBeLessThan(100 * 1024 * 1024);
+  });
+});

@@ -1,0 +1,364 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { Database } from '../../src/database/sql.ts';
+import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { SearchBacklogRunner } from '../../src/search/search-backlog.ts';
+import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
+import { sendControl } from '../support/contract-tools.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { syncAccount } from '../support/sync.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+/** A message to be found; the key is its Message-ID's beginning. */
+interface Seed {
+  subject: string;
+  from?: string;
+  to?: string;
+  cc?: string;
+  references?: string;
+  text?: string;
+  /** Name of an attachment. */
+  file?: string;
+}
+
+const SEEDS: Readonly<Record<string, Seed>> = {
+  plans: {
+    subject: 'Plans for the zeppelin',
+    from: 'Bo Tanaka <bo.tanaka@mail.example.test>',
+    text: '<style>secretive{}</style><p>The crème br&ucirc;l&eacute;e is on Don&shy;nerstag, at 24&nbsp;Stra\u00dfe.</p>',
+    file: 'Budget_v2.final.pdf',
+  },
+  answer: {
+    subject: 'Re: Plans for the zeppelin',
+    from: 'Ada <ada@elsewhere.test>',
+    references: 'plans',
+    text: '<p>The zeppelin is late. Well-known reasons.</p>',
+  },
+  mention: {
+    subject: 'Weather',
+    from: 'Cleo <cleo@elsewhere.test>',
+    cc: 'Dee Marsh <dee@other.test>',
+    text: '<p>A zeppelin was seen. brulee 🎉 i18n</p>',
+  },
+  chinese: {
+    subject: '\u9884\u7b97',
+    text: '<p>\u6211\u4eec\u660e\u5929\u4e0b\u5348\u5728\u4f1a\u8bae\u5ba4\u5f00\u4f1a\u8ba8\u8bba\u9884\u7b97\u95ee\u9898\u3002</p>',
+  },
+  japanese: {
+    subject: '\u4f1a\u8b70',
+    text: '<p>\u660e\u65e5\u306e\u4f1a\u8b70\u306f\u6771\u4eac\u3067\u884c\u308f\u308c\u307e\u3059\u3002</p>',
+  },
+  thai: {
+    subject: 'Thai',
+    text: '<p>\u0e40\u0e23\u0e32\u0e08\u0e30\u0e1b\u0e23\u0e30\u0e0a\u0e38\u0e21\u0e01\u0e31\u0e19\u0e17\u0e35\u0e48\u0e2a\u0e33\u0e19\u0e31\u0e01\u0e07\u0e32\u0e19\u0e43\u0e2b\u0e0d\u0e48</p>',
+  },
+};
+
+describe('GET /messages/search and /threads/search', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let ada: TestAccount;
+
+  const query = <R extends object>(text: string, ...values: unknown[]) =>
+    server.app.get(Database).query<R>(text, values);
+  const get = (path: string, by = ada) => request(server.url).get(path).set(by.bearer);
+
+  async function deliver(account: TestAccount, key: string, seed: Seed): Promise<void> {
+    const connected = await server.app.get(ProviderAccounts).find(account.id);
+    if (!connected) throw new Error('no such account');
+    const text = ['Content-Type: text/html; charset=utf-8', '', seed.text ?? '<p>Hello</p>'];
+    const content = seed.file
+      ? [
+          'Content-Type: multipart/mixed; boundary=b', '', '--b', ...text, '--b',
+          `Content-Type: application/pdf; name="${seed.file}"`,
+          `Content-Disposition: attachment; filename="${seed.file}"`, '', 'x', '--b--',
+        ] // prettier-ignore
+      : text;
+    const messageIdHeader = `<${key}@seed.test>`;
+    const lines = [
+      `Message-ID: ${messageIdHeader}`,
+      `Subject: =?utf-8?B?${Buffer.from(seed.subject).toString('base64')}?=`,
+      `From: ${seed.from ?? 'Somebody <somebody@elsewhere.test>'}`,
+      `To: ${seed.to ?? account.email}`,
+      ...(seed.cc ? [`Cc: ${seed.cc}`] : []),
+      ...(seed.references ? [`References: <${seed.references}@seed.test>`] : []),
+      ...content,
+    ];
+    const mime = Buffer.from(lines.join('\r\n'));
+    const envelope = { from: 'somebody@elsewhere.test', recipients: [account.email] };
+    await server.app
+      .get(ConnectorRegistry)
+      .requireMail('sandbox')
+      .send(
+        { ...connected, email: 'somebody@elsewhere.test' },
+        { messageIdHeader, mime, envelope, bcc: [] },
+        sendControl(),
+      );
+  }
+
+  /** An account with these messages, mirrored; a day apart, the first on 2026-01-01. */
+  async function mailbox(seeds: Readonly<Record<string, Seed>>, overrides = {}): Promise<TestAccount> {
+    const account = await createAccount(server.app, application, overrides);
+    for (const [key, seed] of Object.entries(seeds)) await deliver(account, key, seed);
+    await syncAccount(server.app, server.app.get(MailboxSyncDispatcher), account.id);
+    for (const [day, key] of Object.keys(seeds).entries()) {
+      await query(
+        `with m as (update message set date = $3 where account_id = $1 and message_id_header = $2 returning id),
+         mf as (update message_folder set date = $3 where message_id in (select id from m))
+         update message_search s set date = $3 from m where m.id = s.message_id`,
+        account.id,
+        `<${key}@seed.test>`,
+        new Date(Date.UTC(2026, 0, 1 + day, 12)),
+      );
+    }
+    return account;
+  }
+
+  /** Keys of what is found, best first. */
+  async function find(q: string, by = ada, more: Record<string, unknown> = {}): Promise<string[]> {
+    const response = await get('/messages/search', by).query({ q, view: 'expanded', ...more });
+    expect({ q, status: response.status, message: response.body.message }).toEqual({ q, status: 200 });
+    const found = response.body as { headers: Record<string, string>; subject: string }[];
+    return found.map(
+      ({ headers, subject }) => /<(.*)@seed/.exec(headers['Message-Id'] ?? '')?.[1] ?? subject,
+    );
+  }
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    application = await createApplication(server.app);
+    ada = await mailbox(SEEDS);
+  });
+  afterAll(() => server.close());
+
+  it('answers messages as lists do', async () => {
+    const [listed] = (await get('/messages').query({ in: 'inbox', subject: 'Weather' })).body;
+    const { body } = await get('/messages/search').query({ q: 'weather' });
+    expect(body).toEqual([listed]);
+    expect(body[0]).not.toHaveProperty('headers');
+  });
+
+  it.each([
+    [''],
+    ['?q='],
+    ['?q=%20%20'],
+    ['?q=a&q=b'],
+    ['?q[x]=a'],
+    [`?q=${'x'.repeat(1_001)}`],
+    ['?q=a&limit=x'],
+    ['?q=a&limit=1001'],
+    ['?q=a&offset=-1'],
+    ['?q=a&view=ids'],
+  ])('refuses %s', async (parameters) => {
+    const { status, body } = await get(`/messages/search${parameters}`);
+    expect({ status, type: body.type }).toEqual({ status: 400, type: 'invalid_request_error' });
+  });
+
+  it('is for the account alone, with the scopes of reading', async () => {
+    const other = await mailbox({ theirs: { subject: 'Their zeppelin' } });
+    expect(await find('zeppelin', other)).toEqual(['theirs']);
+    expect(await find('their', other)).toEqual(['theirs']);
+    expect(await find('their')).toEqual([]);
+    const calendar = await createAccount(server.app, application, { scope: ['calendar'] });
+    expect((await get('/messages/search?q=a', calendar)).status).toBe(403);
+    expect((await request(server.url).get('/messages/search?q=a')).status).toBe(401);
+  });
+
+  it.each([
+    ['zeppelin late', ['answer']],
+    ['ZEPPELIN', ['answer', 'plans', 'mention']],
+    ['zepp', ['answer', 'plans', 'mention']],
+    ['zepp ', []],
+    ['zepp* late', ['answer']],
+    ['creme', ['plans']],
+    ['cr\u00e8me', ['plans']],
+    ['br\u00fbl\u00e9e', ['plans', 'mention']],
+    ['donnerstag', ['plans']],
+    ['strasse', ['plans']],
+    ['STRASSE', ['plans']],
+    ['secretive', []],
+    ['known', ['answer']],
+    ['well-known', ['answer']],
+    ['"well known"', ['answer']],
+    ['"known reasons"', ['answer']],
+    ['"reasons known"', []],
+    ['"zeppelin is late', ['answer']],
+    ['\u{1f389}', []],
+    ['\u4f1a\u8bae\u5ba4', ['chinese']],
+    ['\u9884\u7b97', ['chinese']],
+    ['\u6771\u4eac', ['japanese']],
+    ['\u4f1a\u8b70', ['japanese']],
+    ['\u0e1b\u0e23\u0e30\u0e0a\u0e38\u0e21', ['thai']],
+    ['bo.tanaka@mail.example.test', ['plans']],
+    ['example.test', ['plans']],
+    ['mail.example.test', ['plans']],
+    ['@example.test', ['plans']],
+    ['tanaka', ['plans']],
+    ['Bo Tanaka', ['plans']],
+    ['from:bo', ['plans']],
+    ['from:example.test', ['plans']],
+    ['from:"Bo Tanaka"', ['plans']],
+    ['from:"Tanaka Bo"', []],
+    ['from:dee', []],
+    ['cc:dee', ['mention']],
+    ['cc:other.test', ['mention']],
+    ['bcc:dee', []],
+    ['subject:zeppelin', ['answer', 'plans']],
+    ['subject:"the zeppelin"', ['answer', 'plans']],
+    ['subject:(zeppelin)', ['answer', 'plans']],
+    ['zeppelin -subject:zeppelin', ['mention']],
+    ['zeppelin -late -seen', ['plans']],
+    ['zeppelin -from:elsewhere.test', ['plans']],
+    ['zeppelin -"is late"', ['plans', 'mention']],
+    ['late OR seen', ['answer', 'mention']],
+    ['zeppelin late OR from:cleo', ['answer', 'mention']],
+    ['late OR has:attachment', ['answer', 'plans']],
+    ['has:attachment', ['plans']],
+    ['-has:attachment zeppelin', ['answer', 'mention']],
+    ['filename:budget', ['plans']],
+    ['filename:budget_v2.final.pdf', ['plans']],
+    ['filename:pdf', ['plans']],
+    ['budget', ['plans']],
+    ['before:2026-01-02', ['plans']],
+    ['before:2026/1/2', ['plans']],
+    ['after:2026-01-02 zeppelin', ['mention', 'answer']],
+    ['after:2026-01-02 before:2026-01-03', ['answer']],
+    ['newer:2026-01-06', ['thai']],
+    ['zeppelin older:1767312000', ['plans']],
+    ['older_than:9999d', []],
+    ['in:inbox zeppelin late', ['answer']],
+    ['in:nowhere', []],
+    ['-in:inbox', []],
+    ['in:trash zeppelin', []],
+    ['in:anywhere late', ['answer']],
+    ['is:starred', []],
+    ['is:read', []],
+    ['is:unread late', ['answer']],
+    ['-is:unread', []],
+    ['nothing:known late', []],
+    ['is:late', ['answer']],
+    ['-zeppelin -from:somebody', []],
+    ['-from:somebody', ['mention', 'answer', 'plans']],
+    ['zeppelin) | (& !', ['answer', 'plans', 'mention']],
+    ["o'clock", []],
+    ["a\\'b:*<->'", []],
+  ])('finds by %s', async (q, keys) => {
+    const found = await find(q);
+    expect(found.toSorted()).toEqual([...keys].toSorted());
+  });
+
+  it('puts subjects before texts, and pages without gaps', async () => {
+    const all = await find('zeppelin');
+    expect(all.at(-1)).toBe('mention');
+    const pages = [
+      await find('zeppelin', ada, { limit: 2 }),
+      await find('zeppelin', ada, { limit: 2, offset: 2 }),
+    ];
+    expect(pages.flat()).toEqual(all);
+    expect(await find('zeppelin', ada, { offset: 99 })).toEqual([]);
+    expect(await find('zeppelin', ada, { limit: 0 })).toEqual([]);
+  });
+
+  it('answers threads as lists do, each once', async () => {
+    const threads = async (q: string, more: Record<string, unknown> = {}) =>
+      (
+        await get('/threads/search')
+          .query({ q, ...more })
+          .expect(200)
+      ).body as { id: string; subject: string }[];
+    const found = await threads('zeppelin');
+    expect(found.map(({ subject }) => subject)).toEqual(['Plans for the zeppelin', 'Weather']);
+    expect(found).toEqual(
+      await Promise.all(found.map(async ({ id }) => (await get(`/threads/${id}`)).body as unknown)),
+    );
+    expect(await threads('zeppelin', { limit: 1, offset: 1 })).toEqual(found.slice(1));
+    const [expanded] = await threads('late', { view: 'expanded' });
+    expect(expanded).toMatchObject({ messages: [{ subject: 'Plans for the zeppelin' }, { unread: true }] });
+    for (const parameters of ['', '?q=', '?q=a&view=count'])
+      expect((await get(`/threads/search${parameters}`)).status).toBe(400);
+  });
+
+  it('takes messages of more different words than the index does', async () => {
+    // Ethiopic letters have three bytes; every word here is another one, of twenty pieces.
+    const piece = (number: number) => [number % 70, Math.floor(number / 70) % 70, number % 67].map((at) => String.fromCharCode(0x1200 + at)).join(''); // prettier-ignore
+    const word = (number: number) =>
+      Array.from({ length: 20 }, (_, index) => piece(number * 20 + index)).join('.');
+    const words = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => word(from + at)).join(' '); // prettier-ignore
+    const subject = `Lexicon ${words(400, 470)}`;
+    const account = await mailbox({ many: { subject, text: words(0, 400) } });
+    expect(await find('lexicon', account)).toEqual(['many']);
+    expect(await find(`"${word(9)}"`, account)).toEqual(['many']);
+  });
+
+  it('finds drafts only where they are asked for, as they are now', async () => {
+    const account = await mailbox({ old: { subject: 'Nothing' } });
+    const draft = { subject: 'An ornithopter', body: '<p>flaps</p>', to: [{ email: 'eve@wings.test' }] };
+    const created = await request(server.url).post('/drafts').set(account.bearer).send(draft);
+    expect(created.status).toBe(200);
+    expect(await find('ornithopter', account)).toEqual([]);
+    expect(await find('ornithopter in:drafts', account)).toEqual(['An ornithopter']);
+    expect(await find('is:draft to:wings.test', account)).toEqual(['An ornithopter']);
+    const change = { version: created.body.version, subject: 'A helicopter' };
+    await request(server.url).put(`/drafts/${created.body.id}`).set(account.bearer).send(change);
+    expect(await find('ornithopter in:drafts', account)).toEqual([]);
+    expect(await find('helicopter flaps in:drafts', account)).toEqual(['A helicopter']);
+    const path = `/messages/${created.body.id},${created.body.id}`;
+    expect((await get(path, account)).status).toBe(200);
+    await query('update message set deleting = true where id = $1', created.body.id);
+    expect(await find('helicopter in:drafts', account)).toEqual([]);
+    expect((await get(path, account)).status).toBe(404);
+  });
+
+  it('finds by what has changed since, and nothing that is gone', async () => {
+    const account = await mailbox({ one: { subject: 'A kite' }, two: { subject: 'Another kite' } });
+    const [message] = (await get('/messages/search?q=another', account)).body;
+    await request(server.url)
+      .put(`/messages/${message.id}`)
+      .set(account.bearer)
+      .send({ unread: false, starred: true });
+    expect(await find('kite is:read', account)).toEqual(['two']);
+    expect(await find('kite is:starred', account)).toEqual(['two']);
+    await query('delete from message where id = $1', message.id);
+    expect(await find('kite', account)).toEqual(['one']);
+  });
+
+  it('makes what was mirrored before searchable, newest first, and once', async () => {
+    const account = await mailbox({
+      one: { subject: 'A balloon', file: 'helium.txt' },
+      two: { subject: 'Another', text: '<p>balloon</p>' },
+    });
+    await query('delete from message_search where account_id = $1', account.id);
+    expect(await find('balloon', account)).toEqual([]);
+    await query('insert into search_backlog (account_id) values ($1)', account.id);
+    const runner = server.app.get(SearchBacklogRunner);
+    const stored = await Promise.all([runner.run(), runner.run()]);
+    expect(stored.toSorted()).toEqual([0, 2]);
+    expect(await find('balloon', account)).toEqual(['one', 'two']);
+    expect(await find('filename:helium', account)).toEqual(['one']);
+    expect(await query('select 1 from search_backlog where account_id = $1', account.id)).toEqual([]);
+  });
+
+  it('never fails for what is asked', async () => {
+    for (const q of ['newer_than:9999y', 'older_than:9999y', 'before:0001', 'after:9999'])
+      expect({ q, status: (await get('/messages/search').query({ q })).status }).toEqual({ q, status: 200 });
+    const pieces = ['"', "'", '\\', ':*', '-', '(', ')', 'OR', 'from:', 'in:', '<->', '\u0000', '\ud800', '%', 'é', '会议', 'a', '*', '!', '&', '|', ' ', 'is:', 'before:', '\u0301', '\ufdfa', '\u200d', randomUUID()]; // prettier-ignore
+    for (let number = 0; number < 60; number += 1) {
+      const q = Array.from(
+        { length: 1 + (number % 9) },
+        () => pieces[Math.floor(Math.random() * pieces.length)],
+      ).join('');
+      const { status, body } = await get('/messages/search').query({ q });
+      expect({ q, status: [200, 400].includes(status), body: status === 500 ? body : '' }).toEqual({
+        q,
+        status: true,
+        body: '',
+      });
+    }
+  });
+});

@@ -1,0 +1,447 @@
+import { createHash } from 'node:crypto';
+import request from 'supertest';
+import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { MOST_RAW_BYTES } from '../../src/send/raw-body.ts';
+import { rowsOf } from '../support/connect.ts';
+import { mimeOf, Replica } from '../support/contract-tools.ts';
+import { deliver } from '../support/deliver.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
+const BO = { email: 'bo@elsewhere.test', name: 'Bo' };
+const MAGIC = (name: string) => ({ email: `${name}@sandbox.test` });
+
+describe('POST /send', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let ada: TestAccount;
+
+  beforeAll(async () => {
+    server = await startTestApp();
+    application = await createApplication(server.app);
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    ada = await createAccount(server.app, application, { mirrored: true });
+    await until('the folders', async () => (await get('/folders?view=ids')).body.length > 0);
+  });
+
+  const get = (path: string) => request(server.url).get(path).set(ada.bearer);
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    request(server.url).post(path).set(ada.bearer).set(headers).send(body);
+  const send = (body: object, headers?: Record<string, string>) => post('/send', body, headers);
+  const raw = (lines: readonly string[] | Buffer, headers: Record<string, string> = {}) =>
+    request(server.url)
+      .post('/send')
+      .set(ada.bearer)
+      .set('content-type', 'message/rfc822')
+      .set(headers)
+      .send(Buffer.isBuffer(lines) ? lines : lines.join('\r\n'));
+  const ok = (response: { status: number; body: { message?: string } }) => {
+    expect([response.status, response.body.message]).toEqual([200, undefined]);
+    return response.body as unknown as Record<string, never> & {
+      id: string;
+      thread_id: string;
+      job_status_id: string;
+    };
+  };
+  const job = async (id: string) => (await get(`/job-statuses/${id}?view=expanded`)).body;
+  const mirrored = (id: string) =>
+    until(`message ${id}`, async () => {
+      const { status, body } = await get(`/messages/${id}?view=expanded`);
+      return status === 200 && body;
+    });
+  async function inFolder(name: string, account = ada) {
+    const connected = await server.app.get(ProviderAccounts).find(account.id);
+    if (!connected) throw new Error('no such account');
+    const replica = new Replica(server.app.get(ConnectorRegistry).requireMail('sandbox'), connected);
+    await replica.follow();
+    return replica.inFolder(name).map((message) => String(mimeOf(message)));
+  }
+
+  it('answers the message, under the id that its copy in the mailbox gets', async () => {
+    const sent = ok(
+      await send({
+        to: [BO], cc: [], bcc: [{ email: 'hidden@elsewhere.test' }], from: [], reply_to: [], date: null, events: [],
+        labels: [], file_ids: [], subject: 'Grüße', body: '<p>Hello Bo</p>', metadata: { team: 'sales' }, version: 3,
+      }),
+    ); // prettier-ignore
+    expect(sent).toMatchObject({
+      object: 'message', account_id: ada.id, subject: 'Grüße', snippet: 'Hello Bo', body: '<p>Hello Bo</p>', to: [BO],
+      cc: [], bcc: [{ email: 'hidden@elsewhere.test' }], from: [{ email: ada.email, name: 'Test User' }], files: [],
+      unread: false, folder: { name: 'sent' }, metadata: { team: 'sales' }, reply_to_message_id: null,
+    }); // prettier-ignore
+    expect(Math.abs(Number(sent['date']) - Date.now() / 1000)).toBeLessThan(60);
+    expect(await mirrored(sent.id)).toMatchObject({
+      thread_id: sent.thread_id,
+      subject: 'Grüße',
+      metadata: { team: 'sales' },
+      folder: { name: 'sent' },
+    });
+    expect(await job(sent.job_status_id)).toMatchObject({ action: 'send_message', status: 'successful' });
+    expect((await get('/v2/outbox')).body).toEqual([]);
+    expect((await get(`/v2/outbox/${sent.job_status_id}`)).status).toBe(404);
+    expect(await rowsOf(server, `select 1 from send_job where account_id = $1`, [ada.id])).toEqual([]);
+  });
+
+  it('answers labels where the account has labels', async () => {
+    ada = await createAccount(server.app, application, {
+      mirrored: true,
+      organizationUnit: 'label',
+      settings: { organization_unit: 'label', sample_messages: false },
+    });
+    await until('the labels', async () => (await get('/labels?view=ids')).body.length > 0);
+    const sent = ok(await send({ to: [BO] }));
+    expect(sent).toMatchObject({ labels: [{ name: 'sent' }, { name: 'all' }] });
+    expect(sent).not.toHaveProperty('folder');
+  });
+
+  it('replies in the conversation, with the headers and the subject of a reply', async () => {
+    const header = await deliver(server, ada, [
+      'Subject: Lunch',
+      'References: <root@seed.test>',
+      '',
+      'Lunch?',
+    ]);
+    const lunch = await until('the message', async () => (await get('/messages?subject=Lunch')).body[0]);
+    const sent = ok(await send({ to: [BO], body: 'Yes', reply_to_message_id: lunch.id }));
+    expect(sent).toMatchObject({
+      subject: 'Re: Lunch',
+      thread_id: lunch.thread_id,
+      reply_to_message_id: lunch.id,
+    });
+    expect(await mirrored(sent.id)).toMatchObject({
+      thread_id: lunch.thread_id,
+      headers: { 'In-Reply-To': header, References: ['<root@seed.test>', header] },
+    });
+    const inThread = ok(await send({ to: [BO], thread_id: lunch.thread_id }));
+    expect(inThread).toMatchObject({ subject: 'Re: Lunch', thread_id: lunch.thread_id });
+    for (const body of [
+      { thread_id: UNKNOWN },
+      { reply_to_message_id: UNKNOWN },
+      { reply_to_message_id: 'x' },
+    ])
+      expect((await send({ to: [BO], ...body })).status).toBe(400);
+  });
+
+  it('sends files of the account, and those of nobody else', async () => {
+    const upload = await request(server.url)
+      .post('/files')
+      .set(ada.bearer)
+      .attach('file', Buffer.from('Menu: soup'), { filename: 'menu.txt', contentType: 'text/plain' });
+    const [{ id }] = upload.body;
+    const sent = ok(await send({ to: [BO], file_ids: [id] }));
+    expect(sent).toMatchObject({ files: [{ id, filename: 'menu.txt', size: 10 }] });
+    const copy = await mirrored(sent.id);
+    expect(copy.files).toMatchObject([{ filename: 'menu.txt', size: 10 }]);
+    const bytes = await get(`/files/${copy.files[0].id}/download`);
+    expect(bytes.text).toContain('Menu: soup');
+    const refused = await send({ to: [BO], file_ids: [UNKNOWN] });
+    expect([refused.status, refused.body.message]).toEqual([400, `file_ids: Couldn't find file ${UNKNOWN}`]);
+
+    const later = await post('/v2/outbox', {
+      to: [BO],
+      file_ids: [id],
+      send_at: Math.floor(Date.now() / 1000) + 600,
+    });
+    expect([later.status, later.body.original_data.file_ids]).toEqual([202, [id]]);
+    const path = `/v2/outbox/${later.body.job_status_id}`;
+    const put = (body: object) => request(server.url).put(path).set(ada.bearer).send(body);
+    const stored = async () =>
+      (
+        await rowsOf<{ mime: Buffer }>(server, 'select mime from outbox_message where id = $1', [
+          later.body.job_status_id,
+        ])
+      )[0]?.mime.toString();
+    // The official client sends empty lists along with an edit of something else.
+    await put({ subject: 'New', to: [], cc: [], bcc: [], file_ids: [] }).expect(200);
+    expect(await stored()).toContain('filename=menu.txt');
+    await put({ file_ids: [] }).expect(200);
+    expect(await stored()).not.toContain('filename=menu.txt');
+    await put({ file_ids: [UNKNOWN] }).expect(400);
+    const dry = await post('/v2/outbox?dry_run=true', { to: [BO], file_ids: [id] });
+    const plain = await post('/v2/outbox?dry_run=true', { to: [BO] });
+    expect(dry.body.size).toBeGreaterThan(plain.body.size + 10);
+  });
+
+  it.each([
+    ['nobody', { subject: 'x' }, 'No recipients specified'],
+    ['no address', { to: [{ email: 'bo' }] }, 'to.0.email'],
+    ['a draft without its version', { draft_id: UNKNOWN }, 'Must specify draft version'],
+    ['a version that is none', { draft_id: UNKNOWN, version: 'x' }, 'version: must be an integer'],
+    ['a nested value', { to: [BO], metadata: { a: { b: 'c' } } }, 'metadata'],
+  ])('refuses %s', async (_, body, words) => {
+    const { status, body: error } = await send(body);
+    expect([status, error.type]).toEqual([400, 'invalid_request_error']);
+    expect(error.message).toContain(words);
+  });
+
+  it('needs the scope of sending', async () => {
+    ada = await createAccount(server.app, application, { scope: ['email.read_only'] } as never);
+    expect((await send({ to: [BO] })).status).toBe(403);
+  });
+
+  it.each([
+    ['rejected', 402, '550 : 5.1.1', true],
+    ['content-rejected', 402, '554 : 5.6.0', false],
+    ['quota', 429, '550 : 5.4.5', false],
+    ['rate-limited', 429, '450 : 4.7.28', false],
+    ['temporary', 503, '451 : 4.3.2', false],
+    ['unknown-lost', 503, 'The connection closed', false],
+  ])('tells what %s@ comes to: %i', async (name, status, words, listed) => {
+    const { body, ...response } = await send({ to: [MAGIC(name)], subject: 'Hi' });
+    expect([response.status, body.type]).toEqual([status, 'api_error']);
+    expect(body.server_error).toContain(words);
+    expect(body.failures !== undefined).toBe(listed);
+    if (status === 429) expect(response.headers['x-ratelimit-reset']).toMatch(/^\d+$/);
+    if (name === 'rate-limited') expect(response.headers['retry-after']).toBe('30');
+    expect(await inFolder('sent')).toEqual([]);
+  });
+
+  it('tells who was refused while others have got it', async () => {
+    const { status, body } = await send({ to: [BO, MAGIC('partial')] });
+    expect([status, body.type]).toEqual([402, 'api_error']);
+    expect(body.failures).toEqual({ 'partial@sandbox.test': expect.stringContaining('550 5.1.1') });
+    expect(await inFolder('sent')).toHaveLength(1);
+  });
+
+  it('marks the account when its credentials are refused', async () => {
+    const { status, body } = await send({ to: [MAGIC('auth-invalid')] });
+    expect([status, body.type]).toEqual([403, 'api_error']);
+    expect((await get('/account')).body.sync_state).toBe('invalid');
+    expect((await send({ to: [BO] })).status).toBe(403);
+  });
+
+  it('finds what was sent when only the answer was lost, and tells that it does not know when it cannot', async () => {
+    const found = ok(await send({ to: [MAGIC('unknown')] }));
+    expect(await mirrored(found.id)).toMatchObject({ folder: { name: 'sent' } });
+    ada = await createAccount(server.app, application, { settings: { sent_copies: false } });
+    const { status, body } = await send({ to: [MAGIC('unknown')] });
+    expect([status, body.type]).toEqual([503, 'api_error']);
+    expect(body.message).toContain('might send it twice');
+    expect(await job(body.job_status_id)).toMatchObject({
+      status: 'delayed',
+      attempts: [{ outcome: 'unknown', rule: 'look-up' }],
+    });
+  });
+
+  it('is sent once for an Idempotency-Key, and may be tried again when it was not sent', async () => {
+    const key = { 'idempotency-key': 'k-1' };
+    const first = ok(await send({ to: [BO], subject: 'Once' }, key));
+    const again = await send({ to: [BO], subject: 'Once' }, key);
+    expect(again.body).toEqual(first);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect((await send({ to: [BO], subject: 'Other' }, key)).status).toBe(409);
+    expect(await inFolder('sent')).toHaveLength(1);
+
+    const failing = { 'idempotency-key': 'k-2' };
+    const body = { to: [MAGIC('temporary')] };
+    expect((await send(body, failing)).status).toBe(503);
+    expect((await send(body, failing)).status).toBe(503);
+    const tried = `select 1 from outbox_message where account_id = $1`;
+    expect(await rowsOf(server, tried, [ada.id])).toHaveLength(3);
+
+    const partly = { 'idempotency-key': 'k-3' };
+    const answers = [];
+    for (let n = 0; n < 2; n += 1) answers.push(await send({ to: [BO, MAGIC('partial')] }, partly));
+    expect(answers.map(({ status }) => status)).toEqual([402, 402]);
+    expect(answers[1]?.body).toEqual(answers[0]?.body);
+    expect(await rowsOf(server, tried, [ada.id])).toHaveLength(4);
+
+    const racing = { 'idempotency-key': 'k-4' };
+    const race = await Promise.all([1, 2, 3].map(() => send({ to: [MAGIC('slow+1')] }, racing)));
+    expect(race.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
+  });
+
+  describe('of a draft', () => {
+    const draft = async (body: object = {}) =>
+      ok(await post('/drafts', { to: [BO], subject: 'Draft', ...body }));
+    const shown = async (id: string) => (await get(`/drafts/${id}`)).status;
+
+    it('sends what is stored, and the draft disappears here and at the provider', async () => {
+      const upload = await request(server.url)
+        .post('/files')
+        .set(ada.bearer)
+        .attach('file', Buffer.from('Menu'), { filename: 'menu.txt', contentType: 'text/plain' });
+      const file_ids = [upload.body[0].id];
+      const { id, thread_id } = await draft({ body: '<b>Hi</b>', file_ids, metadata: { a: 'b' } });
+      await until('the draft at the provider', async () => (await inFolder('drafts')).length === 1);
+      const sent = ok(await send({ draft_id: id, version: 0, tracking: null }));
+      expect(sent).toMatchObject({
+        object: 'message', subject: 'Draft', body: '<b>Hi</b>', thread_id, to: [BO], metadata: { a: 'b' },
+        files: [{ filename: 'menu.txt' }],
+      }); // prettier-ignore
+      expect(await shown(id)).toBe(404);
+      await until(
+        'the end of the draft at the provider',
+        async () => (await inFolder('drafts')).length === 0,
+      );
+      expect(await mirrored(sent.id)).toMatchObject({ thread_id, files: [{ filename: 'menu.txt' }] });
+      expect((await send({ draft_id: id, version: 0 })).status).toBe(404);
+      expect((await get('/drafts')).body).toEqual([]);
+    });
+
+    it('keeps the draft when it is refused, or another version is meant', async () => {
+      const { id } = await draft({ to: [MAGIC('temporary')] });
+      expect((await send({ draft_id: id, version: 1 })).status).toBe(409);
+      expect((await send({ draft_id: id, version: 0 })).status).toBe(503);
+      expect(await shown(id)).toBe(200);
+      expect((await send({ draft_id: UNKNOWN, version: 0 })).status).toBe(404);
+    });
+
+    it('sends it once, however often it is asked for at the same time', async () => {
+      const { id } = await draft({ to: [MAGIC('slow+1')] });
+      const answers = await Promise.all([1, 2, 3].map(() => send({ draft_id: id, version: 0 })));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(2);
+      expect(await inFolder('sent')).toHaveLength(1);
+    });
+  });
+
+  describe('of raw MIME', () => {
+    const header = () => [`From: Ada <${ada.email}>`, 'To: Bo <bo@elsewhere.test>', 'Subject: Raw'];
+
+    it('sends it as it is, without Bcc and with what is missing, and keeps its Message-ID', async () => {
+      const own = `<own-${createHash('md5').update(ada.id).digest('hex')}@there.test>`;
+      const lines = [
+        ...header(),
+        'Bcc: hidden@elsewhere.test,',
+        ' more@elsewhere.test',
+        `Message-ID: ${own}`,
+      ];
+      const sent = ok(
+        await raw([...lines, 'X-Mine: 1', '', 'Good day.'], {
+          'content-type': 'message/rfc822; charset=utf-8',
+        }),
+      );
+      expect(sent).toMatchObject({
+        object: 'message', subject: 'Raw', to: [BO], folder: { name: 'sent' },
+        bcc: [{ email: 'hidden@elsewhere.test', name: '' }, { email: 'more@elsewhere.test', name: '' }],
+      }); // prettier-ignore
+      expect(await mirrored(sent.id)).toMatchObject({
+        thread_id: sent.thread_id,
+        headers: { 'Message-Id': own },
+      });
+      const cy = await createAccount(server.app, application, { email: `cy-${ada.id}@sandbox.test` });
+      ok(await raw([`To: ${cy.email}`, `Bcc: hidden@elsewhere.test`, '', 'Hi']));
+      const [received] = await inFolder('inbox', cy);
+      expect(received).toMatch(/^Message-ID: <[^>]+>\r\nFrom: Test User <[^>]+>\r\nDate: .* \+0000\r\nTo: /);
+      expect(received).not.toContain('hidden@');
+    });
+
+    it('joins the conversation that it answers', async () => {
+      const answered = await deliver(server, ada, ['Subject: Lunch', '', 'Lunch?']);
+      const lunch = await until('the message', async () => (await get('/messages?subject=Lunch')).body[0]);
+      const sent = ok(await raw([...header(), `In-Reply-To: ${answered}`, '', 'Yes']));
+      expect(sent.thread_id).toBe(lunch.thread_id);
+    });
+
+    it('refuses what is no message, is from somebody else, or has nobody to go to', async () => {
+      const answers = [
+        await raw(['no header at all']),
+        await raw(['To: bo@elsewhere.test', 'From: eve@elsewhere.test', '', 'x']),
+        await raw([`From: ${ada.email}`, '', 'x']),
+        await raw(['To: not-an-address', '', 'x']),
+        await raw(Buffer.alloc(0)),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400]);
+      expect((await raw([...header(), '', 'x'], { 'content-encoding': 'gzip' })).status).toBe(400);
+      expect(await inFolder('sent')).toEqual([]);
+    });
+
+    it('refuses what is too large, and is sent once for an Idempotency-Key', async () => {
+      const large = await raw(Buffer.alloc(MOST_RAW_BYTES + 1, 'a')).catch((error: Error) => error);
+      // The answer comes before everything has been sent: some clients do not read it any more.
+      if (!(large instanceof Error)) expect(large.status).toBe(413);
+      const key = { 'idempotency-key': 'raw' };
+      const first = ok(await raw([...header(), '', 'x'], key));
+      expect((await raw([...header(), '', 'x'], key)).body).toEqual(first);
+      expect((await raw([...header(), '', 'y'], key)).status).toBe(409);
+      expect(await inFolder('sent')).toHaveLength(1);
+    });
+  });
+
+  it('is also under /v2/send, which leaves it to the outbox where that is asked for', async () => {
+    const later = await post('/v2/send?sendnow=false', {
+      to: [BO],
+      send_at: Math.floor(Date.now() / 1000) + 600,
+    });
+    expect([later.status, later.body.status, later.body.action]).toEqual([202, 'pending', 'new_outbox']);
+    expect((await get(`/v2/outbox/${later.body.job_status_id}`)).status).toBe(200);
+    const plan = await post('/v2/send?sendnow=false&dry_run=true', { to: [BO] });
+    expect([plan.status, plan.body.dry_run]).toEqual([200, true]);
+    for (const query of ['', '?sendnow=true'])
+      expect(ok(await post(`/v2/send${query}`, { to: [BO] }))).toMatchObject({ object: 'message' });
+    const wrong = [
+      await post('/v2/send?sendnow=maybe', { to: [BO] }),
+      await post('/v2/send', { to: [BO], send_at: Math.floor(Date.now() / 1000) + 600 }),
+      await post('/v2/send?sendnow=false', { draft_id: UNKNOWN, version: 0 }),
+    ];
+    expect(wrong.map(({ status }) => status)).toEqual([400, 400, 400]);
+  });
+
+  it('goes on when nobody waits for the answer any more', async () => {
+    const { id } = ok(await post('/drafts', { to: [MAGIC('slow+1')], subject: 'Draft' }));
+    const abort = new AbortController();
+    const asked = fetch(`${server.url}/send`, {
+      method: 'POST',
+      headers: ada.bearer,
+      body: JSON.stringify({ draft_id: id, version: 0 }),
+      signal: abort.signal,
+    }).catch(() => undefined);
+    const row = `select 1 from send_job where account_id = $1`;
+    await until('the send', async () => (await rowsOf(server, row, [ada.id])).length === 1);
+    abort.abort();
+    await asked;
+    await until('its end', async () => (await rowsOf(server, row, [ada.id])).length === 0);
+    expect(await inFolder('sent')).toHaveLength(1);
+    expect((await get(`/drafts/${id}`)).status).toBe(404);
+  });
+
+  it('is looked up by a worker when its process has died, and never sent again', async () => {
+    const { id: draftId } = ok(await post('/drafts', { to: [BO], subject: 'Draft' }));
+    // As a process leaves it that dies before the first byte, and as one does that dies after the last.
+    const rows: string[] = [];
+    for (const to of ['temporary', 'unknown']) {
+      const { body } = await send({ to: [MAGIC(to)], subject: to });
+      const id =
+        body.job_status_id ??
+        (
+          await rowsOf<{ id: string }>(
+            server,
+            `select id from job_status where account_id = $1 order by id desc limit 1`,
+            [ada.id],
+          )
+        )[0]?.id;
+      rows.push(id);
+    }
+    const [lost, arrived] = rows;
+    for (const id of rows)
+      await rowsOf(server, `alter table job_status disable trigger user`).then(() =>
+        rowsOf(
+          server,
+          `with s as (update job_status set status = 'pending', reason = null where id = $1),
+             d as (update outbox_message set content = content || jsonb_build_object('draft', jsonb_build_object('id', $3::text, 'version', 0)) where id = $1)
+           insert into send_job (id, account_id, run_at, due_at, retry_limit_at, attempt, ambiguous)
+           values ($1, $2, now() + interval '1 s', now(), now(), 1, true)`,
+          [id, ada.id, draftId],
+        ),
+      );
+    await rowsOf(server, `alter table job_status enable trigger user`);
+    expect((await send({ draft_id: draftId, version: 0 })).status).toBe(409);
+    await until('both are known', async () => {
+      const states = [await job(lost ?? ''), await job(arrived ?? '')].map(({ status }) => status);
+      return states.join() === 'failed,successful';
+    });
+    expect(await inFolder('sent')).toHaveLength(1);
+    expect((await get(`/drafts/${draftId}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,100 @@
+import request from 'supertest';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import type { Connector, MailPort, ProviderAccount } from '../../src/providers/connector.ts';
+import { rowsOf } from '../support/connect.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+/** The sandbox as a server that leaves it to its clients to file what they send. */
+class FilingConnector implements Connector {
+  readonly name = 'sandbox';
+  readonly settingsSchema: Connector['settingsSchema'];
+  readonly mail: MailPort;
+  readonly filed: { email: string; messageIdHeader: string; mime: string }[] = [];
+
+  constructor(
+    private readonly sandbox: Connector,
+    port: MailPort,
+  ) {
+    this.settingsSchema = sandbox.settingsSchema;
+    const { filed } = this;
+    this.mail = Object.assign(Object.create(port) as MailPort, {
+      async fileSent({ email }: ProviderAccount, messageIdHeader: string, mime: Buffer) {
+        filed.push({ email, messageIdHeader, mime: String(mime) });
+      },
+    });
+    for (const method of ['send', 'findSent', 'listChanges', 'fetchRaw', 'openFile', 'onChange'] as const)
+      Object.assign(this.mail, { [method]: (port[method] as (...args: never[]) => unknown).bind(port) });
+  }
+
+  verify(account: Parameters<Connector['verify']>[0]) {
+    return this.sandbox.verify(account);
+  }
+}
+
+describe('copies of what was sent', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let connector: FilingConnector;
+
+  beforeAll(async () => {
+    server = await startTestApp();
+    application = await createApplication(server.app);
+    const registry = server.app.get(ConnectorRegistry);
+    connector = new FilingConnector(registry.require('sandbox'), registry.requireMail('sandbox'));
+    registry.replace(connector);
+  });
+  afterAll(() => server.close());
+
+  async function send(account: TestAccount, body: object = {}) {
+    const message = { to: [{ email: 'bo@elsewhere.test' }], subject: 'Hello', ...body };
+    const response = await request(server.url).post('/v2/outbox').set(account.bearer).send(message);
+    const id: string = response.body.job_status_id;
+    return until('the end of the job', async () => {
+      const job = await request(server.url).get(`/job-statuses/${id}`).set(account.bearer);
+      return job.body.status === 'successful' && (job.body as { message_id: string });
+    });
+  }
+  const filings = (account: TestAccount) =>
+    rowsOf<{ id: string; status: string; object_id: string }>(
+      server,
+      `select id, status, object_id from job_status where account_id = $1 and action = 'save_sent_email'`,
+      [account.id],
+    );
+
+  it('are filed by a job, once, with the blind copies', async () => {
+    const ada = await createAccount(server.app, application);
+    const { message_id: id } = await send(ada, { bcc: [{ email: 'hidden@elsewhere.test' }] });
+    await until('the filing', async () => (await filings(ada))[0]?.status === 'successful');
+    expect(await filings(ada)).toMatchObject([{ object_id: id }]);
+    const filed = connector.filed.filter(({ email }) => email === ada.email);
+    expect(filed).toHaveLength(1);
+    expect(filed[0]?.mime).toContain('Bcc: <hidden@elsewhere.test>\r\n');
+    expect(filed[0]?.mime).toContain(filed[0]?.messageIdHeader);
+  });
+
+  it('are left to a server that files them by itself', async () => {
+    const ada = await createAccount(server.app, application, { settings: { smtp_files_sent: true } });
+    await send(ada);
+    expect(await filings(ada)).toEqual([]);
+  });
+
+  it('are not filed of what was not sent', async () => {
+    const ada = await createAccount(server.app, application);
+    const body = { to: [{ email: 'rejected@sandbox.test' }] };
+    const response = await request(server.url).post('/v2/outbox').set(ada.bearer).send(body);
+    await until('the refusal', async () => {
+      const job = await request(server.url)
+        .get(`/job-statuses/${response.body.job_status_id}`)
+        .set(ada.bearer);
+      return job.body.status === 'failed';
+    });
+    expect(await filings(ada)).toEqual([]);
+  });
+});

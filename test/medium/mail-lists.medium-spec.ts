@@ -1,0 +1,75 @@
+import { seedLists } from '../../bench/lists-sample.ts';
+import { listsOf, type Values, wholeOf } from '../../bench/lists-queries.ts';
+import { Database, type Sql } from '../../src/database/sql.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { expectThreadsRefreshed } from '../support/threads.ts';
+
+const COUNT = 600;
+/** Nobody has so much mail that it may be read as a whole; one's own folders are few. */
+const LARGE = ['message', 'message_body', 'message_folder', 'thread', 'file', 'contact', 'contact_key'];
+
+/** Every list that the bench measures. The tables are small: that none is read as a whole shows when it is forbidden. */
+describe('lists of a mailbox beside others', () => {
+  let server: TestApp;
+  let ada: TestAccount;
+  let plans: string[] | null = null;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    const application = await createApplication(server.app);
+    const database = server.app.get(Database);
+    for (const labels of [false, true, false]) {
+      const account = await createAccount(server.app, application, {
+        organizationUnit: labels ? 'label' : 'folder',
+      });
+      await seedLists(database, account.id, COUNT, labels);
+      if (labels) ada = account;
+    }
+    await database.query('analyze', [], { prepared: false });
+    explainAll(database);
+  });
+  afterAll(() => server.close());
+
+  /** Lets the plan of every statement be known, too. */
+  function explainAll(database: Database): void {
+    const query = database.query.bind(database);
+    database.query = async <R extends object>(...[text, values, options]: Parameters<Sql['query']>) => {
+      if (plans && /^\s*(?:select|with)/.test(text)) {
+        const rows = await database.transaction(async (sql) => {
+          await sql.query('set local enable_seqscan = off');
+          return sql.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values, { prepared: false });
+        });
+        plans?.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+      }
+      return query<R>(text, values, options);
+    };
+  }
+
+  async function plansOf(path: string, values: Values): Promise<string> {
+    plans = [];
+    const response = await fetch(`${server.url}${path}?${new URLSearchParams(values)}`, {
+      headers: ada.bearer,
+    });
+    const seen = plans.join('\n');
+    plans = null;
+    // An answer that nobody reads would keep its connection, and the server from closing.
+    await response.arrayBuffer();
+    expect([path, values, response.status]).toEqual([path, values, 200]);
+    return seen;
+  }
+
+  it('has threads that say what their messages say', () => expectThreadsRefreshed(server.app.get(Database)));
+
+  it.each(['/messages', '/threads', '/drafts', '/files'])(
+    'reads no table as a whole for %s',
+    async (path) => {
+      const asked = [...(listsOf(ada.email, COUNT)[path] ?? []), ...(wholeOf(ada.email)[path] ?? [])];
+      expect(asked.length).toBeGreaterThan(1);
+      const scan = new RegExp(`Seq Scan on (?:${LARGE.join('|')})\\b`);
+      const whole: Values[] = [];
+      for (const values of asked) if (scan.test(await plansOf(path, values))) whole.push(values);
+      expect(whole).toEqual([]);
+    },
+  );
+});

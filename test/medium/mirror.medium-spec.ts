@@ -1,0 +1,624 @@
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
+import { Database } from '../../src/database/sql.ts';
+import { FilesRepository } from '../../src/files/files.repository.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import type { Connector, MailChanges, MailLook, RemoteMessage } from '../../src/providers/connector.ts';
+import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { ended } from '../support/ended.ts';
+import { fakeLease, syncAccount } from '../support/sync.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+/** What a look answers, besides what nothing is said of. */
+type Answer = Partial<Omit<MailChanges, 'cursor'>>;
+
+const FOLDERS = [
+  { providerId: 'INBOX', name: 'inbox', displayName: 'INBOX' },
+  { providerId: 'Archive', name: 'archive', displayName: 'Archive' },
+  { providerId: 'Drafts', name: 'drafts', displayName: 'Drafts' },
+];
+
+/** The mirror over a port that answers what the test says: what no server can be made to do on purpose. */
+describe('the mirror', () => {
+  let server: TestApp;
+  let database: Database;
+  let dispatcher: MailboxSyncDispatcher;
+  let account: TestAccount;
+  let looks: MailLook[];
+  let cursor = 0;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    database = server.app.get(Database);
+    dispatcher = server.app.get(MailboxSyncDispatcher);
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    const application = await createApplication(server.app);
+    account = await createAccount(server.app, application);
+    looks = [];
+  });
+
+  /** Lets the mailbox be looked at until the answers are used up. */
+  async function look(...answers: Answer[]) {
+    return lookFor(Infinity, ...answers);
+  }
+  /** The same, for so many looks at most. */
+  async function lookFor(most: number, ...answers: Answer[]) {
+    let goes = most;
+    const left = [...answers];
+    const mail = {
+      listChanges: async (_: unknown, asked: MailLook): Promise<MailChanges> => {
+        looks.push(asked);
+        const answer = left.shift();
+        if (answer) cursor += 1;
+        return {
+          cursor: String(cursor),
+          more: left.length > 0,
+          present: left.length === 0,
+          folders: asked.cursor === null ? FOLDERS : null,
+          renamed: [],
+          messages: [],
+          removed: [],
+          ...answer,
+        };
+      },
+    };
+    server.app.get(ConnectorRegistry).replace({ name: 'sandbox', mail } as unknown as Connector);
+    return ended(
+      await syncAccount(server.app, dispatcher, account.id, fakeLease({ trusted: () => goes-- > 0 })),
+    );
+  }
+  const mime = (headers: Record<string, string>, body = 'Hello') =>
+    Buffer.from(
+      `${Object.entries(headers)
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join('')}\r\n${body}\r\n`,
+    );
+  const message = (providerId: string, overrides: Partial<RemoteMessage> = {}): RemoteMessage => ({
+    providerId,
+    folderIds: [providerId.split('/')[0] ?? ''],
+    receivedAt: new Date('2026-01-02T03:04:05Z'),
+    unread: true,
+    starred: false,
+    content: {
+      kind: 'mime',
+      mime: mime({ 'Message-ID': `<${providerId}@x>`, Subject: providerId, From: 'a@x.test' }),
+    },
+    ...overrides,
+  });
+  const copyOf = (original: string, providerId: string, overrides: Partial<RemoteMessage> = {}) =>
+    message(providerId, { content: message(original).content, ...overrides });
+
+  interface Row {
+    id: string;
+    provider_id: string;
+    thread_id: string;
+    subject: string;
+    unread: boolean;
+    starred: boolean;
+    folders: string[];
+    headers: string | null;
+  }
+  const rows = () =>
+    database.query<Row>(
+      `select m.*, b.headers, array(select f.display_name from message_folder mf join folder f on f.id = mf.folder_id
+                         where mf.message_id = m.id order by 1) as folders
+       from message m join message_body b on b.message_id = m.id where account_id = $1 order by subject, provider_id`,
+      [account.id],
+    );
+  const logged = async () =>
+    (
+      await database.query<{ change: string }>(
+        `select object || ' ' || event as change from change where account_id = $1 order by seq`,
+        [account.id],
+      )
+    ).map(({ change }) => change);
+  const folders = () =>
+    database.query<{ id: string; provider_id: string | null; display_name: string }>(
+      `select id, provider_id, display_name from folder where account_id = $1 order by display_name`,
+      [account.id],
+    );
+  const failures = () =>
+    database.query<{ provider_id: string; reason: string; times: number }>(
+      `select provider_id, reason, times from sync_failure where account_id = $1 order by provider_id`,
+      [account.id],
+    );
+  async function openJob(
+    action: string,
+    objectId: string,
+    payload: Record<string, unknown>,
+  ): Promise<string> {
+    const id = randomUUID();
+    await database.query(
+      `insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at)
+       values ($1, $2, $3, $4, $5, now() + interval '1 h', now())`,
+      [id, account.id, action, objectId, JSON.stringify(payload)],
+    );
+    return id;
+  }
+
+  describe('of a message that moves', () => {
+    it('keeps its id, conversation and files when that is told in one', async () => {
+      await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
+      const [before] = await rows();
+      const length = (await logged()).length;
+      await look({ messages: [copyOf('INBOX/1', 'Archive/7', { unread: false })], removed: ['INBOX/1'] });
+      const [after] = await rows();
+      expect(after).toMatchObject({
+        id: before?.id,
+        thread_id: before?.thread_id,
+        provider_id: 'Archive/7',
+        folders: ['Archive'],
+        unread: false,
+      });
+      expect((await logged()).slice(length)).toEqual(['thread modify', 'message modify']);
+    });
+
+    it('keeps its id when it is gone first and turns up later in the same run', async () => {
+      await look({ messages: [message('INBOX/1')] });
+      const [before] = await rows();
+      await look({ removed: ['INBOX/1'] }, {}, { messages: [copyOf('INBOX/1', 'Archive/1')] });
+      expect(await rows()).toMatchObject([{ id: before?.id, folders: ['Archive'] }]);
+    });
+
+    it('keeps the ids of a folder that was made anew, over several runs', async () => {
+      const numbers = Array.from({ length: 120 }, (_, n) => n);
+      await look({ messages: numbers.map((n) => message(`INBOX/1.${n}`)) });
+      const before = await rows();
+      const told = (await logged()).length;
+      const mail = (from: number, to: number) =>
+        numbers.slice(from, to).map((n) => copyOf(`INBOX/1.${n}`, `INBOX/2.${n}`));
+      // All are gone at once, and come again by and by.
+      await lookFor(
+        2,
+        { removed: numbers.map((n) => `INBOX/1.${n}`), messages: mail(0, 40), present: true },
+        { messages: mail(40, 80), present: true },
+        {},
+      );
+      await look({ messages: mail(80, 120) });
+      const after = await rows();
+      expect(after.map(({ id }) => id).sort()).toEqual(before.map(({ id }) => id).sort());
+      expect(after.every(({ provider_id }) => provider_id.startsWith('INBOX/2.'))).toBe(true);
+      expect((await logged()).slice(told)).toEqual([]);
+    });
+
+    it('is gone in the end when it does not turn up', async () => {
+      await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
+      await look({ removed: ['INBOX/1'] }, {}, {});
+      expect((await rows()).map(({ subject }) => subject)).toEqual(['INBOX/2']);
+      expect(await database.query('select 1 from vanished_message')).toEqual([]);
+    });
+
+    it('is recognised by what it says when it has no Message-ID, one for one', async () => {
+      const nameless = { kind: 'mime' as const, mime: mime({ Subject: 'same' }) };
+      await look({
+        messages: [
+          message('INBOX/1', { content: nameless }),
+          message('INBOX/2', { content: nameless }),
+          message('INBOX/3', { content: { kind: 'mime', mime: mime({ Subject: 'same' }, 'but different') } }),
+        ],
+      });
+      const before = await rows();
+      await look({
+        messages: [message('Archive/1', { content: nameless }), message('Archive/2', { content: nameless })],
+        removed: ['INBOX/1', 'INBOX/3'],
+      });
+      const after = await rows();
+      expect(after).toHaveLength(3);
+      const kept = after
+        .filter(({ id }) => before.some((one) => one.id === id))
+        .map((row) => row.provider_id);
+      expect(kept).toHaveLength(2);
+      expect(kept).toContain('INBOX/2');
+    });
+  });
+
+  describe('of folders', () => {
+    it('keeps a renamed one and its messages, also when two exchange their names', async () => {
+      await look({
+        folders: [...FOLDERS, { providerId: 'A', name: null, displayName: 'A' }],
+        messages: [message('A/1'), message('Archive/1')],
+      });
+      const [before, ids] = [await folders(), (await rows()).map(({ id }) => id)];
+      await look({
+        renamed: [
+          { from: 'A', to: 'Archive', messagePrefix: { from: 'A/', to: 'Archive/' } },
+          { from: 'Archive', to: 'A', messagePrefix: { from: 'Archive/', to: 'A/' } },
+        ],
+        folders: [
+          FOLDERS[0]!,
+          FOLDERS[2]!,
+          { providerId: 'Archive', name: null, displayName: 'Archive' },
+          { providerId: 'A', name: 'archive', displayName: 'A' },
+        ],
+        messages: [message('A/1', { content: null, starred: true })],
+      });
+      const idOf = (list: typeof before, name: string) =>
+        list.find(({ display_name }) => display_name === name)?.id;
+      const after = await folders();
+      expect(idOf(after, 'Archive')).toBe(idOf(before, 'A'));
+      expect(idOf(after, 'A')).toBe(idOf(before, 'Archive'));
+      const moved = await rows();
+      expect(moved.map(({ id }) => id)).toEqual(ids);
+      expect(moved.map(({ provider_id, starred }) => [provider_id, starred])).toEqual([
+        ['Archive/1', false],
+        ['A/1', true],
+      ]);
+    });
+
+    it('takes one that was made through the API for the one that appears', async () => {
+      await look({});
+      const id = randomUUID();
+      await database.query(
+        `insert into folder (id, account_id, display_name, created_at, updated_at) values ($1, $2, 'Mine', now(), now())`,
+        [id, account.id],
+      );
+      await openJob('create_folder', id, {});
+      await look({ folders: FOLDERS });
+      expect((await folders()).map((folder) => folder.id)).toContain(id);
+      await look({ folders: [...FOLDERS, { providerId: 'Mine', name: null, displayName: 'Mine' }] });
+      expect((await folders()).find((folder) => folder.id === id)?.provider_id).toBe('Mine');
+    });
+
+    it('does not bring back one that is being deleted', async () => {
+      const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
+      await look({ folders: [...FOLDERS, mine] });
+      await database.query(`delete from folder where account_id = $1 and provider_id = 'Mine'`, [account.id]);
+      await openJob('delete_folder', randomUUID(), { providerId: 'Mine' });
+      await look({ folders: [...FOLDERS, mine] });
+      expect((await folders()).map(({ display_name }) => display_name)).not.toContain('Mine');
+    });
+  });
+
+  it('takes what a look tells whose cursor has not moved', async () => {
+    await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
+    cursor -= 1;
+    await look({
+      messages: [message('INBOX/1', { content: null, starred: true, unread: false })],
+      removed: ['INBOX/2'],
+    });
+    expect(await rows()).toMatchObject([{ provider_id: 'INBOX/1', starred: true, unread: false }]);
+  });
+
+  it('forgets the messages of a folder that is gone, also when the look that said so was not stored', async () => {
+    const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
+    await look({ folders: [...FOLDERS, mine], messages: [message('Mine/1'), message('Mine/2')] });
+    const gone = { folders: FOLDERS, removed: ['Mine/1', 'Mine/2'] };
+    // The folders are stored first; then reading fails.
+    await expect(look({ ...gone, messages: [message('INBOX/9', { content: null })] })).rejects.toThrow();
+    // Nobody can say then what was in the folder.
+    await look({ folders: FOLDERS });
+    expect(await rows()).toEqual([]);
+  });
+
+  it('keeps a message whose folder is gone and that is elsewhere', async () => {
+    const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
+    await look({ folders: [...FOLDERS, mine], messages: [message('Mine/1')] });
+    const [before] = await rows();
+    await look({ folders: FOLDERS, removed: ['Mine/1'], messages: [copyOf('Mine/1', 'Archive/1')] });
+    await look({});
+    expect(await rows()).toMatchObject([{ id: before?.id, folders: ['Archive'] }]);
+    expect(await database.query('select 1 from vanished_message')).toEqual([]);
+  });
+
+  it('shows what was asked for while it is being written, and keeps what the provider says for later', async () => {
+    await look({ messages: [message('INBOX/1')] });
+    const [row] = await rows();
+    await database.query('update message set unread = false where id = $1', [row?.id]);
+    const job = await openJob('update_message', row?.id ?? '', { unread: false, before: { unread: true } });
+    await look({ messages: [message('INBOX/1', { content: null, unread: true, starred: true })] });
+    expect(await rows()).toMatchObject([{ unread: false, starred: true }]);
+    await look({ messages: [message('INBOX/1', { content: null, unread: false, starred: true })] });
+    const [open] = await database.query<{ payload: object }>(
+      'select payload from provider_job where id = $1',
+      [job],
+    );
+    expect(open?.payload).toEqual({ unread: false, before: { unread: false } });
+  });
+
+  it('does not take a message away that is being changed', async () => {
+    await look({ messages: [message('INBOX/1')] });
+    const [row] = await rows();
+    const job = await openJob('update_message', row?.id ?? '', { folders: [], before: {} });
+    await look({ removed: ['INBOX/1'] });
+    expect(await rows()).toHaveLength(1);
+    await database.query('delete from provider_job where id = $1', [job]);
+    await look({});
+    expect(await rows()).toEqual([]);
+  });
+
+  describe('of messages that cannot be read', () => {
+    it('has what is known of them, and writes them down', async () => {
+      const nested = Array.from(
+        { length: 300 },
+        (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}`,
+      ).join('\r\n');
+      await look({
+        messages: [
+          message('INBOX/1', { content: { kind: 'unreadable', reason: 'the server says NO' } }),
+          message('INBOX/2', {
+            content: { kind: 'mime', mime: Buffer.from(`Subject: too deep\r\n${nested}`) },
+          }),
+          message('INBOX/3'),
+        ],
+      });
+      expect((await rows()).map(({ subject }) => subject)).toEqual(['', 'INBOX/3', 'too deep']);
+      expect(await failures()).toMatchObject([
+        { provider_id: 'INBOX/1', reason: 'the server says NO', times: 1 },
+        { provider_id: 'INBOX/2', times: 1 },
+      ]);
+    });
+
+    it('passes the one that a worker has died of', async () => {
+      await look({});
+      await database.query(`update sync_job set reading = 'INBOX/2', crashes = 2 where account_id = $1`, [
+        account.id,
+      ]);
+      await look({ messages: [message('INBOX/1'), message('INBOX/2'), message('INBOX/3')] });
+      expect((await rows()).map(({ subject }) => subject)).toEqual(['', 'INBOX/1', 'INBOX/3']);
+      expect(await failures()).toMatchObject([{ provider_id: 'INBOX/2' }]);
+      expect(looks.at(-1)?.limit).toBeLessThan(100);
+      const [job] = await database.query('select reading from sync_job where account_id = $1', [account.id]);
+      expect(job).toEqual({ reading: null });
+    });
+
+    it('stores texts that are longer than an index takes', async () => {
+      // Nothing that can be compressed.
+      const long = (count: number) =>
+        Array.from({ length: count }, () => String.fromCodePoint(0x4e00 + randomInt(20_000))).join('');
+      const word = (text: string) => `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
+      const ids = (count: number) =>
+        Array.from({ length: count }, () => `<${randomBytes(240).toString('hex')}@x>`);
+      const addresses = Array.from({ length: 120 }, () => `${word(long(200))} <${long(315)}@x.test>`);
+      const part = () =>
+        `--b\r\nContent-Type: text/x-${randomBytes(2_000).toString('hex')}\r\nContent-ID: <${long(600)}>\r\n` +
+        `Content-Disposition: attachment; filename*=utf-8''${encodeURIComponent(long(1_100))}\r\n\r\nx\r\n`;
+      const headers = {
+        'Message-ID': ids(1).join(''),
+        'In-Reply-To': ids(1).join(''),
+        References: ids(100).join(' '),
+        Subject: `Re: ${word(long(12_000))}`,
+        From: `${word(long(1_000))} <${long(60)}@${long(180)}.test>`,
+        To: [`<${long(3_000)}@x.test>`, ...addresses].join(', '),
+        Cc: addresses.join(', '),
+        'Content-Type': 'multipart/mixed; boundary=b',
+      };
+      const text = `--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${Array.from({ length: 500 }, () => long(70)).join(' ')}\r\n`;
+      const body = `${text}${Array.from({ length: 60 }, part).join('')}--b--`;
+      await look({
+        messages: [message('INBOX/1', { content: { kind: 'mime', mime: mime(headers, body) } })],
+      });
+      expect(await failures()).toEqual([]);
+      const [file] = await database.query<{ filename: string }>(
+        'select filename from file where part = 0 and account_id = $1',
+        [account.id],
+      );
+      expect(file?.filename).toHaveLength(1_000);
+      const query = { filename: file?.filename ?? '', limit: 10, offset: 0 };
+      expect(await server.app.get(FilesRepository).list(account.id, { ...query, view: 'count' })).toEqual({
+        view: 'count',
+        count: 1,
+      });
+    });
+
+    it('reads 16,000 parts and 50 MB', async () => {
+      const parts = `${'--b\r\nContent-Type: text/plain; name=x.txt\r\nContent-Disposition: attachment\r\n\r\nx\r\n'.repeat(16_000)}--b--\r\n`;
+      const big = Buffer.alloc(50 * 1024 * 1024, `${'QUJD'.repeat(19)}\r\n`);
+      const head = (type: string) => Buffer.from(`Subject: ${type}\r\nContent-Type: ${type}\r\n`);
+      await look({
+        messages: [
+          message('INBOX/1', {
+            content: {
+              kind: 'mime',
+              mime: Buffer.concat([head('multipart/mixed; boundary=b'), Buffer.from(`\r\n${parts}`)]),
+            },
+          }),
+          message('INBOX/2', {
+            content: {
+              kind: 'mime',
+              mime: Buffer.concat([
+                head('application/octet-stream'),
+                Buffer.from('Content-Transfer-Encoding: base64\r\n\r\n'),
+                big,
+              ]),
+            },
+          }),
+        ],
+      });
+      expect((await rows()).map(({ subject }) => subject)).toEqual([
+        'application/octet-stream',
+        'multipart/mixed; boundary=b',
+      ]);
+      expect(await failures()).toEqual([]);
+    });
+  });
+
+  describe('tells in the log', () => {
+    const since = async (length: number) => (await logged()).slice(length).toSorted();
+    const withFile = mime(
+      { 'Message-ID': '<f@x>', 'Subject': 'menu', 'From': 'a@x.test', 'Content-Type': 'multipart/mixed; boundary=b' },
+      '--b\r\nContent-Type: text/plain\r\n\r\nSee.\r\n--b\r\nContent-Type: text/plain; name=m.txt\r\nContent-Disposition: attachment; filename=m.txt\r\n\r\nSoup.\r\n--b--',
+    ); // prettier-ignore
+
+    it('of files with their message, and of a thread with its first message and its last', async () => {
+      await look({ messages: [] });
+      const length = (await logged()).length;
+      await look({ messages: [message('INBOX/1', { content: { kind: 'mime', mime: withFile } })] });
+      expect(await since(length)).toEqual([
+        'contact create', 'file create', 'message create', 'thread create',
+      ]); // prettier-ignore
+      await look({ removed: ['INBOX/1'] });
+      expect(await since(length + 4)).toEqual(['file delete', 'message delete', 'thread delete']);
+    });
+
+    it('of a draft that becomes a message, and the reverse, that it is gone and that it is there', async () => {
+      await look({ messages: [message('Drafts/1')] });
+      const length = (await logged()).length;
+      expect(await logged()).not.toContain('thread create');
+      await look({ messages: [copyOf('Drafts/1', 'Archive/1')], removed: ['Drafts/1'] });
+      expect(await since(length)).toEqual(['draft delete', 'message create', 'thread create']);
+      await look({ messages: [copyOf('Drafts/1', 'Drafts/2')], removed: ['Archive/1'] });
+      expect(await since(length + 3)).toEqual(['draft create', 'message delete', 'thread delete']);
+    });
+  });
+
+  it('stores what could be fetched of a large message, and the header block of every one', async () => {
+    await look({
+      messages: [
+        message('INBOX/1', {
+          content: {
+            kind: 'parts',
+            parts: {
+              headers: Buffer.from('Subject: =?utf-8?q?gro=C3=9F?=\r\nX-A: \xe9\r\n\r\n', 'latin1'),
+              html: null,
+              text: '1 < 2',
+              files: [
+                {
+                  section: '2.1',
+                  filename: 'a.zip',
+                  contentType: 'application/zip',
+                  contentDisposition: 'attachment',
+                  contentId: null,
+                  size: 5e12,
+                },
+              ],
+            },
+          },
+        }),
+        message('INBOX/2', { content: { kind: 'mime', mime: mime({ Subject: 'small' }) } }),
+      ],
+    });
+    expect((await rows()).map(({ subject, headers }) => [subject, headers])).toEqual([
+      ['groß', 'Subject: =?utf-8?q?gro=C3=9F?=\r\nX-A: é\r\n\r\n'],
+      ['small', 'Subject: small\r\n\r\n'],
+    ]);
+    expect(
+      await database.query('select section, part, size from file where account_id = $1', [account.id]),
+    ).toEqual([{ section: '2.1', part: 0, size: 2 ** 31 - 1 }]);
+  });
+
+  it('makes one conversation of two when a message proves it', async () => {
+    const answer = (id: string, headers: Record<string, string>) =>
+      message(id, {
+        content: { kind: 'mime', mime: mime({ 'Message-ID': `<${id}>`, Subject: id, ...headers }) },
+      });
+    await look({ messages: [answer('INBOX/3', { 'In-Reply-To': '<unseen>' }), answer('INBOX/1', {})] });
+    expect(new Set((await rows()).map((row) => row.thread_id)).size).toBe(2);
+    await look({
+      messages: [
+        message('INBOX/2', {
+          content: { kind: 'mime', mime: mime({ 'Message-ID': '<unseen>', References: '<INBOX/1>' }) },
+        }),
+      ],
+    });
+    expect(new Set((await rows()).map((row) => row.thread_id)).size).toBe(1);
+    expect((await logged()).slice(-4)).toEqual([
+      'thread modify',
+      'thread delete',
+      'message modify',
+      'message create',
+    ]);
+    expect(await database.query('select 1 from thread where account_id = $1', [account.id])).toHaveLength(1);
+  });
+
+  describe('of a draft that is being written into a conversation', () => {
+    /** Begins a draft, lets the look go as far as it can, and ends the draft. */
+    async function during(threadId: string | undefined, run: () => Promise<unknown>): Promise<string[]> {
+      let looked: Promise<unknown> | undefined;
+      await database.transaction(async (sql) => {
+        await sql.query(
+          `insert into message
+           select (jsonb_populate_record(m, jsonb_build_object(
+             'id', $2::text, 'provider_id', null, 'draft', true, 'subject', 'draft', 'message_id_header', '<draft@x>'))).*
+           from message m where thread_id = $1 limit 1`,
+          [threadId, randomUUID()],
+        );
+        looked = run();
+        await until('the look to wait', async () => {
+          const waiting = await database.query(
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          );
+          return waiting.length > 0;
+        });
+      });
+      await looked;
+      const kept = await database.query<{ subject: string }>(
+        `select m.subject from message m join thread t on t.id = m.thread_id where m.account_id = $1 order by m.subject`,
+        [account.id],
+      );
+      return kept.map(({ subject }) => subject);
+    }
+
+    it('keeps it when the last other message goes', async () => {
+      await look({ messages: [message('INBOX/1')] });
+      const [row] = await rows();
+      expect(await during(row?.thread_id, () => look({ removed: ['INBOX/1'] }))).toEqual(['draft']);
+    });
+
+    it('keeps it when the conversation becomes part of another one', async () => {
+      await look({ messages: [message('INBOX/1', { receivedAt: new Date(0) }), message('INBOX/2')] });
+      const row = (await rows()).find(({ subject }) => subject === 'INBOX/2');
+      const proof = message('INBOX/3', {
+        content: {
+          kind: 'mime',
+          mime: mime({ 'Message-ID': '<3@x>', Subject: 'INBOX/3', References: '<INBOX/1@x> <INBOX/2@x>' }),
+        },
+      });
+      expect(await during(row?.thread_id, () => look({ messages: [proof] }))).toEqual([
+        'INBOX/1',
+        'INBOX/2',
+        'INBOX/3',
+        'draft',
+      ]);
+    });
+  });
+
+  it('is running as soon as it is present, with history to come', async () => {
+    await database.query(`update "grant" set sync_state = 'initializing' where id = $1`, [account.id]);
+    const states: string[] = [];
+    const state = async () => {
+      const [row] = await database.query<{ state: string }>(
+        'select sync_state as state from "grant" where id = $1',
+        [account.id],
+      );
+      states.push(row?.state ?? '');
+    };
+    const answers: Answer[] = [{ present: false, more: true }, { present: true, more: true }, {}];
+    for (const answer of answers) {
+      const lease = { goes: 1 };
+      const mail = {
+        listChanges: async (_: unknown, asked: MailLook) => ({
+          cursor: String((cursor += 1)),
+          more: false,
+          present: true,
+          folders: asked.cursor === null ? FOLDERS : null,
+          renamed: [],
+          messages: [],
+          removed: [],
+          ...answer,
+        }),
+      };
+      server.app.get(ConnectorRegistry).replace({ name: 'sandbox', mail } as unknown as Connector);
+      await syncAccount(server.app, dispatcher, account.id, fakeLease({ trusted: () => lease.goes-- > 0 }));
+      await state();
+    }
+    expect(states).toEqual(['downloading', 'running', 'running']);
+  });
+
+  it('asks for nothing older than the horizon, and takes nothing older that only changes', async () => {
+    const config = server.app.get<AppConfig>(APP_CONFIG);
+    const { horizonDays } = config.sync;
+    config.sync.horizonDays = 10;
+    try {
+      await look({ messages: [message('INBOX/1', { content: null, receivedAt: new Date(0) })] });
+    } finally {
+      config.sync.horizonDays = horizonDays;
+    }
+    const days = (Date.now() - (looks[0]?.since?.getTime() ?? 0)) / 86_400_000;
+    expect(Math.round(days)).toBe(10);
+    expect(await rows()).toEqual([]);
+  });
+});

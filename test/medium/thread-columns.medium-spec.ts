@@ -1,0 +1,116 @@
+import { randomInt } from 'node:crypto';
+import { Database } from '../../src/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import type { Connector, MailChanges, MailLook, RemoteMessage } from '../../src/providers/connector.ts';
+import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { syncAccount } from '../support/sync.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { expectThreadsRefreshed } from '../support/threads.ts';
+
+const ROUNDS = 25;
+const FOLDERS = ['inbox', 'sent', 'archive', 'drafts', 'trash'].map((name) => ({
+  providerId: name,
+  name,
+  displayName: name,
+}));
+const PLACES = ['inbox', 'inbox', 'sent', 'archive', 'drafts', 'trash'];
+
+describe('what threads say of their messages', () => {
+  let server: TestApp;
+  let account: TestAccount;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    account = await createAccount(server.app, await createApplication(server.app));
+  });
+  afterAll(() => server.close());
+
+  /** What the provider has: by its id, which changes with the folder. */
+  const present = new Map<string, RemoteMessage & { number: number }>();
+  let [cursor, count] = [0, 0];
+  const anyOf = <T>(list: readonly T[]) => list[randomInt(list.length)] as T;
+  const idOf = (number: number) => `<${number}@random.test>`;
+
+  function arrival(): RemoteMessage {
+    const [number, folder] = [(count += 1), anyOf(PLACES)];
+    // Answers to several make one conversation of theirs, and some answer what comes later or never.
+    const answered = Array.from({ length: randomInt(3) }, () => idOf(1 + randomInt(count + 5)));
+    const lines = [
+      `From: ${folder === 'sent' || randomInt(5) === 0 ? account.email : `p${randomInt(9)}@elsewhere.test`}`,
+      `To: p${randomInt(9)}@elsewhere.test`,
+      `Subject: ${answered.length > 0 ? 'Re: ' : ''}About ${randomInt(6)}`,
+      `Message-ID: ${idOf(number)}`,
+      ...(answered.length > 0 ? [`References: ${answered.join(' ')}`] : []),
+    ];
+    const message = {
+      number,
+      providerId: `${folder}/${number}`,
+      folderIds: [folder],
+      receivedAt: new Date(Date.UTC(2026, 0, 1 + randomInt(300), 1, number % 60)),
+      unread: randomInt(3) === 0,
+      starred: randomInt(5) === 0,
+      content: { kind: 'mime' as const, mime: Buffer.from(`${lines.join('\r\n')}\r\n\r\nHello\r\n`) },
+    };
+    present.set(message.providerId, message);
+    return message;
+  }
+
+  /** What has happened at the provider: mail arrived, flags changed, messages moved or went. */
+  function happenings(): Pick<MailChanges, 'messages' | 'removed'> {
+    const changes = { messages: [] as RemoteMessage[], removed: [] as string[] };
+    for (let number = 1 + randomInt(4); number > 0; number -= 1) changes.messages.push(arrival());
+    const others = [...present.values()].filter((one) => !changes.messages.includes(one));
+    for (const one of others.filter(() => randomInt(6) === 0)) {
+      const kind = randomInt(3);
+      if (kind > 0) {
+        present.delete(one.providerId);
+        changes.removed.push(one.providerId);
+      }
+      if (kind === 2) continue;
+      const folder = kind === 1 ? anyOf(PLACES) : (one.folderIds[0] ?? '');
+      const providerId = kind === 1 ? `${folder}/${one.number}/${cursor}` : one.providerId;
+      const moved = {
+        ...one,
+        providerId,
+        folderIds: [folder],
+        unread: randomInt(2) === 0,
+        starred: randomInt(2) === 0,
+      };
+      present.set(providerId, moved);
+      changes.messages.push(moved);
+    }
+    return changes;
+  }
+
+  async function look(): Promise<void> {
+    const changes = happenings();
+    let left = true;
+    const listChanges = async (_: unknown, asked: MailLook): Promise<MailChanges> => {
+      const mine = left ? changes : { messages: [], removed: [] };
+      left = false;
+      cursor += 1;
+      const folders = asked.cursor === null ? FOLDERS : null;
+      return { cursor: String(cursor), more: false, present: true, folders, renamed: [], ...mine };
+    };
+    server.app
+      .get(ConnectorRegistry)
+      .replace({ name: 'sandbox', mail: { listChanges } } as unknown as Connector);
+    await syncAccount(server.app, server.app.get(MailboxSyncDispatcher), account.id);
+  }
+
+  it('is right after every batch of random arrivals, flags, moves, merges, drafts and deletions', async () => {
+    const database = server.app.get(Database);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await look();
+      await expectThreadsRefreshed(database);
+    }
+    const [seen] = await database.query<{ messages: number; threads: number }>(
+      `select (select count(*) from message where account_id = $1) as messages,
+         (select count(*) from thread where account_id = $1) as threads`,
+      [account.id],
+    );
+    expect(seen?.messages).toBeGreaterThan(5);
+    expect(seen?.threads).toBeLessThan(seen?.messages ?? 0);
+  });
+});

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import Nylas from 'nylas';
+import contactModule from 'nylas/lib/models/contact.js';
+import request from 'supertest';
+import { EgressClient } from '../../src/common/egress/egress-client.ts';
+import { Clock } from '../../src/common/time/clock.ts';
+import { Wake } from '../../src/common/wake.ts';
+import { Database } from '../../src/database/sql.ts';
+import type { Connector } from '../../src/providers/connector.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { DavContacts } from '../../src/providers/imap/dav/dav.contacts.ts';
+import { davAccount, makeAddressBook, otherClient } from '../support/dav-account.ts';
+import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
+import { type DavServer, startRadicale } from '../support/mail-servers/dav.ts';
+import { describeWith } from '../support/mail-servers/installed.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+import { createWebhook } from '../support/webhook-fixture.ts';
+
+const { default: Contact } = contactModule;
+
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPj/HwADBwIAMCbHYQAAAABJRU5ErkJggg==';
+
+/** What another program puts there. */
+const vcf = (uid: string, lines: readonly string[]) =>
+  ['BEGIN:VCARD', 'VERSION:3.0', `UID:${uid}`, ...lines, 'END:VCARD', ''].join('\r\n');
+
+describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () => {
+  let radicale: DavServer;
+  let server: TestApp;
+  let application: TestApplication;
+
+  beforeAll(async () => {
+    radicale = await startRadicale();
+    server = await startTestApp();
+    const { app } = server;
+    const contacts = new DavContacts(app.get(EgressClient), app.get(Clock));
+    // Contacts alone: the mail of these accounts is nowhere.
+    app.get(ConnectorRegistry).replace({ name: 'imap', contacts } as unknown as Connector);
+    application = await createApplication(app);
+    await createWebhook(app, application, 'http://127.0.0.1:1/', {
+      triggers: ['contact.created', 'contact.updated', 'contact.deleted'],
+    });
+  });
+  afterAll(async () => {
+    await server.close();
+    await radicale.stop();
+  });
+
+  async function connect() {
+    const user = `user-${randomUUID()}`;
+    await radicale.addUser(user, 'secret');
+    const remote = davAccount(radicale.url, user, 'secret');
+    const path = await makeAddressBook(remote);
+    const { app } = server;
+    const account = await createAccount(app, application, {
+      provider: 'imap',
+      email: remote.email,
+      settings: remote.settings,
+      mirrored: true,
+    });
+    const query = <R extends object>(text: string) => app.get(Database).query<R>(text, [account.id]);
+    const api = async (method: 'get' | 'post' | 'put' | 'delete', where: string, body?: object) => {
+      const answer = await request(server.url)[method](where).set(account.bearer).send(body);
+      expect([answer.status, answer.body.message]).toEqual([200, undefined]);
+      return answer.body;
+    };
+    const looked = (text: string) =>
+      until('the look', async () => {
+        const rows = await query(
+          `select 1 from sync_job where account_id = $1 and state = 0 and contacts_at ${text}`,
+        );
+        return rows.length > 0;
+      });
+    /** Has the worker look, without waiting until it is time. */
+    const look = async () => {
+      await until('the end of the look before', async () => {
+        const asked = await query(
+          `update sync_job set contacts_at = 'epoch', run_at = now() where account_id = $1 and state = 0 returning 1`,
+        );
+        return asked.length > 0;
+      });
+      app.get(Wake).wake('sync');
+      await looked(`> 'epoch'`);
+    };
+    const outcome = (id: string | undefined) =>
+      until(`the end of job ${id}`, async () => {
+        const job = await api('get', `/job-statuses/${id}`);
+        return ['pending', 'delayed'].includes(job.status)
+          ? false
+          : (job as { status: string; reason?: string });
+      });
+    const written = async (job: { job_status_id: string }) =>
+      expect(await outcome(job.job_status_id)).toMatchObject({ status: 'successful' });
+    const notified = async () => {
+      const rows = await query<{ type: string }>(
+        `select type from webhook_event where convert_from(body, 'utf8') like '%' || $1 || '%' order by id`,
+      );
+      return rows.map(({ type }) => type);
+    };
+    await looked('is not null');
+    return { account, api, look, outcome, written, notified, other: otherClient(remote), path };
+  }
+
+  it('brings a contact saved by the official client to the server, and its change and end', async () => {
+    const { account, api, look, outcome, notified, other, path } = await connect();
+    const { clientId, clientSecret } = application;
+    Nylas.config({ clientId, clientSecret, apiServer: server.url });
+    const client = Nylas.with(account.token);
+    const contact = new Contact(client, {
+      givenName: 'Mia; "M", the',
+      surname: 'Berg',
+      birthday: '1990-01-02',
+      notes: 'one\ntwo',
+    });
+    contact.emailAddresses = [{ type: 'work', email: 'mia@example.test' }] as never;
+    await contact.save();
+    expect(await outcome(contact.jobStatusId)).toMatchObject({ status: 'successful' });
+    const file = `${path}${contact.id}.vcf`;
+    const there = (await other('GET', file)).text;
+    expect(there).toContain('N:Berg;Mia\\; "M"\\, the');
+    expect(there).toContain('NOTE:one\\ntwo');
+    expect(there).toMatch(/EMAIL;TYPE=work:mia@example\.test/i);
+    const before = await api('get', `/contacts/${contact.id}`);
+    await look();
+    expect(await api('get', `/contacts/${contact.id}`)).toEqual(before);
+    contact.jobTitle = 'Captain';
+    await contact.save();
+    expect(await outcome(contact.jobStatusId)).toMatchObject({ status: 'successful' });
+    expect((await other('GET', file)).text).toContain('TITLE:Captain');
+    const removal = (await client.contacts.delete(contact)) as unknown as { job_status_id: string };
+    expect(await outcome(removal.job_status_id)).toMatchObject({ status: 'successful' });
+    expect((await other('GET', file)).status).toBe(404);
+    await look();
+    expect(await api('get', '/contacts')).toEqual([]);
+    expect(await notified()).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
+  });
+
+  it('shows what another program makes, changes and deletes, with its picture, and passes what it cannot read', async () => {
+    const { account, api, look, notified, other, path } = await connect();
+    const photo = `PHOTO;ENCODING=b;TYPE=PNG:${PNG}`;
+    await other('PUT', `${path}a.vcf`, vcf('a', ['FN:Ada L', 'N:L;Ada;;;', 'BDAY:circa 1815', photo]));
+    await other('PUT', `${path}g.vcf`, vcf('g', ['FN:Team', 'N:Team;;;;', 'X-ADDRESSBOOKSERVER-KIND:group']));
+    await look();
+    const [ada, ...others] = await api('get', '/contacts');
+    expect([ada.given_name, ada.birthday, others]).toEqual(['Ada', null, []]);
+    const picture = await request(server.url).get(new URL(ada.picture_url).pathname).set(account.bearer);
+    expect([picture.headers['content-type'], (picture.body as Buffer).toString('base64')]).toEqual(['image/png', PNG]);
+    await other('PUT', `${path}a.vcf`, vcf('a', ['FN:Ada King', 'N:King;Ada;;;', 'TEL;TYPE=CELL:+44 1']));
+    await look();
+    expect(await api('get', '/contacts?phone_number=441')).toMatchObject([
+      { id: ada.id, surname: 'King', picture_url: null },
+    ]);
+    await other('DELETE', `${path}a.vcf`);
+    await look();
+    expect(await api('get', '/contacts')).toEqual([]);
+    expect(await notified()).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
+  }); // prettier-ignore
+
+  it('has groups of both sides', async () => {
+    const { api, look, written, other, path } = await connect();
+    await other('PUT', `${path}b.vcf`, vcf('b', ['FN:Bo', 'N:;Bo;;;', 'CATEGORIES:Friends,Friends / Choir']));
+    await look();
+    const [bo] = await api('get', '/contacts');
+    const groups = await api('get', '/contacts/groups');
+    expect(groups.map(({ path: one }: { path: string }) => one)).toEqual(['Friends', 'Friends/Choir']);
+    expect(bo.groups).toEqual(groups);
+    const mia = await api('post', '/contacts', { given_name: 'Mia', group: groups[1].id });
+    await written(mia);
+    expect((await other('GET', `${path}${mia.id}.vcf`)).text).toContain('CATEGORIES:Friends/Choir');
+    await written(await api('put', `/contacts/${bo.id}`, { groups: [groups[1], { path: 'New' }] }));
+    expect((await other('GET', `${path}b.vcf`)).text).toContain('CATEGORIES:Friends / Choir,New');
+    await other('PUT', `${path}b.vcf`, vcf('b', ['FN:Bo', 'N:;Bo;;;']));
+    await look();
+    const [, choir] = groups;
+    expect(await api('get', '/contacts/groups')).toEqual([choir]);
+    expect(await api('get', `/contacts?group=${choir.id}&view=ids`)).toEqual([mia.id]);
+  });
+
+  it('joins changes of both sides, and lets neither overwrite the other without a word', async () => {
+    const { api, look, written, outcome, other, path } = await connect();
+    const card = (lines: readonly string[]) => vcf('c', ['FN:Cy', 'N:;Cy;;;', 'X-THEIRS:kept', ...lines]);
+    await other('PUT', `${path}c.vcf`, card([]));
+    await look();
+    const [{ id }] = await api('get', '/contacts');
+    // Neither has seen the other's.
+    await other('PUT', `${path}c.vcf`, card(['TITLE:Theirs', 'TEL:+44 1']));
+    await written(await api('put', `/contacts/${id}`, { nickname: 'Ours', phone_numbers: [{ number: '+44 2' }] }));
+    const joined = (await other('GET', `${path}c.vcf`)).text;
+    for (const part of ['TITLE:Theirs', 'NICKNAME:Ours', 'TEL:+44 1', 'TEL:+44 2', 'X-THEIRS:kept'])
+      expect(joined).toContain(part);
+    await look();
+    expect(await api('get', `/contacts/${id}`)).toMatchObject({ job_title: 'Theirs', nickname: 'Ours' });
+    await other('PUT', `${path}c.vcf`, card(['TITLE:Their other', 'NICKNAME:Ours']));
+    const change = await api('put', `/contacts/${id}`, { job_title: 'Ours' });
+    expect(await outcome(change.job_status_id)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('job_title'),
+    });
+    await look();
+    expect(await api('get', `/contacts/${id}`)).toMatchObject({ job_title: 'Their other' });
+    await written(await api('put', `/contacts/${id}`, { job_title: 'Ours' }));
+    expect((await other('GET', `${path}c.vcf`)).text).toContain('TITLE:Ours');
+    await other('DELETE', `${path}c.vcf`);
+    const late = await api('put', `/contacts/${id}`, { job_title: 'Late' });
+    expect(await outcome(late.job_status_id)).toMatchObject({ status: 'failed' });
+    await look();
+    expect(await api('get', '/contacts')).toEqual([]);
+  }); // prettier-ignore
+});

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { EgressClient } from '../../src/common/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import { SystemClock } from '../../src/common/time/clock.ts';
+import type { ProviderAccount } from '../../src/providers/connector.ts';
+import { ImapDiscovery } from '../../src/providers/imap/discovery/imap-discovery.ts';
+import { ImapConnector } from '../../src/providers/imap/imap.connector.ts';
+import { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
+import { type ConnectorUnderTest, describeConnectorContract } from '../support/connector-contract.ts';
+import { makeCalendar } from '../support/dav-account.ts';
+import { type DavServer, startRadicale } from '../support/mail-servers/dav.ts';
+import { describeWith } from '../support/mail-servers/installed.ts';
+import { MailServers } from '../support/mail-servers/mail-servers.ts';
+
+describeWith(['dovecot', 'exim4', 'radicale'], 'an account at real servers', () => {
+  const policy = new EgressPolicy(['127.0.0.0/8']);
+  const egress = new EgressClient(policy);
+  const smtp = new SmtpSender(policy);
+  const connector = new ImapConnector({
+    policy,
+    egress,
+    smtp,
+    clock: new SystemClock(),
+    discovery: new ImapDiscovery(policy, egress, { ispdbUrl: null }),
+  });
+  let servers: MailServers;
+  let calendars: DavServer;
+
+  beforeAll(async () => {
+    [servers, calendars] = await Promise.all([MailServers.start(), startRadicale()]);
+  }, 60_000);
+  afterAll(async () => {
+    await connector.close();
+    await smtp.close();
+    await egress.onApplicationShutdown();
+    await Promise.all([servers.stop(), calendars.stop()]);
+  });
+
+  const account = async (): Promise<ProviderAccount> => {
+    const user = await servers.addUser();
+    await calendars.addUser(user.email, user.password);
+    const settings = servers.settingsOf(user, { caldav_url: calendars.url, carddav_url: calendars.url });
+    const one: ProviderAccount = {
+      accountId: user.email,
+      applicationId: 'application',
+      email: user.email,
+      name: 'Somebody',
+      organizationUnit: 'folder',
+      settings,
+    };
+    await makeCalendar(one);
+    return one;
+  };
+  const refusedAccount = async (): Promise<ProviderAccount> => {
+    const one = await account();
+    return { ...one, settings: { ...one.settings, imap_password: 'wrong-1', smtp_password: 'wrong-1' } };
+  };
+
+  const make = async (): Promise<ConnectorUnderTest> => ({ connector, account, refusedAccount });
+  describeConnectorContract('imap', make, { eventChanges: true, contacts: true });
+});

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import type { ProviderAccount } from '../../src/providers/connector.ts';
+import { ImapChanges } from '../../src/providers/imap/imap-changes.ts';
+import { ImapMailbox } from '../../src/providers/imap/imap-mailbox.ts';
+import { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
+import { ImapMail } from '../../src/providers/imap/imap.mail.ts';
+import { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
+import { ImapProxy } from '../support/imap-proxy.ts';
+import { describeMail } from '../support/mail-contract.ts';
+import { describeMailbox } from '../support/mailbox-contract.ts';
+import { describeWith } from '../support/mail-servers/installed.ts';
+import { MailServers } from '../support/mail-servers/mail-servers.ts';
+
+/** What servers of the time before them have not got. */
+const HIDDEN = ['CONDSTORE', 'QRESYNC', 'ENABLE', 'ESEARCH', 'LIST-STATUS', 'MOVE', 'UIDPLUS'];
+
+describeWith(['dovecot', 'exim4'], 'an account at a server without extensions', () => {
+  const policy = new EgressPolicy(['127.0.0.0/8']);
+  const sessions = new ImapSessions(policy);
+  const smtp = new SmtpSender(policy);
+  let servers: MailServers;
+  let proxy: ImapProxy;
+  beforeAll(async () => {
+    servers = await MailServers.start();
+    proxy = await ImapProxy.start(servers.dovecot.ports.imap, { hidden: HIDDEN });
+  });
+  afterAll(async () => {
+    await sessions.close();
+    await smtp.close();
+    await proxy.stop();
+    await servers.stop();
+  });
+
+  // One after the other: the servers' lists of users are files.
+  let last: Promise<unknown> = Promise.resolve();
+  const account = (): Promise<ProviderAccount> => {
+    const next = last.then(addAccount);
+    last = next;
+    return next;
+  };
+  const addAccount = async (): Promise<ProviderAccount> => {
+    const user = await servers.addUser();
+    return {
+      accountId: user.email,
+      applicationId: 'application',
+      email: user.email,
+      name: '',
+      organizationUnit: 'folder',
+      settings: { ...servers.settingsOf(user, { imap_port: proxy.port }) },
+    };
+  };
+  const mail = new ImapMail(sessions, smtp, new ImapChanges(sessions));
+
+  describeMail(async () => ({ mail, account }));
+  describeMailbox(async () => ({ mail, mailbox: new ImapMailbox(sessions), account }));
+});

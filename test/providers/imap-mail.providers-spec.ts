@@ -1,0 +1,311 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import type { ImapFlow } from 'imapflow';
+import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import type { OutgoingMessage, ProviderAccount, SendControl } from '../../src/providers/connector.ts';
+import type { ImapLimits } from '../../src/providers/imap/imap-limits.ts';
+import { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
+import { ImapMail, type MailReader } from '../../src/providers/imap/imap.mail.ts';
+import type { ImapSettings } from '../../src/providers/imap/imap.settings.ts';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
+import { describeWith } from '../support/mail-servers/installed.ts';
+import { MailServers, type MailUser, mimeOf } from '../support/mail-servers/mail-servers.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/until.ts';
+
+/** Nothing is read here. */
+const NO_READER = {} as MailReader;
+const POLICY = new EgressPolicy(['127.0.0.0/8']);
+
+describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
+  let servers: MailServers;
+  const open: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    servers = await MailServers.start();
+  }, 60_000);
+  afterEach(async () => {
+    for (const close of open.splice(0).toReversed()) await close();
+  });
+  afterAll(() => servers.stop());
+
+  const portOf = (limits: Partial<ImapLimits> = {}) => {
+    const sessions = new ImapSessions(POLICY, limits);
+    const smtp = new SmtpSender(POLICY);
+    open.push(() => sessions.close(), () => smtp.close()); // prettier-ignore
+    return { mail: new ImapMail(sessions, smtp, NO_READER), sessions };
+  };
+  const accountOf = (user: MailUser, overrides: Partial<ImapSettings> = {}): ProviderAccount => ({
+    accountId: user.email,
+    applicationId: 'app',
+    email: user.email,
+    name: '',
+    organizationUnit: 'folder',
+    settings: servers.settingsOf(user, overrides),
+  });
+  const clientOf = async (user: MailUser) => {
+    const client = await servers.client(user);
+    open.push(async () => client.close());
+    return client;
+  };
+
+  describe('sent', () => {
+    it('arrives, without a copy at a server that files none', async () => {
+      const [from, to] = [await servers.addUser(), await servers.addUser()];
+      const { mail } = portOf();
+      const message = letter(from, to);
+      const receipt = await mail.send(accountOf(from), message, control());
+      expect(receipt.accepted).toEqual([to.email]);
+      const client = await clientOf(to);
+      await until('it has arrived', async () =>
+        (await idsIn(client, 'INBOX')).includes(message.messageIdHeader),
+      );
+      expect(await idsIn(await clientOf(from), 'Sent')).toEqual([]);
+    });
+
+    it('is refused with a wrong password for sending, which says nothing about reading', async () => {
+      const user = await servers.addUser();
+      const { mail } = portOf();
+      const account = accountOf(user, { smtp_password: 'wrong-1' });
+      const error = await failureOf(mail.send(account, letter(user, user), control()));
+      expect(error).toMatchObject({ code: 'auth-invalid', phase: 'login' });
+      await expect(mail.findSent(account, '<x@here.test>')).resolves.toMatchObject({ found: false });
+    });
+
+    it('is not tried without a token', async () => {
+      const user = await servers.addUser();
+      const account = accountOf(user, { imap_password: undefined, smtp_password: undefined });
+      const error = await failureOf(portOf().mail.send(account, letter(user, user), control()));
+      expect(error.code).toBe('temporary');
+    });
+  });
+
+  describe('that may have been sent', () => {
+    it('is found among the sent ones, and in the inbox of its sender', async () => {
+      const user = await servers.addUser();
+      const { mail } = portOf();
+      const [filed, returned] = [letter(user, user), letter(user, user)];
+      await mail.fileSent(accountOf(user), filed.messageIdHeader, filed.mime);
+      await servers.deliver(user, returned.mime);
+      for (const { messageIdHeader } of [filed, returned])
+        expect(await mail.findSent(accountOf(user), messageIdHeader)).toEqual({
+          found: true,
+          conclusive: true,
+        });
+    });
+
+    it('proves nothing by its absence, but at a server that files what it sends', async () => {
+      const user = await servers.addUser();
+      const { mail } = portOf();
+      const filing = accountOf(user, { smtp_files_sent: true });
+      const id = '<never@here.test>';
+      expect(await mail.findSent(accountOf(user), id)).toEqual({ found: false, conclusive: false });
+      expect(await mail.findSent(filing, id)).toEqual({ found: false, conclusive: true });
+      // Without a folder of sent ones there is nothing to be sure by.
+      const client = await clientOf(user);
+      for (const { path } of await client.list()) {
+        if (path === 'Sent') await client.mailboxRename('Sent', 'Elsewhere');
+      }
+      const hasSent = (await client.list()).some(({ specialUse }) => specialUse === '\\Sent');
+      expect(await mail.findSent(filing, id)).toEqual({ found: false, conclusive: hasSent });
+    });
+
+    it('fails to be looked up where the mailbox cannot be reached', async () => {
+      const user = await servers.addUser();
+      const error = await failureOf(
+        portOf().mail.findSent(accountOf(user, { imap_port: 1 }), '<x@here.test>'),
+      );
+      expect(error.code).toBe('temporary');
+    });
+  });
+
+  describe('filed after it was sent', () => {
+    it('is there once, read, however often it is filed', async () => {
+      const user = await servers.addUser();
+      const { mail } = portOf();
+      const { messageIdHeader, mime } = letter(user, user);
+      for (let n = 0; n < 3; n++) await mail.fileSent(accountOf(user), messageIdHeader, mime);
+      const client = await clientOf(user);
+      expect(await idsIn(client, 'Sent')).toEqual([messageIdHeader]);
+      await client.mailboxOpen('Sent');
+      const one = await client.fetchOne('1', { flags: true, source: true });
+      expect(one && [...(one.flags ?? [])]).toContain('\\Seen');
+      expect(one && one.source?.equals(mime)).toBe(true);
+    });
+
+    it('is left to a server that does so itself', async () => {
+      const user = await servers.addUser();
+      const { messageIdHeader, mime } = letter(user, user);
+      await portOf().mail.fileSent(accountOf(user, { smtp_files_sent: true }), messageIdHeader, mime);
+      expect(await idsIn(await clientOf(user), 'Sent')).toEqual([]);
+    });
+
+    it('is there once although the answer to filing it was lost', async () => {
+      const user = await servers.addUser();
+      const { messageIdHeader, mime } = letter(user, user);
+      let isLost = false;
+      const proxy = await TcpProxy.start(servers.dovecot.ports.imap, () => ({ from, bytes }) => {
+        if (from !== 'server' || isLost || !bytes.includes('APPENDUID')) return 'pass';
+        isLost = true;
+        return 'reset';
+      });
+      open.push(() => proxy.stop());
+      const { mail } = portOf();
+      const account = accountOf(user, { imap_port: proxy.port });
+      expect((await failureOf(mail.fileSent(account, messageIdHeader, mime))).code).toBe('temporary');
+      await mail.fileSent(account, messageIdHeader, mime);
+      expect(isLost).toBe(true);
+      expect(await idsIn(await clientOf(user), 'Sent')).toEqual([messageIdHeader]);
+    });
+  });
+
+  describe('watched', () => {
+    const watch = async (mail: ImapMail, account: ProviderAccount) => {
+      const told = { changes: 0, ends: [] as (ProviderError | null)[] };
+      const watched = await mail.watch(account, {
+        onChange: () => void told.changes++,
+        onEnd: (error) => void told.ends.push(error),
+      });
+      open.push(() => watched.stop());
+      // What happened before is told once.
+      await until('the first call', async () => told.changes === 1);
+      return { told, watched };
+    };
+
+    it('tells of what arrives, what is marked, and what is deleted', async () => {
+      const user = await servers.addUser();
+      const { mail, sessions } = portOf();
+      const { told, watched } = await watch(mail, accountOf(user));
+      await servers.deliver(user, mimeOf({ Subject: 'one' }));
+      await until('it is told', async () => told.changes >= 2);
+      const client = await clientOf(user);
+      await client.mailboxOpen('INBOX');
+      let before = told.changes;
+      await client.messageFlagsAdd('1', ['\\Flagged']);
+      await until('the flag is told', async () => told.changes > before);
+      before = told.changes;
+      await client.messageDelete('1');
+      await until('the deletion is told', async () => told.changes > before);
+      await watched.stop();
+      expect([sessions.size, told.ends]).toEqual([0, []]);
+    });
+
+    it('goes on after it was renewed, and after it was asked whether it is alive', async () => {
+      const user = await servers.addUser();
+      for (const limits of [{ watchRenewMs: 200 }, { watchSilenceMs: 300 }]) {
+        const proxy = await TcpProxy.start(servers.dovecot.ports.imap, () => ({ from, bytes }) => {
+          if (from === 'client' && bytes.includes('IDLE')) idles++;
+          return 'pass';
+        });
+        open.push(() => proxy.stop());
+        let idles = 0;
+        const { told } = await watch(portOf(limits).mail, accountOf(user, { imap_port: proxy.port }));
+        await until('IDLE has begun anew', async () => idles >= 2);
+        await servers.deliver(user, mimeOf({ Subject: 'one' }));
+        await until('it is told', async () => told.changes >= 2);
+        expect(told.ends).toEqual([]);
+      }
+    });
+
+    it('ends once, with a reason, when the connection breaks', async () => {
+      const user = await servers.addUser();
+      const proxy = await TcpProxy.start(servers.dovecot.ports.imap);
+      open.push(() => proxy.stop());
+      const { mail, sessions } = portOf();
+      const { told, watched } = await watch(mail, accountOf(user, { imap_port: proxy.port }));
+      proxy.reset();
+      await until('the end', async () => told.ends.length > 0);
+      expect(told.ends).toEqual([expect.objectContaining({ code: 'temporary' })]);
+      expect(sessions.size).toBe(0);
+      await watched.stop();
+      expect(told.ends).toHaveLength(1);
+    });
+
+    it('ends when the server has fallen silent', async () => {
+      const user = await servers.addUser();
+      const proxy = await TcpProxy.start(servers.dovecot.ports.imap);
+      open.push(() => proxy.stop());
+      const { told } = await watch(
+        portOf({ watchSilenceMs: 200 }).mail,
+        accountOf(user, { imap_port: proxy.port }),
+      );
+      proxy.dark();
+      await until('the end', async () => told.ends.length > 0);
+      expect(told.ends).toEqual([expect.objectContaining({ code: 'temporary' })]);
+    });
+
+    it('ends when the server says goodbye', async () => {
+      const user = await servers.addUser();
+      const { told } = await watch(portOf().mail, accountOf(user));
+      await servers.dovecot.doveadm('kick', user.email);
+      await until('the end', async () => told.ends.length > 0);
+      expect(told.ends).toHaveLength(1);
+    });
+
+    it('leaves connections of the account for the work', async () => {
+      const user = await servers.addUser();
+      const { mail, sessions } = portOf({ perAccount: 2, queueMs: 200 });
+      await watch(mail, accountOf(user));
+      await expect(mail.findSent(accountOf(user), '<x@here.test>')).resolves.toMatchObject({ found: false });
+      const second = mail.watch(accountOf(user), { onChange: () => undefined, onEnd: () => undefined });
+      expect((await failureOf(second)).code).toBe('rate-limited');
+      expect(sessions.size).toBe(2);
+      const none = portOf({ perAccount: 1 }).mail.watch(accountOf(user), {
+        onChange: () => undefined,
+        onEnd: () => undefined,
+      });
+      expect((await failureOf(none)).code).toBe('unsupported');
+    });
+
+    it('is refused with a wrong password', async () => {
+      const user = await servers.addUser();
+      const account = accountOf(user, { imap_password: 'wrong-1' });
+      const watched = portOf().mail.watch(account, { onChange: () => undefined, onEnd: () => undefined });
+      expect((await failureOf(watched)).code).toBe('auth-invalid');
+    });
+  });
+});
+
+describeWith(['dovecot', 'exim4'], 'a server without IDLE', () => {
+  it('cannot be watched', async () => {
+    const servers = await MailServers.start({ dovecot: 'imap_capability = IMAP4rev1 LITERAL+ UIDPLUS' });
+    const sessions = new ImapSessions(POLICY);
+    try {
+      const user = await servers.addUser();
+      const account: ProviderAccount = {
+        accountId: 'a', applicationId: 'app', email: user.email, name: '', organizationUnit: 'folder',
+        settings: servers.settingsOf(user),
+      }; // prettier-ignore
+      const mail = new ImapMail(sessions, new SmtpSender(POLICY), NO_READER);
+      const watched = mail.watch(account, { onChange: () => undefined, onEnd: () => undefined });
+      expect((await failureOf(watched)).code).toBe('unsupported');
+      expect(sessions.size).toBe(0);
+    } finally {
+      await sessions.close();
+      await servers.stop();
+    }
+  }, 60_000);
+});
+
+function letter(from: MailUser, to: MailUser): OutgoingMessage {
+  const messageIdHeader = `<${randomUUID()}@here.test>`;
+  const mime = Buffer.from(mimeOf({ From: from.email, To: to.email, 'Message-ID': messageIdHeader }));
+  return { messageIdHeader, mime, envelope: { from: from.email, recipients: [to.email] }, bcc: [] };
+}
+
+const control = (): SendControl => ({ signal: new AbortController().signal, onPhase: () => undefined });
+
+async function idsIn(client: ImapFlow, path: string): Promise<(string | undefined)[]> {
+  const { exists } = await client.mailboxOpen(path);
+  if (exists === 0) return [];
+  const all = await client.fetchAll('1:*', { envelope: true });
+  return all.map(({ envelope }) => envelope?.messageId);
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<ProviderError> {
+  const outcome = await promise.then((value) => ({ value }), (error: unknown) => ({ error })); // prettier-ignore
+  if (!('error' in outcome)) throw new Error(`It did not fail: ${JSON.stringify(outcome.value)}`);
+  expect(outcome.error).toBeInstanceOf(ProviderError);
+  return outcome.error as ProviderError;
+}

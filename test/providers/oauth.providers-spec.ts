@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { SecretBox } from '../../src/common/crypto/secret-box.ts';
+import { openGrantTokens, sealGrantTokens } from '../../src/grants/grant-secrets.ts';
+import { OauthIntegrations } from '../../src/integrations/oauth-integrations.ts';
+import { OauthClients } from '../../src/oauth/oauth-clients.ts';
+import type { OauthTokens } from '../../src/oauth/oauth-registration.ts';
+import { rowsOf, subscribe } from '../support/connect.ts';
+import { createApplication, type TestApplication } from '../support/factories.ts';
+import { describeWith } from '../support/mail-servers/installed.ts';
+import type { Issuer } from '../support/mail-servers/issuer.ts';
+import { MailServers, mimeOf, type MailUser } from '../support/mail-servers/mail-servers.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () => {
+  let servers: MailServers;
+  let issuer: Issuer;
+  let server: TestApp;
+  let application: TestApplication;
+  beforeAll(async () => {
+    servers = await MailServers.start({ oauth: true });
+    if (!servers.issuer) throw new Error('no issuer');
+    issuer = servers.issuer;
+    server = await startTestApp();
+    application = await createApplication(server.app);
+    await request(server.url)
+      .post('/connect/integrations')
+      .set(application.basic)
+      .send({
+        name: 'Mail',
+        provider: 'imap',
+        settings: {
+          client_id: issuer.clientId,
+          client_secret: issuer.clientSecret,
+          issuer: issuer.url,
+          imap_host: '127.0.0.1',
+          imap_port: servers.dovecot.ports.imap,
+          imap_security: 'none',
+          smtp_host: '127.0.0.1',
+          smtp_port: servers.dovecot.ports.submission,
+          smtp_security: 'none',
+        },
+      })
+      .expect(200);
+    await subscribe(server, application, ['account.invalid']);
+  });
+  beforeEach(() => issuer.setAccessTokenSeconds(3_600));
+  afterAll(async () => {
+    await server.close();
+    await servers.stop();
+  });
+
+  async function connect() {
+    const user = await servers.addUser();
+    const { refreshToken } = await issuer.tokens(user.email);
+    const { body } = await request(server.url)
+      .post('/connect/grants')
+      .set(application.basic)
+      .send({ provider: 'imap', settings: { email: user.email, refresh_token: refreshToken } })
+      .expect(200);
+    const { id, access_token: token } = body.data as { id: string; access_token: string };
+    return { id, user, bearer: { authorization: `Bearer ${token}` } };
+  }
+  type Account = Awaited<ReturnType<typeof connect>>;
+
+  async function stored({ id }: Account) {
+    const [row] = await rowsOf<{ status: string; sealed: string; version: number }>(
+      server,
+      'select status, tokens_sealed as sealed, token_version as version from "grant" where id = $1',
+      [id],
+    );
+    if (!row) throw new Error('no grant');
+    const tokens = openGrantTokens(server.app.get(SecretBox), id, row.sealed);
+    return { status: row.status, version: row.version, tokens };
+  }
+  const put = ({ id }: Account, tokens: OauthTokens) =>
+    rowsOf(server, 'update "grant" set tokens_sealed = $2, token_version = token_version + 1 where id = $1', [
+      id,
+      sealGrantTokens(server.app.get(SecretBox), id, tokens),
+    ]);
+  const mirrored = async ({ bearer }: Account, subject: string) => {
+    const { body } = await request(server.url).get('/messages').query({ subject }).set(bearer).expect(200);
+    return (body as { id: string }[])[0]?.id;
+  };
+  async function arrives(account: Account): Promise<string> {
+    const subject = `Subject ${randomUUID()}`;
+    await servers.deliver(account.user, mimeOf({ Subject: subject }));
+    await request(server.url).post(`/connect/grants/${account.id}/sync`).set(application.basic).expect(200);
+    await until('the message to be mirrored', async () => (await mirrored(account, subject)) !== undefined);
+    return (await mirrored(account, subject)) ?? '';
+  }
+  const raw = ({ bearer }: Account, id: string) =>
+    request(server.url).get(`/messages/${id}`).set(bearer).set('accept', 'message/rfc822');
+  const received = async (user: MailUser, subject: string) => {
+    const client = await servers.client(user);
+    try {
+      await client.mailboxOpen('INBOX');
+      const found = await client.search({ subject });
+      return Array.isArray(found) && found.length > 0;
+    } finally {
+      await client.logout();
+    }
+  };
+  const toldInvalid = async ({ id }: Account) =>
+    (
+      await rowsOf<{ body: Buffer }>(server, `select body from webhook_event where type = 'account.invalid'`)
+    ).filter(({ body }) => body.includes(id)).length;
+  async function signInAgain(account: Account) {
+    const { refreshToken } = await issuer.tokens(account.user.email);
+    const { body } = await request(server.url)
+      .patch(`/connect/grants/${account.id}`)
+      .set(application.basic)
+      .send({ settings: { refresh_token: refreshToken } })
+      .expect(200);
+    expect(body.data).toMatchObject({ id: account.id, grant_status: 'valid' });
+  }
+
+  it('reads its mailbox and sends from it', async () => {
+    const account = await connect();
+    const other = await servers.addUser();
+    const id = await arrives(account);
+    expect((await raw(account, id)).status).toBe(200);
+    const subject = `Sent ${randomUUID()}`;
+    await request(server.url)
+      .post('/v2/outbox')
+      .set(account.bearer)
+      .send({ to: [{ email: other.email }], subject, body: 'Hello' })
+      .expect(202);
+    await until('the message to be delivered', () => received(other, subject));
+  });
+
+  it('goes on with new tokens when the first have expired in mid-session, each rotated once', async () => {
+    await issuer.setAccessTokenSeconds(2);
+    const account = await connect();
+    const first = await stored(account);
+    await until('the token to expire', () => Promise.resolve(Date.now() > (first.tokens.expiresAt ?? 0)));
+    const id = await arrives(account);
+    expect((await raw(account, id)).status).toBe(200);
+    const later = await stored(account);
+    expect(later.status).toBe('valid');
+    expect(later.version).toBeGreaterThan(first.version);
+    expect(later.tokens.refreshToken).not.toBe(first.tokens.refreshToken);
+  });
+
+  it('becomes invalid when its access is revoked in mid-session, is told once, and is healed by a sign-in', async () => {
+    const account = await connect();
+    await arrives(account);
+    const { tokens } = await stored(account);
+    await issuer.revoke(tokens.refreshToken ?? '');
+    // Dovecot asks the issuer when somebody logs in: every session ends here.
+    await servers.dovecot.end();
+    await servers.dovecot.begin();
+    await request(server.url).post(`/connect/grants/${account.id}/sync`).set(application.basic).expect(200);
+    // A server that has just started takes its time for the first login, and one that fails is left alone for a while.
+    await until('the grant to be invalid', async () => (await stored(account)).status === 'invalid', 60_000);
+    expect(await toldInvalid(account)).toBe(1);
+    await signInAgain(account);
+    await arrives(account);
+    expect(await toldInvalid(account)).toBe(1);
+  }, 120_000);
+
+  it('becomes invalid when its refresh token was used behind its back, as the issuer takes it for stolen', async () => {
+    const account = await connect();
+    const { tokens } = await stored(account);
+    const way = await server.app.get(OauthIntegrations, { strict: false }).find(application.id, 'imap');
+    if (!way) throw new Error('no OAuth');
+    await server.app.get(OauthClients, { strict: false }).refresh(way.registration, tokens);
+    await put(account, { ...tokens, expiresAt: Date.now() - 1 });
+    await request(server.url).post(`/connect/grants/${account.id}/sync`).set(application.basic).expect(200);
+    await until('the grant to be invalid', async () => (await stored(account)).status === 'invalid');
+    await signInAgain(account);
+    await arrives(account);
+  });
+
+  it('is refused for a mailbox that is not its own', async () => {
+    const victim = await servers.addUser();
+    const { refreshToken } = await issuer.tokens((await servers.addUser()).email);
+    const response = await request(server.url)
+      .post('/connect/grants')
+      .set(application.basic)
+      .send({ provider: 'imap', settings: { email: victim.email, refresh_token: refreshToken } });
+    expect(response.status).toBe(400);
+    expect(await rowsOf(server, 'select 1 from "grant" where email = $1', [victim.email])).toEqual([]);
+  });
+});

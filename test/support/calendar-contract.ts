@@ -1,0 +1,349 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  CalendarContent, CalendarPort, EventContent, ProviderAccount, RemoteEvent,
+} from '../../src/providers/connector.ts'; // prettier-ignore
+import { codeOf } from './contract-tools.ts';
+
+/** Calendars of a provider, and accounts of it that have one at least. */
+export interface CalendarsUnderTest {
+  calendar: CalendarPort;
+  /** An account of its own. */
+  account(): Promise<ProviderAccount>;
+}
+
+/** What a server cannot do. */
+export interface CalendarTraits {
+  /** Keeps neither description nor time zone of a calendar. */
+  keepsNamesOnly?: boolean;
+  /** Has one user only: nothing is there to be kept apart. */
+  oneUser?: boolean;
+}
+
+const content = (name: string): CalendarContent => ({
+  name,
+  description: 'About it',
+  location: null,
+  timezone: 'Europe/Berlin',
+});
+
+const standUp: EventContent = {
+  title: 'Stand-up',
+  when: { object: 'timespan', start_time: 1_700_000_000, end_time: 1_700_003_600 },
+};
+
+/** Mondays at nine in Berlin, over the night when its clocks go forward. */
+const weekly: EventContent = {
+  title: 'Weekly',
+  location: 'Room 1',
+  when: {
+    object: 'timespan',
+    start_time: 1_900_051_200,
+    end_time: 1_900_054_800,
+    start_timezone: 'Europe/Berlin',
+  },
+  recurrence: { rrule: ['RRULE:FREQ=WEEKLY;COUNT=5'], timezone: 'Europe/Berlin' },
+};
+const instanceAt = (start_time: number): EventContent => ({
+  ...weekly,
+  when: { object: 'timespan', start_time, end_time: start_time + 3600, start_timezone: 'Europe/Berlin' },
+  recurrence: null,
+});
+/** The second one, as the rules say, and three hours later. */
+const plainInstance = instanceAt(1_900_656_000);
+const movedInstance = { ...instanceAt(1_900_656_000 + 10_800), title: 'Moved' };
+
+/** What every `CalendarPort` guarantees. */
+export function describeCalendars(
+  make: () => Promise<CalendarsUnderTest>,
+  { keepsNamesOnly = false, oneUser = false }: CalendarTraits = {},
+): void {
+  describe('calendars', () => {
+    it('has exactly one primary calendar, however often they are listed', async () => {
+      const { calendar, account } = await make();
+      const one = await account();
+      const lists = await Promise.all([calendar.listCalendars(one), calendar.listCalendars(one)]);
+      for (const list of lists) expect(list.filter(({ isPrimary }) => isPrimary)).toHaveLength(1);
+      expect(lists[0]).toEqual(lists[1]);
+    });
+
+    it('creates, changes and deletes a calendar; a repeated creation makes no second one', async () => {
+      const { calendar, account } = await make();
+      const one = await account();
+      const key = randomUUID();
+      const { providerId } = await calendar.createCalendar(one, key, content('Team'));
+      expect(await calendar.createCalendar(one, key, content('Team'))).toEqual({ providerId });
+      await calendar.updateCalendar(one, providerId, content('Crew'));
+      const mine = (await calendar.listCalendars(one)).filter(({ isPrimary }) => !isPrimary);
+      const kept = keepsNamesOnly ? { description: null, timezone: null } : {};
+      expect(mine).toEqual([{ providerId, ...content('Crew'), ...kept, isPrimary: false, readOnly: false }]);
+      await calendar.deleteCalendar(one, providerId);
+      await calendar.deleteCalendar(one, providerId);
+      expect(await codeOf(calendar.updateCalendar(one, providerId, content('Crew')))).toBe('not-found');
+    });
+
+    it('creates, changes and deletes an event; a repeated creation makes no second one', async () => {
+      const { calendar, account } = await make();
+      const one = await account();
+      const [primary] = await calendar.listCalendars(one);
+      const key = randomUUID();
+      const created = await calendar.createEvent(one, primary?.providerId ?? '', key, standUp);
+      expect(created.icalUid).not.toBe('');
+      expect(await calendar.createEvent(one, primary?.providerId ?? '', key, standUp)).toEqual(created);
+      await calendar.updateEvent(one, created.providerId, { ...standUp, title: 'Sit-down' });
+      await calendar.deleteEvent(one, created.providerId);
+      await calendar.deleteEvent(one, created.providerId);
+      expect(await codeOf(calendar.updateEvent(one, created.providerId, standUp))).toBe('not-found');
+    });
+
+    it('changes, resets and deletes instances of a series; a repeated call comes to the same end', async () => {
+      const { calendar, account } = await make();
+      const one = await account();
+      const [primary] = await calendar.listCalendars(one);
+      const { providerId: series } = await calendar.createEvent(
+        one,
+        primary?.providerId ?? '',
+        randomUUID(),
+        weekly,
+      );
+      const place = { series, start: '20300325T080000Z' };
+      const changed = await calendar.writeInstance(one, place, movedInstance, plainInstance);
+      expect(await calendar.writeInstance(one, place, movedInstance, plainInstance)).toEqual(changed);
+      await calendar.updateEvent(
+        one,
+        changed.providerId,
+        { ...movedInstance, title: 'Again' },
+        movedInstance,
+      );
+      await calendar.resetInstance(one, changed.providerId);
+      await calendar.resetInstance(one, changed.providerId);
+      await calendar.deleteInstance(one, place);
+      await calendar.deleteInstance(one, place);
+      await calendar.deleteEvent(one, series);
+      expect(await codeOf(calendar.writeInstance(one, place, movedInstance))).toBe('not-found');
+      await calendar.deleteInstance(one, place);
+      await calendar.resetInstance(one, changed.providerId);
+    });
+
+    it('keeps accounts apart, where there are several', async () => {
+      const { calendar, account } = await make();
+      const [mine, theirs] = [await account(), await account()];
+      expect(mine.email === theirs.email).toBe(oneUser);
+      if (oneUser) return;
+      const { providerId } = await calendar.createCalendar(mine, randomUUID(), content('Mine'));
+      expect(await codeOf(calendar.updateCalendar(theirs, providerId, content('Taken')))).toBe('not-found');
+      await calendar.deleteCalendar(theirs, providerId);
+      const listed = await calendar.listCalendars(mine);
+      expect(listed.find((one) => one.providerId === providerId)?.name).toBe('Mine');
+    });
+
+    it('answers not-found for an event in a calendar that is not there', async () => {
+      const { calendar, account } = await make();
+      const one = await account();
+      expect(await codeOf(calendar.createEvent(one, randomUUID(), randomUUID(), standUp))).toBe('not-found');
+    });
+  });
+}
+
+/** All that has changed in a calendar since a cursor, page by page. */
+export async function allEventChanges(
+  port: CalendarPort,
+  account: ProviderAccount,
+  calendarId: string,
+  cursor: string | null = null,
+  limit = 100,
+): Promise<{
+  cursor: string;
+  events: RemoteEvent[];
+  removed: string[];
+  present: readonly string[] | null;
+  pages: number;
+}> {
+  if (!port.listEventChanges) throw new Error('events are not listed');
+  const events: RemoteEvent[] = [];
+  const removed: string[] = [];
+  let present: readonly string[] | null = null;
+  for (let pages = 1; ; pages++) {
+    const changes = await port.listEventChanges(account, calendarId, cursor, limit);
+    events.push(...changes.events);
+    removed.push(...changes.removed);
+    present ??= changes.present;
+    cursor = changes.cursor;
+    if (!changes.more) return { cursor, events, removed, present, pages };
+  }
+}
+
+/** What every `CalendarPort` guarantees that tells of changes. */
+export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, told: boolean): void {
+  if (!told) {
+    it('tells of no changes of events', async () => {
+      expect((await make()).calendar.listEventChanges).toBeUndefined();
+    });
+    return;
+  }
+  describe('event changes', () => {
+    async function begin() {
+      const { calendar, account } = await make();
+      const one = await account();
+      const { providerId } = await calendar.createCalendar(one, randomUUID(), content('Changes'));
+      const create = (title: string) =>
+        calendar.createEvent(one, providerId, randomUUID(), { ...standUp, title });
+      const since = (cursor: string | null, limit?: number) =>
+        allEventChanges(calendar, one, providerId, cursor, limit);
+      return { calendar, one, calendarId: providerId, create, since };
+    }
+
+    it('tells what was created, changed and deleted since a cursor, and nothing twice', async () => {
+      const { calendar, one, create, since } = await begin();
+      const [kept, changed, deleted] = [
+        await create('Kept'),
+        await create('Changed'),
+        await create('Deleted'),
+      ];
+      const first = await since(null);
+      expect(first.events.map(({ content: { title } }) => String(title)).toSorted()).toEqual([
+        'Changed',
+        'Deleted',
+        'Kept',
+      ]);
+      expect(first.present?.toSorted()).toEqual(
+        [kept, changed, deleted].map(({ providerId }) => providerId).toSorted(),
+      );
+      expect((await since(first.cursor)).events).toEqual([]);
+      await calendar.updateEvent(one, changed.providerId, { ...standUp, title: 'Other' });
+      await calendar.deleteEvent(one, deleted.providerId);
+      const second = await since(first.cursor);
+      expect(second.events).toMatchObject([
+        { ...changed, content: { title: 'Other' }, masterProviderId: null },
+      ]);
+      expect(second.removed).toEqual([deleted.providerId]);
+      expect(second.present).toBeNull();
+      expect(await since(second.cursor)).toMatchObject({ events: [], removed: [] });
+    });
+
+    it('pages without loss, also while events change in between', async () => {
+      const { calendar, one, calendarId, create, since } = await begin();
+      const created = [];
+      for (let n = 0; n < 7; n++) created.push(await create(`Event ${n}`));
+      const page = await calendar.listEventChanges?.(one, calendarId, null, 3);
+      expect(page).toMatchObject({ more: true });
+      expect(page?.events).toHaveLength(3);
+      for (const { providerId } of created)
+        await calendar.updateEvent(one, providerId, { ...standUp, title: 'New' });
+      const rest = await since(page?.cursor ?? '', 3);
+      const last = await since(rest.cursor);
+      const titles = new Map(
+        [...(page?.events ?? []), ...rest.events, ...last.events].map((event) => [
+          event.providerId,
+          event.content['title'],
+        ]),
+      );
+      expect(titles).toEqual(new Map(created.map(({ providerId }) => [providerId, 'New'])));
+    });
+
+    it('begins anew where a cursor is not known any more, and tells all there is', async () => {
+      const { create, since } = await begin();
+      const { providerId } = await create('Still there');
+      const forgotten = JSON.stringify({ by: 'sync', since: 'http://nobody.example/sync/1', page: null });
+      for (const cursor of [forgotten, 'no cursor at all']) {
+        const anew = await since(cursor);
+        expect(anew.present).toEqual([providerId]);
+        expect(anew.events).toMatchObject([{ providerId }]);
+      }
+    });
+
+    it('answers not-found for a calendar that is gone', async () => {
+      const { calendar, one, calendarId, since } = await begin();
+      const { cursor } = await since(null);
+      await calendar.deleteCalendar(one, calendarId);
+      expect(await codeOf(since(cursor))).toBe('not-found');
+      expect(await codeOf(since(null))).toBe('not-found');
+    });
+
+    it('tells a series with its changed instances, each once, whoever writes when', async () => {
+      const { calendar, one, calendarId, since } = await begin();
+      const { providerId: series } = await calendar.createEvent(one, calendarId, randomUUID(), weekly);
+      const places = ['20300318T080000Z', '20300325T080000Z', '20300401T070000Z'].map((start) => ({
+        series,
+        start,
+      }));
+      const [, second, third] = places;
+      // At the same time, twice each.
+      await Promise.all([
+        calendar.writeInstance(one, second!, movedInstance, plainInstance),
+        calendar.writeInstance(one, second!, movedInstance, plainInstance),
+        calendar.deleteInstance(one, third!),
+        calendar.deleteInstance(one, third!),
+      ]);
+      const { events } = await since(null);
+      expect(events).toHaveLength(2);
+      const [master, instance] = events.toSorted(
+        (a, b) => Number(a.masterProviderId !== null) - Number(b.masterProviderId !== null),
+      );
+      expect(master?.content).toMatchObject({
+        title: 'Weekly',
+        recurrence: {
+          rrule: ['RRULE:FREQ=WEEKLY;COUNT=5', 'EXDATE;TZID=Europe/Berlin:20300401T090000'],
+          timezone: 'Europe/Berlin',
+        },
+      });
+      expect(instance).toMatchObject({
+        masterProviderId: series,
+        originalStartTime: 1_900_656_000,
+        content: {
+          title: 'Moved',
+          location: 'Room 1',
+          when: { start_time: 1_900_666_800, start_timezone: 'Europe/Berlin' },
+        },
+      });
+      const lost = calendar.writeInstance(one, third!, movedInstance, plainInstance);
+      expect(await codeOf(lost)).toBe('conflict');
+      // What we have left out stays so when others change the rules, and the other way round.
+      const base = { ...weekly };
+      const rrule = ['RRULE:FREQ=WEEKLY;COUNT=9'];
+      await calendar.updateEvent(
+        one,
+        series,
+        { ...weekly, recurrence: { rrule, timezone: 'Europe/Berlin' } },
+        base,
+      );
+      await calendar.resetInstance(one, instance?.providerId ?? '');
+      const after = await since(null);
+      expect(after.events.map(({ content }) => content['recurrence'])).toEqual([
+        { rrule: [...rrule, 'EXDATE;TZID=Europe/Berlin:20300401T090000'], timezone: 'Europe/Berlin' },
+      ]);
+    });
+
+    it('refuses what both have changed in an instance, also the first time', async () => {
+      const { calendar, one, calendarId, since } = await begin();
+      const { providerId: series } = await calendar.createEvent(one, calendarId, randomUUID(), weekly);
+      const place = { series, start: '20300325T080000Z' };
+      await calendar.writeInstance(one, place, { ...plainInstance, title: 'Theirs' }, plainInstance);
+      await calendar.writeInstance(one, place, { ...plainInstance, location: 'Ours' }, plainInstance);
+      const both = calendar.writeInstance(one, place, { ...plainInstance, title: 'Ours' }, plainInstance);
+      expect(await codeOf(both)).toBe('conflict');
+      const { events } = await since(null);
+      expect(events.find(({ masterProviderId }) => masterProviderId)?.content).toMatchObject({
+        title: 'Theirs',
+        location: 'Ours',
+      });
+    });
+
+    it('writes what was changed since the base, leaves the rest, and refuses what both have changed', async () => {
+      const { calendar, one, create, since } = await begin();
+      const { providerId } = await create('Title');
+      const base = { ...standUp, title: 'Title' };
+      // Somebody else, as far as the base goes.
+      await calendar.updateEvent(one, providerId, { ...base, location: 'Theirs' }, base);
+      await calendar.updateEvent(one, providerId, { ...base, description: 'Ours' }, base);
+      const now = await since(null);
+      expect(now.events[0]?.content).toMatchObject({
+        title: 'Title',
+        location: 'Theirs',
+        description: 'Ours',
+      });
+      const both = calendar.updateEvent(one, providerId, { ...base, location: 'Ours' }, base);
+      expect(await codeOf(both)).toBe('conflict');
+      expect((await since(null)).events[0]?.content).toMatchObject({ location: 'Theirs' });
+    });
+  });
+}

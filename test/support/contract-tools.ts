@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  MailChanges, MailLook, MailPort, OutgoingMessage, ProviderAccount, RemoteFolder, RemoteMessage,
+} from '../../src/providers/connector.ts'; // prettier-ignore
+import type { ProviderErrorCode, SendPhase } from '../../src/providers/provider-error.ts';
+import { until } from './until.ts';
+
+/** A small message from an account. */
+export function outgoing(
+  from: ProviderAccount,
+  recipients: readonly string[],
+  options: { bcc?: readonly string[]; messageIdHeader?: string; subject?: string } = {},
+): OutgoingMessage {
+  const messageIdHeader = options.messageIdHeader ?? `<${randomUUID()}@contract.test>`;
+  const { bcc = [], subject = 'Contract' } = options;
+  const mime = Buffer.from(
+    [
+      `From: <${from.email}>`,
+      `To: ${recipients.map((email) => `<${email}>`).join(', ')}`,
+      `Subject: ${subject}`,
+      `Message-ID: ${messageIdHeader}`,
+      'Date: Tue, 14 Nov 2023 22:13:20 +0000',
+      'MIME-Version: 1.0',
+      'Content-Type: text/plain; charset=utf-8',
+      '',
+      'Good day.',
+      '',
+    ].join('\r\n'),
+  );
+  return {
+    messageIdHeader,
+    mime,
+    envelope: { from: from.email, recipients: [...recipients, ...bcc] },
+    bcc: bcc.map((email) => ({ email, name: '' })),
+  };
+}
+
+/** Control of a send that nobody interrupts; keeps the phases it was told. */
+export function sendControl(signal: AbortSignal = new AbortController().signal) {
+  const phases: SendPhase[] = [];
+  return { phases, signal, onPhase: (phase: SendPhase) => void phases.push(phase) };
+}
+
+/** A look of somebody who has nothing yet, and wants everything. */
+export function look(cursor: string | null, limit: number): MailLook {
+  return { cursor, limit, since: null, known: () => Promise.resolve([]) };
+}
+
+/** The complete text of a message that came with it. */
+export function mimeOf(message: RemoteMessage | undefined): Buffer | undefined {
+  return message?.content?.kind === 'mime' ? message.content.mime : undefined;
+}
+
+/** Everything that changed since the cursor, page by page. */
+export async function allChanges(
+  mail: MailPort,
+  account: ProviderAccount,
+  cursor: string | null = null,
+  limit = 100,
+): Promise<{ cursor: string; messages: RemoteMessage[]; pages: number; folders: readonly RemoteFolder[] }> {
+  const messages: RemoteMessage[] = [];
+  let folders: readonly RemoteFolder[] = [];
+  for (let pages = 1; ; pages++) {
+    const changes: MailChanges = await mail.listChanges(account, look(cursor, limit));
+    messages.push(...changes.messages);
+    folders = changes.folders ?? folders;
+    cursor = changes.cursor;
+    if (!changes.more) return { cursor, messages, pages, folders };
+  }
+}
+
+/** The error's code, or what it resolved with when it did not fail. */
+export async function codeOf(work: Promise<unknown>): Promise<ProviderErrorCode | 'succeeded'> {
+  try {
+    await work;
+    return 'succeeded';
+  } catch (error) {
+    return (error as { code: ProviderErrorCode }).code;
+  }
+}
+
+/**
+ * A mailbox as somebody sees it who follows it by `listChanges` alone: what a mirror does, without a database. It
+ * answers `known` and goes on where the look before ended.
+ */
+export class Replica {
+  #cursor: string | null = null;
+  folders: readonly RemoteFolder[] = [];
+  /** By `providerId`; content is kept from the look that brought it. */
+  readonly messages = new Map<string, RemoteMessage>();
+  /** Messages that came with their content, in the order they came. */
+  readonly arrivals: RemoteMessage[] = [];
+
+  constructor(
+    private readonly mail: MailPort,
+    private readonly account: ProviderAccount,
+  ) {}
+
+  /** Follows the mailbox to its present. @returns how many looks it took */
+  async follow(limit = 100): Promise<number> {
+    for (let looks = 1; ; looks++) {
+      const changes = await this.mail.listChanges(this.account, {
+        cursor: this.#cursor,
+        limit,
+        since: null,
+        known: (folderId) =>
+          Promise.resolve(
+            [...this.messages.values()]
+              .filter(({ folderIds }) => folderIds.includes(folderId))
+              .map(({ providerId }) => providerId),
+          ),
+      });
+      this.#apply(changes);
+      if (changes.more) continue;
+      if (!changes.present) throw new Error('everything has been listed, and it is not the present');
+      return looks;
+    }
+  }
+
+  /** Follows until `probe` gives a value. */
+  until<T>(
+    what: string,
+    probe: (replica: this) => T | undefined | null | false,
+    limitMs = 15_000,
+  ): Promise<T> {
+    return until(
+      what,
+      async () => {
+        await this.follow();
+        return probe(this);
+      },
+      limitMs,
+    );
+  }
+
+  /** The standard folder of that name. */
+  standard(name: string): RemoteFolder {
+    const folder = this.folders.find((one) => one.name === name);
+    if (!folder) throw new Error(`the mailbox has no ${name}`);
+    return folder;
+  }
+
+  named(displayName: string): RemoteFolder | undefined {
+    return this.folders.find((folder) => folder.displayName === displayName);
+  }
+
+  /** Messages whose text has this in it. */
+  withText(text: string): RemoteMessage[] {
+    return [...this.messages.values()].filter((message) => mimeOf(message)?.includes(text));
+  }
+
+  inFolder(folderId: string): RemoteMessage[] {
+    return [...this.messages.values()].filter(({ folderIds }) => folderIds.includes(folderId));
+  }
+
+  #apply({ cursor, folders, renamed, messages, removed }: MailChanges): void {
+    for (const { from, to, messagePrefix } of renamed) {
+      for (const message of this.inFolder(from)) {
+        this.messages.delete(message.providerId);
+        const { providerId } = message;
+        const moved = providerId.startsWith(messagePrefix.from)
+          ? messagePrefix.to + providerId.slice(messagePrefix.from.length)
+          : providerId;
+        const folderIds = message.folderIds.map((id) => (id === from ? to : id));
+        this.messages.set(moved, { ...message, providerId: moved, folderIds });
+      }
+    }
+    this.folders = folders ?? this.folders;
+    for (const message of messages) {
+      const before = this.messages.get(message.providerId);
+      if (!before && message.content) this.arrivals.push(message);
+      this.messages.set(message.providerId, {
+        ...message,
+        content: message.content ?? before?.content ?? null,
+      });
+    }
+    for (const id of removed) this.messages.delete(id);
+    this.#cursor = cursor;
+  }
+}

@@ -1,0 +1,76 @@
+import type { ImapFlow } from 'imapflow';
+import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import type { ProviderAccount } from '../../src/providers/connector.ts';
+import { ImapChanges } from '../../src/providers/imap/imap-changes.ts';
+import { ImapMailbox } from '../../src/providers/imap/imap-mailbox.ts';
+import { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
+import { ImapProxy, type ImapProxyOptions } from './imap-proxy.ts';
+import { ImapReplica } from './imap-replica.ts';
+import { MailServers } from './mail-servers/mail-servers.ts';
+
+/** A mailbox on a real server, us, and another mail program. */
+export interface Correspondent {
+  account: ProviderAccount;
+  changes: ImapChanges;
+  mailbox: ImapMailbox;
+  sessions: ImapSessions;
+  /** Another mail program with the same mailbox. */
+  other: ImapFlow;
+  /** What we connect through. */
+  proxy: ImapProxy;
+  deliver(...mimes: readonly (string | Buffer)[]): Promise<void>;
+  replica(options?: ConstructorParameters<typeof ImapReplica>[2]): ImapReplica;
+}
+
+/** A real server for a suite, and mailboxes for its tests. */
+export class ImapFixture {
+  readonly #closing: (() => Promise<void>)[] = [];
+
+  private constructor(readonly servers: MailServers) {}
+
+  static async start(): Promise<ImapFixture> {
+    return new ImapFixture(await MailServers.start());
+  }
+
+  /** An empty mailbox of its own. */
+  async correspondent(options: ImapProxyOptions = {}): Promise<Correspondent> {
+    const user = await this.servers.addUser();
+    const proxy = await ImapProxy.start(this.servers.dovecot.ports.imap, options);
+    const sessions = new ImapSessions(new EgressPolicy(['127.0.0.0/8']));
+    const other = await this.servers.client(user);
+    this.#closing.push(async () => {
+      await sessions.close();
+      other.close();
+      await proxy.stop();
+    });
+    const account: ProviderAccount = {
+      accountId: user.email,
+      applicationId: 'application',
+      email: user.email,
+      name: '',
+      organizationUnit: 'folder',
+      settings: { ...this.servers.settingsOf(user, { imap_port: proxy.port }) },
+    };
+    const changes = new ImapChanges(sessions);
+    return {
+      account,
+      changes,
+      mailbox: new ImapMailbox(sessions),
+      sessions,
+      other,
+      proxy,
+      deliver: (...mimes) => this.servers.deliver(user, ...mimes),
+      replica: (replicaOptions) => new ImapReplica(changes, account, replicaOptions),
+    };
+  }
+
+  /** Closes what the tests so far have opened. */
+  async closeAll(): Promise<void> {
+    for (const close of this.#closing.splice(0)) await close();
+  }
+
+  async stop(): Promise<void> {
+    await this.closeAll();
+    await this.servers.stop();
+  }
+}

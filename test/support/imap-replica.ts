@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import type { ImapFlow, MailboxObject } from 'imapflow';
+import type {
+  MailChanges, MailLook, MailPort, ProviderAccount, RemoteFolder, RemoteMessage,
+} from '../../src/providers/connector.ts'; // prettier-ignore
+
+type MailReader = Pick<MailPort, 'listChanges'>;
+/** What is compared of a message. */
+export type Seen = Pick<RemoteMessage, 'folderIds' | 'unread' | 'starred'> & {
+  receivedAt: number;
+  content: string;
+};
+
+export const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64url');
+
+interface State {
+  cursor: string | null;
+  folders: readonly RemoteFolder[];
+  messages: Map<string, Seen>;
+}
+
+/**
+ * A mailbox built from nothing but what `listChanges` tells, by somebody who may be interrupted: whose last batch is lost
+ * together with its cursor.
+ */
+export class ImapReplica {
+  #state: State = { cursor: null, folders: [], messages: new Map() };
+  /** Batches so far, those that were lost included. */
+  readonly batches: MailChanges[] = [];
+
+  constructor(
+    private readonly mail: MailReader,
+    private readonly account: ProviderAccount,
+    private readonly options: { limit?: number; since?: Date | null; isLost?: () => boolean } = {},
+  ) {}
+
+  get cursor(): string | null {
+    return this.#state.cursor;
+  }
+
+  get folders(): readonly RemoteFolder[] {
+    return this.#state.folders;
+  }
+
+  /** By `providerId`. */
+  get messages(): ReadonlyMap<string, Seen> {
+    return this.#state.messages;
+  }
+
+  set since(since: Date | null) {
+    this.options.since = since;
+  }
+
+  /** One look; stored, unless it is lost. */
+  async look(): Promise<MailChanges> {
+    const { limit = 20, since = null, isLost = () => false } = this.options;
+    const look: MailLook = {
+      cursor: this.#state.cursor,
+      limit,
+      since,
+      known: (folderId) =>
+        Promise.resolve(
+          [...this.#state.messages]
+            .filter(([, { folderIds }]) => folderIds.includes(folderId))
+            .map(([id]) => id),
+        ),
+    };
+    const changes = await this.mail.listChanges(this.account, look);
+    if (changes.messages.length > limit) throw new Error(`${changes.messages.length} messages for ${limit}`);
+    this.batches.push(changes);
+    if (isLost()) return { ...changes, more: true };
+    this.#state = applied(this.#state, changes);
+    return changes;
+  }
+
+  /** Looks until there is no more. */
+  async follow(mostLooks = 2_000): Promise<void> {
+    for (let looks = 0; looks < mostLooks; looks += 1) if (!(await this.look()).more) return;
+    throw new Error('there is always more');
+  }
+}
+
+function applied({ folders, messages }: State, changes: MailChanges): State {
+  const next = new Map<string, Seen>();
+  for (const [id, seen] of messages) {
+    const renaming = changes.renamed.find(({ messagePrefix }) => id.startsWith(messagePrefix.from));
+    if (!renaming) next.set(id, seen);
+    else {
+      const { from, to, messagePrefix } = renaming;
+      next.set(messagePrefix.to + id.slice(messagePrefix.from.length), {
+        ...seen,
+        folderIds: seen.folderIds.map((folder) => (folder === from ? to : folder)),
+      });
+    }
+  }
+  for (const { providerId, folderIds, unread, starred, receivedAt, content } of changes.messages) {
+    const before = next.get(providerId);
+    if (!content && !before) throw new Error(`flags of a message nobody has: ${providerId}`);
+    next.set(providerId, {
+      folderIds,
+      unread,
+      starred,
+      receivedAt: receivedAt.getTime(),
+      content: content ? digestOf(content) : (before?.content ?? ''),
+    });
+  }
+  for (const id of changes.removed) next.delete(id);
+  return { cursor: changes.cursor, folders: changes.folders ?? folders, messages: next };
+}
+
+function digestOf(content: NonNullable<RemoteMessage['content']>): string {
+  if (content.kind === 'mime') return digest(content.mime);
+  return content.kind === 'parts' ? 'parts' : content.reason;
+}
+
+/** What is on the server, as a plain client sees it. */
+export async function truthOf(client: ImapFlow): Promise<Map<string, Seen>> {
+  const truth = new Map<string, Seen>();
+  for (const { path, flags } of await client.list()) {
+    if (flags.has('\\Noselect') || flags.has('\\NonExistent')) continue;
+    const mailbox = await openListed(client, path);
+    if (!mailbox || mailbox.exists === 0) continue;
+    const query = { uid: true, flags: true, internalDate: true, source: true };
+    for await (const message of client.fetch('1:*', query)) {
+      truth.set(`${path};${mailbox.uidValidity};${message.uid}`, {
+        folderIds: [path],
+        unread: !message.flags?.has('\\Seen'),
+        starred: message.flags?.has('\\Flagged') ?? false,
+        receivedAt: new Date(message.internalDate ?? 0).getTime(),
+        content: digest(message.source ?? Buffer.alloc(0)),
+      });
+    }
+  }
+  return truth;
+}
+
+/** Null: it is listed for the folders inside it only. */
+async function openListed(client: ImapFlow, path: string): Promise<MailboxObject | null> {
+  try {
+    return await client.mailboxOpen(path, { readOnly: true });
+  } catch (error) {
+    if (/doesn't exist/.test(String((error as { responseText?: string }).responseText))) return null;
+    throw error;
+  }
+}

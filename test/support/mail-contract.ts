@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import type { MailPort, OutgoingMessage, ProviderAccount } from '../../src/providers/connector.ts';
+import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools.ts';
+
+const BYTES = Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7) % 256));
+
+/** A message with an attachment of `BYTES`. */
+function withAttachment(from: ProviderAccount, to: ProviderAccount): OutgoingMessage {
+  const message = outgoing(from, [to.email]);
+  const header = message.mime.toString().split('Content-Type:', 1)[0];
+  const encoded = BYTES.toString('base64').replace(/.{76}/g, '$&\r\n');
+  const parts = [
+    'Content-Type: text/plain\r\n\r\nSee the attachment.',
+    'Content-Type: application/octet-stream; name="data.bin"\r\nContent-Transfer-Encoding: base64\r\n' +
+      `Content-Disposition: attachment; filename="data.bin"\r\n\r\n${encoded}`,
+  ];
+  const body = parts.map((part) => `--contract\r\n${part}\r\n`).join('');
+  const mime = `${header}Content-Type: multipart/mixed; boundary=contract\r\n\r\n${body}--contract--\r\n`;
+  return { ...message, mime: Buffer.from(mime) };
+}
+
+/** What every `MailPort` guarantees. Whatever another server does may take a moment to be seen. */
+export function describeMail(
+  make: () => Promise<{ mail: MailPort; account: () => Promise<ProviderAccount> }>,
+): void {
+  describe('mail', () => {
+    /** Sends, and files the copy where sending does not. */
+    async function send(mail: MailPort, from: ProviderAccount, message: OutgoingMessage) {
+      const control = sendControl();
+      const receipt = await mail.send(from, message, control);
+      await mail.fileSent?.(from, message.messageIdHeader, message.mime);
+      return { receipt, phases: control.phases };
+    }
+    async function follow(mail: MailPort, account: ProviderAccount): Promise<Replica> {
+      const replica = new Replica(mail, account);
+      await replica.follow();
+      return replica;
+    }
+
+    it('delivers, has a copy in Sent, and shows both as they were sent', async () => {
+      const { mail, account } = await make();
+      const [from, to] = [await account(), await account()];
+      const [sender, receiver] = [await follow(mail, from), await follow(mail, to)];
+      const message = outgoing(from, [to.email], { subject: 'Grüße' });
+      const { receipt, phases } = await send(mail, from, message);
+      expect(receipt.accepted).toEqual([to.email]);
+      expect(receipt.refused).toEqual([]);
+      expect(phases).toEqual(['connect', 'login', 'envelope', 'content', 'confirmation']);
+      expect(await mail.findSent(from, message.messageIdHeader)).toMatchObject({ found: true });
+
+      const copy = await receiver.until('the delivery', (one) => one.withText(message.messageIdHeader)[0]);
+      expect(copy).toMatchObject({ unread: true, starred: false });
+      expect(copy.folderIds).toContain(receiver.standard('inbox').providerId);
+      expect(await mail.fetchRaw(to, copy.providerId)).toEqual(mimeOf(copy));
+      const own = await sender.until('the copy in Sent', (one) => one.withText(message.messageIdHeader)[0]);
+      expect(own).toMatchObject({ unread: false });
+      expect(own.folderIds).toContain(sender.standard('sent').providerId);
+    });
+
+    it('files a copy in Sent once, however often it is asked to', async () => {
+      const { mail, account } = await make();
+      if (!mail.fileSent) return;
+      const one = await account();
+      const replica = await follow(mail, one);
+      const { messageIdHeader, mime } = outgoing(one, [one.email]);
+      for (let times = 0; times < 3; times++) await mail.fileSent(one, messageIdHeader, mime);
+      const sent = replica.standard('sent').providerId;
+      await replica.until('the copy', () => replica.inFolder(sent).length > 0);
+      expect(replica.inFolder(sent)).toHaveLength(1);
+    });
+
+    it('does not find a message that was never sent', async () => {
+      const { mail, account } = await make();
+      const looked = await mail.findSent(await account(), `<${randomUUID()}@contract.test>`);
+      expect(looked.found).toBe(false);
+      // Where the copy is filed after sending, one that is missing proves nothing.
+      if (mail.fileSent) expect(looked.conclusive).toBe(false);
+    });
+
+    it('sends nothing once the caller has given up', async () => {
+      const { mail, account } = await make();
+      const [from, to] = [await account(), await account()];
+      const message = outgoing(from, [to.email]);
+      expect(await codeOf(mail.send(from, message, sendControl(AbortSignal.abort())))).toBe('temporary');
+      expect((await mail.findSent(from, message.messageIdHeader)).found).toBe(false);
+    });
+
+    it('resumes at a cursor and pages without loss or repetition', async () => {
+      const { mail, account } = await make();
+      const [from, to] = [await account(), await account()];
+      const replica = await follow(mail, to);
+      const sent = Array.from({ length: 7 }, () => outgoing(from, [to.email]));
+      for (const message of sent) await mail.send(from, message, sendControl());
+      await new Replica(mail, to).until('all to be delivered', ({ messages }) => messages.size === 7);
+      expect(await replica.follow(3)).toBeGreaterThanOrEqual(3);
+      const arrived = replica.arrivals.map((one) => /Message-ID: (.*)\r/i.exec(String(mimeOf(one)))?.[1]);
+      expect(new Set(arrived)).toEqual(new Set(sent.map(({ messageIdHeader }) => messageIdHeader)));
+      await replica.follow();
+      expect(replica.arrivals).toHaveLength(7);
+    });
+
+    it('never skips deliveries that run at the same time as a look-up', async () => {
+      const { mail, account } = await make();
+      const [to, ...senders] = await Promise.all(Array.from({ length: 5 }, account));
+      if (!to) throw new Error('unreachable');
+      const replica = await follow(mail, to);
+      const sending = { going: true };
+      const looking = (async () => {
+        while (sending.going) await replica.follow(2);
+      })();
+      await Promise.all(
+        senders.map(async (from) => {
+          for (let n = 0; n < 10; n++) await mail.send(from, outgoing(from, [to.email]), sendControl());
+        }),
+      );
+      sending.going = false;
+      await looking;
+      await replica.until('all deliveries', ({ messages }) => messages.size >= 40, 30_000);
+      expect(replica.arrivals).toHaveLength(40);
+      expect(replica.messages.size).toBe(40);
+    });
+
+    it('gives the bytes of an attachment as they were', async () => {
+      const { mail, account } = await make();
+      const [from, to] = [await account(), await account()];
+      const replica = await follow(mail, to);
+      const message = withAttachment(from, to);
+      await mail.send(from, message, sendControl());
+      const copy = await replica.until('the delivery', ({ arrivals }) => arrivals[0]);
+      const section = copy.content?.kind === 'parts' ? copy.content.parts.files[0]?.section : '#0';
+      const stream = await mail.openFile(to, copy.providerId, section ?? '');
+      expect((await buffer(stream)).equals(BYTES)).toBe(true);
+      expect(await codeOf(mail.openFile(to, copy.providerId, '#7'))).toBe('not-found');
+    });
+
+    it('answers not-found for a message that is not there', async () => {
+      const { mail, account } = await make();
+      const one = await account();
+      for (const id of [randomUUID(), 'no such id']) {
+        expect(await codeOf(mail.fetchRaw(one, id))).toBe('not-found');
+        expect(await codeOf(mail.openFile(one, id, '#0'))).toBe('not-found');
+      }
+    });
+  });
+}

@@ -1,0 +1,264 @@
+import { randomUUID } from 'node:crypto';
+import type { DraftContent, MailboxPort, MailPort, ProviderAccount } from '../../src/providers/connector.ts';
+import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools.ts';
+
+function draftOf(account: ProviderAccount, subject: string): DraftContent {
+  const { mime, messageIdHeader } = outgoing(account, ['bo@elsewhere.test'], { subject });
+  return { messageIdHeader, mime: Buffer.concat([Buffer.from('Bcc: <hidden@elsewhere.test>\r\n'), mime]) };
+}
+
+/** What every `MailboxPort` guarantees: each write is seen by `listChanges`, and repeating it changes nothing. */
+export function describeMailbox(
+  make: () => Promise<{
+    mail: MailPort;
+    mailbox: MailboxPort;
+    account: () => Promise<ProviderAccount>;
+  }>,
+): void {
+  describe('mailbox', () => {
+    /** A mailbox with one unread message in its inbox, and somebody who follows it. */
+    async function withMessage() {
+      const { mail, mailbox, account } = await make();
+      const one = await account();
+      const replica = new Replica(mail, one);
+      await replica.follow();
+      const { messageIdHeader } = await deliver(mail, one);
+      const message = await replica.until('the delivery', (now) => now.withText(messageIdHeader)[0]);
+      return { mail, mailbox, account, one, replica, message, messageIdHeader };
+    }
+    async function deliver(mail: MailPort, to: ProviderAccount) {
+      const message = outgoing({ ...to, email: 'somebody@elsewhere.test' }, [to.email]);
+      await mail.send(
+        to,
+        { ...message, envelope: { from: to.email, recipients: [to.email] } },
+        sendControl(),
+      );
+      return message;
+    }
+    /** The only message with this header, in whatever folder but Sent. */
+    const received = (replica: Replica, header: string) =>
+      replica
+        .withText(header)
+        .find(({ folderIds }) => !folderIds.includes(replica.standard('sent').providerId));
+
+    describe('flags', () => {
+      it('are set as given, and what is not given stays', async () => {
+        const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
+        const now = () => received(replica, messageIdHeader);
+        await mailbox.setFlags(one, message.providerId, { starred: true });
+        await replica.until('the star', () => now()?.starred);
+        expect(now()).toMatchObject({ providerId: message.providerId, unread: true, starred: true });
+        await mailbox.setFlags(one, message.providerId, { unread: false });
+        await replica.until('to be read', () => now()?.unread === false);
+        expect(now()).toMatchObject({ unread: false, starred: true });
+        await mailbox.setFlags(one, message.providerId, { unread: true, starred: false });
+        await replica.until('to be unread again', () => now()?.unread);
+        expect(now()).toMatchObject({ unread: true, starred: false });
+      });
+
+      it('stay as they are when they are set again', async () => {
+        const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
+        for (let times = 0; times < 3; times++)
+          await mailbox.setFlags(one, message.providerId, { unread: false, starred: true });
+        await replica.until('the flags', () => received(replica, messageIdHeader)?.starred);
+        expect(received(replica, messageIdHeader)).toMatchObject({ unread: false, starred: true });
+        expect(replica.messages.size).toBe(new Set(replica.messages.keys()).size);
+      });
+
+      it('of a message that is not there are not-found', async () => {
+        const { mailbox, one } = await withMessage();
+        for (const id of [randomUUID(), 'no such id'])
+          expect(await codeOf(mailbox.setFlags(one, id, { unread: false }))).toBe('not-found');
+      });
+    });
+
+    describe('folders of a message', () => {
+      it('are exactly those that are given; the answer is how it is found there', async () => {
+        const { mail, mailbox, one, replica, message, messageIdHeader } = await withMessage();
+        const { providerId: folder } = await mailbox.createFolder(one, `Filed ${randomUUID()}`);
+        const before = await mail.fetchRaw(one, message.providerId);
+        const { providerId } = await mailbox.setFolders(one, message.providerId, [folder]);
+        const moved = await replica.until('the move', () =>
+          replica.inFolder(folder).find((copy) => copy.providerId === providerId),
+        );
+        expect(
+          moved.folderIds.filter((id) => id !== replica.folders.find((f) => f.name === 'all')?.providerId),
+        ).toEqual([folder]);
+        expect(replica.inFolder(replica.standard('inbox').providerId)).toEqual([]);
+        expect(await mail.fetchRaw(one, providerId)).toEqual(before);
+        expect(await mailbox.setFolders(one, providerId, [folder])).toEqual({ providerId });
+        // Who has missed the answer of the first time.
+        const again = await codeOf(mailbox.setFolders(one, message.providerId, [folder]));
+        expect(['succeeded', 'not-found']).toContain(again);
+        await replica.follow();
+        expect(replica.inFolder(folder)).toHaveLength(1);
+        const back = await mailbox.setFolders(one, providerId, [replica.standard('inbox').providerId]);
+        await replica.until(
+          'the way back',
+          () => received(replica, messageIdHeader)?.providerId === back.providerId,
+        );
+        await replica.until('nothing to be left', () => replica.inFolder(folder).length === 0);
+      });
+
+      it('keep its flags', async () => {
+        const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
+        await mailbox.setFlags(one, message.providerId, { unread: false, starred: true });
+        const trash = replica.standard('trash').providerId;
+        await mailbox.setFolders(one, message.providerId, [trash]);
+        await replica.until('the move', () => received(replica, messageIdHeader)?.folderIds.includes(trash));
+        expect(received(replica, messageIdHeader)).toMatchObject({ unread: false, starred: true });
+      });
+
+      it('that are not there are not-found, and it stays where it was', async () => {
+        const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
+        const inbox = replica.standard('inbox').providerId;
+        expect(await codeOf(mailbox.setFolders(one, message.providerId, [`none-${randomUUID()}`]))).toBe(
+          'not-found',
+        );
+        for (const id of [randomUUID(), 'no such id'])
+          expect(await codeOf(mailbox.setFolders(one, id, [inbox]))).toBe('not-found');
+        await replica.follow();
+        expect(received(replica, messageIdHeader)?.folderIds).toContain(inbox);
+      });
+    });
+
+    describe('folders', () => {
+      it.each(['Invoices', 'Grüße & Küsse', '請求書', 'Projects/2026'])(
+        'are created once: %s',
+        async (name) => {
+          const { mail, mailbox, account } = await make();
+          const one = await account();
+          const replica = new Replica(mail, one);
+          const { providerId } = await mailbox.createFolder(one, name);
+          expect(await mailbox.createFolder(one, name)).toEqual({ providerId });
+          await replica.until('the folder', () => replica.named(name));
+          expect(replica.named(name)).toEqual({ providerId, name: null, displayName: name });
+          expect(replica.folders.filter(({ displayName }) => displayName === name)).toHaveLength(1);
+        },
+      );
+
+      it('are not made of names that are none', async () => {
+        const { mailbox, account } = await make();
+        const one = await account();
+        for (const name of ['', 'a//b'])
+          expect(await codeOf(mailbox.createFolder(one, name))).toBe('rejected');
+      });
+
+      it('are renamed with what is in them', async () => {
+        const { mail, mailbox, one, replica, message, messageIdHeader } = await withMessage();
+        const before = await mailbox.createFolder(one, 'Before');
+        const { providerId } = await mailbox.setFolders(one, message.providerId, [before.providerId]);
+        await replica.until('the move', () => replica.inFolder(before.providerId).length === 1);
+        const { providerId: after, messagePrefix } = await mailbox.renameFolder(
+          one,
+          before.providerId,
+          'After',
+        );
+        expect(providerId.startsWith(messagePrefix.from) || messagePrefix.from === messagePrefix.to).toBe(
+          true,
+        );
+        await replica.until('the new name', () => replica.named('After') && !replica.named('Before'));
+        expect(replica.named('After')?.providerId).toBe(after);
+        const inside = await replica.until('what is in it', () => replica.inFolder(after)[0]);
+        expect(replica.inFolder(after)).toHaveLength(1);
+        expect(
+          replica.withText(messageIdHeader).filter((copy) => copy.folderIds.includes(before.providerId)),
+        ).toEqual(after === before.providerId ? [inside] : []);
+        const told = providerId.startsWith(messagePrefix.from)
+          ? messagePrefix.to + providerId.slice(messagePrefix.from.length)
+          : providerId;
+        expect(inside.providerId).toBe(told);
+        expect(String(await mail.fetchRaw(one, told))).toContain(messageIdHeader);
+      });
+
+      it('keep their names when the new one is taken, none, or the folder is not there', async () => {
+        const { mail, mailbox, account } = await make();
+        const one = await account();
+        const [first] = [await mailbox.createFolder(one, 'First'), await mailbox.createFolder(one, 'Second')];
+        expect(await codeOf(mailbox.renameFolder(one, first.providerId, 'Second'))).toBe('conflict');
+        expect(await codeOf(mailbox.renameFolder(one, first.providerId, 'a//b'))).toBe('rejected');
+        expect(await codeOf(mailbox.renameFolder(one, `none-${randomUUID()}`, 'Third'))).toBe('not-found');
+        const replica = new Replica(mail, one);
+        await replica.follow();
+        expect([replica.named('First'), replica.named('Second'), replica.named('Third')]).toMatchObject([
+          { providerId: first.providerId },
+          {},
+          undefined,
+        ] as object[]);
+      });
+
+      it('are deleted, also when they are gone already', async () => {
+        const { mailbox, one, replica } = await withMessage();
+        const { providerId: folder } = await mailbox.createFolder(one, 'Short-lived');
+        await replica.until('the beginning', () => replica.named('Short-lived'));
+        await mailbox.deleteFolder(one, folder);
+        await mailbox.deleteFolder(one, folder);
+        await replica.until('the end', () => !replica.named('Short-lived'));
+      });
+
+      it('are not deleted with the messages in them', async () => {
+        const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
+        const { providerId: folder } = await mailbox.createFolder(one, 'Full');
+        await mailbox.setFolders(one, message.providerId, [folder]);
+        await replica.until('the move', () => replica.inFolder(folder).length === 1);
+        const code = await codeOf(mailbox.deleteFolder(one, folder));
+        expect(code).toBe(one.organizationUnit === 'label' ? 'succeeded' : 'rejected');
+        await replica.follow();
+        expect(received(replica, messageIdHeader)).toBeDefined();
+      });
+    });
+
+    describe('drafts', () => {
+      it('are stored as they are, once, and replaced by their next version', async () => {
+        const { mail, mailbox, account } = await make();
+        const one = await account();
+        const replica = new Replica(mail, one);
+        await replica.follow();
+        const drafts = () => replica.inFolder(replica.standard('drafts').providerId);
+        const [first, second] = [draftOf(one, 'First'), draftOf(one, 'Second')];
+        const stored = await mailbox.saveDraft(one, first, null);
+        expect(await mailbox.saveDraft(one, first, null)).toEqual(stored);
+        await replica.until('the draft', () => drafts().length > 0);
+        expect(drafts().map(({ providerId }) => providerId)).toEqual([stored.providerId]);
+        const [draft] = drafts();
+        expect(mimeOf(draft)?.equals(first.mime)).toBe(true);
+        expect(draft?.unread).toBe(false);
+        const next = await mailbox.saveDraft(one, second, stored.providerId);
+        expect(await mailbox.saveDraft(one, second, stored.providerId)).toEqual(next);
+        await replica.until('the next version', () => drafts()[0]?.providerId === next.providerId);
+        expect(drafts()).toHaveLength(1);
+        expect(mimeOf(drafts()[0])?.equals(second.mime)).toBe(true);
+      });
+
+      it('are stored although the version before is gone, and deleted although they are', async () => {
+        const { mail, mailbox, account } = await make();
+        const one = await account();
+        const replica = new Replica(mail, one);
+        await replica.follow();
+        const drafts = () => replica.inFolder(replica.standard('drafts').providerId);
+        const first = await mailbox.saveDraft(one, draftOf(one, 'First'), null);
+        await mailbox.deleteDraft(one, first.providerId);
+        await mailbox.deleteDraft(one, first.providerId);
+        const { providerId } = await mailbox.saveDraft(one, draftOf(one, 'Second'), first.providerId);
+        await replica.until('the draft', () => drafts().length > 0);
+        expect(drafts().map((draft) => draft.providerId)).toEqual([providerId]);
+        await mailbox.deleteDraft(one, providerId);
+        await replica.until('the end', () => drafts().length === 0);
+      });
+    });
+
+    it('keeps accounts apart', async () => {
+      const { mail, mailbox, account, replica, message, messageIdHeader } = await withMessage();
+      const theirs = await account();
+      expect(await codeOf(mailbox.setFlags(theirs, message.providerId, { starred: true }))).toBe('not-found');
+      await mailbox.deleteDraft(theirs, message.providerId);
+      await mailbox.createFolder(theirs, 'Theirs');
+      await replica.follow();
+      expect(received(replica, messageIdHeader)).toMatchObject({ unread: true, starred: false });
+      expect(replica.named('Theirs')).toBeUndefined();
+      const other = new Replica(mail, theirs);
+      await other.follow();
+      expect(other.withText(messageIdHeader)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,100 @@
+/** What a browser got. */
+export interface Visited {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** Where it is sent; null: nowhere. */
+  location: string | null;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  '#39': "'",
+  '#96': '`',
+};
+const decode = (text: string): string =>
+  text.replace(/&(amp|lt|gt|quot|#39|#96);/g, (_, name: string) => ENTITIES[name] ?? '');
+
+/** A browser without windows and JavaScript: keeps cookies, reads forms, follows nothing by itself. */
+export class PageBrowser {
+  readonly #url: string;
+  readonly cookies = new Map<string, string>();
+  /** The page it shows. */
+  page: Visited = { status: 0, headers: new Headers(), text: '', location: null };
+
+  constructor({ url }: { url: string }) {
+    this.#url = url;
+  }
+
+  /** @param address also an absolute one: its host is the server's */
+  get(address: string): Promise<Visited> {
+    return this.#go(address, { method: 'GET' });
+  }
+
+  /** Sends a form of the page, named by how its action ends, with further values. */
+  async submit(step: string, values: Readonly<Record<string, string>> = {}): Promise<Visited> {
+    const { action, fields } = this.form(step);
+    const body = new URLSearchParams({ ...fields, ...values });
+    return this.#go(action, { method: 'POST', body });
+  }
+
+  /** As `submit`, and on to where the answer leads, as long as that is the server itself. */
+  async follow(step: string, values: Readonly<Record<string, string>> = {}): Promise<Visited> {
+    const answer = await this.submit(step, values);
+    return answer.location?.startsWith('/') ? this.get(answer.location) : answer;
+  }
+
+  post(address: string, values: Readonly<Record<string, string>>): Promise<Visited> {
+    return this.#go(address, { method: 'POST', body: new URLSearchParams(values) });
+  }
+
+  /** A form of the page: where it goes, and what it holds. @throws when there is none */
+  form(step: string): { action: string; fields: Record<string, string> } {
+    for (const [, attributes = '', content = ''] of this.page.text.matchAll(/<form([^>]*)>(.*?)<\/form>/gs)) {
+      const action = decode(/action="([^"]*)"/.exec(attributes)?.[1] ?? '');
+      if (!action.split('?')[0]?.endsWith(`/${step}`)) continue;
+      const fields: Record<string, string> = {};
+      for (const [, input = ''] of content.matchAll(/<input([^>]*)>/gs)) {
+        const name = /\bname="([^"]*)"/.exec(input)?.[1];
+        if (name) fields[name] = decode(/\bvalue="([^"]*)"/.exec(input)?.[1] ?? '');
+      }
+      for (const [, name = '', options = ''] of content.matchAll(
+        /<select[^>]*\bname="([^"]*)"[^>]*>(.*?)<\/select>/gs,
+      )) {
+        fields[name] = decode(/value="([^"]*)" selected/.exec(options)?.[1] ?? '');
+      }
+      return { action, fields };
+    }
+    throw new Error(`the page has no form for ${step}: ${this.page.text.slice(0, 2_000)}`);
+  }
+
+  /** What the page says of a field that is wrong. */
+  error(field: string): string | null {
+    const id = `field-${field.replaceAll('_', '-')}-error`;
+    return decode(new RegExp(`id="${id}">([^<]*)<`).exec(this.page.text)?.[1] ?? '') || null;
+  }
+
+  async #go(address: string, init: RequestInit): Promise<Visited> {
+    const { pathname, search } = new URL(address, this.#url);
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(this.#url + pathname + search, {
+      ...init,
+      redirect: 'manual',
+      headers: { ...(cookie ? { cookie } : {}), accept: 'text/html', 'user-agent': 'PageBrowser/1' },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=');
+      this.cookies.set(name, value);
+    }
+    this.page = {
+      status: response.status,
+      headers: response.headers,
+      text: await response.text(),
+      location: response.headers.get('location'),
+    };
+    return this.page;
+  }
+}
