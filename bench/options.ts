@@ -36,6 +36,19 @@ export interface Scale {
   neighbourMessages: number;
   neighbourSeconds: number;
   idleSeconds: number;
+  /** Messages of the mailbox that is mirrored, and alternating rounds per side. */
+  mailboxMessages: number;
+  mailboxRounds: number;
+  /** Mailboxes that one worker watches, and for how long that is looked at. */
+  watchedMailboxes: number;
+  watchedSeconds: number;
+  deliveries: number;
+  /** Messages of the account that is searched; others have as many together. */
+  searchedMessages: number;
+  /** Of each query. */
+  searches: number;
+  /** Files that go up, and come down, at the same time. */
+  largeFiles: number;
   /** The whole run ends after this many seconds, whatever it has. */
   limitSeconds: number;
 }
@@ -55,7 +68,15 @@ const FULL: Scale = {
   neighbourMessages: 30_000,
   neighbourSeconds: 30,
   idleSeconds: 60,
-  limitSeconds: 720,
+  mailboxMessages: 10_000,
+  mailboxRounds: 3,
+  watchedMailboxes: 1_000,
+  watchedSeconds: 330,
+  deliveries: 100,
+  searchedMessages: 100_000,
+  searches: 30,
+  largeFiles: 50,
+  limitSeconds: 900,
 };
 
 const QUICK: Scale = {
@@ -73,6 +94,14 @@ const QUICK: Scale = {
   neighbourMessages: 5_000,
   neighbourSeconds: 8,
   idleSeconds: 20,
+  mailboxMessages: 2_000,
+  mailboxRounds: 2,
+  watchedMailboxes: 100,
+  watchedSeconds: 20,
+  deliveries: 20,
+  searchedMessages: 10_000,
+  searches: 5,
+  largeFiles: 10,
   limitSeconds: 180,
 };
 
@@ -81,8 +110,8 @@ export function scaleOf(options: BenchOptions): Scale {
   return options.quick ? QUICK : FULL;
 }
 
-/** What `--help` says. */
-export const USAGE = `Usage: npm run bench:outbox -- [options]
+/** What `--help` says. @param name of the script */
+export const usageOf = (name: string): string => `Usage: npm run ${name} -- [options]
 
   --quick           fewer rounds and smaller numbers (3 minutes at most)
   --only row,row    these rows only

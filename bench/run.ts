@@ -1,35 +1,23 @@
 import { ensureBuilt } from '../scripts/lib/build.ts';
 import type { BenchRow } from './finding.ts';
-import { type BenchOptions, parseOptions, USAGE } from './options.ts';
+import { type BenchOptions, parseOptions, usageOf } from './options.ts';
 import { Report } from './report.ts';
-import { acceptRow } from './rows/accept.ts';
-import { claimRow } from './rows/claim.ts';
-import { connectRow } from './rows/connect.ts';
-import { engineRow } from './rows/engine.ts';
-import { idleRow } from './rows/idle.ts';
-import { latenessRow } from './rows/lateness.ts';
-import { neighbourRow } from './rows/neighbour.ts';
-import { sendRow } from './rows/send.ts';
 import { World } from './world.ts';
 
-/** In the order in which they are measured. */
-const ROWS: readonly BenchRow[] = [
-  acceptRow,
-  sendRow,
-  connectRow,
-  engineRow,
-  latenessRow,
-  claimRow,
-  neighbourRow,
-  idleRow,
-];
+/** A command that measures. */
+export interface Bench {
+  /** Of its npm script. */
+  name: string;
+  /** In the order in which they are measured. */
+  rows: readonly BenchRow[];
+}
 
 /** Measures row by row until it is `ended` from outside. */
-async function measure(world: World, report: Report, ended: () => boolean): Promise<void> {
+async function measure({ rows }: Bench, world: World, report: Report, ended: () => boolean): Promise<void> {
   const { only } = world.options;
   await world.open();
   report.begin(world.options, await world.serverFacts());
-  for (const row of ROWS) {
+  for (const row of rows) {
     if (only && !only.includes(row.key)) continue;
     report.row(row.title);
     try {
@@ -50,17 +38,17 @@ function conclude({ json, strict }: BenchOptions, report: Report): number {
 }
 
 /**
- * `npm run bench:outbox`: measures the rows, prints the table, leaves nothing behind. Ctrl-C, or a run that takes too
+ * Runs a bench: measures its rows, prints the table, leaves nothing behind. Ctrl-C, or a run that takes too
  * long, ends it with what it has until then.
  * @returns the exit code
  */
-export async function runBench(args: readonly string[]): Promise<number> {
+export async function runBench(bench: Bench, args: readonly string[]): Promise<number> {
   const options = parseOptions(
     args,
-    ROWS.map(({ key }) => key),
+    bench.rows.map(({ key }) => key),
   );
   if (options === 'help') {
-    process.stdout.write(USAGE);
+    process.stdout.write(usageOf(bench.name));
     return 0;
   }
   await ensureBuilt();
@@ -79,7 +67,7 @@ export async function runBench(args: readonly string[]): Promise<number> {
   }
   const limit = setTimeout(() => end('this takes too long: ended', 1), world.scale.limitSeconds * 1000);
   try {
-    await measure(world, report, () => ended !== null);
+    await measure(bench, world, report, () => ended !== null);
   } catch (error) {
     if (ended === null) throw error;
   } finally {

@@ -3,6 +3,7 @@ import { hashToken } from '../src/common/crypto/token-hash.ts';
 import { SecretBox } from '../src/common/crypto/secret-box.ts';
 import { newId, randomBase36 } from '../src/common/ids/ids.ts';
 import { sealGrantSettings } from '../src/grants/grant-secrets.ts';
+import { openGate } from '../src/webhooks/delivery.repository.ts';
 import { sampleMime } from './sample.ts';
 
 /** A connected account with a token. */
@@ -13,34 +14,41 @@ export interface BenchAccount {
   token: string;
 }
 
-/** What every account of a bench is connected with; the processes of the bench decide where its mail goes. */
+/** What accounts of the outbox are connected with; the processes of the bench decide where its mail goes. */
 const SETTINGS = { username: 'bench', password: 'bench' };
 
-/** Writes an application. @returns its id */
-export async function seedApplication(sql: pg.Client, box: SecretBox): Promise<string> {
+/** An application that accounts are connected to. */
+export interface BenchApplication {
+  id: string;
+  clientId: string;
+  clientSecret: string;
+}
+
+/** Writes an application. */
+export async function seedApplication(sql: pg.Client, box: SecretBox): Promise<BenchApplication> {
   const applicationId = newId();
+  const clientId = randomBase36(25);
   const secret = randomBase36(50);
   await sql.query(
     `insert into application (id, client_id, name, secret_hash, secret_sealed, plan, features, region, redirect_uris,
                               created_at, updated_at)
      values ($1, $2, 'Bench', $3, $4, 'standard', '{}', 'us', '{}', now(), now())`,
-    [
-      applicationId,
-      randomBase36(25),
-      hashToken(secret),
-      box.seal(secret, `application.secret:${applicationId}`),
-    ],
+    [applicationId, clientId, hashToken(secret), box.seal(secret, `application.secret:${applicationId}`)],
   );
-  return applicationId;
+  return { id: applicationId, clientId, clientSecret: secret };
 }
 
-/** Writes accounts of one provider, each with a token. */
+/**
+ * Writes accounts of one provider, each with a token.
+ * @param settingsOf what each is connected with, by its number
+ */
 export async function seedAccounts(
   sql: pg.Client,
   box: SecretBox,
   applicationId: string,
   provider: 'imap' | 'sandbox',
   count: number,
+  settingsOf: (index: number) => object = () => SETTINGS,
 ): Promise<BenchAccount[]> {
   const accounts = Array.from({ length: count }, (_, index) => ({
     id: newId(),
@@ -57,7 +65,7 @@ export async function seedAccounts(
       applicationId,
       accounts.map(({ id }) => id),
       accounts.map(({ email }) => email),
-      accounts.map(({ id }) => sealGrantSettings(box, id, SETTINGS)),
+      accounts.map(({ id }, index) => sealGrantSettings(box, id, { ...settingsOf(index) })),
       provider,
     ],
   );
@@ -73,13 +81,15 @@ export async function seedAccounts(
   return accounts;
 }
 
-/** Subscribes the application to what becomes of its messages. */
+/** Subscribes the application to what becomes of its messages, with the pace that webhooks get. */
 export async function seedWebhook(sql: pg.Client, applicationId: string, port: number): Promise<void> {
+  const id = newId();
   await sql.query(
     `insert into webhook (id, application_id, callback_url, state, triggers, subscribed_at, created_at, updated_at)
      values ($1, $2, $3, 'active', '{job.successful,job.failed}', now(), now(), now())`,
-    [newId(), applicationId, `http://127.0.0.1:${port}/hook`],
+    [id, applicationId, `http://127.0.0.1:${port}/hook`],
   );
+  await openGate({ query: async (text, values = []) => (await sql.query(text, [...values])).rows }, id);
 }
 
 /** Messages to be written, one per entry. */

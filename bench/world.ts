@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../src/database/embedded-postgres.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { SecretBox } from '../src/common/crypto/secret-box.ts';
 import { BenchProcess } from './child.ts';
 import { type BenchOptions, type Scale, scaleOf } from './options.ts';
 import { parentOf } from './usage.ts';
-import { type BenchAccount, seedAccounts, seedApplication, seedPending } from './seed.ts';
+import {
+  type BenchAccount,
+  type BenchApplication,
+  seedAccounts,
+  seedApplication,
+  seedPending,
+} from './seed.ts';
 
 /** Room for the large queues; everything that keeps data safe is as PostgreSQL delivers it: on. */
 export const SERVER_SETTINGS = {
@@ -37,11 +43,13 @@ export class World {
   readonly accounts: BenchAccount[] = [];
   /** Accounts that the program as it is can serve. */
   readonly sandboxAccounts: BenchAccount[] = [];
+  /** The application of all accounts; before `open` it has no id. */
+  application: BenchApplication = { id: '', clientId: '', clientSecret: '' };
   readonly #prefix = `carillon_bench_${randomBytes(4).toString('hex')}`;
   readonly #children = new Set<BenchProcess>();
   readonly #databases = new Set<BenchDatabase>();
   readonly #templates = new Map<string, Promise<void>>();
-  readonly #servers: EmbeddedPostgres[] = [];
+  readonly #servers: { stop(): Promise<void> }[] = [];
   #admin: pg.Client | null = null;
   #adminUrl = '';
   #postgresPid: number | null = null;
@@ -62,12 +70,18 @@ export class World {
     }
     await this.#template('base', async (sql, url) => {
       await migrate(url);
-      const box = new SecretBox([{ id: 'bench', key: this.encryptionKey }]);
-      const application = await seedApplication(sql, box);
-      this.accounts.push(...(await seedAccounts(sql, box, application, 'imap', ACCOUNTS)));
-      this.sandboxAccounts.push(...(await seedAccounts(sql, box, application, 'sandbox', SANDBOX_ACCOUNTS)));
+      const { box } = this;
+      this.application = await seedApplication(sql, box);
+      const { id } = this.application;
+      this.accounts.push(...(await seedAccounts(sql, box, id, 'imap', ACCOUNTS)));
+      this.sandboxAccounts.push(...(await seedAccounts(sql, box, id, 'sandbox', SANDBOX_ACCOUNTS)));
       await sql.query('vacuum analyze');
     });
+  }
+
+  /** With the key of the bench's processes. */
+  get box(): SecretBox {
+    return new SecretBox([{ id: 'bench', key: this.encryptionKey }]);
   }
 
   /** Number of the server's first process, which is the parent of all others; null when it is not on this machine. */
@@ -108,7 +122,7 @@ export class World {
   }
 
   /** A further server: `close` stops it if nobody else does. */
-  own(server: EmbeddedPostgres): void {
+  own(server: { stop(): Promise<void> }): void {
     this.#servers.push(server);
   }
 
@@ -122,7 +136,10 @@ export class World {
   }
 
   /** Environment of a process of the product. @param more what the row wants otherwise */
-  environment(database: BenchDatabase, more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  environment(
+    database: Pick<BenchDatabase, 'url'>,
+    more: Readonly<Record<string, string>> = {},
+  ): Record<string, string> {
     return {
       NODE_ENV: 'production',
       DATABASE_URL: database.url,

@@ -34,9 +34,9 @@ function sendingOnly(send: MailPort['send']): MailPort {
   return {
     send,
     findSent: () => Promise.resolve({ found: false, conclusive: false }),
-    listFolders: unused,
     listChanges: unused,
     fetchRaw: unused,
+    openFile: unused,
   };
 }
 

@@ -41,7 +41,7 @@ async function claimStatement(): Promise<string> {
 }
 
 const app = await createApp(loadConfig(process.env));
-app.get(ConnectorRegistry).add(await connectorOf());
+app.get(ConnectorRegistry).replace(await connectorOf());
 await app.listen(0, '127.0.0.1');
 process.on('SIGTERM', () => {
   closeApp(app).then(

@@ -1,12 +1,11 @@
 import autocannon from 'autocannon';
-import type { BenchProcess } from '../child.ts';
-import { freePort } from '../child.ts';
 import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';
 import { SAMPLE_BODY } from '../sample.ts';
 import { median, round } from '../statistics.ts';
 import { type CpuEach, cpuWords, startCpuCount } from '../usage.ts';
 import type { BenchDatabase, World } from '../world.ts';
+import { type Program, startProgram } from './program.ts';
 
 const KEY = 'accept';
 const CONNECTIONS = 50;
@@ -23,10 +22,7 @@ interface Round {
   cpu: CpuEach;
 }
 
-interface Server {
-  child: BenchProcess;
-  port: number;
-}
+type Server = Program;
 
 /** How many messages are stored, once no more are coming: requests go on for a moment when a round has ended. */
 async function countMessages({ sql }: BenchDatabase): Promise<number> {
@@ -76,25 +72,9 @@ async function fire(
   return { perSecond: result['2xx'] / result.duration, p50, p99, cpu };
 }
 
-async function untilServing(port: number): Promise<void> {
-  for (const deadline = performance.now() + 60_000; performance.now() < deadline;) {
-    const ready = await fetch(`http://127.0.0.1:${port}/health/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-    if (ready) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error('the server did not start');
-}
-
 /** The real program with the role `api`: that it sends at the same time is not part of this row. */
-async function startServer(world: World, database: BenchDatabase): Promise<Server> {
-  const port = await freePort();
-  const environment = world.environment(database, { ROLES: 'api', PORT: String(port), DATABASE_POOL: POOL });
-  const child = world.spawn('dist/src/main.js', environment);
-  await untilServing(port);
-  return { child, port };
+function startServer(world: World, database: BenchDatabase): Promise<Server> {
+  return startProgram(world, database, { ROLES: 'api', DATABASE_POOL: POOL });
 }
 
 async function measure(

@@ -12,14 +12,15 @@ const KEY = 'idle';
 /** Starting is not idling. */
 const START_MS = 10_000;
 
-function usageOf(pid: number): Usage {
+/** @throws where there is no /proc */
+export function usageOf(pid: number): Usage {
   const used = usage(pid);
   if (!used) throw new Error('this row reads /proc: it needs Linux');
   return used;
 }
 
 /** Queries of all others since the last call. */
-async function takeQueries(sql: pg.Client): Promise<number> {
+export async function takeQueries(sql: pg.Client): Promise<number> {
   const { rows } = await sql.query<{ calls: number }>(
     `select coalesce(sum(calls), 0)::int as calls from pg_stat_statements s join pg_database d on d.oid = s.dbid
      where d.datname = current_database() and query not like '%pg_stat_statements%'`,

@@ -35,26 +35,38 @@ async function requireTaken(sink: BenchProcess, count: number): Promise<number> 
   return connections;
 }
 
-/** Sends messages that are due at once. @returns messages a second, from their commit to the last result written */
-async function sendOurs(world: World, { database: { sql }, sink }: Stage, count: number): Promise<number> {
-  // Deliveries of earlier rounds that wait for their receiver's pace are not part of this one.
-  await sql.query('delete from hook_job where state = 0');
+/** How a round went: messages a second, and processor time for each. */
+interface Round {
+  rate: number;
+  each: CpuEach;
+}
+
+/** Sends messages that are due at once; measured from their commit to the last result written. */
+async function sendOurs(
+  world: World,
+  { database: { sql }, sink, worker }: Stage,
+  count: number,
+): Promise<Round> {
   const before = await countJobs(sql, 'successful');
   const nowMs = Math.round(await databaseNowMs(sql));
   const dueMs = Array.from({ length: count }, () => nowMs);
   await seedMessages(sql, { tag: KEY, accounts: world.accounts.slice(0, ACCOUNTS), dueMs });
+  const used = startCpuCount(worker.pid, world.postgresPid);
   const begun = performance.now();
   const ended = await untilSettled(sql, LIMIT_MS);
+  const each = used(count);
   const sent = (await countJobs(sql, 'successful')) - before;
   if (sent !== count) throw new Error(`${sent} of ${count} messages were sent`);
   await requireTaken(sink, count);
-  return count / ((ended - begun) / 1000);
+  return { rate: count / ((ended - begun) / 1000), each };
 }
 
-async function sendRaw({ raw, sink }: Stage, count: number): Promise<number> {
+async function sendRaw(world: World, { raw, sink }: Stage, count: number): Promise<Round> {
+  const used = startCpuCount(raw.pid, world.postgresPid);
   const ms = await raw.ask<number>('send', count);
+  const each = used(count);
   await requireTaken(sink, count);
-  return count / (ms / 1000);
+  return { rate: count / (ms / 1000), each };
 }
 
 /** @throws unless every sent message has led to an event for the webhook */
@@ -68,15 +80,15 @@ async function measure(world: World, report: Report, stage: Stage): Promise<Find
   const rates: Record<Side, number[]> = { carillon: [], raw: [] };
   const cpu: Record<Side, CpuEach[]> = { carillon: [], raw: [] };
   const run = (side: Side, count: number) =>
-    side === 'raw' ? sendRaw(stage, count) : sendOurs(world, stage, count);
+    side === 'raw' ? sendRaw(world, stage, count) : sendOurs(world, stage, count);
   const { rounds, sendMessages } = world.scale;
   for (const side of ['raw', 'carillon'] as const) await run(side, Math.round(sendMessages / 3));
   for (let number = 1; number <= rounds; number += 1) {
     for (const side of ['raw', 'carillon'] as const) {
+      // Deliveries of earlier rounds that wait for their receiver's pace are not part of this one.
+      await stage.database.sql.query('delete from hook_job where state = 0');
       await world.settle(stage.database);
-      const count = startCpuCount(side === 'raw' ? stage.raw.pid : stage.worker.pid, world.postgresPid);
-      const rate = await run(side, sendMessages);
-      const each = count(sendMessages);
+      const { rate, each } = await run(side, sendMessages);
       rates[side].push(rate);
       cpu[side].push(each);
       report.round(KEY, `${number} ${side}`, `${round(rate, 0)} a second${cpuWords(each)}`);

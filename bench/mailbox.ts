@@ -1,0 +1,14 @@
+import type { Bench } from './run.ts';
+import { availabilityRow } from './rows/mailbox-availability.ts';
+import { deliveryRow } from './rows/mailbox-delivery.ts';
+import { filesRow } from './rows/mailbox-files.ts';
+import { watchedRow } from './rows/mailbox-idle.ts';
+import { listsRow } from './rows/mailbox-lists.ts';
+import { mirrorRow } from './rows/mailbox-mirror.ts';
+import { searchRow } from './rows/mailbox-search.ts';
+
+/** What the mirror of mailboxes promises about speed, on a real Dovecot. */
+export const MAILBOX_BENCH: Bench = {
+  name: 'bench:mailbox',
+  rows: [mirrorRow, deliveryRow, watchedRow, listsRow, searchRow, filesRow, availabilityRow],
+};

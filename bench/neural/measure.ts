@@ -1,0 +1,61 @@
+import { categorize } from '../../src/neural/text/categorize.ts';
+import { cleanConversation } from '../../src/neural/text/clean-message.ts';
+import { sentimentOf } from '../../src/neural/text/sentiment.ts';
+import { signatureOf } from '../../src/neural/text/signature.ts';
+import { DEVELOPMENT, HELD_OUT, inputOf, type MailSample } from './samples-mail.ts';
+import { SENTIMENTS, TEXTS } from './samples-text.ts';
+
+/** How many answers were as a person's. */
+export interface Accuracy {
+  what: string;
+  right: number;
+  of: number;
+  /** What was answered instead. */
+  wrong: string[];
+}
+
+const OPTIONS = {
+  ignoreLinks: true,
+  ignoreImages: true,
+  ignoreTables: true,
+  imagesAsMarkdown: true,
+  removeConclusionPhrases: true,
+};
+
+function compare<T>(what: string, samples: readonly T[], judge: (sample: T) => string | null): Accuracy {
+  const wrong = samples.map(judge).filter((each) => each !== null);
+  return { what, right: samples.length - wrong.length, of: samples.length, wrong };
+}
+
+const differs = (wanted: string, got: string): string | null =>
+  wanted === got ? null : `${JSON.stringify(got)} instead of ${JSON.stringify(wanted)}`;
+
+const category = (sample: MailSample) => {
+  const { category: got, score } = categorize(inputOf(sample));
+  return got === sample.category ? null : `${sample.subject}: ${got} (${score})`;
+};
+
+/** Measures every answer with the composed samples. */
+export function measure(): Accuracy[] {
+  const kinds = [...DEVELOPMENT, ...HELD_OUT].filter(({ kind }) => kind !== undefined);
+  return [
+    compare('categories, development', DEVELOPMENT, category),
+    compare('categories, held out', HELD_OUT, category),
+    compare('subcategories', kinds, (sample) => {
+      const { subcategories } = categorize(inputOf(sample));
+      return subcategories.includes(sample.kind ?? '')
+        ? null
+        : `${sample.subject}: ${subcategories.join(', ')}`;
+    }),
+    compare('sentiment', SENTIMENTS, ([wanted, text]) => {
+      const { sentiment, score } = sentimentOf(text);
+      return sentiment === wanted ? null : `${text} ${sentiment} (${score})`;
+    }),
+    compare('conversation', TEXTS, ({ message, conversation }) =>
+      differs(conversation, cleanConversation(message, OPTIONS)),
+    ),
+    compare('signature', TEXTS, ({ message, signature }) =>
+      differs(signature, signatureOf({ ...message, fromEmail: 'bo@acme.example' }, OPTIONS, false).signature),
+    ),
+  ];
+}

@@ -1,0 +1,119 @@
+import { peopleOf } from '../src/messages/people.ts';
+import { newId } from '../src/common/ids/ids.ts';
+import { documentFor, searchDocument } from '../src/search/search-document.ts';
+
+const BATCH = 1_000;
+/** Words of the language of the sample, and how many of them a message has. */
+const VOCABULARY = 30_000;
+const WORDS = 120;
+const PEOPLE = 400;
+const CONVERSATION = 3;
+const ATTACHMENT_EVERY = 6;
+/** A message every ten minutes: 100,000 are two years. Milliseconds. */
+const EVERY_MS = 600_000;
+
+/** The word of a rank: number 0 is in nearly every message, the last ones in a few. */
+export const wordOf = (rank: number): string =>
+  `w${(rank * 7_919 + 97).toString(26).replaceAll(/\d/g, 'z')}q${rank}`;
+/** In every message, next to each other. */
+export const EVERYWHERE = ['quarterly', 'figures'] as const;
+/** In one message of 20,000. */
+export const RARE = 'zeppelin';
+
+/** Numbers between 0 and 1, the same ones for each seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const MESSAGES = `
+  with given as (select * from jsonb_to_recordset($2::jsonb) x(
+    id uuid, thread_id uuid, subject text, date timestamptz, sender jsonb, participants text[], unread boolean,
+    body text, document text, file boolean)),
+  threads as (
+    insert into thread (id, account_id, subject, first_message_at, last_message_at, last_received_at, message_count, folder_ids)
+    select distinct on (thread_id) thread_id, $1::uuid, subject, date, date, date, 3, array[$3::uuid] from given
+    on conflict (id) do nothing),
+  messages as (
+    insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
+      cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,
+      message_id_header, reference_ids, metadata)
+    select id, $1, id::text, thread_id, subject, left(body, 190), date, sender, '[]', '[]', '[]', '[]', participants,
+      unread, false, file, false, '<' || id || '@bench.test>', '{}', '{}' from given),
+  bodies as (insert into message_body (message_id, body) select id, body from given),
+  files as (
+    insert into file (id, account_id, message_id, part, filename, content_type, content_disposition, size)
+    select gen_random_uuid(), $1, id, 0, 'report.pdf', 'application/pdf', 'attachment', 1000 from given where file),
+  places as (insert into message_folder (message_id, folder_id, date) select id, $3, date from given)
+  insert into message_search (message_id, account_id, date, document)
+  select id, $1, date, document::tsvector from given`;
+
+const FOLDER = `
+  insert into folder (id, account_id, provider_id, name, display_name, created_at, updated_at)
+  values ($1, $2, 'INBOX', 'inbox', 'Inbox', now(), now())`;
+
+/** A connection or a pool. */
+interface Queries {
+  query(text: string, values: unknown[]): Promise<unknown>;
+}
+
+/**
+ * Writes a mailbox as the mirror does, without a provider: words as often as in a language, every three messages a
+ * conversation. The newest is of now.
+ */
+export async function seedMailbox(
+  sql: Queries,
+  accountId: string,
+  count: number,
+  seed: number,
+): Promise<void> {
+  const random = randomFrom(seed);
+  const folderId = newId();
+  await sql.query(FOLDER, [folderId, accountId]);
+  const begin = Date.now() - count * EVERY_MS;
+  let threadId = newId();
+  for (let low = 0; low < count; low += BATCH) {
+    const rows = Array.from({ length: Math.min(BATCH, count - low) }, (_, index) => {
+      const number = low + index;
+      if (number % CONVERSATION === 0) threadId = newId();
+      return messageOf(number, { threadId, date: new Date(begin + number * EVERY_MS), accountId }, random);
+    });
+    await sql.query(MESSAGES, [accountId, JSON.stringify(rows), folderId]);
+  }
+}
+
+function messageOf(
+  number: number,
+  { threadId, date, accountId }: { threadId: string; date: Date; accountId: string },
+  random: () => number,
+) {
+  // As in a language, a word's share falls with its rank.
+  const word = () => wordOf(Math.floor(VOCABULARY ** random()) - 1);
+  const text = Array.from({ length: WORDS }, (_, index) => (index === 60 ? EVERYWHERE.join(' ') : word()));
+  if (number % 20_000 === 7) text.push(RARE);
+  const person = Math.floor(random() * PEOPLE);
+  const from = [{ name: `Person ${wordOf(person)}`, email: `person-${person}@elsewhere.test` }];
+  const to = [{ name: 'Ada', email: 'ada@example.test' }];
+  const file = number % ATTACHMENT_EVERY === 0;
+  const subject = `${word()} ${word()} ${word()}`;
+  const body = `<p>${text.join(' ')}</p>`;
+  const files = file ? [{ filename: 'report.pdf' }] : [];
+  const document = searchDocument({ subject, from, to, cc: [], bcc: [], body, files });
+  return {
+    id: newId(),
+    thread_id: threadId,
+    subject,
+    date,
+    sender: from,
+    participants: peopleOf({ from, to, cc: [], bcc: [] }),
+    unread: random() < 0.02,
+    body,
+    document: documentFor(accountId, document),
+    file,
+  };
+}
