@@ -391,6 +391,60 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
+  describe('what is moved while it is looked for', () => {
+    /** Does something once, when the next look sends such a command. */
+    async function during(pattern: RegExp) {
+      let act: (() => Promise<unknown>) | null = null;
+      const one = await fixture.correspondent({
+        judge: async (command) => {
+          const now = pattern.test(command) ? act : null;
+          if (now) act = null;
+          await now?.();
+          return 'pass';
+        },
+      });
+      await append(one, 'INBOX', 'a', 'b', 'c');
+      const replica = one.replica();
+      await replica.follow();
+      await one.other.mailboxOpen('INBOX');
+      return { one, replica, next: (action: () => Promise<unknown>) => (act = action) };
+    }
+
+    it('to a folder that has been asked already is not told as gone for good', async () => {
+      const { one, replica, next } = await during(/^(SELECT|EXAMINE) "?INBOX/);
+      await one.other.messageFlagsAdd('3', ['\\Seen']);
+      next(() => one.other.messageMove('1:2', 'Archive'));
+      const look = await replica.look();
+      expect(look.removed).toHaveLength(2);
+      expect(look).toMatchObject({ messages: [{ unread: false }], more: true, present: false });
+      expect(await replica.look()).toMatchObject({ messages: [{}, {}], more: false, present: true });
+      expect(replica.messages).toEqual(await truthOf(one.other));
+    });
+
+    it('is followed when its folder is renamed before it is opened', async () => {
+      const { one, replica, next } = await during(/^(SELECT|EXAMINE) "?Archive/);
+      await one.other.messageMove('1:2', 'Archive');
+      next(() => one.other.mailboxRename('Archive', 'Renamed'));
+      expect(await replica.look()).toMatchObject({ messages: [], more: true, present: false });
+      expect(await replica.look()).toMatchObject({ renamed: [{ to: 'Renamed' }], messages: [{}, {}] });
+      await replica.follow();
+      expect(replica.messages).toEqual(await truthOf(one.other));
+    });
+
+    it('a folder that nobody may open is asked for once a look', async () => {
+      const one = await fixture.correspondent({
+        judge: (command) =>
+          /^(SELECT|EXAMINE) "?Archive/.test(command) ? { answer: 'NO [NOPERM] Not for you' } : 'pass',
+      });
+      await append(one, 'Archive', 'a');
+      const replica = one.replica();
+      await replica.follow(10);
+      await append(one, 'Archive', 'b');
+      await replica.follow(2);
+      expect(await replica.look()).toMatchObject({ messages: [], more: false });
+    });
+  });
+
   it('converges although a fifth of all commands is refused', async () => {
     const random = generator(99);
     const broken = { is: true };

@@ -8,8 +8,8 @@ export type CommandVerdict = 'pass' | 'end' | { answer: string };
 export interface ImapProxyOptions {
   /** Capabilities that it does not have. */
   hidden?: readonly string[];
-  /** Judges what a client sends, without its tag. */
-  judge?: (command: string) => CommandVerdict;
+  /** Judges what a client sends, without its tag; the client waits for a judgement that takes time. */
+  judge?: (command: string) => CommandVerdict | Promise<CommandVerdict>;
 }
 
 /** Stands before an IMAP server, without TLS, and makes it a lesser one. */
@@ -58,13 +58,17 @@ export class ImapProxy {
         end();
       });
     }
-    client.on('data', (bytes: Buffer) => {
+    const pass = async (bytes: Buffer) => {
       const [, tag = '', command = ''] = /^(\S+) ([^\r\n]*)/.exec(bytes.toString('latin1')) ?? [];
-      const verdict = this.options.judge?.(command) ?? 'pass';
+      const verdict = (await this.options.judge?.(command)) ?? 'pass';
       if (verdict === 'end') return end();
       if (verdict !== 'pass') return void client.write(`${tag} ${verdict.answer}\r\n`);
       this.commands.push(command);
       server.write(bytes);
+    };
+    let passed = Promise.resolve();
+    client.on('data', (bytes: Buffer) => {
+      passed = passed.then(() => pass(bytes)).catch(end);
     });
     server.on('data', (bytes: Buffer) => client.write(this.#without(bytes)));
   }

@@ -110,19 +110,16 @@ export function hasChanged(state: FolderState, status: FolderStatus | null): boo
  * room. What is not found now is found by the look after: nothing is noted as seen beyond what the folder was when it was
  * opened.
  * @param status what STATUS said
+ * @returns null: the server refuses it, or it has become another since the folders were listed
  */
 export async function inspectFolder(
   client: ImapFlow,
   state: FolderState,
   status: FolderStatus | null,
   result: LookResult,
-): Promise<FolderState> {
+): Promise<FolderState | null> {
   const folder = await openFolder(client, state.path);
-  if (!folder) return { ...state, shut: true };
-  if (folder.uidValidity !== state.uidValidity) {
-    // Since the folders were listed: the next look begins it anew.
-    return { ...state, shut: true };
-  }
+  if (folder?.uidValidity !== state.uidValidity) return null;
   const arrivals: readonly UidRange[] = folder.uidNext > state.next ? [[state.next, folder.uidNext - 1]] : [];
   const came = folder.uidNext > state.next ? await countOf(client, state.next, folder.uidNext - 1) : 0;
   const seen = await giveFlags(client, state, folder, result);

@@ -38,6 +38,8 @@ export class MailboxLook {
   #open: OpenFolder | null = null;
   /** Folders whose newest messages may have other flags, if the server does not count changes. */
   readonly #uncounted = new Set<string>();
+  /** Whether a folder was not any more what the list had just said of it. */
+  #hasMissed = false;
 
   constructor(
     private readonly client: ImapFlow,
@@ -58,8 +60,9 @@ export class MailboxLook {
     await this.#giveContents();
     const isDone = !this.#any(({ fresh, old, scan }) => fresh.length + old.length > 0 || scan !== null);
     if (asks && isDone) await this.#readFlagsAgain();
-    // "No more" is said only by a look that has asked what is new.
-    const more = !isDone || !asks;
+    const isSettled = !asks || (await this.#isSettled());
+    // "No more" is said only by a look that has asked what is new, and has seen all of it.
+    const more = !isDone || !asks || !isSettled;
     // Nobody may come back for long.
     if (!more) await leaveFolder(this.client);
     const sinceList = more && !asks ? this.#cursor.sinceList + 1 : 0;
@@ -73,8 +76,31 @@ export class MailboxLook {
       ...this.#result.changes(),
       cursor: encodeCursor(cursor),
       more,
-      present: this.#isPresent,
+      present: isSettled && this.#isPresent,
     };
+  }
+
+  /**
+   * Whether what is gone has been looked for in every place where it may be now. Folders are asked one after the other: what is
+   * moved meanwhile, or whose folder is renamed, is gone here and not yet seen there.
+   */
+  async #isSettled(): Promise<boolean> {
+    if (this.#hasMissed || !this.#result.hasRemoved) return !this.#hasMissed;
+    await leaveFolder(this.client);
+    const folders = await listFolders(this.client);
+    return (
+      folders.every(({ providerId, status }) => {
+        const state = this.#states.get(providerId);
+        return state !== undefined && (state.shut || !hasChanged(state, status));
+      }) && [...this.#states.keys()].every((path) => folders.some(({ providerId }) => providerId === path))
+    );
+  }
+
+  /** For this look. One that was as it is before is no news: some servers list what nobody may open. */
+  #shut(state: FolderState): FolderState {
+    const before = this.#cursor.folders.find(({ path }) => path === state.path);
+    if (!before?.shut) this.#hasMissed = true;
+    return { ...state, shut: true };
   }
 
   #any(test: (state: FolderState) => boolean): boolean {
@@ -168,7 +194,7 @@ export class MailboxLook {
     const changed = hasChanged(state, status);
     if (changed || path.toUpperCase() === 'INBOX') this.#uncounted.add(path);
     if (!changed) return state;
-    return inspectFolder(this.client, state, status, this.#result);
+    return (await inspectFolder(this.client, state, status, this.#result)) ?? this.#shut(state);
   }
 
   async #removeAll(path: string): Promise<void> {
@@ -192,7 +218,7 @@ export class MailboxLook {
   async #giveSome(state: FolderState, width: number): Promise<boolean> {
     const folder = await this.#openFolder(state.path);
     if (!folder || folder.uidValidity !== state.uidValidity) {
-      this.#states.set(state.path, { ...state, shut: true });
+      this.#states.set(state.path, this.#shut(state));
       return false;
     }
     const kind = state.fresh.length > 0 ? 'fresh' : 'old';

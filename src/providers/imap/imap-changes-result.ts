@@ -53,6 +53,11 @@ export class LookResult {
     this.#renamed.push(renaming);
   }
 
+  /** Whether anything is gone from where it was. */
+  get hasRemoved(): boolean {
+    return this.#removed.size > 0;
+  }
+
   remove(providerId: string): void {
     this.#removed.add(providerId);
   }
