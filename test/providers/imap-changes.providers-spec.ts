@@ -400,7 +400,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
           const now = pattern.test(command) ? act : null;
           if (now) act = null;
           await now?.();
-          return 'pass';
+          return 'pass' as const;
         },
       });
       await append(one, 'INBOX', 'a', 'b', 'c');
