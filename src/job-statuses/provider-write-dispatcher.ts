@@ -122,6 +122,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     table: 'provider_job',
     gateColumn: 'account_id',
     columns: { action: 'action', objectId: 'object_id', payload: 'payload' },
+    inertUntilHandOff: true,
   };
   readonly slots = 20;
 

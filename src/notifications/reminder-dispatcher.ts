@@ -53,6 +53,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     gateColumn: 'account_id',
     columns: {},
     paceMs: PACE_MS,
+    inertUntilHandOff: true,
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;

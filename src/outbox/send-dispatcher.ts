@@ -49,6 +49,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       putOff: 'put_off',
     },
     breaker: true,
+    inertUntilHandOff: true,
     deadlineColumn: 'retry_limit_at',
   };
   readonly slots: number;

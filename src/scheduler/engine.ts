@@ -16,14 +16,19 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
 import { InstanceGuard, type Pulse } from './instance-guard.ts';
 import { LOOK_AHEAD_MS, QueueRunner } from './queue-runner.ts';
-import { beatStatement, sweepStatement } from './queue-statements.ts';
+import { beatStatement, rescueStatement, sweepStatement } from './queue-statements.ts';
 import { WorkerIdentity } from './worker-identity.ts';
 
 /** Nest token of the list of dispatchers, one per queue. */
 export const DISPATCHERS = Symbol('Dispatchers');
 
-/** Milliseconds until the next due row of each queue, what the guard compares, and whether dead workers hold anything. */
-type Beat = Pulse & { alive: number; stale: boolean } & Partial<Record<QueueName, number | null>>;
+/**
+ * Milliseconds until the next due row of each queue, what the guard compares, and whether dead workers hold anything, or those
+ * whose connection is gone anything that has not been handed off.
+ */
+type Beat = Pulse & { alive: number; stale: boolean; adrift: boolean } & Partial<
+    Record<QueueName, number | null>
+  >;
 
 const STATEMENT_MS = 5_000;
 
@@ -44,10 +49,14 @@ export class Engine
   readonly #runners: ReadonlyMap<QueueName, QueueRunner>;
   readonly #beat: string;
   readonly #sweep: string;
+  readonly #rescue: string | null;
   readonly #enabled: boolean;
   readonly #shutdownMs: number;
   #lastTick = -Infinity;
   #stale = false;
+  #adrift = false;
+  /** The connection that holds the lock by which others see that this process has one. */
+  #heldOn: number | null = null;
   #ticking: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
   #started = false;
@@ -80,6 +89,7 @@ export class Engine
     const tables = dispatchers.map(({ table }) => table);
     this.#beat = beatStatement(tables);
     this.#sweep = sweepStatement(tables);
+    this.#rescue = rescueStatement(tables);
     this.#runners = new Map(
       dispatchers.map((dispatcher) => [
         dispatcher.table.queue,
@@ -129,8 +139,9 @@ export class Engine
     if (this.#identity.id === 0) await this.#enter();
     if (this.#identity.id > 0) await this.#pulsate();
     this.#lastTick = monotonicMs();
-    if (this.#identity.id === 0 || !this.#stale || !this.#identity.mayJudge()) return;
-    this.#tidying ??= this.#tidy()
+    const stale = this.#stale && this.#identity.mayJudge();
+    if (this.#identity.id === 0 || (!stale && !this.#adrift)) return;
+    this.#tidying ??= this.#tidy(stale)
       .catch((error: unknown) => this.#log.warn(`sweep failed: ${String(error)}`))
       .finally(() => (this.#tidying = null));
   }
@@ -152,6 +163,9 @@ export class Engine
     if (!(await this.#guard.accepts(this.#pulse, beat))) return this.#withdraw();
     this.#identity.noteBeat(sentAt);
     this.#stale = beat.stale;
+    this.#adrift = beat.adrift;
+    if (beat.backend !== this.#heldOn && (await this.#identity.hold(this.#pulse)))
+      this.#heldOn = beat.backend;
     for (const [queue, runner] of this.#runners) {
       const dueInMs = beat[queue];
       if (typeof dueInMs === 'number' && dueInMs < LOOK_AHEAD_MS) runner.wakeIn(dueInMs);
@@ -164,11 +178,22 @@ export class Engine
     for (const runner of this.#runners.values()) runner.abandon();
   }
 
-  /** Gives back what dead workers held. */
-  async #tidy(): Promise<void> {
+  /** Gives back what dead workers held, and what those whose connection is gone had not begun. */
+  async #tidy(stale: boolean): Promise<void> {
+    if (this.#adrift && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
+    if (!stale) return;
     const [swept] = await this.#sql.query<{ dead: number; rows: number }>(this.#sweep);
     const { dead = 0, rows = 0 } = swept ?? {};
     if (dead + rows > 0) this.#log.warn(`${dead} workers were silent for too long: ${rows} rows given back`);
+  }
+
+  async #rescueFrom(statement: string): Promise<void> {
+    const found = await this.#sql.query<{ queue: QueueName; rows: number }>(statement, [this.#identity.id]);
+    for (const { queue, rows } of found) {
+      if (rows === 0) continue;
+      this.#log.warn(`the connection of another worker is gone: ${rows} rows of ${queue} given back`);
+      this.wakeQueue(queue);
+    }
   }
 
   async onModuleDestroy(): Promise<void> {

@@ -118,6 +118,25 @@ function giveBack(table: string, condition: string, blame: { crashes: string; wa
   returning 1`;
 }
 
+/** First key of the advisory locks that living workers hold; the second is their number. */
+export const WORKER_LOCKS = 727_004;
+
+/**
+ * Workers whose connection is gone, $1 left out: each holds a lock as long as its heartbeat's connection lasts, which ends with its
+ * process. One that lives all the same has lost the connection, and takes the lock with its next one.
+ */
+const ADRIFT = `
+  adrift as materialized (
+    select w.id from worker w where w.id <> $1 and pg_try_advisory_xact_lock_shared(${WORKER_LOCKS}, w.id))`;
+
+/**
+ * What they held without effect. Rows that have seen a death before are left to the sweep, which can tell how many died at
+ * the same time.
+ */
+const UNBEGUN = 'j.worker_id in (select id from adrift) and j.handoff_at is null and j.crashes = 0';
+
+const inert = (tables: readonly QueueTable[]) => tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
+
 /** A claim whose worker is not known at all: what a dying worker had locked when it was given up. */
 const ORPHANED = 'not exists (select 1 from worker w where w.id = j.worker_id)';
 
@@ -133,20 +152,38 @@ export function sweepStatement(tables: readonly QueueTable[]): string {
 }
 
 /**
+ * Gives back what the lost connections of workers leave behind before its hand-off ($1 worker that asks), over all queues where
+ * that is harmless: the names of those where there was any. Null when no queue is like that.
+ */
+export function rescueStatement(tables: readonly QueueTable[]): string | null {
+  const parts = inert(tables).map(({ table }, index) => `q${index} as (${giveBack(table, UNBEGUN, BLAME)})`);
+  if (parts.length === 0) return null;
+  const names = inert(tables).map(
+    ({ queue }, index) => `select '${queue}' as queue, count(*)::int as rows from q${index}`,
+  );
+  return `with ${[ADRIFT, ...parts].join(',\n')} ${names.join(' union all ')}`;
+}
+
+/**
  * Heartbeat ($1 worker) and, in the same round trip, milliseconds until the next due row of each queue and what
- * `InstanceGuard` compares, and whether there is anything to sweep: `alive`, a `Pulse` and `stale`.
+ * `InstanceGuard` compares, and whether there is anything to sweep or to rescue: `alive`, a `Pulse`, `stale` and `adrift`.
  */
 export function beatStatement(tables: readonly QueueTable[]): string {
   const next = tables.map(({ queue, table }) => `${dueInMs(table)} as "${queue}"`);
   const orphans = tables.map(
     ({ table }) => `exists (select 1 from ${table} j where j.state = 1 and ${ORPHANED})`,
   );
+  const unbegun = inert(tables).map(
+    ({ table }) => `exists (select 1 from ${table} j where j.state = 1 and ${UNBEGUN})`,
+  );
   const dead = `exists (select 1 from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s')`;
   return `with held as (select id, seen_at from worker where id = $1 for update),
     beat as (
       update worker w set seen_at = now() from held where w.id = held.id
-      returning extract(epoch from held.seen_at)::float8 as before, extract(epoch from w.seen_at)::float8 as seen)
+      returning extract(epoch from held.seen_at)::float8 as before, extract(epoch from w.seen_at)::float8 as seen),
+    ${ADRIFT}
     select (select count(*) from beat)::int as alive, (select before from beat), (select seen from beat),
            pg_backend_pid() as backend, (select place ->> 'doubt' from instance where id = 1) as doubt,
-           ${[dead, ...orphans].join(' or ')} as stale, ${next.join(', ')}`;
+           ${[dead, ...orphans].join(' or ')} as stale, ${['false', ...unbegun].join(' or ')} as adrift,
+           ${next.join(', ')}`;
 }

@@ -1,13 +1,18 @@
 import { hostname } from 'node:os';
 import { type Moment, moment, monotonicMs, mostMsBetween } from '../common/time/clock.ts';
 import type { Sql } from '../database/sql.ts';
-import { DEAD_AFTER_SECONDS } from './queue-statements.ts';
+import { DEAD_AFTER_SECONDS, WORKER_LOCKS } from './queue-statements.ts';
 
 /** After a pause this long others may soon declare us dead: nothing may leave until a heartbeat is answered. */
 const TRUST_MS = 2_500;
 
 /** A process that has just started lets the others show first whether they live: they do so each second. */
 const FIRST_LOOK_MS = 3_000;
+
+// Nobody sees the row before the lock is held.
+const REGISTER = `
+  with entered as (insert into worker (host, pid) values ($1, $2) returning id)
+  select id, pg_try_advisory_lock(${WORKER_LOCKS}, id) from entered`;
 
 /**
  * This process as the others see it: a row in `worker`, refreshed each second. Who stops refreshing is dead after 8 s
@@ -40,14 +45,23 @@ export class WorkerIdentity {
    */
   async register(sql: Sql, accept: (id: number) => Promise<boolean>): Promise<void> {
     const before = moment();
-    const [row] = await sql.query<{ id: number }>(
-      'insert into worker (host, pid) values ($1, $2) returning id',
-      [hostname(), process.pid],
-    );
+    const [row] = await sql.query<{ id: number }>(REGISTER, [hostname(), process.pid]);
     if (!row || !(await accept(row.id))) return;
     this.#id = row.id;
     this.#epoch += 1;
     this.#noteContact(before);
+  }
+
+  /**
+   * Takes the lock by which others see that this process has a connection; for a heartbeat's connection that is a new one.
+   * @returns false while the lost connection still has it
+   */
+  async hold(sql: Sql): Promise<boolean> {
+    const [row] = await sql.query<{ held: boolean }>('select pg_try_advisory_lock($1, $2) as held', [
+      WORKER_LOCKS,
+      this.#id,
+    ]);
+    return row?.held === true;
   }
 
   /**

@@ -1,5 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { newId } from '../../src/common/ids/ids.ts';
+import { SqlPool } from '../../src/database/sql.ts';
+import { WORKER_LOCKS } from '../../src/scheduler/queue-statements.ts';
 import { done, type EngineFixture, ProbeDispatcher, startEngineFixture } from '../support/engine-fixture.ts';
 import { until } from '../support/until.ts';
 
@@ -131,6 +133,65 @@ describe('Engine', () => {
     expect(dispatcher.recorded).toEqual([plain]);
     const left = await fixture.rows();
     expect(left).toMatchObject([{ id: marked, state: 0, ambiguous: true, crashes: 1 }]);
+  });
+
+  it('gives back at once what a worker had not begun whose connection is gone, and nothing else', async () => {
+    const [plain, marked, suspect, held] = await fixture.put(4, newId(), 3_600_000);
+    const living = new SqlPool({
+      url: fixture.url,
+      max: 1,
+      statementTimeoutMs: 5_000,
+      applicationName: 'another worker',
+    });
+    await sql.query(`insert into worker (id, host, pid) values (77, 'gone', 1), (78, 'living', 1)`);
+    await living.query('select pg_advisory_lock($1, 78)', [WORKER_LOCKS]);
+    await sql.query(
+      `update send_job set state = 1, fence = 3, attempt = 1, worker_id = case when id = $3 then 78 else 77 end,
+         handoff_at = case when id = $1 then now() end, crashes = case when id = $2 then 1 else 0 end`,
+      [marked, suspect, held],
+    );
+    const dispatcher = new ProbeDispatcher(8, async (job) => done(job), { inertUntilHandOff: true });
+    await fixture.begin(dispatcher);
+    await until('the row that had not begun to end', async () => (await fixture.rows()).length < 4);
+    expect(dispatcher.recorded).toEqual([plain]);
+    const stillThere = () => fixture.rows().then((rows) => rows.map(({ id, state }) => [id, state]).sort());
+    const others = [marked, suspect, held].map((id) => [id, 1]).sort();
+    expect(await stillThere()).toEqual(others);
+    await living.close();
+    await until('the row of the other worker to end', async () => (await fixture.rows()).length < 3);
+    expect(dispatcher.recorded).toEqual([plain, held]);
+    expect(await stillThere()).toEqual(others.filter(([id]) => id !== held));
+  });
+
+  it('holds its lock over a new connection of its heartbeat', async () => {
+    const [id] = await fixture.put(1);
+    const end = Promise.withResolvers<void>();
+    const working = new ProbeDispatcher(
+      8,
+      async (job) => {
+        await end.promise;
+        return done(job);
+      },
+      { inertUntilHandOff: true },
+    );
+    await fixture.begin(working);
+    await until('the run to begin', async () => working.begun.length === 1);
+    const holders = () =>
+      sql.query<{ pid: number }>(
+        `select pid from pg_locks l where l.locktype = 'advisory' and l.objsubid = 2 and l.classid = $1
+           and l.mode = 'ExclusiveLock' and l.database = (select oid from pg_database where datname = current_database())`,
+        [WORKER_LOCKS],
+      );
+    const [before] = await holders();
+    await sql.query('select pg_terminate_backend($1)', [before?.pid]);
+    await until('another connection to hold it', async () => {
+      const [now] = await holders();
+      return now !== undefined && now.pid !== before?.pid;
+    });
+    expect(await fixture.rows()).toMatchObject([{ id, state: 1 }]);
+    end.resolve();
+    await fixture.empty();
+    expect(working.recorded).toEqual([id]);
   });
 
   it('gives back rows of a worker that is not known at all', async () => {

@@ -37,9 +37,9 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
   constructor(
     readonly slots: number,
     private readonly work: (job: ClaimedJob, lease: Lease) => Promise<Outcome<string> | null>,
-    { paceMs, mostUnbegun }: { paceMs?: number; mostUnbegun?: number } = {},
+    { mostUnbegun, ...table }: Partial<QueueTable> & { mostUnbegun?: number } = {},
   ) {
-    this.table = paceMs === undefined ? TABLE : { ...TABLE, paceMs };
+    this.table = { ...TABLE, ...table };
     if (mostUnbegun !== undefined) this.mostUnbegun = mostUnbegun;
   }
 
@@ -101,6 +101,8 @@ export interface GateRow {
 /** Engines over a queue of their own, without the rest of the house. */
 export interface EngineFixture {
   sql: SqlPool;
+  /** Of the database. */
+  url: string;
   /** Ten ticks a second: the cron of the product is Nest's. */
   begin(dispatcher: ProbeDispatcher): Promise<Engine>;
   stop(engine: Engine): Promise<void>;
@@ -136,6 +138,7 @@ export async function startEngineFixture(): Promise<EngineFixture> {
 
   return {
     sql,
+    url: database.url,
     stop,
     rows,
     async gate(account) {

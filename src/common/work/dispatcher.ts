@@ -102,6 +102,11 @@ export interface QueueTable {
    * other queues share. Absent: at the gate's pace.
    */
   paceMs?: number;
+  /**
+   * Whether a row has no effect before its hand-off. What a worker has not handed off yet is given to others as soon as its
+   * connection is gone, and not when its death is believed: should it live after all, its hand-off is refused.
+   */
+  inertUntilHandOff?: boolean;
 }
 
 /** What the rows of one queue mean. */
