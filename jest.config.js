@@ -29,8 +29,8 @@ const GROUPS = new URL('test/.groups', import.meta.url).pathname;
 /** Tiers: unit beside the code; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client;
  * providers = real mail and calendar servers, a real browser; faults = processes that die. */
 export default {
-  // A bound against hanging, not a measure of speed: a busy machine starts an application in more than the usual five.
-  testTimeout: 30_000,
+  // A bound against hanging, not a measure of speed; longer than `until` waits, whose words tell more.
+  testTimeout: 90_000,
   testSequencer: '<rootDir>/scripts/lib/group-sequencer.js',
   projects: [
     {

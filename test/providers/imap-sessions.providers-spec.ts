@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 /** For tests that wait for one of them. */
-const SHORT: Partial<ImapLimits> = { connectMs: 500, silenceMs: 500, queueMs: 500 };
+const SHORT: Partial<ImapLimits> = { connectMs: 2_000, silenceMs: 2_000, queueMs: 2_000 };
 
 describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   let servers: MailServers;
@@ -69,7 +69,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       ['another service', () => ({ imap_port: servers.exim.port }), 'temporary', null, /./],
     ]; // prettier-ignore
     it.each(wrong)('say so: %s', async (_, overrides, code, setting, words) => {
-      const sessions = sessionsOf({ connectMs: 1_000 });
+      const sessions = sessionsOf({ connectMs: 3_000 });
       const error = await failureOf(sessions.useOnce(accountOf(overrides()), count));
       expect(error).toMatchObject({ code, ...(setting === null ? {} : { setting }) });
       expect(error.message).toMatch(words);

@@ -121,7 +121,7 @@ export class Replica {
   until<T>(
     what: string,
     probe: (replica: this) => T | undefined | null | false,
-    limitMs = 15_000,
+    limitMs = 60_000,
   ): Promise<T> {
     return until(
       what,

@@ -6,7 +6,7 @@
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined | null | false>,
-  limitMs = 15_000,
+  limitMs = 60_000,
 ): Promise<T> {
   const deadline = performance.now() + limitMs;
   for (;;) {

@@ -32,7 +32,7 @@ describe('ThreadPool', () => {
   });
 
   it('ends work that takes too long, or whose thread dies, and goes on with the next', async () => {
-    pool = new ThreadPool({ ...options, limitMs: 1500 });
+    pool = new ThreadPool({ ...options, limitMs: 4_000 });
     await expect(pool.run('a', () => ({ spin: true }))).rejects.toMatchObject({ code: 'neural.failed' });
     await expect(pool.run('a', () => ({ die: true }))).rejects.toMatchObject({ code: 'neural.failed' });
     await expect(pool.run('a', () => Promise.reject(new Error('no bytes')))).rejects.toThrow('no bytes');
