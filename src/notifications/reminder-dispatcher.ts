@@ -30,7 +30,7 @@ type ReminderOutcome = Outcome<ReminderResult>;
 
 /** Receivers and mail servers may be slow: many at a time. */
 const SLOTS = 64;
-/** What a worker that dies takes along is late by the eight seconds until that is noticed: few at a time. */
+/** What a worker that dies takes along is late by the second until that is noticed: few at a time. */
 const MOST_UNBEGUN = 16;
 /** A quarter of the queries for a delay that nobody notices. */
 const CLAIM_EVERY_MS = 20;
