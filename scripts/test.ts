@@ -7,12 +7,12 @@ import { ensureBuilt } from './lib/build.ts';
 import { npmScript, runCommand } from './lib/project.ts';
 
 /**
- * Most tests mostly wait: three groups of files at a time. Those of faults start many processes each: by themselves, and with the memory
- * limit in a process of their own, so that nothing one of them leaves behind outlives the run.
+ * Most tests mostly wait: three groups of files at a time. Those of faults start many processes each: two at a time, by themselves, and with
+ * the memory limit in a process of their own, so that nothing one of them leaves behind outlives the run.
  */
 const PARTS = [
   ['--selectProjects', 'groups', 'patient', '--maxWorkers=3'],
-  ['--selectProjects', 'faults', '--maxWorkers=1', '--workerIdleMemoryLimit=2GB'],
+  ['--selectProjects', 'faults', '--maxWorkers=2', '--workerIdleMemoryLimit=2GB'],
 ];
 
 /**
