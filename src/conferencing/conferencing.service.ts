@@ -13,7 +13,7 @@ import {
 import { ConferencingDrivers } from '../providers/conferencing-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { conferencingSettingsContext } from './conferencing-secrets.ts';
-import { toSettingsError } from './conferencing.errors.ts';
+import { toSettingsRefusal } from '../providers/settings-refusal.ts';
 import { ConferencingRepository, type StoredService } from './conferencing.repository.ts';
 
 /** A conferencing service as its owner may see it again. */
@@ -72,7 +72,9 @@ export class ConferencingServices {
     if (JSON.stringify(settings).length > MOST_CHARACTERS)
       throw new InvalidInputError(`settings must not be longer than ${MOST_CHARACTERS} characters`);
     await driver.verify(settings).catch((error: unknown) => {
-      throw error instanceof ProviderError ? toSettingsError(error) : error;
+      throw error instanceof ProviderError
+        ? toSettingsRefusal(error, 'conferencing service', 'conferencing.unavailable')
+        : error;
     });
     const seal = (id: string) => this.secretBox.sealJson(settings, conferencingSettingsContext(id));
     const id = await this.repository.put(applicationId, { provider, kind }, seal, this.clock.now());

@@ -7,7 +7,7 @@ import { ProviderError } from '../providers/provider-error.ts';
 import { RelayTransports } from '../providers/relay-registry.ts';
 import type { RelayKind, RelaySettings, RelayTransport } from '../providers/relay.ts';
 import { openRelaySettings, sealRelaySettings } from './relay-secrets.ts';
-import { toSettingsError } from './relay.errors.ts';
+import { toSettingsRefusal } from '../providers/settings-refusal.ts';
 import { RelayRepository, type StoredRelay } from './relay.repository.ts';
 
 /** A mailing service as its owner may see it again. */
@@ -51,7 +51,9 @@ export class RelaysService {
     const transport = this.transports.require(kind);
     const settings = parse(transport, given);
     await transport.verify(settings).catch((error: unknown) => {
-      throw error instanceof ProviderError ? toSettingsError(error) : error;
+      throw error instanceof ProviderError
+        ? toSettingsRefusal(error, 'mailing service', 'relay.unavailable')
+        : error;
     });
     const sealed = sealRelaySettings(this.secretBox, applicationId, settings);
     await this.relays.put(applicationId, kind, sealed, this.clock.now());
