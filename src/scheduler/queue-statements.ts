@@ -133,7 +133,7 @@ const ADRIFT = `
  * What they held without effect. Rows that have seen a death before are left to the sweep, which can tell how many died at
  * the same time.
  */
-const UNBEGUN = 'j.worker_id in (select id from adrift) and j.handoff_at is null and j.crashes = 0';
+const UNBEGUN = 'j.worker_id in (select id from adrift) and j.handoff_at is null and j.crashes < 1';
 
 const inert = (tables: readonly QueueTable[]) => tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
 
