@@ -310,9 +310,13 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     it('are never more than an account may have, and serve everybody', async () => {
       const sessions = sessionsOf({ perAccount: 2 });
       let [now, most] = [0, 0];
+      const both = Promise.withResolvers<void>();
       const uses = Array.from({ length: 40 }, () =>
         sessions.use(accountOf(), async (client) => {
           most = Math.max(most, ++now);
+          if (now === 2) both.resolve();
+          // One that is quick could serve everybody before the other is there.
+          await both.promise;
           await client.noop();
           now--;
         }),
@@ -324,11 +328,15 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
 
     it('are never more than a host may have; those nobody uses make room', async () => {
       const sessions = sessionsOf({ perHost: 3 });
-      let most = 0;
+      let [now, most] = [0, 0];
+      const three = Promise.withResolvers<void>();
       const uses = Array.from({ length: 24 }, (_, n) =>
         sessions.use(accountOf({}, { accountId: `a-${n % 8}` }), async (client) => {
           most = Math.max(most, sessions.size);
+          if (++now === 3) three.resolve();
+          await three.promise;
           await client.noop();
+          now--;
         }),
       );
       await Promise.all(uses);
