@@ -1,4 +1,4 @@
-import type { Action, Group } from './groups.ts';
+import type { Action, Group } from './api-group.ts';
 
 const found = (what: string, summary: string): Action => ({
   verb: 'PUT',

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { ApiCommandError } from './api-error.ts';
 import type { ApiSettings } from './api-settings.ts';
-import type { Action, Credentials } from './groups.ts';
+import type { Action, Credentials } from './api-group.ts';
 
 const TIMEOUT_MS = 60_000;
 /** For what the server takes its time with: longer than it ever does. */

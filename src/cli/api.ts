@@ -5,7 +5,8 @@ import { readArguments, readBody, readQuery } from './api-input.ts';
 import { formatJson, formatTable } from './api-output.ts';
 import { type ApiRequest, callApi, downloadFile, uploadFiles } from './api-request.ts';
 import { readSettings } from './api-settings.ts';
-import { type Action, type Group, GROUPS } from './groups.ts';
+import type { Action, Group } from './api-group.ts';
+import { GROUPS } from './groups.ts';
 
 interface Flags {
   limit?: string;

@@ -1,0 +1,62 @@
+/* What the groups of the `api` command are made of. Templates hold `{id}` (the positional argument) and `{client_id}` (from the settings). */
+
+/** Whose credentials a group needs. */
+export type Credentials = 'access token' | 'client secret' | 'client id and secret';
+
+/** One method of a group. */
+export interface Action {
+  verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  /** Whether an id has to, may or cannot follow. With `optional` the path without it is the list. */
+  id?: 'required' | 'optional';
+  /** Whether it sends a body. */
+  body?: boolean;
+  /** Sends files of this machine, named by their paths; or writes bytes, to the path behind the id. */
+  transfer?: 'upload' | 'download';
+  summary: string;
+  /** Whether the server takes its time to answer, half an hour and more. */
+  patient?: boolean;
+  /** Whether the answer is lines that are to be shown as they come; empty ones are none. */
+  lines?: boolean;
+  /** Columns of its table, where it answers something else than the group's resource. */
+  columns?: readonly string[];
+}
+
+/** One group: an endpoint group of the API. */
+export interface Group {
+  summary: string;
+  credentials: Credentials;
+  /** Columns of `--output=table`; dots go into objects. */
+  columns: readonly string[];
+  actions: Readonly<Record<string, Action>>;
+}
+
+/** Reads all, or one by its id. */
+export const list = (path: string, what: string): Action => ({
+  verb: 'GET',
+  path,
+  id: 'optional',
+  summary: `List ${what}, or read one by its id`,
+});
+/** Creates one from the body. */
+export const create = (path: string, what: string): Action => ({
+  verb: 'POST',
+  path,
+  body: true,
+  summary: `Create ${what}`,
+});
+/** Changes the one with the id. */
+export const change = (verb: 'PUT' | 'PATCH', path: string, what: string): Action => ({
+  verb,
+  path: `${path}/{id}`,
+  id: 'required',
+  body: true,
+  summary: `Change ${what}`,
+});
+/** Deletes the one with the id. */
+export const remove = (path: string, what: string): Action => ({
+  verb: 'DELETE',
+  path: `${path}/{id}`,
+  id: 'required',
+  summary: `Delete ${what}`,
+});
