@@ -39,6 +39,11 @@ const MESSAGES = `
     insert into thread (id, account_id, subject, first_message_at, last_message_at, last_received_at, message_count, folder_ids)
     select distinct on (thread_id) thread_id, $1::uuid, subject, date, date, date, 3, array[$3::uuid] from given
     on conflict (id) do nothing),
+  summaries as (
+    insert into thread_summary (thread_id, people, message_ids, snippet, has_attachments, length)
+    select thread_id, jsonb_agg(sender -> 0), array_agg(id order by date), min(left(body, 190)), bool_or(file), 300
+    from given group by thread_id
+    on conflict (thread_id) do update set message_ids = thread_summary.message_ids || excluded.message_ids),
   messages as (
     insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
       cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,

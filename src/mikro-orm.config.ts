@@ -55,7 +55,7 @@ import { SyncFailure } from './sync/sync-failure.entity.ts';
 import { SyncJob } from './sync/sync-job.entity.ts';
 import { ThreadReference } from './sync/thread-reference.entity.ts';
 import { VanishedMessage } from './sync/vanished-message.entity.ts';
-import { Thread } from './threads/thread.entity.ts';
+import { Thread, ThreadPerson, ThreadSummary } from './threads/thread.entity.ts';
 import { TrackedMessage } from './tracking/tracked-message.entity.ts';
 import { HookJob } from './webhooks/hook-job.entity.ts';
 import { WebhookAttempt } from './webhooks/webhook-attempt.entity.ts';
@@ -68,7 +68,7 @@ export const entities = [
   Webhook, WebhookEvent, WebhookAttempt, HookJob,
   JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
-  Folder, Thread, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
+  Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
   MessageSearch, SearchBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage,

@@ -48,7 +48,8 @@ export function selectMessages(
       : `m.account_id = ${account} and ${drafts}`,
   );
   addFolderConditions(conditions, folders, byFolder);
-  for (const text of addressConditions(conditions, 'm', filter)) conditions.add(text);
+  for (const people of peopleAskedFor(filter))
+    conditions.add(`m.participants ${people.length === 1 ? '@>' : '&&'} ${conditions.value(people)}::text[]`);
   addOwnConditions(conditions, account, filter, anyDrafts);
   addSpan(conditions, byFolder ? 'mf.date' : 'm.date', filter.received);
   const request = { account, filter, anyDrafts };
@@ -128,21 +129,13 @@ function addFolderConditions(
 /** The filters by address. */
 export type AddressFilter = Pick<MessageFilter, 'from' | 'to' | 'cc' | 'bcc' | 'anyEmail'>;
 
-/**
- * What each filter by address asks.
- * @param table alias of messages or of threads: both say who is in which header
- */
-export function addressConditions(conditions: Conditions, table: 'm' | 't', filter: AddressFilter): string[] {
-  const texts = PEOPLE_HEADERS.flatMap((header) => {
+/** Who has to be in a message, or in a thread: for each filter by address those of whom one has to be. */
+export function peopleAskedFor(filter: AddressFilter): string[][] {
+  const people = PEOPLE_HEADERS.flatMap((header) => {
     const address = filter[header];
-    if (address === undefined) return [];
-    return [`${table}.participants @> ${conditions.value([personIn(header, address)])}::text[]`];
+    return address === undefined ? [] : [[personIn(header, address)]];
   });
-  if (filter.anyEmail)
-    texts.push(
-      `${table}.participants && ${conditions.value(filter.anyEmail.flatMap(personAnywhere))}::text[]`,
-    );
-  return texts;
+  return filter.anyEmail ? [...people, filter.anyEmail.flatMap(personAnywhere)] : people;
 }
 
 /** What stands in the message itself. */

@@ -5,6 +5,7 @@ import { Database, type Sql } from '../database/sql.ts';
 import { findFolders } from '../folders/find-folders.ts';
 import { MESSAGE_BYTES, MESSAGE_COLUMNS, MESSAGE_JOINS, messageParts } from './message-columns.ts';
 import { selectMessages } from './message-conditions.ts';
+import { countByThreads } from './message-counts.ts';
 import type { MessageListRequest, MessageRecord } from './message-filter.ts';
 
 const NEWEST_FIRST = { from: 'message m', id: 'm.id', orderBy: 'm.date desc, m.id desc' };
@@ -28,6 +29,9 @@ export class MessagesRepository {
   /** Newest first. */
   async list(accountId: string, { filter, page, view }: MessageListRequest): Promise<Listing<MessageRecord>> {
     const folders = await findFolders(this.database, accountId, filter);
+    const counted =
+      view === 'count' ? await countByThreads(this.database, accountId, filter, folders.notIn) : undefined;
+    if (counted !== undefined) return { view: 'count', count: counted };
     const selection = selectMessages(accountId, filter, folders);
     // Only what depends on nothing but the account has one plan that is right for every value.
     const prepared = selection.conditions.values.length === 1;

@@ -35,20 +35,8 @@ export interface ThreadListRequest {
   view: 'ids' | 'count' | 'expanded' | undefined;
 }
 
-/** A message of a thread: what the thread needs to know of it. */
-export interface ThreadMessage {
-  id: string;
-  draft: boolean;
-  from: Person[];
-  to: Person[];
-  cc: Person[];
-  bcc: Person[];
-  /** Null: it is not one of the newest, whose snippet is the thread's. */
-  snippet: string | null;
-  hasAttachments: boolean;
-  /** Only in the expanded view; without its body. `date` is ISO 8601. */
-  expanded: (Omit<MessageRecord, 'date'> & { date: string }) | null;
-}
+/** A message of a thread in the expanded view; without its body. `date` is ISO 8601. */
+export type ThreadMessage = Omit<MessageRecord, 'date'> & { date: string };
 
 /** A thread with everything that is shown of it. */
 export interface ThreadRecord {
@@ -63,6 +51,15 @@ export interface ThreadRecord {
   starred: boolean;
   version: number;
   folders: MessageFolderRecord[];
-  /** And drafts; oldest first. */
+  /** Everybody in its messages, drafts apart, in the order of these; nobody twice with the same address and name. */
+  people: Person[];
+  /** Of its newest message. */
+  snippet: string;
+  hasAttachments: boolean;
+  /** Oldest first. */
+  messageIds: string[];
+  /** Oldest first. */
+  draftIds: string[];
+  /** And drafts, oldest first: in the expanded view, otherwise empty. */
   messages: ThreadMessage[];
 }

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { Address } from '../common/http/wire.schema.ts';
 import { idColumn } from '../database/base-columns.ts';
 import { Grant } from '../grants/grant.entity.ts';
 
@@ -7,9 +8,10 @@ const ThreadSchema = defineEntity({
   tableName: 'thread',
   indexes: [
     {
-      // The first date is not for the order: threads that have begun before an instant are known by the index alone.
+      // The last two are not for the order: threads that have begun before an instant, and how many messages an account
+      // has, are known by the index alone.
       name: 'thread_account_last',
-      properties: ['account', 'lastMessageAt', 'id', 'firstMessageAt'],
+      properties: ['account', 'lastMessageAt', 'id', 'firstMessageAt', 'messageCount'],
       where: 'message_count > 0',
     },
     {
@@ -52,8 +54,6 @@ const ThreadSchema = defineEntity({
     /** Whether one of its messages is. */
     unread: p.boolean().default(false),
     starred: p.boolean().default(false),
-    /** Who is in which header of its messages, drafts apart (`messages/people.ts`). */
-    participants: p.array().columnType('text[]').defaultRaw(`'{}'`),
     /** Folders or labels of all its messages. Those that are gone may be among them: nobody asks for these. */
     folderIds: p.array().columnType('uuid[]').defaultRaw(`'{}'`),
     /** Grows with each change of its messages. */
@@ -65,3 +65,52 @@ const ThreadSchema = defineEntity({
 /** A conversation; but for the subject, `refreshThreads` makes of its messages what stands here. */
 export class Thread extends ThreadSchema.class {}
 ThreadSchema.setClass(Thread);
+
+const ThreadSummarySchema = defineEntity({
+  name: 'ThreadSummary',
+  tableName: 'thread_summary',
+  properties: {
+    thread: () => p.oneToOne(Thread).primary().deleteRule('cascade'),
+    /** Everybody in its messages, in the order of these; nobody twice with the same address and name. */
+    people: p.json<Address[]>(),
+    /** Oldest first. */
+    messageIds: p.array().columnType('uuid[]'),
+    /** Of its newest message. */
+    snippet: p.text(),
+    hasAttachments: p.boolean(),
+    /** About as many bytes are the people and the ids. */
+    length: p.integer(),
+  },
+});
+
+/**
+ * What is shown of a thread but decides nothing; kept by `refreshThreads`, drafts apart. It is by itself so that threads
+ * are short where many of them are looked at.
+ */
+export class ThreadSummary extends ThreadSummarySchema.class {}
+ThreadSummarySchema.setClass(ThreadSummary);
+
+const ThreadPersonSchema = defineEntity({
+  name: 'ThreadPerson',
+  tableName: 'thread_person',
+  indexes: [
+    {
+      // The count is not for the order: how many threads and messages somebody is in is known by the index alone.
+      name: 'thread_person_person',
+      properties: ['account', 'person', 'thread', 'messages'],
+    },
+  ],
+  properties: {
+    thread: () => p.manyToOne(Thread).primary().deleteRule('cascade'),
+    /** Somebody in a header (`messages/people.ts`). */
+    person: p.text().primary(),
+    /** The thread's. */
+    account: p.uuid().fieldName('account_id'),
+    /** In how many messages of the thread, drafts apart. */
+    messages: p.integer(),
+  },
+});
+
+/** Who is in which header of the messages of a thread; kept by `refreshThreads`. */
+export class ThreadPerson extends ThreadPersonSchema.class {}
+ThreadPersonSchema.setClass(ThreadPerson);

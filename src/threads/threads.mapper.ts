@@ -49,61 +49,51 @@ export function toThreadView(
   view?: 'ids' | 'count' | 'expanded',
   jobStatusId?: string,
 ): ThreadView {
-  const messages = thread.messages.filter(({ draft }) => !draft);
-  const drafts = thread.messages.filter(({ draft }) => draft);
-  const idsOf = (list: readonly ThreadMessage[]) => list.map(({ id }) => id);
-  const viewsOf = (list: readonly ThreadMessage[]) => list.flatMap((one) => inThread(one, organizationUnit));
+  const viewsOf = (drafts: boolean) =>
+    thread.messages.filter(({ draft }) => draft === drafts).map((one) => inThread(one, organizationUnit));
   const folders = thread.folders.map(folderView);
   return {
     id: thread.id,
     object: 'thread',
     account_id: thread.accountId,
     subject: thread.subject,
-    participants: participantsOf(messages),
+    participants: participantsOf(thread.people),
     first_message_timestamp: toUnixSeconds(thread.firstMessageAt),
     last_message_timestamp: toUnixSeconds(thread.lastMessageAt),
     last_message_received_timestamp: toUnixSecondsOrNull(thread.lastReceivedAt),
     last_message_sent_timestamp: toUnixSecondsOrNull(thread.lastSentAt),
-    snippet: messages.at(-1)?.snippet ?? '',
+    snippet: thread.snippet,
     unread: thread.unread,
     starred: thread.starred,
-    has_attachments: messages.some(({ hasAttachments }) => hasAttachments),
+    has_attachments: thread.hasAttachments,
     version: thread.version,
     // The official client takes the presence of a key for the kind of account.
     ...(organizationUnit === 'label' ? { labels: folders } : { folders }),
     ...(view === 'expanded'
-      ? { messages: viewsOf(messages), drafts: viewsOf(drafts) }
-      : { message_ids: idsOf(messages), draft_ids: idsOf(drafts) }),
+      ? { messages: viewsOf(false), drafts: viewsOf(true) }
+      : { message_ids: thread.messageIds, draft_ids: thread.draftIds }),
     ...(jobStatusId === undefined ? {} : { job_status_id: jobStatusId }),
   };
 }
 
-function inThread({ draft, expanded }: ThreadMessage, unit: OrganizationUnit) {
-  if (!expanded) return [];
-  const { body, events, object, ...rest } = toMessageView(
-    { ...expanded, date: new Date(expanded.date) },
-    unit,
-  );
+function inThread(message: ThreadMessage, unit: OrganizationUnit) {
+  const { body, events, object, ...rest } = toMessageView({ ...message, date: new Date(message.date) }, unit);
   void [body, events, object];
-  return [
-    {
-      ...rest,
-      object: draft ? ('draft' as const) : ('message' as const),
-      ...(draft ? { version: expanded.version } : {}),
-    },
-  ];
+  return {
+    ...rest,
+    object: message.draft ? ('draft' as const) : ('message' as const),
+    ...(message.draft ? { version: message.version } : {}),
+  };
 }
 
-/** Everybody once, in the order of their first message; a name beats none. */
-function participantsOf(messages: readonly ThreadMessage[]): Person[] {
+/** Everybody once, where they are first; a name beats none. */
+function participantsOf(everybody: readonly Person[]): Person[] {
   const people = new Map<string, Person>();
-  for (const { from, to, cc, bcc } of messages) {
-    for (const { email, name } of [...from, ...to, ...cc, ...bcc]) {
-      const key = email.toLowerCase();
-      const known = people.get(key);
-      if (!known) people.set(key, { email, name });
-      else if (known.name === '' && name !== '') people.set(key, { ...known, name });
-    }
+  for (const { email, name } of everybody) {
+    const key = email.toLowerCase();
+    const known = people.get(key);
+    if (!known) people.set(key, { email, name });
+    else if (known.name === '' && name !== '') people.set(key, { ...known, name });
   }
   return [...people.values()];
 }

@@ -5,25 +5,18 @@ import { type Listing, runListing } from '../database/listing.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
 import { MESSAGE_COLUMNS_WITHOUT_BODY, MESSAGE_JOINS, messageParts } from '../messages/message-columns.ts';
-import { addressConditions, addSpan, filenameCondition } from '../messages/message-conditions.ts';
-import type { Person } from '../messages/message-filter.ts';
-import type { ThreadFilter, ThreadListRequest, ThreadMessage, ThreadRecord } from './thread-filter.ts';
+import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
+import type { ThreadFilter, ThreadListRequest, ThreadRecord } from './thread-filter.ts';
 
-// Those messages whose text may be the thread's have it with them: the newest.
-const MESSAGES = `
-  json_agg(json_build_array(m.id, m.draft, m.has_attachments, m.from_addresses, m.to_addresses, m.cc_addresses,
-    m.bcc_addresses, case when m.date = t.last_message_at then m.snippet end) order by m.date, m.id)`;
-const EXPANDED_MESSAGES =
-  'json_agg(json_build_array(m.has_attachments, row_to_json(e)) order by m.date, m.id)';
-
+// The drafts of a thread are few and in an index of their own; everything else that is shown stands ready.
 const columns = (messages: string): string => `
   t.id, t.account_id as "accountId", t.subject, t.first_message_at as "firstMessageAt",
   t.last_message_at as "lastMessageAt", t.last_received_at as "lastReceivedAt", t.last_sent_at as "lastSentAt",
-  t.unread, t.starred, t.version, coalesce(tf.folders, '[]') as folders, coalesce(${messages}, '[]') as messages`;
-
-const COLUMNS = columns(`
-  (select ${MESSAGES} from message m
-   where m.thread_id = t.id and m.account_id = t.account_id and not m.deleting)`);
+  t.unread, t.starred, t.version, s.people, s.snippet, s.has_attachments as "hasAttachments",
+  to_json(s.message_ids) as "messageIds",
+  (select coalesce(json_agg(d.id order by d.date, d.id), '[]') from message d
+   where d.thread_id = t.id and d.account_id = t.account_id and d.draft and not d.deleting) as "draftIds",
+  coalesce(tf.folders, '[]') as folders, ${messages} as messages`;
 
 const FOLDERS = `
   thread_folders as materialized (
@@ -40,27 +33,30 @@ const EXPANDED = `
     join message m on m.thread_id = t.id and m.account_id = t.account_id and not m.deleting),
   ${messageParts('held')},
   thread_messages as materialized (
-    select m.thread_id, ${EXPANDED_MESSAGES} as messages
+    select m.thread_id, json_agg(row_to_json(e) order by m.date, m.id) as messages
     from held join message m on m.id = held.id
     ${MESSAGE_JOINS}
     cross join lateral (select ${MESSAGE_COLUMNS_WITHOUT_BODY}) e
     group by m.thread_id)`;
 
-const JOINS = 'left join thread_folders tf on tf.id = t.id';
+const JOINS = 'join thread_summary s on s.thread_id = t.id left join thread_folders tf on tf.id = t.id';
 
-/** How threads are read, in each view. */
-const PLAIN = { columns: COLUMNS, parts: FOLDERS, joins: JOINS };
+/** How threads are read, in each view; what can be long are the people of a mail to thousands, and long conversations. */
+const PLAIN = {
+  columns: columns(`'[]'::json`),
+  parts: FOLDERS,
+  joins: JOINS,
+  bytes: '(select s.length from thread_summary s where s.thread_id = t.id)',
+};
 const WITH_MESSAGES = {
-  columns: columns('tm.messages'),
+  columns: columns(`coalesce(tm.messages, '[]')`),
   parts: `${FOLDERS}, ${EXPANDED}`,
   joins: `${JOINS} left join thread_messages tm on tm.thread_id = t.id`,
+  bytes: `
+    (select coalesce(sum(pg_column_size(m.from_addresses) + pg_column_size(m.to_addresses) + pg_column_size(m.cc_addresses)
+                         + pg_column_size(m.bcc_addresses) + 1000), 0)
+     from message m where m.thread_id = t.id)`,
 };
-
-/** What can be long: a mail to thousands, and a conversation of thousands. */
-const BYTES = `
-  (select coalesce(sum(pg_column_size(m.from_addresses) + pg_column_size(m.to_addresses) + pg_column_size(m.cc_addresses)
-                       + pg_column_size(m.bcc_addresses) + 1000), 0)
-   from message m where m.thread_id = t.id)`;
 
 /** Reading threads; every statement carries the account. */
 @Injectable()
@@ -71,11 +67,10 @@ export class ThreadsRepository {
   async list(accountId: string, { filter, page, view }: ThreadListRequest): Promise<Listing<ThreadRecord>> {
     const folders = await findFolders(this.database, accountId, filter);
     const conditions = conditionsOf(accountId, filter, folders);
-    const listing = await runListing<ThreadRow>(this.database, {
+    return runListing<ThreadRecord>(this.database, {
       ...(view === 'expanded' ? WITH_MESSAGES : PLAIN),
       from: 'thread t',
       id: 't.id',
-      bytes: BYTES,
       orderBy: 't.last_message_at desc, t.id desc',
       conditions,
       page,
@@ -83,7 +78,6 @@ export class ThreadsRepository {
       // Only what depends on nothing but the account has one plan that is right for every value.
       prepared: conditions.values.length === 1,
     });
-    return listing.view === 'items' ? { view: 'items', items: listing.items.map(toThread) } : listing;
   }
 
   /** Those of the threads that the account has, in no order. @throws {PageTooLargeError} */
@@ -95,16 +89,15 @@ export class ThreadsRepository {
     const conditions = new Conditions();
     conditions.add(`t.account_id = ${conditions.value(accountId)} and t.message_count > 0`);
     conditions.add(`t.id = any(${conditions.value(ids)}::uuid[])`);
-    const listing = await runListing<ThreadRow>(sql, {
+    const listing = await runListing<ThreadRecord>(sql, {
       ...(expanded ? WITH_MESSAGES : PLAIN),
       from: 'thread t',
       id: 't.id',
-      bytes: BYTES,
       orderBy: 't.id',
       conditions,
       page: { limit: ids.length, offset: 0 },
     });
-    return listing.view === 'items' ? listing.items.map(toThread) : [];
+    return listing.view === 'items' ? listing.items : [];
   }
 
   /** @param sql a transaction to read in @returns undefined when the account has no such thread, or it has no messages */
@@ -116,39 +109,6 @@ export class ThreadsRepository {
     const [thread] = await this.findMany(accountId, [id], options);
     return thread;
   }
-}
-
-/** What is read of a message: in the order of `MESSAGES`, or of `EXPANDED_MESSAGES`. */
-type MessageRow =
-  | [
-      id: string,
-      draft: boolean,
-      hasAttachments: boolean,
-      from: Person[],
-      to: Person[],
-      cc: Person[],
-      bcc: Person[],
-      snippet: string | null,
-    ]
-  | [hasAttachments: boolean, expanded: NonNullable<ThreadMessage['expanded']>];
-
-interface ThreadRow extends Omit<ThreadRecord, 'messages'> {
-  messages: MessageRow[];
-}
-
-const toThread = ({ messages, ...thread }: ThreadRow): ThreadRecord => ({
-  ...thread,
-  messages: messages.map(toMessage),
-});
-
-function toMessage(row: MessageRow): ThreadMessage {
-  if (row.length === 2) {
-    const [hasAttachments, expanded] = row;
-    const { id, draft, from, to, cc, bcc, snippet } = expanded;
-    return { id, draft, hasAttachments, from, to, cc, bcc, snippet, expanded };
-  }
-  const [id, draft, hasAttachments, from, to, cc, bcc, snippet] = row;
-  return { id, draft, hasAttachments, from, to, cc, bcc, snippet, expanded: null };
 }
 
 function conditionsOf(accountId: string, filter: ThreadFilter, folders: FilterFolders): Conditions {
@@ -185,16 +145,15 @@ function addFolderConditions(conditions: Conditions, { in: wanted, notIn: unwant
 
 /** What one of its messages has to be; each filter may be met by another message. */
 function addMessageConditions(conditions: Conditions, account: string, filter: ThreadFilter): void {
-  // Few threads have a flag: their own people are looked at. Else somebody rare is found by the index of the people of
-  // messages, and somebody frequent is met on the way back.
-  const flagged = filter.unread === true || filter.starred === true;
-  if (flagged) for (const text of addressConditions(conditions, 't', filter)) conditions.add(text);
-  else
-    for (const text of addressConditions(conditions, 'm', filter))
-      conditions.add(
-        `t.id in (select m.thread_id from message m
-                where m.account_id = ${account} and not m.draft and not m.deleting and ${text})`,
-      );
+  for (const people of peopleAskedFor(filter))
+    conditions.add(
+      `t.id in (select p.thread_id from thread_person p
+                where p.account_id = ${account} and p.person ${
+                  people.length === 1
+                    ? `= ${conditions.value(people[0] ?? null)}`
+                    : `= any(${conditions.value(people)}::text[])`
+                })`,
+    );
   const { filename } = filter;
   if (filename !== undefined)
     conditions.add(

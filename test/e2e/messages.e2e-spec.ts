@@ -6,6 +6,7 @@ import { sealGrantSettings } from '../../src/grants/grant-secrets.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
+import { refreshThreads } from '../../src/threads/refresh-threads.ts';
 import { sendControl } from '../support/connector-contract.ts';
 import {
   createAccount,
@@ -306,6 +307,10 @@ describe('/messages', () => {
       ], // prettier-ignore
     ])('%j', async (parameters, subjects) => {
       expect(await list(parameters)).toEqual(subjects);
+      const { body } = await get('/messages').query({ ...parameters, view: 'count' });
+      // The page is ignored.
+      const whole = 'limit' in parameters || 'offset' in parameters ? await list({}) : subjects;
+      expect(body).toEqual({ count: whole.length });
     });
 
     it('finds a folder by its id, and messages by their thread', async () => {
@@ -329,12 +334,17 @@ describe('/messages', () => {
          where message_id = (select id from d)`,
         mine.id,
       );
+      const threads = await query<{ id: string }>('select id from thread where account_id = $1', mine.id);
+      const threadIds = threads.map(({ id }) => id);
+      await refreshThreads(server.app.get(Database), mine.id, threadIds, new Date());
       expect(await list({}, mine)).toEqual(['fourth', 'second', 'first']);
       expect(await list({ in: 'drafts' }, mine)).toEqual(['third']);
       expect(await list({ in: 'Drafts' }, mine)).toEqual(['third']);
       expect(await list({ in: 'inbox' }, mine)).toEqual(['fourth', 'second', 'first']);
       expect(await list({ not_in: 'inbox' }, mine)).toEqual([]);
       expect((await get('/messages?view=count', mine)).body).toEqual({ count: 3 });
+      expect((await get('/messages?view=count&not_in=trash,drafts', mine)).body).toEqual({ count: 3 });
+      expect((await get('/messages?view=count&not_in=inbox', mine)).body).toEqual({ count: 0 });
     });
 
     it.each<[Record<string, unknown>, string]>([

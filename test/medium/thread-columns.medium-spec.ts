@@ -38,10 +38,11 @@ describe('what threads say of their messages', () => {
     const answered = Array.from({ length: randomInt(3) }, () => idOf(1 + randomInt(count + 5)));
     const lines = [
       `From: ${folder === 'sent' || randomInt(5) === 0 ? account.email : `p${randomInt(9)}@elsewhere.test`}`,
-      `To: p${randomInt(9)}@elsewhere.test`,
+      `To: ${anyOf(['', 'Bo ', 'BO '])}<p${randomInt(9)}@elsewhere.test>, P${randomInt(3)}@elsewhere.test`,
       `Subject: ${answered.length > 0 ? 'Re: ' : ''}About ${randomInt(6)}`,
       `Message-ID: ${idOf(number)}`,
       ...(answered.length > 0 ? [`References: ${answered.join(' ')}`] : []),
+      ...(randomInt(4) === 0 ? ['Content-Disposition: attachment; filename="a.txt"'] : []),
     ];
     const message = {
       number,
