@@ -9,6 +9,8 @@ const ContactSchema = defineEntity({
   uniques: [{ name: 'contact_account_provider_id', properties: ['account', 'source', 'providerId'] }],
   indexes: [
     { name: 'contact_list', properties: ['account', 'id'], where: 'not deleting' },
+    // For counts: with nothing but the account its entries are kept together, and are a tenth as long.
+    { name: 'contact_count', properties: ['account'], where: 'not deleting' },
     { name: 'contact_source', properties: ['account', 'source', 'id'], where: 'not deleting' },
   ],
   properties: {
