@@ -70,17 +70,15 @@ describe('an outbox message at the moment of sending', () => {
     );
   };
 
-  it('is edited and cancelled in full, or not at all and says so', async () => {
-    const accounts = await Promise.all(
-      Array.from({ length: ACCOUNTS }, () => createAccount(server.app, application)),
-    );
-    const sendAt = Math.floor(Date.now() / 1000) + 8;
+  /** Messages that are edited and cancelled at the second at which they are due. */
+  const race = async (accounts: readonly TestAccount[], leadSeconds: number) => {
+    const sendAt = Math.floor(Date.now() / 1000) + leadSeconds;
     const accepted = await Promise.all(
       accounts.flatMap((account) =>
         Array.from({ length: MESSAGES_EACH }, () => accept(account, { send_at: sendAt })),
       ),
     );
-    const told = await Promise.all(
+    return Promise.all(
       accepted.map(async ({ account, id, to }) => {
         await pause(sendAt * 1000 - 900 + Math.random() * 1200 - Date.now());
         const url = `/v2/outbox/${id}`;
@@ -91,6 +89,17 @@ describe('an outbox message at the moment of sending', () => {
         return { to, edited: edited.status, cancelled: cancelled.status };
       }),
     );
+  };
+
+  it('is edited and cancelled in full, or not at all and says so', async () => {
+    const accounts = await Promise.all(
+      Array.from({ length: ACCOUNTS }, () => createAccount(server.app, application)),
+    );
+    const told: Awaited<ReturnType<typeof race>> = [];
+    const answers = () => new Set(told.map(({ cancelled }) => cancelled));
+    // Only both ends of the race prove anything. Where accepting them all takes longer than there is time, all are too late.
+    for (let lead = 8; lead < 100 && answers().size < 2; lead *= 2)
+      told.push(...(await race(accounts, lead)));
     await ended('every message');
     const sent = await handedOver();
     const wrong = told.filter(({ to, edited, cancelled }) => {
@@ -100,9 +109,8 @@ describe('an outbox message at the moment of sending', () => {
       return times !== 1 || subject !== (edited === 200 ? 'edited' : 'original');
     });
     expect(wrong).toEqual([]);
-    // Both ends of the race were met; else it would prove nothing.
-    expect(new Set(told.map(({ cancelled }) => cancelled))).toEqual(new Set([200, 409]));
-  }, 60_000);
+    expect(answers()).toEqual(new Set([200, 409]));
+  }, 300_000);
 
   it('goes with its account without a trace, or has left once', async () => {
     const accounts = await Promise.all(
@@ -137,7 +145,7 @@ describe('an outbox message at the moment of sending', () => {
     });
     const sent = [...(await handedOver())].filter(([to]) => !to.startsWith('to-late'));
     expect(sent.filter(([, { times }]) => times !== 1)).toEqual([]);
-  }, 30_000);
+  });
 
   it('does not end the account whose user authenticates again just then', async () => {
     await request(server.url)
@@ -184,5 +192,5 @@ describe('an outbox message at the moment of sending', () => {
     const [account] = accounts;
     if (account) await accept(account);
     await ended('one more message');
-  }, 30_000);
+  });
 });
