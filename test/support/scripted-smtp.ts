@@ -28,6 +28,8 @@ export interface ReceivedMessage {
   /** As it came, dots removed, without the final one. */
   content: string;
   connection: number;
+  /** In how many pieces the content and its final dot arrived. */
+  pieces: number;
 }
 
 const DEFAULTS: Readonly<Record<SmtpStep, string>> = {
@@ -143,11 +145,12 @@ class Conversation {
     this.#buffer = '';
     if (!`${content.at(-2)}${content.at(-1)}`.endsWith('\r\n.\r\n')) return false;
     this.#content = null;
+    const pieces = content.length - 1;
     const whole = content.join('').slice(2, -3).replaceAll('\r\n.', '\r\n').replace(/^\./, '');
     const taken = this.#answer('message', whole);
     if (taken.startsWith('2')) {
       const { connection } = this;
-      this.server.messages.push({ from: this.#from, to: this.#to, content: whole, connection });
+      this.server.messages.push({ from: this.#from, to: this.#to, content: whole, connection, pieces });
     }
     this.#to = [];
     return true;

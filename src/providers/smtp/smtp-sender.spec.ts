@@ -31,6 +31,12 @@ describe('SmtpSender, a message', () => {
     expect(mailOf(server.commands)).toEqual([`MAIL FROM:<me@here.test> SIZE=${sent.mime.length}`]);
   });
 
+  it('leaves in one piece with its final dot when it is short', async () => {
+    const server = await fixture.serve();
+    await fixture.sender().send('k', at(server), letter(), controlOf().control);
+    expect(server.messages).toMatchObject([{ pieces: 1 }]);
+  });
+
   it('arrives whole when it is large', async () => {
     const server = await fixture.serve({ extensions: ['PIPELINING'] });
     const line = '.'.repeat(60);

@@ -272,10 +272,12 @@ export class SmtpSession {
 
   #listener(wait: Wait<SendInfo>, enter: (phase: SendPhase) => void): BodyListener {
     const { commandMs, contentMs, confirmationMs } = this.#limits;
+    const gather = () => this.#gather();
     let until = 0;
     return {
       onBegin() {
         enter('content');
+        gather();
         // From here on a cut would only make more doubt.
         wait.carryOn();
         until = performance.now() + contentMs;
@@ -289,6 +291,14 @@ export class SmtpSession {
         wait.within(confirmationMs, 'no answer in time');
       },
     };
+  }
+
+  /** Whatever is written before the next turn leaves together: of a short message the content and the final dot. */
+  #gather(): void {
+    const socket = this.#connection._socket;
+    if (!socket) return;
+    socket.cork();
+    setImmediate(() => socket.uncork());
   }
 
   /** What a failed exchange means; leaves the session either fit to be reset or cut. */
