@@ -77,15 +77,22 @@ export function connectionLimits(statementTimeoutMs: number) {
   } as const satisfies pg.PoolConfig;
 }
 
-/** How the server plans statements of a pool with `steadyPlans`: once per connection, and never compiled. */
-export const STEADY_PLAN_SETTINGS = { plan_cache_mode: 'force_generic_plan', jit: 'off' } as const;
+/**
+ * How the server plans statements of a pool with `steadyPlans`: once per connection, never compiled, and by indexes also where
+ * a table has nothing in it yet.
+ */
+export const STEADY_PLAN_SETTINGS = {
+  plan_cache_mode: 'force_generic_plan',
+  jit: 'off',
+  enable_seqscan: 'off',
+} as const;
 
 const optionsOf = (settings: Readonly<Record<string, string | number>>): string =>
   Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ');
 
-/** A plan that was made while a table was small goes with its connection. */
+/** A plan that was made for what a table held goes with its connection. */
 const STEADY_PLANS = {
   options: optionsOf(STEADY_PLAN_SETTINGS),
   maxLifetimeSeconds: 60,
