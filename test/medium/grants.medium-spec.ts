@@ -8,6 +8,7 @@ import { moveGrants } from '../../src/grants/grant-moves.ts';
 import { subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 const ada: VerifiedCredentials = {
   provider: 'sandbox',
@@ -50,13 +51,11 @@ describe('grants', () => {
       )
     ).map(({ type }) => type);
 
-  const untilSomebodyWaits = async () => {
-    const deadline = Date.now() + 5000;
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    while ((await sql.query(waiting)).length === 0) {
-      if (Date.now() > deadline) throw new Error('nobody waits for a lock');
-    }
-  };
+  const untilSomebodyWaits = () =>
+    until('somebody to wait for a lock', async () => {
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return (await sql.query(waiting)).length > 0;
+    });
 
   it('tells the life of an account, each happening once', async () => {
     await listen();

@@ -2,6 +2,7 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../../src/applications/application.entity.ts';
 import { Database, type Sql, SqlPool, sqlOf } from '../../src/database/sql.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 const POOL = 2;
 
@@ -24,7 +25,10 @@ describe('connections that are lost in the middle of a transaction', () => {
     const [row] = await sql.query<{ pid: number }>('select pg_backend_pid() as pid');
     await other.query('select pg_terminate_backend($1)', [row?.pid]);
     // Idle between two statements: the loss is noticed before the next one.
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until('the connection to be gone', async () => {
+      const rows = await other.query('select 1 from pg_stat_activity where pid = $1', [row?.pid]);
+      return rows.length === 0;
+    });
     await sql.query('select 1');
   };
 

@@ -230,7 +230,10 @@ describe('carillon', () => {
          values ($1, $2, 'https://hooks.example', 'failing', '{job.cancelled}', now(), now(), now())`,
         [newId(), application.id],
       );
-      await sql.query(`insert into worker (id, host, pid) values (1, 'alive', 1)`);
+      // Alive however long the command takes to start.
+      await sql.query(
+        `insert into worker (id, host, pid, seen_at) values (1, 'alive', 1, now() + interval '1 h')`,
+      );
       await sql.query(
         `insert into worker (id, host, pid, seen_at) values (2, 'gone', 1, now() - interval '1 day')`,
       );

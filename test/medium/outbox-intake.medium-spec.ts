@@ -73,7 +73,7 @@ describe('taking messages in', () => {
     const rows = await stored();
     expect(rows).toHaveLength(6);
     expect(new Set(rows.map(({ transaction }) => transaction)).size).toBeGreaterThanOrEqual(3);
-  }, 30_000);
+  });
 
   it('fails for a message that cannot be stored, and for no other', async () => {
     const strangers = new Set([0, 13, 14, 40]);

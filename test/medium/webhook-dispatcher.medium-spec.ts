@@ -188,7 +188,7 @@ describe('WebhookDispatcher', () => {
     } finally {
       await other.stop();
     }
-  }, 20_000);
+  });
 
   it('does nothing more when the process stops: the row is given back', async () => {
     receiver.behave = () => abort.abort(new Error('stopping'));

@@ -103,8 +103,8 @@ export interface EngineFixture {
   sql: SqlPool;
   /** Of the database. */
   url: string;
-  /** Ten ticks a second: the cron of the product is Nest's. */
-  begin(dispatcher: ProbeDispatcher): Promise<Engine>;
+  /** Ten ticks a second: the cron of the product is Nest's. @param environment besides the fixture's own */
+  begin(dispatcher: ProbeDispatcher, environment?: Record<string, string>): Promise<Engine>;
   stop(engine: Engine): Promise<void>;
   /** Puts rows of one account into the queue. @returns their ids */
   put(count: number, account?: string, dueInMs?: number): Promise<string[]>;
@@ -118,11 +118,13 @@ export interface EngineFixture {
 /** Makes a database for itself. */
 export async function startEngineFixture(): Promise<EngineFixture> {
   const database = await createTestDatabase();
-  const config: AppConfig = loadConfig({
-    DATABASE_URL: database.url,
-    ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
-    SHUTDOWN_SECONDS: '2',
-  });
+  const configOf = (environment: Record<string, string>): AppConfig =>
+    loadConfig({
+      DATABASE_URL: database.url,
+      ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
+      SHUTDOWN_SECONDS: '2',
+      ...environment,
+    });
   const sql = new SqlPool({ url: database.url, max: 4, statementTimeoutMs: 5000, applicationName: 'test' });
   const engines: Engine[] = [];
   const ticking = setInterval(() => void Promise.all(engines.map((engine) => engine.tick())), 100);
@@ -149,8 +151,8 @@ export async function startEngineFixture(): Promise<EngineFixture> {
       );
       return row;
     },
-    async begin(dispatcher) {
-      const engine = new Engine(config, [dispatcher], new Wake());
+    async begin(dispatcher, environment = {}) {
+      const engine = new Engine(configOf(environment), [dispatcher], new Wake());
       engines.push(engine);
       await engine.onApplicationBootstrap();
       return engine;

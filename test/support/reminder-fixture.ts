@@ -55,7 +55,7 @@ export async function startReminderFixture(features: string[] = ['sms']): Promis
   const database = new Database({
     url: testDatabase.url,
     max: 6,
-    statementTimeoutMs: 5_000,
+    statementTimeoutMs: 15_000,
     applicationName: 'test',
   });
   const secretBox = new SecretBox(config.encryptionKeys);
