@@ -77,9 +77,8 @@ describe('a database that fails in the middle of the work', () => {
     await until(
       'the servers that run to be ready',
       async () => (await isReady(near)) && (await isReady(far)),
-      30_000,
     );
-  }, 90_000);
+  }, 240_000);
 
   it('crashes, drops connections, cannot be reached, is full: nothing is lost or doubled, and callers are told', async () => {
     const answers = new Map<number, number>();
@@ -115,14 +114,14 @@ describe('a database that fails in the middle of the work', () => {
 
     for (let crash = 0; crash < CRASHES; crash += 1) {
       const before = calendars.length;
-      await until('some work', async () => calendars.length > before + 3, 30_000);
+      await until('some work', async () => calendars.length > before + 3);
       await database.crash();
       await until('the callers to notice', async () => last === 503);
       expect((await fetch(`${near.url}/health/live`)).status).toBe(200);
       await database.restart();
     }
 
-    await until('both to be ready again', async () => (await isReady(near)) && (await isReady(far)), 30_000);
+    await until('both to be ready again', async () => (await isReady(near)) && (await isReady(far)));
     // The one cannot reach it, and is not told so; meanwhile the other has troubles of its own.
     network.dark((first) => first.includes('user\0far\0'));
     const light = delay(DARK_MS).then(() => network.light());
@@ -138,10 +137,10 @@ describe('a database that fails in the middle of the work', () => {
     } catch (error) {
       expect((error as { code?: string }).code).toBe('53300'); // too many connections: now it is full
     }
-    await until('the callers to notice', async () => last === 503, 30_000);
+    await until('the callers to notice', async () => last === 503);
     await Promise.all(taken.map((client) => client.end()));
     await light;
-    await until('both to be ready again', async () => (await isReady(near)) && (await isReady(far)), 30_000);
+    await until('both to be ready again', async () => (await isReady(near)) && (await isReady(far)));
     network.reset();
     load.goes = false;
     const accepted = await messages;
@@ -176,5 +175,5 @@ describe('a database that fails in the middle of the work', () => {
       expect(server.output()).not.toContain('deadlock');
       expect(await server.stop()).toBe(0);
     }
-  }, 240_000);
+  }, 480_000);
 });

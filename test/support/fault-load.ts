@@ -44,8 +44,8 @@ export interface LoadOptions {
   accounts?: number;
   /** Callers at a time; default 8. */
   callers?: number;
-  /** The server the next request goes to; undefined: none is up at the moment. */
-  server: () => ServerProcess | undefined;
+  /** The server that message `n` goes to, asked anew for each repetition; undefined: none is up at the moment. */
+  server: (n: number) => ServerProcess | undefined;
   /** Default: one recipient, every tenth with three, every tenth with 100 kB. */
   message?: (n: number) => TestMessage;
   /** Hears of every answer. */
@@ -82,7 +82,7 @@ export async function postMessages(world: FaultWorld, options: LoadOptions): Pro
       const account = world.accounts[n % accounts] as TestAccount;
       const request = { body: message(n), headers: { 'Idempotency-Key': `load-${n}` } };
       for (;;) {
-        const target = server();
+        const target = server(n);
         const answer = target ? await call(target, account, 'POST', '/v2/outbox', request) : null;
         if (answer) options.onAnswer?.(answer);
         if (answer?.status === 202) {
