@@ -38,7 +38,7 @@ describeWith(['dovecot', 'exim4'], 'mail that comes back from a real server', ()
     });
     const user = await servers.addUser();
     ada = await connectMailbox(server, application, user, servers.settingsOf(user));
-  }, PATIENCE_MS);
+  });
   afterAll(async () => {
     await server.close();
     await servers.stop();

@@ -10,6 +10,7 @@ import { createApplication, type TestApplication } from '../support/factories.ts
 import { type DavServer, startRadicale } from '../support/mail-servers/dav.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { MailServers, type MailUser } from '../support/mail-servers/mail-servers.ts';
+import { freePorts } from '../support/mail-servers/processes.ts';
 import { trustTestCertificate } from '../support/mail-servers/trust.ts';
 import { TEST_CERTIFICATE, TEST_KEY } from '../support/tls-certificate.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -185,11 +186,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
   });
 
   describe('wrong settings give their own error, and no grant', () => {
-    const closedPort = async () => {
-      const port = await strange(() => undefined);
-      for (const close of closing.splice(0)) close();
-      return port;
-    };
+    const closedPort = async () => (await freePorts(1))[0];
     it.each<[string, () => object | Promise<object>, number, string]>([
       [
         'an IMAP host that does not exist',
@@ -356,7 +353,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
         import { EgressPolicy } from './src/common/egress/egress-policy.ts';
         import { probeServer } from './src/providers/imap/server-probe.ts';
         await probeServer({ protocol: 'imap', host: 'localhost', port: ${servers.dovecot.ports.imaps}, security: 'tls' },
-          { policy: new EgressPolicy(['127.0.0.1']), limitMs: 5000 }).catch((error) => console.log(error.failure, error.message));`;
+          { policy: new EgressPolicy(['127.0.0.1']), limitMs: 30_000 }).catch((error) => console.log(error.failure, error.message));`;
       const output = execFileSync(process.execPath, ['--input-type=module-typescript', '-e', program], {
         encoding: 'utf8',
       });

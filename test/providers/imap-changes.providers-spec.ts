@@ -217,7 +217,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
         return replica.messages.size === 60;
       });
       expect(replica.messages).toEqual(await truthOf(one.other));
-    }, 60_000);
+    });
   });
 
   describe('what the mirror knows before it is told', () => {
@@ -356,7 +356,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       let bytes = 0;
       for await (const chunk of stream) bytes += (chunk as Buffer).length;
       expect(bytes).toBe(2_250_000);
-    }, 60_000);
+    });
 
     it('are passed when the server refuses them', async () => {
       const one = await fixture.correspondent({
@@ -462,7 +462,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     broken.is = false;
     await replica.follow();
     expect(replica.messages).toEqual(await truthOf(one.other));
-  }, 60_000);
+  });
 
   it('gives a message and its files again, and says what is not there', async () => {
     const one = await fixture.correspondent();

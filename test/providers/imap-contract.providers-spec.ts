@@ -28,7 +28,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'an account at real servers', () 
 
   beforeAll(async () => {
     [servers, calendars] = await Promise.all([MailServers.start(), startRadicale()]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await connector.close();
     await smtp.close();

@@ -16,8 +16,6 @@ import { TEST_CERTIFICATE } from '../support/tls-certificate.ts';
 import { until } from '../support/until.ts';
 
 const LOOPBACK = ['127.0.0.0/8', '::1'];
-/** For tests that wait for one of them. */
-const SHORT: Partial<ImapLimits> = { connectMs: 2_000, silenceMs: 2_000, queueMs: 2_000 };
 
 describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   let servers: MailServers;
@@ -59,17 +57,17 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   const count = async (client: ImapFlow) => (await client.list()).length;
 
   describe('that are set up wrongly', () => {
-    const wrong: [string, () => Partial<ImapSettings>, string, string | null, RegExp][] = [
-      ['a wrong password', () => ({ imap_password: 'wrong-1' }), 'auth-invalid', 'imap_password', /Authentication failed/],
-      ['an unknown user', () => ({ imap_username: 'nobody@example.test' }), 'auth-invalid', 'imap_password', /Authentication failed/],
-      ['a port nobody listens at', () => ({ imap_port: 1 }), 'temporary', 'imap_port', /no connection/],
-      ['a host that does not exist', () => ({ imap_host: 'nowhere.invalid' }), 'temporary', 'imap_host', /does not resolve/],
-      ['TLS at a port without it', () => ({ imap_security: 'tls' }), 'temporary', 'imap_security', /does not speak TLS/],
-      ['no TLS at a port with it', () => ({ imap_port: servers.dovecot.ports.imaps }), 'temporary', 'imap_port', /did not greet/],
-      ['another service', () => ({ imap_port: servers.exim.port }), 'temporary', null, /./],
+    const wrong: [string, () => Partial<ImapSettings>, string, string | null, RegExp, Partial<ImapLimits>][] = [
+      ['a wrong password', () => ({ imap_password: 'wrong-1' }), 'auth-invalid', 'imap_password', /Authentication failed/, {}],
+      ['an unknown user', () => ({ imap_username: 'nobody@example.test' }), 'auth-invalid', 'imap_password', /Authentication failed/, {}],
+      ['a port nobody listens at', () => ({ imap_port: 1 }), 'temporary', 'imap_port', /no connection/, {}],
+      ['a host that does not exist', () => ({ imap_host: 'nowhere.invalid' }), 'temporary', 'imap_host', /does not resolve/, {}],
+      ['TLS at a port without it', () => ({ imap_security: 'tls' }), 'temporary', 'imap_security', /does not speak TLS/, {}],
+      ['no TLS at a port with it', () => ({ imap_port: servers.dovecot.ports.imaps }), 'temporary', 'imap_port', /did not greet/, { connectMs: 3_000 }],
+      ['another service', () => ({ imap_port: servers.exim.port }), 'temporary', null, /./, { connectMs: 3_000 }],
     ]; // prettier-ignore
-    it.each(wrong)('say so: %s', async (_, overrides, code, setting, words) => {
-      const sessions = sessionsOf({ connectMs: 3_000 });
+    it.each(wrong)('say so: %s', async (_, overrides, code, setting, words, limits) => {
+      const sessions = sessionsOf(limits);
       const error = await failureOf(sessions.useOnce(accountOf(overrides()), count));
       expect(error).toMatchObject({ code, ...(setting === null ? {} : { setting }) });
       expect(error.message).toMatch(words);
@@ -196,7 +194,6 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(proxy.connections).toBe(2);
     });
 
-    // Started by root, Dovecot takes five seconds for its first login.
     it('are made anew after a restart of the server', async () => {
       const sessions = sessionsOf();
       await sessions.use(accountOf(), count);
@@ -205,7 +202,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect((await failureOf(sessions.use(accountOf(), count))).code).toBe('temporary');
       await servers.dovecot.begin();
       await expect(sessions.use(accountOf(), count)).resolves.toBeGreaterThan(0);
-    }, 90_000);
+    });
 
     it('are asked whether they are alive, and replaced when they are not', async () => {
       const proxy = await proxyTo();
@@ -226,7 +223,8 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   describe('that break', () => {
     it('in silence end the use in time, and are not kept', async () => {
       const proxy = await proxyTo();
-      const sessions = sessionsOf(SHORT);
+      // The login has to be done within this, too.
+      const sessions = sessionsOf({ silenceMs: 4_000 });
       const account = accountOf({ imap_port: proxy.port });
       await sessions.use(account, count);
       proxy.dark();
@@ -277,7 +275,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       for (const greeting of [bye, `* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN] hello\r\n${bye}`]) {
         const server = await scripted([greeting]);
         open.push(server);
-        const use = sessionsOf(SHORT).useOnce(accountOf({ imap_port: server.port }), count);
+        const use = sessionsOf().useOnce(accountOf({ imap_port: server.port }), count);
         const error = await failureOf(use);
         expect(error).toMatchObject({ code: 'rate-limited', retryAfterSeconds: 60 });
         expect(error.message).toContain('Too many connections');

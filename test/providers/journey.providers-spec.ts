@@ -34,7 +34,7 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
       return connectMailbox(server, application, user, servers.settingsOf(user));
     };
     [ada, bo] = [await connect(), await connect()];
-  }, 60_000);
+  });
   afterAll(async () => {
     await server.close();
     await servers.stop();
@@ -133,7 +133,7 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
     const hash = createHash('sha256');
     for await (const chunk of response.body ?? []) hash.update(chunk as Uint8Array);
     expect(hash.digest('hex')).toBe(createHash('sha256').update(bytes).digest('hex'));
-  }, 60_000);
+  });
 
   it('wrong credentials make no account and say what is wrong', async () => {
     const user = await servers.addUser();

@@ -131,8 +131,10 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
   });
 
   it('goes on with new tokens when the first have expired in mid-session, each rotated once', async () => {
-    await issuer.setAccessTokenSeconds(2);
+    // Time to sign in with it; those that come after it last.
+    await issuer.setAccessTokenSeconds(10);
     const account = await connect();
+    await issuer.setAccessTokenSeconds(3_600);
     const first = await stored(account);
     await until('the token to expire', () => Promise.resolve(Date.now() > (first.tokens.expiresAt ?? 0)));
     const id = await arrives(account);

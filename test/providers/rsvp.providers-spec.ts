@@ -40,7 +40,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
       return connectMailbox(server, application, user, servers.settingsOf(user));
     };
     [ada, bo] = [await connect(), await connect()];
-  }, PATIENCE_MS);
+  });
 
   /** The scheduling part of the mail of a mailbox with this subject, as two independent readers understand it. */
   async function scheduled(who: RealAccount, subject: string, method: string) {

@@ -34,7 +34,7 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
       clientSecret: application.clientSecret,
       apiServer: server.url,
     });
-  }, 60_000);
+  });
   afterAll(async () => {
     await server.close();
     await servers.stop();
@@ -140,7 +140,7 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
     const [file] = (await api('get', `/messages/${arrived}`, bo)).body.files;
     const download = await fetch(`${server.url}/files/${file.id}/download`, { headers: bo.bearer });
     expect(bytes.equals(Buffer.from(await download.arrayBuffer()))).toBe(true);
-  }, 90_000);
+  });
 
   it('sends raw MIME without Bcc, and files it with the Message-ID it came with', async () => {
     const rawMime = [

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import request from 'supertest';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { registerSandbox, rowsOf } from '../support/connect.ts';
@@ -10,6 +10,7 @@ import { MailServers } from '../support/mail-servers/mail-servers.ts';
 import { freePorts } from '../support/mail-servers/processes.ts';
 import { Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 /** Set it to keep a picture of every page, in light and dark, wide and narrow. */
 const PICTURES = process.env['SIGN_IN_PICTURES'];
@@ -30,7 +31,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     app = await Receiver.start();
     mail = await MailServers.start({ oauth: true });
     chromium = await startBrowser();
-  }, 60_000);
+  });
   beforeEach(async () => {
     application = await createApplication(server.app, { name: 'Front desk' });
     await registerSandbox(server, application, { redirect_uris: [`${app.origin}/cb`] });
@@ -48,8 +49,9 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
   /** A browser nobody has used. */
   async function begin(options: Parameters<Browser['newContext']>[0]): Promise<void> {
     context = await chromium.newContext(options);
+    // As long as `until` waits.
+    context.setDefaultTimeout(60_000);
     page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     // Whatever the policy of a page forbids, or a page lacks, Chromium says here.
     page.on('console', (message) => {
       if (message.type() === 'error' && !/status of 4(10|22)/.test(message.text()))
@@ -69,6 +71,11 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     await page.waitForURL(`${app.origin}/cb*`);
     return Object.fromEntries(new URL(page.url()).searchParams);
   };
+  /** The browser gives it to a field some time after the field is there. */
+  const hasFocus = (field: Locator) =>
+    until('the field to have the focus', () =>
+      field.evaluate((element) => element === element.ownerDocument.activeElement),
+    );
   const grants = async () =>
     (await request(server.url).get('/connect/grants').set(application.basic).expect(200)).body
       .data as object[];
@@ -125,7 +132,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     const described = (await password.getAttribute('aria-describedby')) ?? '';
     const words = await Promise.all(described.split(' ').map((id) => page.locator(`#${id}`).textContent()));
     expect(words.join(' ')).toContain('refused to sign you in');
-    expect(await password.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await hasFocus(password);
     await password.fill('right');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
@@ -177,6 +184,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
   it('need no mouse', async () => {
     await page.goto(await linkFor());
     // The page begins at its first empty field.
+    await hasFocus(page.getByLabel('Email address'));
     await page.keyboard.type('ada@sandbox.test');
     await page.keyboard.press('Tab');
     await page.keyboard.type('anything');
@@ -219,7 +227,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       `new Promise((done) => { const f = document.createElement('iframe'); f.src = ${JSON.stringify(link)}; f.onload = done; document.body.append(f); })`,
     );
     expect(await page.frames()[1]?.locator('form').count()).toBe(0);
-    expect(complaints.join()).toContain('frame');
+    await until('the complaint', async () => complaints.join().includes('frame'));
   });
 
   it('begin at /oauth/authorize too, with a choice of providers and a page for what is wrong', async () => {

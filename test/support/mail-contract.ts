@@ -116,7 +116,7 @@ export function describeMail(
       );
       sending.going = false;
       await looking;
-      await replica.until('all deliveries', ({ messages }) => messages.size >= 40, 30_000);
+      await replica.until('all deliveries', ({ messages }) => messages.size >= 40);
       expect(replica.arrivals).toHaveLength(40);
       expect(replica.messages.size).toBe(40);
     });

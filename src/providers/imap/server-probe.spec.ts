@@ -68,7 +68,7 @@ const probe = ({ port, protocol = 'imap', security = 'tls', host = 'localhost', 
     { protocol, host, port, security },
     {
       policy: new EgressPolicy(rest.allow ?? ['127.0.0.1']),
-      limitMs: rest.limitMs ?? 5_000,
+      limitMs: rest.limitMs ?? 30_000,
       ca: rest.ca ?? TEST_CERTIFICATE,
       ...(rest.signal ? { signal: rest.signal } : {}),
     },

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { EgressClient } from '../../common/egress/egress-client.ts';
@@ -11,9 +10,6 @@ import type { OutgoingMessage } from '../connector.ts';
 import { ProviderError } from '../provider-error.ts';
 import { SenderRefusedError } from '../relay.ts';
 import { SendGridRelay } from './sendgrid.relay.ts';
-
-// Megabytes are composed and read here, also on machines that are busy.
-jest.setTimeout(60_000);
 
 const ada = { email: 'ada@example.test', name: 'Ada' };
 

@@ -92,7 +92,7 @@ describe('SmtpSender, cut after the final dot', () => {
   it('by a server that has taken a large content: the outcome is unknown', async () => {
     const server = await fixture.serve(failingAt('message', { end: 'reset' }));
     const error = await failureOf(
-      fixture.sender(SHORT).send('k', at(server), letter(undefined, QUITE_LARGE), controlOf().control),
+      fixture.sender().send('k', at(server), letter(undefined, QUITE_LARGE), controlOf().control),
     );
     expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
   });
@@ -107,7 +107,7 @@ describe('SmtpSender, cut after the final dot', () => {
       },
     });
     const message = letter(['to@there.test', 'no@there.test', 'later@there.test']);
-    const error = await failureOf(fixture.sender(SHORT).send('k', at(server), message, controlOf().control));
+    const error = await failureOf(fixture.sender().send('k', at(server), message, controlOf().control));
     expect(error).toMatchObject({
       code: 'outcome-unknown',
       refused: [{ email: 'no@there.test', reason: '550 5.1.1 gone' }],
@@ -116,8 +116,8 @@ describe('SmtpSender, cut after the final dot', () => {
   });
 
   it('waits longer for this answer than for others', async () => {
-    const server = await fixture.serve(failingAt('message', { say: '250 2.0.0 at last', afterMs: 500 }));
-    const smtp = fixture.sender({ ...SHORT, confirmationMs: 5_000 });
+    const server = await fixture.serve(failingAt('message', { say: '250 2.0.0 at last', afterMs: 2_000 }));
+    const smtp = fixture.sender({ commandMs: 1_500 });
     const receipt = await smtp.send('k', at(server), letter(), controlOf().control);
     expect(receipt.response).toBe('250 2.0.0 at last');
   });
@@ -126,9 +126,7 @@ describe('SmtpSender, cut after the final dot', () => {
 describe('SmtpSender, slow and strange servers', () => {
   it('waits for a greeting that is slow', async () => {
     const server = await fixture.serve(failingAt('connect', { say: '220 at last', afterMs: 400 }));
-    const receipt = await fixture
-      .sender({ ...SHORT, connectMs: 5_000 })
-      .send('k', at(server), letter(), controlOf().control);
+    const receipt = await fixture.sender().send('k', at(server), letter(), controlOf().control);
     expect(receipt.accepted).toEqual(['to@there.test']);
   });
 

@@ -237,7 +237,7 @@ describe('SmtpSender, answers out of order', () => {
       answer: (step) => (step === 'block' ? { say: '552 too big after all\r\n', end: 'silence' } : undefined),
     });
     const sent = letter(undefined, { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) });
-    const error = await failureOf(fixture.sender(SHORT).send('k', at(server), sent, controlOf().control));
+    const error = await failureOf(fixture.sender().send('k', at(server), sent, controlOf().control));
     expect([error.code, error.phase]).toEqual(['rejected', 'content']);
     expect(server.messages).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { Daemon, freePorts, serverFolder } from './processes.ts';
+import { Daemon, freePorts, removeFolder, serverFolder } from './processes.ts';
 
 /** A CalDAV and CardDAV server in a temporary folder. */
 export interface DavServer {
@@ -43,7 +43,7 @@ level = error
     addUser: (user, password) => fs.appendFile(passwords, `${user}:${password}\n`),
     stop: async () => {
       await daemon.stop();
-      await fs.rm(folder, { recursive: true, force: true, maxRetries: 3 });
+      await removeFolder(folder);
     },
   };
 }
@@ -69,7 +69,7 @@ export async function startXandikos(): Promise<DavServer> {
     addUser: () => Promise.resolve(),
     stop: async () => {
       await daemon.stop();
-      await fs.rm(folder, { recursive: true, force: true, maxRetries: 3 });
+      await removeFolder(folder);
     },
   };
 }

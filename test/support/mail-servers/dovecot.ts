@@ -2,7 +2,10 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TEST_CERTIFICATE, TEST_KEY } from '../tls-certificate.ts';
-import { freePorts, launch, run, serverFolder, untilListening } from './processes.ts';
+import { until } from '../until.ts';
+import {
+  freePorts, isListening, launch, removeFolder, run, serverFolder, untilListening,
+} from './processes.ts'; // prettier-ignore
 
 /** Where a Dovecot listens; all on 127.0.0.1. */
 export interface DovecotPorts {
@@ -59,17 +62,16 @@ export class Dovecot {
   /** Ends it with every connection; its mailboxes stay. */
   async end(): Promise<void> {
     await run('doveadm', '-c', this.#configuration, 'stop').catch(() => undefined);
-    for (let tries = 0; tries < 200; tries += 1) {
-      const pid = await fs.readFile(path.join(this.folder, 'run', 'master.pid'), 'utf8').catch(() => null);
-      if (pid === null) return;
-      await delay(25);
-    }
-    throw new Error('Dovecot did not stop');
+    const pid = path.join(this.folder, 'run', 'master.pid');
+    await until('Dovecot to be gone', () => fs.access(pid).then(() => false, () => true)); // prettier-ignore
+    // Its login processes have the ports, too, and are not waited for long.
+    for (const port of Object.values(this.ports) as number[])
+      await until(`port ${port} to be free`, async () => !(await isListening(port)));
   }
 
   async stop(): Promise<void> {
     await this.end();
-    await fs.rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(this.folder);
   }
 
   /** Adds a mailbox, or gives it another password. */
@@ -145,7 +147,7 @@ username_attribute = sub
 active_attribute = active
 active_value = true
 openid_configuration_url = ${issuerUrl}/.well-known/openid-configuration
-timeout_msecs = 2000
+timeout_msecs = 30000
 `;
 }
 

@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { TEST_CERTIFICATE, TEST_KEY } from '../tls-certificate.ts';
-import { Daemon, freePorts, run, serverFolder } from './processes.ts';
+import { Daemon, freePorts, removeFolder, run, serverFolder } from './processes.ts';
 
 /**
  * A real Exim that takes mail of `example.test` for delivery by LMTP, and says no where tests want it:
@@ -36,7 +36,8 @@ export class Exim {
     const file = path.join(folder, 'exim.conf');
     await fs.writeFile(file, configuration(folder, port, lmtpPort(), isRoot ? null : me));
     if (isRoot) await run('chown', '-R', 'Debian-exim', path.join(folder, 'spool'), path.join(folder, 'log'));
-    const daemon = new Daemon('exim4', ['-C', file, '-bdf', '-q1m']);
+    // What could not be delivered at once is tried again before those who wait for it give up.
+    const daemon = new Daemon('exim4', ['-C', file, '-bdf', '-q5s']);
     await daemon.listening(port);
     return new Exim(port, folder, daemon);
   }
@@ -59,7 +60,7 @@ export class Exim {
 
   async stop(): Promise<void> {
     await this.#daemon.stop();
-    await fs.rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(this.folder);
   }
 
   /** The newest line comes first: a look-up takes the first it finds. */

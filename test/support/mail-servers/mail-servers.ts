@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import net from 'node:net';
 import { ImapFlow } from 'imapflow';
 import nodemailer from 'nodemailer';
 import type { ImapSettings } from '../../../src/providers/imap/imap.settings.ts';
@@ -143,13 +142,4 @@ export function mimeOf(
   };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
   return [...lines, '', body, ''].join('\r\n');
-}
-
-/** Whether somebody listens there. */
-export function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = net.connect(port, '127.0.0.1');
-    socket.once('connect', () => (socket.destroy(), resolve(true)));
-    socket.once('error', () => resolve(false));
-  });
 }

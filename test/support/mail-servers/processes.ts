@@ -5,6 +5,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { until } from '../until.ts';
 
 /** Everything a server of the system needs to be found. */
 export const ENVIRONMENT = {
@@ -28,19 +29,36 @@ export async function launch(program: string, ...options: string[]): Promise<voi
   if (code !== 0) throw new Error(`${program} ${options.join(' ')} ended with ${code}`);
 }
 
-/** So many ports that nobody listens on at the moment. */
+/*
+ * Below the ports that systems give away by themselves: what is chosen here is not given to another test's server or
+ * connection before ours listens there, nor between its end and its new beginning. Each worker of a run has its own.
+ */
+const LOWEST_PORT = 20_000;
+const PORTS_PER_WORKER = 1_000;
+const worker = Number(process.env['JEST_WORKER_ID'] ?? 0) % 12;
+let chosen = Math.floor(Math.random() * PORTS_PER_WORKER);
+
+/** So many ports that nobody listens on at the moment, none of them chosen before. @throws when there are no more */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = net.createServer();
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as net.AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  const ports: number[] = [];
+  for (let tries = 0; tries < PORTS_PER_WORKER && ports.length < count; tries += 1) {
+    chosen = (chosen + 1) % PORTS_PER_WORKER;
+    const port = LOWEST_PORT + worker * PORTS_PER_WORKER + chosen;
+    if (await isFree(port)) ports.push(port);
+  }
+  if (ports.length < count) throw new Error('no port is free');
   return ports;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = net.createServer();
+  server.listen(port, '127.0.0.1');
+  const listens = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (listens) await once(server.close(), 'close');
+  return listens;
 }
 
 /** A folder that servers which drop their privileges can enter. */
@@ -50,20 +68,26 @@ export async function serverFolder(name: string): Promise<string> {
   return folder;
 }
 
-/** @throws when nobody answers there within ten seconds */
-export async function untilListening(port: number, alive: () => boolean = () => true): Promise<void> {
-  for (let tries = 0; tries < 400; tries += 1) {
-    if (!alive()) throw new Error(`the server for port ${port} ended while it started`);
+/** Whether somebody listens there. */
+export function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
-    const answered = await Promise.race([
-      once(socket, 'connect').then(() => true),
-      once(socket, 'error').then(() => false),
-    ]).catch(() => false);
-    socket.destroy();
-    if (answered) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`nobody listens on port ${port}`);
+    socket.once('connect', () => (socket.destroy(), resolve(true)));
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** @throws when nobody answers there in time, or the server is not alive any more */
+export async function untilListening(port: number, alive: () => boolean = () => true): Promise<void> {
+  await until(`somebody to listen on port ${port}`, () => {
+    if (!alive()) throw new Error(`the server for port ${port} ended while it started`);
+    return isListening(port);
+  });
+}
+
+/** Removes the folder of a server that has ended; children of it may write their last there for a moment. */
+export function removeFolder(folder: string): Promise<void> {
+  return fs.rm(folder, { recursive: true, force: true, maxRetries: 20 });
 }
 
 /** A server in the foreground; what it writes to stderr is told when it does not start. */
