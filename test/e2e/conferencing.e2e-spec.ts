@@ -1,3 +1,4 @@
+import { SchedulerRegistry } from '@nestjs/schedule';
 import request from 'supertest';
 import { Wake } from '../../src/common/wake.ts';
 import { MeetingUpkeep } from '../../src/conferencing/meeting-upkeep.ts';
@@ -36,6 +37,9 @@ describe('conferencing', () => {
 
   beforeAll(async () => {
     [server, zoom] = await Promise.all([startTestApp(), ZoomServer.start()]);
+    // Meetings are looked after when a test says so, and by nobody else at the same time.
+    for (const name of ['meetings', 'meetings without events'])
+      server.app.get(SchedulerRegistry, { strict: false }).deleteInterval(name);
   });
   afterAll(async () => {
     await server.close();

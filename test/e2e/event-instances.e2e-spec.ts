@@ -1,5 +1,7 @@
+import { jest } from '@jest/globals';
 import request from 'supertest';
 import { Database } from '../../src/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import {
   createAccount,
   createApplication,
@@ -39,6 +41,7 @@ describe('single instances of recurring events', () => {
     });
   });
   afterAll(() => server.close());
+  afterEach(() => jest.restoreAllMocks());
   beforeEach(async () => {
     ada = await createAccount(server.app, application);
     calendar = (await ok('post', '/calendars', { name: 'Team', timezone: 'Europe/Berlin' })).id;
@@ -309,8 +312,16 @@ describe('single instances of recurring events', () => {
   it('shows an instance again that its provider would not delete', async () => {
     const title = '[sandbox:delete-rejected]';
     const weekly = await written(await create({ ...WEEKLY, title }));
+    const port = server.app.get(ConnectorRegistry).requireCalendar('sandbox');
+    const deleteInstance = port.deleteInstance.bind(port);
+    let answer = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (answer = resolve));
+    jest
+      .spyOn(port, 'deleteInstance')
+      .mockImplementationOnce((...parameters) => asked.then(() => deleteInstance(...parameters)));
     const { job_status_id } = await ok('delete', `/events/${weekly.id}_20300325T080000Z`);
     expect(await expanded()).toHaveLength(4);
+    answer();
     expect(await done(job_status_id)).toMatchObject({ status: 'failed' });
     expect(await expanded()).toHaveLength(5);
     expect((await ok('get', `/events/${weekly.id}_20300325T080000Z`))['status']).toBe('confirmed');

@@ -1,5 +1,6 @@
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
+import { jest } from '@jest/globals';
 import request from 'supertest';
 import {
   createAccount,
@@ -8,6 +9,11 @@ import {
   type TestApplication,
 } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+/** Whatever works without the clock and `setTimeout`. */
+const NOT_TIMEOUTS = [
+  'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval',
+] as const; // prettier-ignore
 
 describe('HTTP manners', () => {
   let server: TestApp;
@@ -167,10 +173,14 @@ describe('HTTP manners', () => {
     expect(response.headers['cache-control']).toBe('no-store');
   });
 
+  /** Stops the clock of the limits: what is asked then is asked within one second. */
+  const withinOneSecond = () => jest.useFakeTimers({ doNotFake: [...NOT_TIMEOUTS] });
+
   it('limits requests per second and says when to come back', async () => {
-    const limited = await startTestApp({ RATE_LIMIT_ACCOUNT: '3' });
+    const limited = await startTestApp({ ROLES: 'api', RATE_LIMIT_ACCOUNT: '3' });
     try {
       const account = await createAccount(limited.app, await createApplication(limited.app));
+      withinOneSecond();
       const responses = await Promise.all(
         Array.from({ length: 5 }, () => request(limited.url).get('/job-statuses').set(account.bearer)),
       );
@@ -181,20 +191,25 @@ describe('HTTP manners', () => {
       expect(refused[0]?.body).toEqual({ message: 'Too many requests', type: 'invalid_request_error' });
       // Another endpoint has its own budget.
       await request(limited.url).get('/account').set(account.bearer).expect(200);
+      jest.advanceTimersByTime(1_000);
+      await request(limited.url).get('/job-statuses').set(account.bearer).expect(200);
     } finally {
+      jest.useRealTimers();
       await limited.close();
     }
   });
 
   it('limits also requests that name their application in the body', async () => {
-    const limited = await startTestApp({ RATE_LIMIT_APPLICATION: '3' });
+    const limited = await startTestApp({ ROLES: 'api', RATE_LIMIT_APPLICATION: '3' });
     try {
+      withinOneSecond();
       const ask = (client_id: string) =>
         request(limited.url).post('/connect/authorize').send({ client_id, name: 'x', provider: 'sandbox' });
       const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await ask('a')).status));
       expect(statuses.filter((status) => status === 429)).toHaveLength(2);
       expect((await ask('b')).status).not.toBe(429);
     } finally {
+      jest.useRealTimers();
       await limited.close();
     }
   });

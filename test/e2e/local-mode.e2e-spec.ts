@@ -1,26 +1,16 @@
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
+import { freePorts } from '../support/mail-servers/processes.ts';
 import { until } from '../support/until.ts';
 import { runScript, type RunningScript, startScript } from '../support/npm-script.ts';
 
 const LISTENS = /is listening on/;
 const PATIENCE_MS = 90_000;
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = net.createServer();
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as net.AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
-}
 
 /** Runs shell lines as somebody pastes them. */
 async function paste(lines: string): Promise<string> {
@@ -33,11 +23,14 @@ async function paste(lines: string): Promise<string> {
 describe('npm start', () => {
   let folder: string;
   let environment: Record<string, string>;
+  let otherPort: string;
   let running: RunningScript | undefined;
 
   beforeAll(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-local-'));
-    environment = { DATA_DIR: path.join(folder, 'data'), PORT: String(await freePort()) };
+    const [own, other] = await freePorts(2);
+    environment = { DATA_DIR: path.join(folder, 'data'), PORT: String(own) };
+    otherPort = String(other);
   });
   afterEach(async () => {
     running?.child.kill('SIGKILL');
@@ -111,7 +104,7 @@ describe('npm start', () => {
     'refuses a folder that another one uses, and a port that is taken, before it starts anything',
     async () => {
       await start();
-      const folderTaken = await runScript('start', [], { ...environment, PORT: String(await freePort()) });
+      const folderTaken = await runScript('start', [], { ...environment, PORT: otherPort });
       expect(folderTaken).toMatchObject({ code: 1 });
       expect(folderTaken.output).toMatch(
         /^Another Carillon \(process \d+\) uses .*data\. Stop it, or .*DATA_DIR=/,

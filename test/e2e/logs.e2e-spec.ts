@@ -39,7 +39,12 @@ describe('logs', () => {
     const ENCRYPTION_KEYS = `k:${randomBytes(32).toString('base64')}`;
     seed = await startTestApp({ ROLES: 'api', ENCRYPTION_KEYS });
     application = await createApplication(seed.app);
-    sql = new SqlPool({ url: seed.database.url, max: 1, statementTimeoutMs: 5000, applicationName: 'test' });
+    sql = new SqlPool({
+      url: seed.database.url,
+      max: 1,
+      statementTimeoutMs: 30_000,
+      applicationName: 'test',
+    });
     server = await startServerProcess({
       DATABASE_URL: seed.database.url,
       ENCRYPTION_KEYS,
@@ -52,7 +57,7 @@ describe('logs', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Line);
-  }, 60_000);
+  });
   afterAll(async () => {
     await server.kill();
     await sql.close();

@@ -112,7 +112,7 @@ describe('a mailbox, from connection to reply', () => {
       ),
     );
     for (const account of [from, to]) {
-      await until('all of them', async () => (await messages(account)).length === 60, 30_000);
+      await until('all of them', async () => (await messages(account)).length === 60);
       expect(new Set((await messages(account)).map(({ subject }) => subject)).size).toBe(60);
     }
   });

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import request from 'supertest';
 import { newId } from '../../src/common/ids/ids.ts';
+import { Wake } from '../../src/common/wake.ts';
 import { Database } from '../../src/database/sql.ts';
 import {
   createAccount,
@@ -71,10 +72,11 @@ describe('reminders of events', () => {
     { type: 'webhook', minutes_before_event: 1, url: `${receiver.origin}${path}`, payload: '{"soon":true}' },
   ];
 
+  const tomorrow = inSeconds(FAR);
+
   it('really leave at their time, each its own way, and tell their fates', async () => {
-    const startsAt = inSeconds(62);
-    const event = await createEvent(startsAt, threeNotifications('/all'));
-    const planned = { status: 'scheduled', reason: null, due_at: startsAt - 60 };
+    const event = await createEvent(tomorrow, threeNotifications('/all'));
+    const planned = { status: 'scheduled', reason: null, due_at: tomorrow - 60 };
     expect(event.notifications).toMatchObject([planned, planned, planned]);
     const before = (await list(event.id)).body;
     expect(before).toHaveLength(3);
@@ -82,6 +84,8 @@ describe('reminders of events', () => {
       expect(reminder).toMatchObject({ ...planned, attempts: 0, sent_at: null });
     }
 
+    const startsAt = inSeconds(62);
+    await send('put', `/events/${event.id}`, { when: { time: String(startsAt) } }).expect(200);
     const after: ListedReminder[] = await until('all three to be sent', async () => {
       const { body } = await list(event.id);
       return body.every(({ status }: ListedReminder) => status === 'sent') && body;
@@ -139,15 +143,21 @@ describe('reminders of events', () => {
   });
 
   it('do not leave when the event is cancelled, moved or loses them before', async () => {
-    const startsAt = inSeconds(63);
     const [kept, cancelled, moved, stripped] = await Promise.all(
       ['/kept', '/cancelled', '/moved', '/stripped'].map((path) =>
-        createEvent(startsAt, threeNotifications(path).slice(2)),
+        createEvent(tomorrow, threeNotifications(path).slice(2)),
       ),
     );
     await send('delete', `/events/${cancelled.id}`).expect(200);
-    await send('put', `/events/${moved.id}`, { when: { time: startsAt + FAR } }).expect(200);
+    await send('put', `/events/${moved.id}`, { when: { time: tomorrow + FAR } }).expect(200);
     await send('put', `/events/${stripped.id}`, { notifications: [] }).expect(200);
+    // What is still due at that time is due now.
+    await server.app.get(Database).query(
+      `update reminder_job j set run_at = now() from reminder r
+       where r.id = j.id and r.event_id = any($1::uuid[]) and j.run_at <= to_timestamp($2)`,
+      [[kept, cancelled, moved, stripped].map(({ id }) => id), tomorrow - 60],
+    );
+    server.app.get(Wake).wake('reminder');
     // The one that was kept is due at the same time: once it has come, the others would have come as well.
     await until('the reminder that was kept', async () => (await statuses(kept.id))[0] === 'webhook sent');
     expect(receiver.received.map(({ url }) => url)).not.toEqual(
@@ -155,7 +165,7 @@ describe('reminders of events', () => {
     );
     expect(await statuses(cancelled.id)).toEqual(['webhook cancelled']);
     expect(await statuses(stripped.id)).toEqual(['webhook cancelled']);
-    expect((await list(moved.id)).body).toMatchObject([{ status: 'scheduled', due_at: startsAt + FAR - 60 }]);
+    expect((await list(moved.id)).body).toMatchObject([{ status: 'scheduled', due_at: tomorrow + FAR - 60 }]);
   });
 
   it('are not sent twice by a client that sends everything back', async () => {

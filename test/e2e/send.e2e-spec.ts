@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { jest } from '@jest/globals';
 import request from 'supertest';
+import { Wake } from '../../src/common/wake.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import { MOST_RAW_BYTES } from '../../src/send/raw-body.ts';
@@ -29,6 +31,7 @@ describe('POST /send', () => {
     application = await createApplication(server.app);
   });
   afterAll(() => server.close());
+  afterEach(() => jest.restoreAllMocks());
   beforeEach(async () => {
     ada = await createAccount(server.app, application, { mirrored: true });
     await until('the folders', async () => (await get('/folders?view=ids')).body.length > 0);
@@ -65,6 +68,29 @@ describe('POST /send', () => {
     const replica = new Replica(server.app.get(ConnectorRegistry).requireMail('sandbox'), connected);
     await replica.follow();
     return replica.inFolder(name).map((message) => String(mimeOf(message)));
+  }
+
+  /** Keeps the next send at the provider. @returns lets it go on */
+  function hold(): () => void {
+    const mail = server.app.get(ConnectorRegistry).requireMail('sandbox');
+    const through = mail.send.bind(mail);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    jest
+      .spyOn(mail, 'send')
+      .mockImplementationOnce((...parameters) => released.then(() => through(...parameters)));
+    return release;
+  }
+  /** Asks three times at once; the first to send is kept until the others are answered. */
+  async function thrice(ask: () => ReturnType<typeof send>) {
+    const release = hold();
+    let answered = 0;
+    const answers = [1, 2, 3].map(async () => {
+      const answer = await ask();
+      if ((answered += 1) === 2) release();
+      return answer;
+    });
+    return Promise.all(answers);
   }
 
   it('answers the message, under the id that its copy in the mailbox gets', async () => {
@@ -257,7 +283,7 @@ describe('POST /send', () => {
     expect(await rowsOf(server, tried, [ada.id])).toHaveLength(4);
 
     const racing = { 'idempotency-key': 'k-4' };
-    const race = await Promise.all([1, 2, 3].map(() => send({ to: [MAGIC('slow+1')] }, racing)));
+    const race = await thrice(() => send({ to: [BO] }, racing));
     expect(race.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
   });
 
@@ -298,8 +324,8 @@ describe('POST /send', () => {
     });
 
     it('sends it once, however often it is asked for at the same time', async () => {
-      const { id } = await draft({ to: [MAGIC('slow+1')] });
-      const answers = await Promise.all([1, 2, 3].map(() => send({ draft_id: id, version: 0 })));
+      const { id } = await draft();
+      const answers = await thrice(() => send({ draft_id: id, version: 0 }));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       expect(answers.filter(({ status }) => status === 409)).toHaveLength(2);
       expect(await inFolder('sent')).toHaveLength(1);
@@ -389,7 +415,8 @@ describe('POST /send', () => {
   });
 
   it('goes on when nobody waits for the answer any more', async () => {
-    const { id } = ok(await post('/drafts', { to: [MAGIC('slow+1')], subject: 'Draft' }));
+    const { id } = ok(await post('/drafts', { to: [BO], subject: 'Draft' }));
+    const release = hold();
     const abort = new AbortController();
     const asked = fetch(`${server.url}/send`, {
       method: 'POST',
@@ -401,6 +428,7 @@ describe('POST /send', () => {
     await until('the send', async () => (await rowsOf(server, row, [ada.id])).length === 1);
     abort.abort();
     await asked;
+    release();
     await until('its end', async () => (await rowsOf(server, row, [ada.id])).length === 0);
     expect(await inFolder('sent')).toHaveLength(1);
     expect((await get(`/drafts/${id}`)).status).toBe(404);
@@ -431,12 +459,14 @@ describe('POST /send', () => {
           `with s as (update job_status set status = 'pending', reason = null where id = $1),
              d as (update outbox_message set content = content || jsonb_build_object('draft', jsonb_build_object('id', $3::text, 'version', 0)) where id = $1)
            insert into send_job (id, account_id, run_at, due_at, retry_limit_at, attempt, ambiguous)
-           values ($1, $2, now() + interval '1 s', now(), now(), 1, true)`,
+           values ($1, $2, now() + interval '1 h', now(), now(), 1, true)`,
           [id, ada.id, draftId],
         ),
       );
     await rowsOf(server, `alter table job_status enable trigger user`);
     expect((await send({ draft_id: draftId, version: 0 })).status).toBe(409);
+    await rowsOf(server, `update send_job set run_at = now() where id = any($1::uuid[])`, [rows]);
+    server.app.get(Wake).wake('send');
     await until('both are known', async () => {
       const states = [await job(lost ?? ''), await job(arrived ?? '')].map(({ status }) => status);
       return states.join() === 'failed,successful';

@@ -242,7 +242,7 @@ describe('webhooks', () => {
         'callback_url did not pass the challenge: no complete answer within 10000 ms',
       ]);
       expect(await stored()).toEqual([]);
-    }, 20_000);
+    });
 
     it('a receiver that is not there: 400', async () => {
       const wanted = valid();
@@ -371,7 +371,7 @@ describe('webhooks', () => {
       expect(second?.body).toEqual(first?.body);
       expect((await call('get', `/${webhook.id}/deliveries?limit=1&offset=1`)).body).toEqual([list[1]]);
       expect((await call('get', `/${webhook.id}/deliveries?limit=x`)).status).toBe(400);
-    }, 20_000);
+    });
 
     it('a receiver that hangs does not hold up another', async () => {
       const hanging = await Receiver.start();
@@ -386,7 +386,7 @@ describe('webhooks', () => {
       } finally {
         await hanging.stop();
       }
-    }, 20_000);
+    });
 
     it('a webhook that had failed gets what it has missed, once, when it is activated again', async () => {
       const { body: webhook } = await create();

@@ -190,6 +190,8 @@ describe('nylas@6.11.1', () => {
       when: { date: '2030-05-01' },
     });
     await event.save();
+    // The provider gives it an identifier of its own.
+    await ended(event.jobStatusId, 'successful');
     const before = await nylas.events.find(event.id ?? '');
     await before.save();
     const after = await nylas.events.find(event.id ?? '');

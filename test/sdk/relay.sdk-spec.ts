@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import Nylas from 'nylas';
 import draftModule from 'nylas/lib/models/draft.js';
 import request from 'supertest';
@@ -8,8 +7,6 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
 const { default: Draft } = draftModule;
-
-jest.setTimeout(60_000);
 
 /** The official Node client, unchanged, and the mailing service of an application. */
 describe('nylas@6.11.1, the mailing service', () => {
@@ -41,7 +38,7 @@ describe('nylas@6.11.1, the mailing service', () => {
 
   it('has the account confirmed by itself, and sees when it is', async () => {
     const enrolled = async () => service.senders[0]?.from_email === ada.email;
-    await until('the account to be enrolled', enrolled, 40_000);
+    await until('the account to be enrolled', enrolled);
     service.follow(ada.email);
     const status = await nylas.outbox.sendGridVerificationStatus();
     expect([status.domainVerified, status.senderVerified]).toEqual([false, true]);
@@ -51,14 +48,10 @@ describe('nylas@6.11.1, the mailing service', () => {
     const to = [{ email: 'quota@sandbox.test', name: 'Bo' }];
     const draft = new Draft(nylas, { subject: 'Over the limit', body: '<p>Hello</p>', to });
     const { jobStatusId = '' } = await nylas.outbox.send(draft, { sendAt: 0 });
-    const job = await until(
-      'the message to be sent',
-      async () => {
-        const { body } = await request(server.url).get(`/job-statuses/${jobStatusId}`).set(ada.bearer);
-        return body.status === 'successful' && (body as Record<string, unknown>);
-      },
-      40_000,
-    );
+    const job = await until('the message to be sent', async () => {
+      const { body } = await request(server.url).get(`/job-statuses/${jobStatusId}`).set(ada.bearer);
+      return body.status === 'successful' && (body as Record<string, unknown>);
+    });
     expect(job['route']).toBe('relay');
     expect(service.mails).toMatchObject([
       {

@@ -88,23 +88,24 @@ describe('nylas@6.11.1, tracking', () => {
     });
     await reader.outbox.send(answer, { sendAt: 0 });
 
-    const [sent] = await until('the copy', async () =>
-      client.messages.list({ subject: 'SDK tracked', in: 'sent' }),
+    const sent = await until(
+      'the copy',
+      async () => (await client.messages.list({ subject: 'SDK tracked', in: 'sent' }))[0],
     );
     const { metadata: opened } = (await told('message.opened'))?.objectData ?? {};
     expect(opened).toMatchObject({
-      messageId: sent?.id,
+      messageId: sent.id,
       payload: 'from the SDK',
       count: 1,
       recents: [{ id: 0, ip: '127.0.0.1' }],
     });
     const { metadata: clicked } = (await told('message.link_clicked'))?.objectData ?? {};
     expect(clicked).toMatchObject({
-      messageId: sent?.id,
+      messageId: sent.id,
       linkData: [{ url: 'https://example.test/', count: 1 }],
       recents: [{ id: 0, linkIndex: 0, timestamp: expect.any(Date) }],
     });
     const { metadata: replied } = (await told('thread.replied'))?.objectData ?? {};
-    expect(replied).toMatchObject({ replyToMessageId: sent?.id, threadId: sent?.threadId, fromSelf: false });
+    expect(replied).toMatchObject({ replyToMessageId: sent.id, threadId: sent.threadId, fromSelf: false });
   });
 });
