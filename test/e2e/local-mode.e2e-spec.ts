@@ -10,7 +10,8 @@ import { until } from '../support/until.ts';
 import { runScript, type RunningScript, startScript } from '../support/npm-script.ts';
 
 const LISTENS = /is listening on/;
-const PATIENCE_MS = 90_000;
+/** Several processes one after the other, some of which make a database; `until` may wait in between. */
+const PATIENCE_MS = 300_000;
 
 /** Runs shell lines as somebody pastes them. */
 async function paste(lines: string): Promise<string> {
@@ -36,7 +37,7 @@ describe('npm start', () => {
     running?.child.kill('SIGKILL');
     await running?.ended;
     running = undefined;
-  });
+  }, PATIENCE_MS);
   afterAll(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }));
 
   async function start(more: Record<string, string> = {}): Promise<string> {
