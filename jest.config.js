@@ -30,7 +30,7 @@ const GROUPS = new URL('test/.groups', import.meta.url).pathname;
  * providers = real mail and calendar servers, a real browser; faults = processes that die. */
 export default {
   // A bound against hanging, not a measure of speed; longer than `until` waits, whose words tell more.
-  testTimeout: 90_000,
+  testTimeout: 180_000,
   testSequencer: '<rootDir>/scripts/lib/group-sequencer.js',
   projects: [
     {

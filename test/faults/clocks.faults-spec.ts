@@ -15,7 +15,7 @@ describe('two servers, one with its clock ten minutes wrong', () => {
 
   beforeEach(async () => {
     world = await FaultWorld.start({ accounts: 20 });
-  }, 60_000);
+  });
   afterEach(() => world.close(), 30_000);
 
   it.each([

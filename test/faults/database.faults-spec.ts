@@ -38,12 +38,12 @@ describe('a database that fails in the middle of the work', () => {
       world.startServer({ DATABASE_URL: farUrl.href }),
       world.startServer({ DATABASE_URL: url.href }),
     ]);
-  }, 90_000);
+  });
   afterAll(async () => {
     await world.close();
     await network.stop();
     await database.close();
-  }, 60_000);
+  });
 
   const isReady = async (server: ServerProcess) =>
     fetch(`${server.url}/health/ready`, { signal: AbortSignal.timeout(10_000) }).then(

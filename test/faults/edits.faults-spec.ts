@@ -28,7 +28,7 @@ describe('edits and cancellations at the moment of sending', () => {
     world = await FaultWorld.start({ accounts: ACCOUNTS });
     await world.sink.behave({ delayMs: [0, 20] });
     for (let n = 0; n < 2; n += 1) servers.push(await world.startServer({ SEND_SLOTS: '8' }));
-  }, 60_000);
+  });
   afterAll(() => world.close(), 30_000);
 
   const post = async (n: number, sendAt: number): Promise<Race> => {

@@ -19,11 +19,11 @@ describe('four servers of which one is killed every second', () => {
     world = await FaultWorld.start({ accounts: 50, withoutSentFolder: (index) => index % 5 === 4 });
     // The record is made somewhere within this time, and the answer at its end: what is killed in between is in doubt.
     await world.sink.behave({ delayMs: [50, 400] });
-  }, 60_000);
+  });
   afterAll(async () => {
     await fleet?.endKilling();
     await world.close();
-  }, 60_000);
+  });
 
   it('lose no message, and send none twice where the provider can be asked', async () => {
     fleet = await Fleet.start(world, SERVERS, { SEND_SLOTS: '16' });

@@ -52,11 +52,11 @@ describe('a mail server and a network that fail at every point of a message', ()
       SMTP_CONFIRMATION_MS: CONFIRMATION_MS,
     };
     for (let n = 0; n < 2; n += 1) servers.push(await world.startServer(limits));
-  }, 120_000);
+  });
   afterAll(async () => {
     await world.close();
     for (const { proxy } of cases) await proxy.stop();
-  }, 60_000);
+  });
 
   it('a connection that is cut at any point loses nothing, and is a doubt only where the server may have accepted', async () => {
     const ids = await Promise.all(
@@ -99,7 +99,7 @@ describe('a mail server and a network that fail at every point of a message', ()
       [ids],
     );
     expect(statuses).toEqual([{ status: 'successful' }]);
-  }, 120_000);
+  });
 
   it('greylisting, cuts and silence lose nothing, and double only where nobody can be asked', async () => {
     await world.sink.behave({

@@ -19,11 +19,11 @@ describe('two servers of which one is killed again and again while reminders lea
   beforeAll(async () => {
     world = await FaultWorld.start({ accounts: 50, deliver: false });
     if (WHOLE) await world.invariants.end();
-  }, 60_000);
+  });
   afterAll(async () => {
     await fleet?.endKilling();
     await world.close();
-  }, 60_000);
+  });
 
   it(
     'send each that is wanted once, and none that has been taken back',

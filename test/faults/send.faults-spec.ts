@@ -26,7 +26,7 @@ describe('a server that is killed in the middle of POST /send', () => {
     world = await FaultWorld.start({ accounts: 2 });
     for (const { id } of world.accounts)
       drafts.push((await world.sql.query<{ id: string }>(DRAFT, [id]))[0]?.id ?? '');
-  }, 60_000);
+  });
   afterAll(() => world.close(), 60_000);
 
   it('has sent once what arrived, and has lost no draft of what did not', async () => {

@@ -198,7 +198,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
         (await one.other.list()).map(({ path }) => path).toSorted(),
       );
       expect(replica.messages).toEqual(truth);
-    }, 120_000);
+    });
 
     it('skips nothing that is delivered during the looks', async () => {
       const one = await fixture.correspondent({ hidden });

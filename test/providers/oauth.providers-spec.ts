@@ -160,7 +160,7 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     await signInAgain(account);
     await arrives(account);
     expect(await toldInvalid(account)).toBe(1);
-  }, 120_000);
+  });
 
   it('becomes invalid when its refresh token was used behind its back, as the issuer takes it for stolen', async () => {
     const account = await connect();

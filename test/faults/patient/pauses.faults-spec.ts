@@ -16,7 +16,7 @@ describe('servers that stand still in the middle of sending', () => {
     world = await FaultWorld.start({ accounts: 20 });
     // Long enough for every pause to find messages on their way.
     await world.sink.behave({ delayMs: [200, 1_500] });
-  }, 60_000);
+  });
   afterAll(() => world.close(), 30_000);
 
   /** Messages a process has given to the mail server without knowing yet what became of them. */

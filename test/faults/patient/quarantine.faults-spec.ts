@@ -79,7 +79,7 @@ describe('a row that kills its worker', () => {
     expect(all.get(poison)).toBe('set aside');
     expect(new Set(others.map((id) => all.get(id)))).toEqual(new Set(['done']));
     expect(deaths).toBe(3);
-  }, 150_000);
+  });
 
   it('is not found where workers die at random: no row is set aside', async () => {
     for (const place of [0, 1, 2]) keep(place);
