@@ -158,6 +158,8 @@ function expand(one: Expandable, fromMs: number, beforeMs: number): EventRecord[
   } catch (error) {
     if (!(error instanceof TooManyOccurrencesError)) throw error;
     if (beforeMs - fromMs <= DAY_MS) return undefined;
+    // Whatever has too many times on its first day need not be halved down to it.
+    if (!expand(one, fromMs, fromMs + DAY_MS)) return undefined;
     const middle = Math.floor((fromMs + beforeMs) / 2);
     const first = expand(one, fromMs, middle);
     if (!first || first.length > MOST_INSTANCES) return first;
