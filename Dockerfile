@@ -27,5 +27,6 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Signals reach the process itself: SIGTERM stops it in order.
-ENTRYPOINT ["node", "--enable-source-maps"]
+# Why so much room for young objects: docs/adr/0051-room-for-young-objects.md
+ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=32"]
 CMD ["dist/src/main.js"]

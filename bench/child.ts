@@ -32,6 +32,10 @@ export function freePort(): Promise<number> {
   });
 }
 
+/** What runs the program's own code, and how the image starts it (docs/adr/0051); other sides start as Node does by itself. */
+const PROGRAMS = ['dist/src/main.js', 'bench/processes/worker.ts'];
+const PROGRAM_FLAGS = ['--max-semi-space-size=32'];
+
 /**
  * A process of a bench. What it prints goes to /dev/null, but for the last of its errors. It ends when this process
  * does, however that happens: over the channel it notices.
@@ -54,7 +58,10 @@ export class BenchProcess {
     this.#name = entry;
     this.#child = fork(path.join(ROOT, entry), [], {
       cwd: ROOT,
-      execArgv: profiles === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profiles)}`],
+      execArgv: [
+        ...(PROGRAMS.includes(entry) ? PROGRAM_FLAGS : []),
+        ...(profiles === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profiles)}`]),
+      ],
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
