@@ -302,9 +302,9 @@ describe('single instances of recurring events', () => {
     );
     const hourly = { rrule: ['RRULE:FREQ=HOURLY'], timezone: 'UTC' };
     await create({ title: 'hourly', when: WEEKLY.when, recurrence: hourly });
-    const bounds = `starts_after=${WEEKLY.when.start_time - 1}&starts_before=${WEEKLY.when.start_time + 60 * 86_400}`;
+    const bounds = `starts_after=${WEEKLY.when.start_time - 1}&starts_before=${WEEKLY.when.start_time + 300 * 86_400}`;
     const { count } = await ok('get', `/events?expand_recurring=true&view=count&${bounds}`);
-    expect(count).toBe(60 * 24);
+    expect(count).toBe(300 * 24);
     for (const method of ['get', 'put', 'delete'] as const)
       expect((await call(method, `/events/${wild.id}_20300401T070000Z`, { title: 'x' })).status).toBe(404);
   });
