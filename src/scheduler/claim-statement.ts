@@ -44,6 +44,17 @@ const HALF_OPEN_WAIT_MS = 2_000;
 /** A row that is so much later than promised is told to its dispatcher. */
 const LATE_SECONDS = 60;
 
+/*
+ * Rows of the queue (`j`) are found by ids that are known by then (`rows`, materialized), and what belongs to a row by its place
+ * among them. A join would say it in fewer words: but a queue that is empty while its claim is planned looks like one row to the
+ * planner, and it begins there, reading the whole queue for every claim of a burst; told both, it goes through all ids for each
+ * of them.
+ */
+const ids = (rows: string) => `array(select id from ${rows})`;
+const among = (rows: string) => `j.id = any(${ids(rows)})`;
+const its = (column: string, rows: string) =>
+  `(array(select ${column} from ${rows}))[array_position(${ids(rows)}, j.id)]`;
+
 /** A row that was in hand at this many deaths of its worker is set aside; before that it is a suspect. */
 export const MOST_CRASHES = 3;
 /** Suspects of one death run so many at a time in a process; those of two alone, in all processes. */
@@ -122,18 +133,21 @@ function parking({ table, paceMs }: QueueTable): string {
           row_number() over (partition by gate order by run_at, id) as ord, count(*) over (partition by gate) as n
         from judged where not fits),
       pace as (${pace}),
+      slots as materialized (
+        select s.id, s.run_at as before, s.reason,
+          least(p.next_slot + (s.wait_ms - (s.n - s.ord) * s.slot_ms) * interval '1 ms',
+                case when s.deadline > now() then s.deadline end) as at
+        from surplus s join pace p on p.account_id = s.gate),
       park as (
-        update ${table} j
-        set run_at = least(p.next_slot + (s.wait_ms - (s.n - s.ord) * s.slot_ms) * interval '1 ms',
-                           case when s.deadline > now() then s.deadline end)
-        from surplus s join pace p on p.account_id = s.gate
-        where j.id = s.id
-        returning j.id, j.run_at, s.run_at as before, j.due_at, s.reason),
+        update ${table} j set run_at = ${its('at', 'slots')} where ${among('slots')}
+        returning j.id, j.run_at, ${its('before', 'slots')} as before, j.due_at, ${its('reason', 'slots')} as reason),
+      turns as materialized (
+        select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
+                           * ceil(turn / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as at
+        from judged where fits and not cleared),
       held as (
-        update ${table} j
-        set run_at = now() + case when s.crashes = 1 then interval '200 ms' else interval '500 ms' end
-                             * ceil(s.turn / case when s.crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end)
-        from judged s where s.fits and not s.cleared and j.id = s.id returning j.id, j.run_at)`;
+        update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')}
+        returning j.id, j.run_at)`;
 }
 
 function lateRows(): string {
@@ -160,9 +174,9 @@ export function claimStatement(queue: QueueTable, tellsLate: boolean): string {
       taken as (
         update ${table} j
         set state = 1, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null
-        from take where j.id = take.id
+        where ${among('take')}
         returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
-          take.failures as "gateFailures", take.marked as "gateMarked", j.crashes${extra})
+          ${its('failures', 'take')} as "gateFailures", ${its('marked', 'take')} as "gateMarked", j.crashes${extra})
       select s.*, ${tellsLate ? lateRows() : 'null'} as late, taken.*
       from (select (select count(*) from cand)::int as seen,
               ((select count(*) from park) + (select count(*) from held))::int as parked,

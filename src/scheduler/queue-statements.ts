@@ -31,9 +31,15 @@ const dueInMs = (table: string) =>
   `(extract(epoch from (select run_at from ${table} where state = 0 order by run_at limit 1) - clock_timestamp()) * 1000)::float8`;
 
 /*
- * Rows in hand are found by their ids. `state <> 0` and not `= 1`, which means the same: with that the planner takes the small
- * partial index of claimed rows and reads all of it, the dead entries too, instead of the few ids.
+ * Rows in hand are found by their ids. A queue that is empty while its statements are planned looks like one row to the planner,
+ * and reading all of it is as good as anything: a burst would then read the whole queue for each batch. So there is no
+ * join that could begin at the queue; what belongs to a row is found by its place among the ids.
+ *
+ * `state <> 0` and not `= 1`, which means the same: with that the planner takes the small partial index of claimed rows and
+ * reads all of it, the dead entries too, instead of the few ids.
  */
+const PLACE = 'array_position($1::uuid[], j.id)';
+const IN_HAND = `j.id = any($1::uuid[]) and j.fence = ($2::int[])[${PLACE}] and j.state <> 0`;
 
 /** Builds the statements of one queue; each text is constant, so each is prepared once per connection. */
 export function queueStatements(queue: QueueTable, tellsLate = false): QueueStatements {
@@ -41,27 +47,20 @@ export function queueStatements(queue: QueueTable, tellsLate = false): QueueStat
   return {
     claim: claimStatement(queue, tellsLate),
     handOff: `
-      update ${table} j set handoff_at = clock_timestamp()
-      from unnest($1::uuid[], $2::int[]) x(id, fence)
-      where j.id = x.id and j.fence = x.fence and j.state <> 0 and j.worker_id = $3
+      update ${table} j set handoff_at = clock_timestamp() where ${IN_HAND} and j.worker_id = $3
       returning j.id`,
-    finish: `
-      delete from ${table} j using unnest($1::uuid[], $2::int[]) x(id, fence)
-      where j.id = x.id and j.fence = x.fence and j.state <> 0
-      returning j.id`,
+    finish: `delete from ${table} j where ${IN_HAND} returning j.id`,
     again: `
       update ${table} j
-      set state = 0, worker_id = null, handoff_at = null, ambiguous = x.ambiguous, crashes = 0,
-          run_at = greatest(x.at, now())${permanent ? ', attempt = 0' : ''}
-      from unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::boolean[]) x(id, fence, at, ambiguous)
-      where j.id = x.id and j.fence = x.fence and j.state <> 0
+      set state = 0, worker_id = null, handoff_at = null, ambiguous = ($4::boolean[])[${PLACE}], crashes = 0,
+          run_at = greatest(($3::timestamptz[])[${PLACE}], now())${permanent ? ', attempt = 0' : ''}
+      where ${IN_HAND}
       returning j.id`,
     release: `
       update ${table} j
       set state = 0, worker_id = null, handoff_at = null, attempt = greatest(attempt - 1, 0),
           run_at = now() + $3 * interval '1 ms'
-      from unnest($1::uuid[], $2::int[]) x(id, fence)
-      where j.id = x.id and j.fence = x.fence and j.state <> 0
+      where ${IN_HAND}
       returning j.id`,
     reclaim: giveBack(
       table,
