@@ -25,6 +25,9 @@ const OutboxMessageSchema = defineEntity({
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
     /** The content as the API shows it, without the times. */
     content: p.json<Record<string, unknown>>(),
+    /** Two fields of the content for those who send it: reading them there would open all of the text, twice. */
+    bcc: p.json().nullable().generated(`(content -> 'bcc') stored`),
+    draft: p.json().nullable().generated(`(content -> 'draft') stored`),
     /** `{ from, recipients }` of the SMTP transaction. */
     envelope: p.json<{ from: string; recipients: string[] }>(),
     /** Composed when it was accepted or edited, with its final Message-ID. */

@@ -17,7 +17,7 @@ interface SentMessage {
 }
 
 const READ = `
-  select mime, message_id_header as "messageIdHeader", content -> 'bcc' as bcc
+  select mime, message_id_header as "messageIdHeader", bcc
   from outbox_message where id = $1 and account_id = $2`;
 
 /** Files the sender's own copies of what was sent, for providers that do not do so by themselves. */

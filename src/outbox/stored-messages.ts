@@ -40,7 +40,7 @@ const MOST_TOGETHER = 50;
 const MOST_BYTES = 256 * 1024;
 
 const LOAD = `
-  select m.id, s.status, m.envelope, m.content -> 'bcc' as bcc, m.content -> 'draft' as draft, m.message_id_header as "messageIdHeader",
+  select m.id, s.status, m.envelope, m.bcc, m.draft, m.message_id_header as "messageIdHeader",
     case when octet_length(m.mime) <= ${MOST_BYTES} then m.mime end as mime, m.accepted, m.refused,
     m.on_missed as "onMissed", m.max_lateness_seconds as "maxLatenessSeconds", m.on_unknown as "onUnknown",
     ${ACCOUNT_COLUMNS}
