@@ -16,7 +16,7 @@ const MessageSearchSchema = defineEntity({
     accountId: p.uuid(),
     /** That of the message. */
     date: p.datetime().columnType('timestamptz'),
-    /** See `searchDocument`. */
+    /** See `searchDocument`. Not compressed (`storage external`): a search reads hundreds. */
     document: p.string().columnType('tsvector'),
   },
 });

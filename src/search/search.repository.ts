@@ -30,10 +30,16 @@ export interface FindRequest {
 export const RANKED = 300;
 /** The same where every match has to be looked at, and is not known from the index. */
 export const RANKED_OF_CHECKED = 100;
+/** So many of the newest messages are asked first whether they have the words. */
+export const PROBED = 200;
 /**
- * Words that so many messages have are not collected when flags, folders or their order matter besides: the account is
- * read from its newest message back until there are enough, which comes soon.
+ * So many messages are read from the newest back instead of asking the index, if those that were asked promise enough in
+ * half of them: the index would give all of an account's matches, of which the newest are wanted.
  */
+export const READ_BACK = 4_000;
+/** Where flags or folders matter besides, words have to be in one of so many of those that were asked; it is read on then. */
+export const COMMON = 8;
+/** Words that more messages have are not collected when flags, folders or their order matter besides. */
 export const FREQUENT = 8_000;
 /** Steady plans: joins by key, in the order the statement says, and nothing compiled. */
 const PLANNING = `
@@ -149,6 +155,16 @@ class SearchConditions {
     return this.text.includes('s.document');
   }
 
+  /** What all words ask of the document but those that are an alternative to something else. */
+  get words(): string {
+    return `ts_match_vq(s.document, ${this.checked ?? this.indexed}::tsquery)`;
+  }
+
+  /** The same as `text` without help of the index. */
+  get textOfWalk(): string {
+    return this.checked === null && this.indexed !== null ? `${this.text} and ${this.words}` : this.text;
+  }
+
   /** Times that every message has to be in, as conditions of a column. */
   spansOf(column: string): string {
     return this.#spans.map((span) => ` and ${this.#spanText(column, span)}`).join('');
@@ -243,22 +259,6 @@ function wayOf(search: SearchConditions, { limit, offset }: Page, reach: number)
   return looking(search, indexed, most(RANKED));
 }
 
-/** The words alone decide. */
-function looking(search: SearchConditions, indexed: string, most: number): Way {
-  const limit = search.conditions.value(most);
-  return {
-    text: `
-      near as materialized (
-        select s.message_id as id, s.date from message_search s
-        where s.account_id = ${search.account} and s.document @@ ${indexed}::tsquery${search.spansOf('s.date')}
-        order by s.date desc, s.message_id desc limit ${limit}),
-      kept as materialized (
-        select m.id, m.thread_id, m.date from near join message m on m.id = near.id where ${search.text})`,
-    ranked: RANKED,
-    more: `(select count(*) from near) >= ${limit}`,
-  };
-}
-
 /** Messages from the newest back, until there are enough of them. */
 function walking(search: SearchConditions, most: number): Way {
   const limit = search.conditions.value(most);
@@ -276,28 +276,74 @@ function walk(search: SearchConditions, where: string, limit: string): string {
     order by m.date desc, m.id desc limit ${limit}`;
 }
 
+const DONE = '(select done from reading)';
+
+/** Messages `read` from the newest back, if many have the words, and whether nothing else is to be done then: `DONE`. */
+function readingBack(search: SearchConditions, most: number, limit: string): string {
+  const { account, conditions, hasStates } = search;
+  const wanted = hasStates ? PROBED / COMMON : Math.ceil((2 * most * PROBED) / READ_BACK);
+  const common = '(select common from probe)';
+  const walked = hasStates
+    ? walk(search, `${common} and ${search.textOfWalk}`, limit)
+    : `
+      select m.id, m.thread_id, m.date
+      from (${walk(search, `${common} and ${conditions.text}`, conditions.value(READ_BACK))}) m
+      join message_search s on s.message_id = m.id and ${search.words}
+      order by m.date desc, m.id desc limit ${limit}`;
+  return `
+    probe as materialized (
+      select count(*) >= ${wanted} as common
+      from (select m.id from message m where m.account_id = ${account} and not m.draft${search.spansOf('m.date')}
+            order by m.date desc, m.id desc limit ${PROBED}) m
+      join message_search s on s.message_id = m.id and ${search.words}),
+    read as materialized (${walked}),
+    reading as materialized (
+      select ${hasStates ? common : `(select count(*) from read) >= ${limit}`} as done)`;
+}
+
+/** The words alone decide. */
+function looking(search: SearchConditions, indexed: string, most: number): Way {
+  const limit = search.conditions.value(most);
+  return {
+    text: `
+      ${readingBack(search, most, limit)},
+      near as materialized (
+        select s.message_id as id, s.date from message_search s
+        where not ${DONE} and s.account_id = ${search.account} and s.document @@ ${indexed}::tsquery${search.spansOf('s.date')}
+        order by s.date desc, s.message_id desc limit ${limit}),
+      kept as materialized (
+        select * from read where ${DONE}
+        union all
+        select m.id, m.thread_id, m.date from near join message m on m.id = near.id where ${search.text})`,
+    ranked: RANKED,
+    more: `${DONE} or (select count(*) from near) >= ${limit}`,
+  };
+}
+
 /**
  * By the index, unless the words are in too many messages; either way from the newest on, until there are enough. The
  * planner is not told how many would be too many.
  */
 function collectingOrWalking(search: SearchConditions, indexed: string, most: number): Way {
   const limit = search.conditions.value(most);
-  const few = `(select count(*) from few) <= ${FREQUENT}`;
+  const few = `not ${DONE} and (select count(*) from few) <= ${FREQUENT}`;
+  const many = `not ${DONE} and (select count(*) from few) > ${FREQUENT}`;
   const documents = search.readsDocuments ? 'join message_search s on s.message_id = few.message_id' : '';
-  const matches = search.checked === null ? ` and ts_match_vq(s.document, ${indexed}::tsquery)` : '';
   return {
     text: `
+      ${readingBack(search, most, limit)},
       few as materialized (
         select s.message_id, s.date from message_search s
-        where s.account_id = ${search.account} and s.document @@ ${indexed}::tsquery${search.spansOf('s.date')}
+        where not ${DONE} and s.account_id = ${search.account} and s.document @@ ${indexed}::tsquery${search.spansOf('s.date')}
         limit (select ${FREQUENT + 1})),
       collected as materialized (
         select m.id, m.thread_id, few.date
         from (select * from few where ${few} order by date desc, message_id desc limit ${FREQUENT}) few
         ${documents} join message m on m.id = few.message_id
         where ${search.text} order by few.date desc, few.message_id desc limit ${limit}),
-      walked as materialized (${walk(search, `not (${few}) and ${search.text}${matches}`, limit)}),
-      kept as materialized (select * from collected union all select * from walked)`,
+      walked as materialized (${walk(search, `${many} and ${search.textOfWalk}`, limit)}),
+      kept as materialized (
+        select * from read where ${DONE} union all select * from collected union all select * from walked)`,
     ranked: RANKED_OF_CHECKED,
     more: `(select count(*) from kept) >= ${limit}`,
   };
