@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Page } from '../common/http/pagination.schema.ts';
 import { isId } from '../common/ids/ids.ts';
 import { Conditions } from '../database/conditions.ts';
 import { type Listing, runListing } from '../database/listing.ts';
@@ -58,6 +59,16 @@ const WITH_MESSAGES = {
      from message m where m.thread_id = t.id)`,
 };
 
+/**
+ * Several people who are in so many threads, and in so many for each of the page and those before it, are met soon on the
+ * way through all threads.
+ */
+const FREQUENT = 2_000;
+const FREQUENT_FOR_EACH = 20;
+const ARE_FREQUENT = `
+  select count(*) >= $3 as enough from (
+    select 1 from thread_person p where p.account_id = $1 and p.person = any($2::text[]) limit $3) p`;
+
 /** Reading threads; every statement carries the account. */
 @Injectable()
 export class ThreadsRepository {
@@ -66,7 +77,9 @@ export class ThreadsRepository {
   /** Those with the newest last message first. */
   async list(accountId: string, { filter, page, view }: ThreadListRequest): Promise<Listing<ThreadRecord>> {
     const folders = await findFolders(this.database, accountId, filter);
-    const conditions = conditionsOf(accountId, filter, folders);
+    const people = peopleAskedFor(filter);
+    const frequent = view === 'count' ? [] : await this.#frequent(accountId, people, page);
+    const conditions = conditionsOf(accountId, filter, folders, { people, frequent });
     return runListing<ThreadRecord>(this.database, {
       ...(view === 'expanded' ? WITH_MESSAGES : PLAIN),
       from: 'thread t',
@@ -78,6 +91,21 @@ export class ThreadsRepository {
       // Only what depends on nothing but the account has one plan that is right for every value.
       prepared: conditions.values.length === 1,
     });
+  }
+
+  /** Those of `people`, where several are asked for together, who are in very many threads. */
+  async #frequent(
+    accountId: string,
+    people: readonly string[][],
+    { limit, offset }: Page,
+  ): Promise<readonly string[][]> {
+    const enough = Math.max(FREQUENT, FREQUENT_FOR_EACH * (offset + limit));
+    const frequent: string[][] = [];
+    for (const group of people.filter(({ length }) => length > 1)) {
+      const [row] = await this.database.query<{ enough: boolean }>(ARE_FREQUENT, [accountId, group, enough]);
+      if (row?.enough) frequent.push(group);
+    }
+    return frequent;
   }
 
   /** Those of the threads that the account has, in no order. @throws {PageTooLargeError} */
@@ -111,7 +139,18 @@ export class ThreadsRepository {
   }
 }
 
-function conditionsOf(accountId: string, filter: ThreadFilter, folders: FilterFolders): Conditions {
+/** Who is asked for, and which of them are in many threads. */
+interface AskedFor {
+  people: readonly string[][];
+  frequent: readonly string[][];
+}
+
+function conditionsOf(
+  accountId: string,
+  filter: ThreadFilter,
+  folders: FilterFolders,
+  askedFor: AskedFor,
+): Conditions {
   const conditions = new Conditions();
   const account = conditions.value(accountId);
   conditions.add(`t.account_id = ${account} and t.message_count > 0`);
@@ -124,7 +163,8 @@ function conditionsOf(accountId: string, filter: ThreadFilter, folders: FilterFo
   if (filter.threadId !== undefined)
     conditions.add(isId(filter.threadId) ? `t.id = ${conditions.value(filter.threadId)}` : 'false');
   addFolderConditions(conditions, folders);
-  addMessageConditions(conditions, account, filter);
+  addPeopleConditions(conditions, account, askedFor);
+  addFilenameCondition(conditions, account, filter);
   addSpan(conditions, 't.first_message_at', filter.started);
   addSpan(conditions, 't.last_message_at', filter.lastMessage);
   addSpan(conditions, 't.updated_at', filter.lastUpdated);
@@ -143,21 +183,27 @@ function addFolderConditions(conditions: Conditions, { in: wanted, notIn: unwant
   if (unwanted && unwanted.length > 0) conditions.add(`not (${condition(unwanted)})`);
 }
 
-/** What one of its messages has to be; each filter may be met by another message. */
-function addMessageConditions(conditions: Conditions, account: string, filter: ThreadFilter): void {
-  for (const people of peopleAskedFor(filter))
+/** Who one of its messages has to be from or to; each filter may be met by another message. */
+function addPeopleConditions(conditions: Conditions, account: string, { people, frequent }: AskedFor): void {
+  for (const group of people) {
+    const wanted =
+      group.length === 1
+        ? `= ${conditions.value(group[0] ?? null)}`
+        : `= any(${conditions.value(group)}::text[])`;
+    // The planner takes a look at several people of one thread for several looks, and would rather collect all of their
+    // threads: behind an offset it cannot.
     conditions.add(
-      `t.id in (select p.thread_id from thread_person p
-                where p.account_id = ${account} and p.person ${
-                  people.length === 1
-                    ? `= ${conditions.value(people[0] ?? null)}`
-                    : `= any(${conditions.value(people)}::text[])`
-                })`,
+      frequent.includes(group)
+        ? `exists (select 1 from thread_person p where p.thread_id = t.id and p.person ${wanted} offset 0)`
+        : `t.id in (select p.thread_id from thread_person p where p.account_id = ${account} and p.person ${wanted})`,
     );
-  const { filename } = filter;
-  if (filename !== undefined)
-    conditions.add(
-      `t.id in (select m.thread_id from file f join message m on m.id = f.message_id and not m.draft
-                where ${filenameCondition(conditions, account, filename)})`,
-    );
+  }
+}
+
+function addFilenameCondition(conditions: Conditions, account: string, { filename }: ThreadFilter): void {
+  if (filename === undefined) return;
+  conditions.add(
+    `t.id in (select m.thread_id from file f join message m on m.id = f.message_id and not m.draft
+              where ${filenameCondition(conditions, account, filename)})`,
+  );
 }

@@ -74,4 +74,31 @@ describe('lists of a mailbox beside others', () => {
       expect(whole).toEqual([]);
     },
   );
+
+  it('finds threads of people who are in most of them on the way through all', async () => {
+    const database = server.app.get(Database);
+    const { id, bearer } = await createAccount(server.app, await createApplication(server.app));
+    await seedLists(database, id, 8_000, false);
+    const people = Array.from({ length: 25 }, (_, number) => `${number + 1}@elsewhere.test`);
+    const wanted = await database.query<{ id: string }>(
+      `select t.id from thread t where t.account_id = $1 and t.message_count > 0
+         and exists (select 1 from message m, jsonb_array_elements(
+                       m.from_addresses || m.to_addresses || m.cc_addresses || m.bcc_addresses) a
+                     where m.thread_id = t.id and not m.draft and a ->> 'email' = any($2::text[]))
+       order by t.last_message_at desc, t.id desc`,
+      [id, people],
+    );
+    const found = async (values: Values) => {
+      const query = new URLSearchParams({ any_email: people.join(','), view: 'ids', ...values });
+      const response = await fetch(`${server.url}/threads?${query}`, { headers: bearer });
+      return response.json();
+    };
+    const ids = wanted.map((thread) => thread.id);
+    plans = [];
+    expect(await found({})).toEqual(ids.slice(0, 100));
+    expect(plans.at(-1)).toMatch(/EXISTS\(SubPlan/);
+    plans = null;
+    expect(await found({ offset: '30', limit: '50' })).toEqual(ids.slice(30, 80));
+    expect(await found({ offset: '1000', limit: '1000' })).toEqual(ids.slice(1_000, 2_000));
+  });
 });
