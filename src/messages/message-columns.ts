@@ -1,6 +1,6 @@
 /*
  * How messages are read: for `select … from message m`. Their files and folders are found for all of them at once, which
- * costs a fraction of looking for those of each.
+ * costs a fraction of looking for those of each; a folder is written as JSON once, however many of them are in it.
  */
 
 const columns = (body: string): string => `
@@ -34,10 +34,14 @@ export const messageParts = (messages: string): string => `
             d.position
           from ${messages} p join draft_file d on d.message_id = p.id) f
     group by f.message_id),
+  message_places as materialized (
+    select o.message_id, o.folder_id from ${messages} p join message_folder o on o.message_id = p.id),
   message_folders as materialized (
-    select o.message_id, json_agg(json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name)
-             order by f.id) as folders
-    from ${messages} p join message_folder o on o.message_id = p.id join folder f on f.id = o.folder_id and not f.deleting
+    select o.message_id, json_agg(f.folder order by f.id) as folders
+    from message_places o
+    join (select f.id, json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name) as folder
+          from (select distinct folder_id from message_places) x join folder f on f.id = x.folder_id and not f.deleting
+          offset 0) f on f.id = o.folder_id
     group by o.message_id)`;
 
 /** Joins `m` to its parts. */

@@ -30,12 +30,12 @@ const FOLDERS = `
 
 const EXPANDED = `
   held as materialized (
-    select m.id from fitting p join thread t on t.id = p.id
+    select m.* from fitting p join thread t on t.id = p.id
     join message m on m.thread_id = t.id and m.account_id = t.account_id and not m.deleting),
   ${messageParts('held')},
   thread_messages as materialized (
     select m.thread_id, json_agg(row_to_json(e) order by m.date, m.id) as messages
-    from held join message m on m.id = held.id
+    from held m
     ${MESSAGE_JOINS}
     cross join lateral (select ${MESSAGE_COLUMNS_WITHOUT_BODY}) e
     group by m.thread_id)`;
