@@ -2,7 +2,6 @@ import type { Sql } from '../database/sql.ts';
 import { recordChanges } from '../deltas/change-log.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import { storable } from '../common/text/storable.ts';
-import { toUnixSecondsOrNull } from '../common/time/unix-seconds.ts';
 import type { RefusedRecipient } from '../providers/provider-error.ts';
 import {
   JOB_TRANSITIONS,
@@ -82,8 +81,9 @@ interface MovedRow {
   from: JobState;
   status: JobState;
   reason: string | null;
-  sendAt: string | Date | null;
-  originalSendAt: string | Date | null;
+  /** Unix seconds; text where the ORM reads it. */
+  sendAt: string | number | null;
+  originalSendAt: string | number | null;
   messageId: string | null;
   threadId: string | null;
   version: number;
@@ -104,8 +104,9 @@ const MOVE = `
   where s.id = any(array(select id from held))
   returning s.id, s.account_id as "accountId", (select g.application_id from "grant" g where g.id = s.account_id) as "applicationId",
     s.action, s.object, s.object_id as "objectId",
-    (array(select before from held))[array_position(array(select id from held), s.id)] as "from", s.status, s.reason, s.send_at as "sendAt",
-    s.original_send_at as "originalSendAt", s.message_id as "messageId", s.thread_id as "threadId", s.version`;
+    (array(select before from held))[array_position(array(select id from held), s.id)] as "from", s.status, s.reason,
+    floor(extract(epoch from s.send_at))::bigint as "sendAt", floor(extract(epoch from s.original_send_at))::bigint as "originalSendAt",
+    s.message_id as "messageId", s.thread_id as "threadId", s.version`;
 
 /** States from which each state can be reached, from the table of moves. */
 const SOURCES = Object.fromEntries(
@@ -117,8 +118,7 @@ const SOURCES = Object.fromEntries(
   ]),
 ) as Record<JobState, JobState[]>;
 
-const instant = (value: string | Date | null): number | null =>
-  toUnixSecondsOrNull(value === null ? null : new Date(value));
+const seconds = (value: string | number | null): number | null => (value === null ? null : Number(value));
 
 /** A notification stays a small one, however many recipients have refused. */
 const MOST_TOLD = 100;
@@ -131,8 +131,8 @@ function extras(row: MovedRow, refused: readonly RefusedRecipient[]): Record<str
   }));
   return {
     ...(STATES_WITH_REASON.includes(row.status) ? { reason: row.reason } : {}),
-    send_at: instant(row.sendAt),
-    original_send_at: instant(row.originalSendAt),
+    send_at: seconds(row.sendAt),
+    original_send_at: seconds(row.originalSendAt),
     ...(told.length > 0 ? { refused: told } : {}),
   };
 }

@@ -11,20 +11,22 @@ import type { QueueTable } from '../common/work/dispatcher.ts';
 
 /** What `claim` says besides the rows it took. */
 export interface ClaimSummary {
-  /** Candidates seen and parked by this claim, and the earliest candidate; null: none. */
+  /** Candidates seen and parked by this claim, and the earliest candidate (milliseconds since 1970); null: none. */
   seen: number;
   parked: number;
-  lowest: Date | null;
+  lowestMs: number | null;
   /** Milliseconds until the next row is due that waits now or has been parked by this claim; null: none. */
   nextMs: number | null;
   /** Whether a due row was not among the candidates although its turn had come: it is locked, or lies below the scan floor. */
   passedOver: boolean;
-  /** Rows that this claim has moved beyond a minute after their promise; null: none. On the first row only. */
+  /** Rows that this claim has moved beyond a minute after their promise; null: none. */
   late: { id: string; reason: string }[] | null;
 }
 
 /** A row as `claim` returns it; one without an id when it took none. */
-export interface ClaimRow extends ClaimSummary {
+export interface ClaimRow {
+  /** On the first row, null on the others. */
+  summary: ClaimSummary | null;
   id: string | null;
   fence: number;
   attempt: number;
@@ -150,12 +152,25 @@ function parking({ table, paceMs }: QueueTable): string {
         returning j.id, j.run_at)`;
 }
 
-function lateRows(): string {
+const LATE_ROWS = `
+    (select json_agg(json_build_object('id', id, 'reason', coalesce(reason, 'waiting for the account''s sending pace')))
+     from park where run_at > due_at + interval '${LATE_SECONDS} s' and before <= due_at + interval '${LATE_SECONDS} s')`;
+
+/** As `ClaimSummary`. */
+function summary({ table }: QueueTable, tellsLate: boolean): string {
+  const waiting = `from ${table} where state = 0 and run_at`;
   return `
-    case when row_number() over () = 1 then (
-      select json_agg(json_build_object('id', id, 'reason', coalesce(reason, 'waiting for the account''s sending pace')))
-      from park where run_at > due_at + interval '${LATE_SECONDS} s' and before <= due_at + interval '${LATE_SECONDS} s'
-    ) end`;
+      json_build_object(
+        'seen', (select count(*) from cand),
+        'parked', (select count(*) from park) + (select count(*) from held),
+        'lowestMs', (select floor(extract(epoch from min(run_at)) * 1000) from cand),
+        'nextMs', extract(epoch from least(
+          (select run_at ${waiting} > now() order by run_at limit 1),
+          (select min(run_at) from park), (select min(run_at) from held)) - now()) * 1000,
+        'passedOver', exists (
+          select 1 from (select id ${waiting} <= now() order by run_at limit 1) first
+          where not exists (select 1 from cand where cand.id = first.id)),
+        'late', ${tellsLate ? LATE_ROWS : 'null'})`;
 }
 
 /**
@@ -165,7 +180,6 @@ function lateRows(): string {
  */
 export function claimStatement(queue: QueueTable, tellsLate: boolean): string {
   const { table, gateColumn, columns } = queue;
-  const waiting = `from ${table} where state = 0 and run_at`;
   const extra = Object.entries(columns)
     .map(([property, column]) => `, j.${column} as "${property}"`)
     .join('');
@@ -177,14 +191,7 @@ export function claimStatement(queue: QueueTable, tellsLate: boolean): string {
         where ${among('take')}
         returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
           ${its('failures', 'take')} as "gateFailures", ${its('marked', 'take')} as "gateMarked", j.crashes${extra})
-      select s.*, ${tellsLate ? lateRows() : 'null'} as late, taken.*
-      from (select (select count(*) from cand)::int as seen,
-              ((select count(*) from park) + (select count(*) from held))::int as parked,
-              (select min(run_at) from cand) as lowest,
-              (extract(epoch from least(
-                (select run_at ${waiting} > now() order by run_at limit 1),
-                (select min(run_at) from park), (select min(run_at) from held)) - now()) * 1000)::float8 as "nextMs",
-              exists (select 1 from (select id ${waiting} <= now() order by run_at limit 1) first
-                      where not exists (select 1 from cand where cand.id = first.id)) as "passedOver") s
+      select case when row_number() over () = 1 then ${summary(queue, tellsLate)} end as summary, taken.*
+      from (select) one
       left join taken on true`;
 }

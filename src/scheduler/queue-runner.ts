@@ -238,10 +238,10 @@ export class QueueRunner {
       window,
       Math.max(0, FIRST_SUSPECTS - this.#suspects()),
     ]);
-    const { seen, parked, lowest, late, nextMs, passedOver } = rows[0] as ClaimSummary;
+    const { seen, parked, lowestMs, late, nextMs, passedOver } = (rows[0] as { summary: ClaimSummary }).summary;
     if (late) this.#telling = this.#telling.then(() => this.#tellLate(late));
     const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
-    if (lowest) this.#floor = new Date(lowest.getTime() - FLOOR_SLACK_MS);
+    if (lowestMs !== null) this.#floor = new Date(lowestMs - FLOOR_SLACK_MS);
     if (seen > 0) this.#pauseMs = FIRST_PAUSE_MS;
     const windowFull = seen >= window;
     this.#wide = parked > 0 || (windowFull && taken.length < free);
@@ -302,7 +302,7 @@ export class QueueRunner {
   }
 
   async #run(row: ClaimRow & { id: string }, epoch: number): Promise<void> {
-    const { seen: _seen, parked: _parked, lowest: _lowest, late: _late, crashes, gateMarked, ...job } = row;
+    const { summary: _summary, crashes, gateMarked, ...job } = row;
     const run: Run = {
       job,
       crashes,
