@@ -238,7 +238,8 @@ export class QueueRunner {
       window,
       Math.max(0, FIRST_SUSPECTS - this.#suspects()),
     ]);
-    const { seen, parked, lowestMs, late, nextMs, passedOver } = (rows[0] as { summary: ClaimSummary }).summary;
+    const { seen, parked, lowestMs, late, nextMs, passedOver } = (rows[0] as { summary: ClaimSummary })
+      .summary;
     if (late) this.#telling = this.#telling.then(() => this.#tellLate(late));
     const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
     if (lowestMs !== null) this.#floor = new Date(lowestMs - FLOOR_SLACK_MS);
