@@ -1,21 +1,43 @@
 /*
- * How messages are read: for `select … from message m`. Their files and folders are found for all of them at once, which
- * costs a fraction of looking for those of each; a folder is written as JSON once, however many of them are in it.
+ * How messages are read: for `select … from message m`. Of a page of messages, files and folders are found for all of them at once,
+ * which costs a fraction of looking for those of each; a folder is written as JSON once, however many of them are in it.
  */
 
-const columns = (body: string): string => `
-  m.id, m.account_id as "accountId", m.thread_id as "threadId", m.subject, m.snippet, m.date,
-  m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc", m.bcc_addresses as "bcc",
-  m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.message_id_header as "messageIdHeader",
-  m.in_reply_to as "inReplyTo", m.reference_ids as "references", m.draft, m.version,
-  m.reply_to_message_id as "replyToMessageId", ${body} as body,
-  coalesce(mp.files, '[]') as files, coalesce(mf.folders, '[]') as folders`;
+const shown = (files: string, folders: string): string => `
+  m.id, m.subject, m.snippet, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
+  m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.draft, m.version,
+  m.reply_to_message_id as "replyToMessageId", coalesce(${files}, '[]') as files, coalesce(${folders}, '[]') as folders`;
+
+const FILE = `json_build_object('id', f.id, 'filename', f.filename, 'contentType', f.content_type,
+             'contentDisposition', f.content_disposition, 'contentId', f.content_id, 'size', f.size)`;
+
+const FOLDER = `json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name)`;
+
+/** Files of messages; of a draft those that were attached to it, in their order. @param messages a source of `id`s */
+const filesOf = (messages: string): string => `
+          select f.message_id, f.id, f.filename, f.content_type, f.content_disposition, f.content_id, f.size, f.part
+          from ${messages} p join file f on f.message_id = p.id
+          where not exists (select 1 from draft_file d where d.message_id = p.id)
+          union all
+          select d.message_id, d.file_id, d.filename, d.content_type, d.content_disposition, d.content_id, d.size,
+            d.position
+          from ${messages} p join draft_file d on d.message_id = p.id`;
 
 /** Columns of a `MessageRecord`, with `messageParts` and `MESSAGE_JOINS`. */
-export const MESSAGE_COLUMNS = columns('(select b.body from message_body b where b.message_id = m.id)');
+export const MESSAGE_COLUMNS = `${shown('mp.files', 'mf.folders')},
+  m.account_id as "accountId", m.thread_id as "threadId", m.date, m.message_id_header as "messageIdHeader",
+  m.in_reply_to as "inReplyTo", m.reference_ids as "references",
+  (select b.body from message_body b where b.message_id = m.id) as body`;
 
-/** The same with null for the body. */
-export const MESSAGE_COLUMNS_WITHOUT_BODY = columns('null::text');
+/**
+ * What is shown of a message with its thread, by itself: without body and headers; the date in Unix seconds. Files and folders
+ * are looked for one by one: the planner cannot know how long a conversation is, and would compare each with each.
+ */
+export const THREAD_MESSAGE_COLUMNS = `${shown(
+  `(select json_agg(${FILE} order by f.part) from (${filesOf('(select m.id)')}) f)`,
+  `(select json_agg(${FOLDER} order by f.id)
+    from message_folder o join folder f on f.id = o.folder_id and not f.deleting where o.message_id = m.id)`,
+)}, floor(extract(epoch from m.date))::bigint as date`;
 
 /**
  * Common table expressions of the files and the folders of messages.
@@ -23,23 +45,15 @@ export const MESSAGE_COLUMNS_WITHOUT_BODY = columns('null::text');
  */
 export const messageParts = (messages: string): string => `
   message_files as materialized (
-    select f.message_id, json_agg(json_build_object('id', f.id, 'filename', f.filename, 'contentType', f.content_type,
-             'contentDisposition', f.content_disposition, 'contentId', f.content_id, 'size', f.size)
-             order by f.part) as files
-    from (select f.message_id, f.id, f.filename, f.content_type, f.content_disposition, f.content_id, f.size, f.part
-          from ${messages} p join file f on f.message_id = p.id
-          where not exists (select 1 from draft_file d where d.message_id = p.id)
-          union all
-          select d.message_id, d.file_id, d.filename, d.content_type, d.content_disposition, d.content_id, d.size,
-            d.position
-          from ${messages} p join draft_file d on d.message_id = p.id) f
+    select f.message_id, json_agg(${FILE} order by f.part) as files
+    from (${filesOf(messages)}) f
     group by f.message_id),
   message_places as materialized (
     select o.message_id, o.folder_id from ${messages} p join message_folder o on o.message_id = p.id),
   message_folders as materialized (
     select o.message_id, json_agg(f.folder order by f.id) as folders
     from message_places o
-    join (select f.id, json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name) as folder
+    join (select f.id, ${FOLDER} as folder
           from (select distinct folder_id from message_places) x join folder f on f.id = x.folder_id and not f.deleting
           offset 0) f on f.id = o.folder_id
     group by o.message_id)`;

@@ -35,8 +35,11 @@ export interface ThreadListRequest {
   view: 'ids' | 'count' | 'expanded' | undefined;
 }
 
-/** A message of a thread in the expanded view; without its body. `date` is ISO 8601. */
-export type ThreadMessage = Omit<MessageRecord, 'date'> & { date: string };
+/** A message of a thread in the expanded view; without its body. `date` is in Unix seconds. */
+export type ThreadMessage = Omit<
+  MessageRecord,
+  'date' | 'accountId' | 'threadId' | 'body' | 'messageIdHeader' | 'inReplyTo' | 'references'
+> & { date: number };
 
 /** A thread with everything that is shown of it. */
 export interface ThreadRecord {

@@ -50,7 +50,9 @@ export function toThreadView(
   jobStatusId?: string,
 ): ThreadView {
   const viewsOf = (drafts: boolean) =>
-    thread.messages.filter(({ draft }) => draft === drafts).map((one) => inThread(one, organizationUnit));
+    thread.messages
+      .filter(({ draft }) => draft === drafts)
+      .map((one) => inThread(thread, one, organizationUnit));
   const folders = thread.folders.map(folderView);
   return {
     id: thread.id,
@@ -76,8 +78,12 @@ export function toThreadView(
   };
 }
 
-function inThread(message: ThreadMessage, unit: OrganizationUnit) {
-  const { body, events, object, ...rest } = toMessageView({ ...message, date: new Date(message.date) }, unit);
+/** What is not read of the message is not shown either. */
+const UNREAD_PARTS = { body: null, messageIdHeader: null, inReplyTo: null, references: [] };
+
+function inThread({ id: threadId, accountId }: ThreadRecord, message: ThreadMessage, unit: OrganizationUnit) {
+  const whole = { ...message, ...UNREAD_PARTS, accountId, threadId, date: fromUnixSeconds(message.date) };
+  const { body, events, object, ...rest } = toMessageView(whole, unit);
   void [body, events, object];
   return {
     ...rest,

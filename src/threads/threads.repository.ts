@@ -5,7 +5,7 @@ import { Conditions } from '../database/conditions.ts';
 import { type Listing, runListing } from '../database/listing.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
-import { MESSAGE_COLUMNS_WITHOUT_BODY, MESSAGE_JOINS, messageParts } from '../messages/message-columns.ts';
+import { THREAD_MESSAGE_COLUMNS } from '../messages/message-columns.ts';
 import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
 import type { ThreadFilter, ThreadListRequest, ThreadRecord } from './thread-filter.ts';
 
@@ -29,15 +29,11 @@ const FOLDERS = `
     group by p.id)`;
 
 const EXPANDED = `
-  held as materialized (
-    select m.* from fitting p join thread t on t.id = p.id
-    join message m on m.thread_id = t.id and m.account_id = t.account_id and not m.deleting),
-  ${messageParts('held')},
   thread_messages as materialized (
     select m.thread_id, json_agg(row_to_json(e) order by m.date, m.id) as messages
-    from held m
-    ${MESSAGE_JOINS}
-    cross join lateral (select ${MESSAGE_COLUMNS_WITHOUT_BODY}) e
+    from fitting p join thread t on t.id = p.id
+    join message m on m.thread_id = t.id and m.account_id = t.account_id and not m.deleting
+    cross join lateral (select ${THREAD_MESSAGE_COLUMNS}) e
     group by m.thread_id)`;
 
 const JOINS = 'join thread_summary s on s.thread_id = t.id left join thread_folders tf on tf.id = t.id';
