@@ -162,8 +162,9 @@ export interface MovedJobs {
 
 /**
  * The one function that performs moves of jobs (spec 3.1): state and reason, the change log and the job.*
- * notifications, in the caller's transaction and three round trips for any number of jobs. A move the table does
- * not allow is not made and not an error: its job was settled by somebody else.
+ * notifications, in the caller's transaction and two round trips. A move the table does not allow is not made and not an
+ * error: its job was settled by somebody else.
+ * @param moves some hundreds at most, each of another job: the time it takes grows faster than their number
  */
 export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): Promise<MovedJobs> {
   if (moves.length === 0) return { moved: [], hooks: false };

@@ -32,7 +32,7 @@ export interface SmtpLimits {
   keptPerKey: number;
   /** How long further ones are kept; default 1000. */
   surplusMs: number;
-  /** Connections kept altogether; default 128. The one unused for longest goes first. */
+  /** Connections kept altogether; default 256. The one unused for longest goes first. */
   kept: number;
   /** Messages of one connection; default 100. Servers have such limits, too, and say so with an error. */
   messagesPerConnection: number;
@@ -51,6 +51,6 @@ export const SMTP_LIMITS: SmtpLimits = {
   idleMs: 20_000,
   keptPerKey: 4,
   surplusMs: 1_000,
-  kept: 128,
+  kept: 256,
   messagesPerConnection: 100,
 };
