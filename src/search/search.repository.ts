@@ -37,8 +37,6 @@ export const PROBED = 200;
  * half of them: the index would give all of an account's matches, of which the newest are wanted.
  */
 export const READ_BACK = 4_000;
-/** Where flags or folders matter besides, words have to be in one of so many of those that were asked; it is read on then. */
-export const COMMON = 8;
 /** Words that more messages have are not collected when flags, folders or their order matter besides. */
 export const FREQUENT = 8_000;
 /** Steady plans: joins by key, in the order the statement says, and nothing compiled. */
@@ -278,27 +276,29 @@ function walk(search: SearchConditions, where: string, limit: string): string {
 
 const DONE = '(select done from reading)';
 
-/** Messages `read` from the newest back, if many have the words, and whether nothing else is to be done then: `DONE`. */
+/**
+ * Messages `read` from the newest back, if many have the words, and whether nothing else is to be done then: `DONE`. Not where
+ * flags or folders matter besides: a word of this week may be nowhere in the folder that is asked for.
+ */
 function readingBack(search: SearchConditions, most: number, limit: string): string {
   const { account, conditions, hasStates } = search;
-  const wanted = hasStates ? PROBED / COMMON : Math.ceil((2 * most * PROBED) / READ_BACK);
+  const wanted = Math.ceil((2 * most * PROBED) / READ_BACK);
   const common = '(select common from probe)';
-  const walked = hasStates
-    ? walk(search, `${common} and ${search.textOfWalk}`, limit)
+  const probe = hasStates
+    ? 'select false as common'
     : `
-      select m.id, m.thread_id, m.date
-      from (${walk(search, `${common} and ${conditions.text}`, conditions.value(READ_BACK))}) m
-      join message_search s on s.message_id = m.id and ${search.words}
-      order by m.date desc, m.id desc limit ${limit}`;
-  return `
-    probe as materialized (
       select count(*) >= ${wanted} as common
       from (select m.id from message m where m.account_id = ${account} and not m.draft${search.spansOf('m.date')}
             order by m.date desc, m.id desc limit ${PROBED}) m
-      join message_search s on s.message_id = m.id and ${search.words}),
-    read as materialized (${walked}),
-    reading as materialized (
-      select ${hasStates ? common : `(select count(*) from read) >= ${limit}`} as done)`;
+      join message_search s on s.message_id = m.id and ${search.words}`;
+  return `
+    probe as materialized (${probe}),
+    read as materialized (
+      select m.id, m.thread_id, m.date
+      from (${walk(search, `${common} and ${conditions.text}`, conditions.value(READ_BACK))}) m
+      join message_search s on s.message_id = m.id and ${search.words}
+      order by m.date desc, m.id desc limit ${limit}),
+    reading as materialized (select (select count(*) from read) >= ${limit} as done)`;
 }
 
 /** The words alone decide. */
