@@ -8,8 +8,8 @@ import type { BenchDatabase, World } from '../world.ts';
 import { startWorker } from './worker.ts';
 
 const KEY = 'claim';
+/** Of accounts that have room: then it looks at no more. */
 const PER_CLAIM = 50;
-const WINDOW = 64;
 const DUE = 1_000;
 /** The first one makes the plan, the others bring what it reads into memory. */
 const WARM = 10;
@@ -25,7 +25,7 @@ interface Explained {
 async function claimOnce(sql: pg.Client): Promise<number> {
   await sql.query('begin');
   const { rows } = await sql.query<{ 'QUERY PLAN': Explained[] }>(
-    `explain (analyze, timing off, format json) execute claim (${PER_CLAIM}, 1, '-infinity', ${WINDOW}, 8)`,
+    `explain (analyze, timing off, format json) execute claim (${PER_CLAIM}, 1, '-infinity', ${PER_CLAIM}, 8, '{}')`,
   );
   await sql.query('rollback');
   const [explained] = rows[0]?.['QUERY PLAN'] ?? [];
@@ -54,7 +54,7 @@ async function prepare(world: World, { sql }: BenchDatabase, statement: string):
   await seedMessages(sql, { tag: KEY, accounts: world.accounts, dueMs });
   await sql.query('vacuum (analyze) send_job');
   for (const [name, value] of Object.entries(STEADY_PLAN_SETTINGS)) await sql.query(`set ${name} = ${value}`);
-  await sql.query(`prepare claim (int, int, timestamptz, int, int) as ${statement}`);
+  await sql.query(`prepare claim (int, int, timestamptz, int, int, uuid[]) as ${statement}`);
   for (let n = 0; n < WARM; n += 1) await claimOnce(sql);
 }
 

@@ -1,6 +1,7 @@
 import { changeBell } from '../common/change-bell.ts';
 import { newId } from '../common/ids/ids.ts';
 import { toUnixSeconds } from '../common/time/unix-seconds.ts';
+import { laterWork } from '../common/wake.ts';
 import { afterCommit, type Sql } from '../database/sql.ts';
 import { type BookedDeliveries, deliveryPace } from '../webhooks/delivery-pace.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
@@ -32,6 +33,9 @@ export interface ChangeRecord {
     metadata?: Record<string, unknown> | null;
   };
 }
+
+/** What is due within so many milliseconds is due. */
+const SOON_MS = 5;
 
 const UNLOGGED: readonly ChangeObject[] = ['job_status', 'account'];
 
@@ -91,7 +95,7 @@ const RECORD = `
 /**
  * Writes changes to the log and queues their webhook deliveries, in the caller's transaction and one round trip. Whoever
  * waits for changes of the accounts hears of them after the commit.
- * @returns whether deliveries were queued: then the caller wakes `hook` after its commit
+ * @returns whether deliveries were queued that are due: then the caller wakes `hook` after its commit
  */
 export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<boolean> {
   if (changes.length === 0) return false;
@@ -112,7 +116,10 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
     ahead.map(({ waitMs }) => waitMs),
   ]);
   for (const booked of rows) deliveryPace.note(booked);
+  const waitMs = Math.min(...rows.map((booked) => booked.waitMs));
+  const later = rows.length > 0 && waitMs > SOON_MS && laterWork.heard;
+  if (later) afterCommit(sql, () => laterWork.tell('hook', waitMs));
   const accountIds = [...new Set(logged.map(({ accountId }) => accountId))];
   if (accountIds.length > 0) afterCommit(sql, () => changeBell.ring(accountIds));
-  return rows.length > 0;
+  return rows.length > 0 && !later;
 }

@@ -271,7 +271,7 @@ function asStored(message: DirectMessage): Omit<StoredMessage, 'account'> {
   const { id, envelope, content, messageIdHeader, mime } = message;
   return {
     id, status: 'pending', envelope, bcc: content.bcc, draft: content.draft ?? null, messageIdHeader, mime,
-    accepted: [], refused: [], onMissed: 'send', maxLatenessSeconds: null, onUnknown: 'fail',
+    bytes: mime.length, accepted: [], refused: [], onMissed: 'send', maxLatenessSeconds: null, onUnknown: 'fail',
   }; // prettier-ignore
 }
 

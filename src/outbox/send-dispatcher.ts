@@ -1,7 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../common/time/clock.ts';
 import type { QueueName } from '../common/wake.ts';
-import type { Dispatcher, LateRow, Lease, Outcome, QueueTable, Settled } from '../common/work/dispatcher.ts';
+import { ByteBudget } from '../common/work/byte-budget.ts';
+import type {
+  Dispatcher, LateRow, Lease, LoadingLease, Outcome, QueueTable, Settled,
+} from '../common/work/dispatcher.ts'; // prettier-ignore
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import type { Sql } from '../database/sql.ts';
 import { ProviderAccounts } from '../grants/provider-accounts.ts';
@@ -26,9 +29,12 @@ import {
   words,
 } from './send-verdict.ts';
 import { SendWays, type SendWay } from './send-ways.ts';
-import { type StoredMessage, StoredMessages } from './stored-messages.ts';
+import { MESSAGE_LOADING, type StoredMessage, StoredMessages } from './stored-messages.ts';
 
 type Loaded = Attempt & { message: StoredMessage };
+
+/** Bytes of long messages in hand while servers take them. */
+const MOST_LONG_BYTES = 256 * 1024 * 1024;
 
 /**
  * Sends one message of the outbox (spec 8, docs/outbox.md): look first where an earlier attempt is in doubt, commit the
@@ -51,9 +57,11 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     breaker: true,
     inertUntilHandOff: true,
     deadlineColumn: 'retry_limit_at',
+    loading: MESSAGE_LOADING,
   };
   readonly slots: number;
   readonly #retryRejected: boolean;
+  readonly #long = new ByteBudget(MOST_LONG_BYTES);
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
@@ -67,8 +75,9 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     this.#retryRejected = config.outbox.retryRejected;
   }
 
-  async run(job: SendJobRow, lease: Lease): Promise<Outcome<SendResult> | null> {
-    const message = await this.messages.find(job.gateId, job.id);
+  async run(job: SendJobRow, lease: LoadingLease): Promise<Outcome<SendResult> | null> {
+    const plain = !job.ambiguous && job.route === 'account' && !isTooLate(job, this.clock.now());
+    const message = await this.messages.find(lease, plain);
     // The account was deleted, or the job settled by somebody else: there is nothing left to send.
     if (!message || (message.status !== 'pending' && message.status !== 'delayed')) return NOTHING;
     return this.attempt(job, message, lease);
@@ -92,7 +101,10 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       if (earlier) return earlier;
     }
     if (outdated) return this.#outdated(attempt);
-    return this.#overdue(attempt) ?? this.#send(attempt, lease);
+    const overdue = this.#overdue(attempt);
+    if (overdue) return overdue;
+    const send = () => this.#send(attempt, lease);
+    return message.mime ? send() : this.#long.run(message.bytes, send);
   }
 
   onError(job: SendJobRow, error: unknown): Outcome<SendResult> {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { LoadingLease, RowLoading } from '../common/work/dispatcher.ts';
 import { Database } from '../database/sql.ts';
 import type { DraftVersion } from '../drafts/sent-drafts.ts';
 import {
@@ -23,6 +24,8 @@ export interface StoredMessage {
   messageIdHeader: string;
   /** Null where it is a long one: `StoredMessages.mime` has it. */
   mime: Buffer | null;
+  /** Of the MIME text. */
+  bytes: number;
   /** Who has accepted it, and who has refused it for good. */
   accepted: readonly string[];
   refused: readonly RefusedRecipient[];
@@ -35,33 +38,29 @@ export interface StoredMessage {
 
 type Row = Omit<StoredMessage, 'account'> & AccountRow;
 
-/** Messages asked for in one query: with the most bytes of each that is 12 MB, however long they are. */
-const MOST_TOGETHER = 50;
-const MOST_BYTES = 256 * 1024;
+/** Longer ones are fetched one by one: a hundred are loaded at a time, which is 13 MB at most. */
+const MOST_BYTES = 128 * 1024;
+const IS_SHORT = `octet_length(m.mime) <= ${MOST_BYTES}`;
 
-const LOAD = `
-  select m.id, s.status, m.envelope, m.bcc, m.draft, m.message_id_header as "messageIdHeader",
-    case when octet_length(m.mime) <= ${MOST_BYTES} then m.mime end as mime, m.accepted, m.refused,
+/** What it takes to send a row of `send_job`. What has to be decided or fetched first is not handed off before that. */
+export const MESSAGE_LOADING: RowLoading = {
+  columns: `
+    s.status, m.envelope, m.bcc, m.draft, m.message_id_header as "messageIdHeader",
+    case when ${IS_SHORT} then m.mime end as mime, octet_length(m.mime) as bytes, m.accepted, m.refused,
     m.on_missed as "onMissed", m.max_lateness_seconds as "maxLatenessSeconds", m.on_unknown as "onUnknown",
-    ${ACCOUNT_COLUMNS}
-  from unnest($1::uuid[], $2::uuid[]) j(id, account_id)
-  join outbox_message m on m.id = j.id and m.account_id = j.account_id
-  join job_status s on s.id = m.id
-  join "grant" g on g.id = m.account_id`;
+    ${ACCOUNT_COLUMNS}`,
+  joins: `
+    join outbox_message m on m.id = j.id and m.account_id = j.account_id
+    join job_status s on s.id = j.id
+    join "grant" g on g.id = j.account_id`,
+  ready: `${IS_SHORT} and s.status in ('pending', 'delayed') and g.status <> 'invalid' and m.on_missed = 'send'`,
+};
 
 const MIME = 'select mime from outbox_message where id = $1 and account_id = $2';
 
-interface Wanted {
-  id: string;
-  accountId: string;
-  resolve: (message: StoredMessage | undefined) => void;
-  reject: (error: unknown) => void;
-}
-
-/** Loads what is to be sent: messages that are claimed together in one query. */
+/** Loads what is to be sent. */
 @Injectable()
 export class StoredMessages {
-  #wanted: Wanted[] = [];
   #long: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -69,13 +68,14 @@ export class StoredMessages {
     private readonly accounts: ProviderAccounts,
   ) {}
 
-  /** @returns undefined when the message or its account is gone */
-  find(accountId: string, id: string): Promise<StoredMessage | undefined> {
-    return new Promise((resolve, reject) => {
-      // Whatever asks before the present piece of work ends goes along.
-      if (this.#wanted.length === 0) queueMicrotask(() => this.#loadAll());
-      this.#wanted.push({ id, accountId, resolve, reject });
-    });
+  /**
+   * @param ready whether it may be handed off with it, as of `LoadingLease.load`
+   * @returns undefined when the message or its account is gone
+   * @throws when the account's credentials do not open; as `LoadingLease.load`
+   */
+  async find(lease: LoadingLease, ready: boolean): Promise<StoredMessage | undefined> {
+    const row = await lease.load<Row>(ready);
+    return row && Object.assign(row, { account: this.accounts.open(row) });
   }
 
   /**
@@ -92,34 +92,5 @@ export class StoredMessages {
     // Whoever asked is told of an error; the next one's turn comes all the same.
     this.#long = fetched.catch(() => undefined);
     return fetched;
-  }
-
-  #loadAll(): void {
-    const wanted = this.#wanted;
-    this.#wanted = [];
-    for (let from = 0; from < wanted.length; from += MOST_TOGETHER) {
-      void this.#load(wanted.slice(from, from + MOST_TOGETHER));
-    }
-  }
-
-  async #load(wanted: readonly Wanted[]): Promise<void> {
-    const rows = new Map<string, Row>();
-    try {
-      const ids = wanted.map(({ id }) => id);
-      const accountIds = wanted.map(({ accountId }) => accountId);
-      for (const row of await this.database.query<Row>(LOAD, [ids, accountIds])) rows.set(row.id, row);
-    } catch (error) {
-      for (const { reject } of wanted) reject(error);
-      return;
-    }
-    for (const { id, resolve, reject } of wanted) {
-      try {
-        const row = rows.get(id);
-        resolve(row && Object.assign(row, { account: this.accounts.open(row) }));
-      } catch (error) {
-        // Credentials that do not open are this account's trouble alone.
-        reject(error);
-      }
-    }
   }
 }

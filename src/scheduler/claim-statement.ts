@@ -48,7 +48,7 @@ const LATE_SECONDS = 60;
 
 /*
  * Rows of the queue (`j`) are found by ids that are known by then (`rows`, materialized), and what belongs to a row by its place
- * among them. A join would say it in fewer words: but a queue that is empty while its claim is planned looks like one row to the
+ * among them, which takes the longer the more there are: what is known of locked rows is said without asking them again. A join would say it in fewer words: but a queue that is empty while its claim is planned looks like one row to the
  * planner, and it begins there, reading the whole queue for every claim of a burst; told both, it goes through all ids for each
  * of them.
  */
@@ -76,7 +76,8 @@ function candidates({ table, gateColumn, deadlineColumn }: QueueTable): string {
 
 /**
  * Per gate: `most` in flight, `let_in` by its breaker (none while it is closed, then one at a time until it is well),
- * and how long those wait whom the breaker does not let in.
+ * and how long those wait whom the breaker does not let in. What has ended and is not written yet takes nobody's place, but
+ * until it is written the breaker does not know what came of it.
  */
 function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
   const closedFor = `extract(epoch from g.closed_until - now()) * 1000`;
@@ -86,10 +87,12 @@ function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
           ${breaker ? 'coalesce(greatest(g.failures, case when g.closed_until is not null then 1 end), 0)' : '0'} as failures,
           ${breaker ? 'g.failures > 0 or g.closed_until is not null' : 'false'} as marked,
           ${breaker ? `case when g.closed_until > now() then 0 when g.closed_until <= now() then 1 else 32767 end` : '32767'} as let_in,
-          ${breaker ? `coalesce(greatest(${closedFor}, ${HALF_OPEN_WAIT_MS}), 0)` : '0'} as wait_ms,
-          ${breaker ? 'case when g.closed_until is not null then g.close_reason end' : 'null'} as reason,
-          (select count(*) from ${table} b where b.${gateColumn} = c.gate and b.state = 1) as busy
-        from (select distinct gate from cand) c left join account_gate g on g.account_id = c.gate)`;
+          ${breaker ? `case when g.closed_until is null then 0 else greatest(${closedFor}, ${HALF_OPEN_WAIT_MS}) end` : '0'} as wait_ms,
+          ${breaker ? 'case when g.closed_until is not null then g.close_reason end' : 'null'} as reason, held.busy, held.ended
+        from (select distinct gate from cand) c left join account_gate g on g.account_id = c.gate
+        cross join lateral (
+          select count(*) filter (where b.id <> all($6::uuid[])) as busy, count(*) filter (where b.id = any($6::uuid[])) as ended
+          from ${table} b where b.${gateColumn} = c.gate and b.state = 1) held)`;
 }
 
 /**
@@ -100,12 +103,12 @@ function ranking({ table }: QueueTable): string {
   const second = `(select exists (select 1 from ${table} b where b.state = 1 and b.crashes = ${MOST_CRASHES - 1}))`;
   return `
       ranked as materialized (
-        select c.*, a.most, a.slot_ms, a.failures, a.marked, a.let_in, a.wait_ms, a.reason,
+        select c.*, a.most, a.slot_ms, a.failures, a.marked, a.let_in, a.wait_ms, a.reason, a.ended,
           a.busy + row_number() over (partition by c.gate order by c.urgent desc, c.run_at, c.id) as pos,
           case when ${SUSPECT} then row_number() over (partition by c.crashes order by c.run_at, c.id) else 0 end as turn
         from cand c join acc a using (gate)),
       judged as materialized (
-        select c.*, c.pos <= c.most and (c.urgent or c.pos <= c.let_in) as fits,
+        select c.*, c.pos <= c.most and (c.urgent or c.pos + c.ended <= c.let_in) as fits,
           case when not ${SUSPECT} then true
                when c.crashes = 1 then c.turn <= $5
                else c.turn = 1 and not ${second} end as cleared
@@ -131,30 +134,26 @@ function parking({ table, paceMs }: QueueTable): string {
         returning account_id, next_slot`;
   return `
       surplus as (
-        select id, gate, run_at, deadline, slot_ms, reason, case when urgent then 0 else wait_ms end as wait_ms,
+        select id, gate, run_at, due_at, deadline, slot_ms, reason, case when urgent then 0 else wait_ms end as wait_ms,
           row_number() over (partition by gate order by run_at, id) as ord, count(*) over (partition by gate) as n
         from judged where not fits),
       pace as (${pace}),
       slots as materialized (
-        select s.id, s.run_at as before, s.reason,
+        select s.id, s.run_at as before, s.due_at, s.reason,
           least(p.next_slot + (s.wait_ms - (s.n - s.ord) * s.slot_ms) * interval '1 ms',
                 case when s.deadline > now() then s.deadline end) as at
         from surplus s join pace p on p.account_id = s.gate),
-      park as (
-        update ${table} j set run_at = ${its('at', 'slots')} where ${among('slots')}
-        returning j.id, j.run_at, ${its('before', 'slots')} as before, j.due_at, ${its('reason', 'slots')} as reason),
+      park as (update ${table} j set run_at = ${its('at', 'slots')} where ${among('slots')}),
       turns as materialized (
         select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
                            * ceil(turn / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as at
         from judged where fits and not cleared),
-      held as (
-        update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')}
-        returning j.id, j.run_at)`;
+      held as (update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')})`;
 }
 
 const LATE_ROWS = `
     (select json_agg(json_build_object('id', id, 'reason', coalesce(reason, 'waiting for the account''s sending pace')))
-     from park where run_at > due_at + interval '${LATE_SECONDS} s' and before <= due_at + interval '${LATE_SECONDS} s')`;
+     from slots where at > due_at + interval '${LATE_SECONDS} s' and before <= due_at + interval '${LATE_SECONDS} s')`;
 
 /** As `ClaimSummary`. */
 function summary({ table }: QueueTable, tellsLate: boolean): string {
@@ -162,11 +161,11 @@ function summary({ table }: QueueTable, tellsLate: boolean): string {
   return `
       json_build_object(
         'seen', (select count(*) from cand),
-        'parked', (select count(*) from park) + (select count(*) from held),
+        'parked', (select count(*) from slots) + (select count(*) from turns),
         'lowestMs', (select floor(extract(epoch from min(run_at)) * 1000) from cand),
         'nextMs', extract(epoch from least(
           (select run_at ${waiting} > now() order by run_at limit 1),
-          (select min(run_at) from park), (select min(run_at) from held)) - now()) * 1000,
+          (select min(at) from slots), (select min(at) from turns)) - now()) * 1000,
         'passedOver', exists (
           select 1 from (select id ${waiting} <= now() order by run_at limit 1) first
           where not exists (select 1 from cand where cand.id = first.id)),
@@ -174,8 +173,8 @@ function summary({ table }: QueueTable, tellsLate: boolean): string {
 }
 
 /**
- * Builds the claim: $1 free slots, $2 worker, $3 scan floor, $4 window, $5 suspects of one death that may be taken.
- * Answers at least one row.
+ * Builds the claim: $1 free slots, $2 worker, $3 scan floor, $4 window, $5 suspects of one death that may be taken, $6 ids of
+ * claimed rows whose runs have ended. Answers at least one row.
  * @param tellsLate whether `late` is asked for
  */
 export function claimStatement(queue: QueueTable, tellsLate: boolean): string {

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { moment, monotonicMs } from '../common/time/clock.ts';
-import { type QueueName, Wake } from '../common/wake.ts';
+import { laterWork, type QueueName, Wake } from '../common/wake.ts';
 import { CurrentWorker } from '../common/work/current-worker.ts';
 import type { AnyDispatcher } from '../common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
@@ -60,7 +60,7 @@ export class Engine
   #ticking: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
   #started = false;
-  #unsubscribe: () => void = () => undefined;
+  #unsubscribe: readonly (() => void)[] = [];
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
@@ -113,7 +113,10 @@ export class Engine
     await this.#enter();
     this.#started = true;
     for (const runner of this.#runners.values()) runner.start();
-    this.#unsubscribe = this.wake.onWake((queue) => this.wakeQueue(queue));
+    this.#unsubscribe = [
+      this.wake.onWake((queue) => this.wakeQueue(queue)),
+      laterWork.onLater((queue, inMs) => this.#runners.get(queue)?.wakeIn(inMs)),
+    ];
     await this.tick();
   }
 
@@ -197,7 +200,7 @@ export class Engine
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     if (!this.#started) return;
     // The heartbeat goes on until everything in hand has ended: else others would take it over.
     const beating = setInterval(() => void this.tick(), 1_000);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { monotonicMs } from '../common/time/clock.ts';
 import type { QueueName } from '../common/wake.ts';
-import type { AnyDispatcher, ClaimedJob, LateRow, Lease } from '../common/work/dispatcher.ts';
+import type { AnyDispatcher, ClaimedJob, LateRow, LoadingLease } from '../common/work/dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import { Batcher, type BatcherOptions } from './batcher.ts';
@@ -12,10 +12,8 @@ import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
 const MOST_PER_CLAIM = 100;
-/** Candidates looked at, beyond the rows wanted: some gates may be full. Each is locked, which costs a write. */
-const SPARE_CANDIDATES = 8;
-const SPARE_SHARE = 1.25;
-const WIDE_WINDOW = 400;
+/** Candidates looked at for the rows wanted, at most: gates may be full. Each is locked, which costs a write. */
+const WIDEST_WINDOW = 400;
 const FULL_SCAN_EVERY_MS = 10_000;
 const FLOOR_SLACK_MS = 30_000;
 /** Due rows nearer than this get a timer of their own; later ones are seen by a later tick. */
@@ -29,8 +27,12 @@ const LONGEST_PAUSE_MS = 1_000;
 const FIRST_PAUSE_MS = 10;
 /** Markers wait in between claim and effect: for a short while. */
 const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 5 };
+/** Rows of a claim ask at the same moment. */
+const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 2, delayMs: 1 };
 /** Ended runs whose results are not written yet take nobody's place, up to so many. */
 const MOST_UNWRITTEN = 400;
+/** With so many rows of a gate in hand it takes more, whatever has become of them. */
+const FEW_OF_ONE = 4;
 /** Every so often hand and database are compared, also when nothing seems wrong. */
 const COMPARE_EVERY_MS = 10_000;
 /** Nothing takes so long: the run is told to stop. Connectors have limits of their own, far below. */
@@ -43,6 +45,19 @@ interface HandOffRequest {
   answer(granted: boolean): void;
 }
 
+interface LoadRequest {
+  run: Run;
+  ready: boolean;
+  resolve(loaded: object | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** What `load` says of each row, besides what the dispatcher asks for. */
+interface LoadedRow {
+  id: string;
+  handedOff: boolean;
+}
+
 interface Run {
   job: ClaimedJob;
   /** Deaths of workers that had it in hand. */
@@ -50,10 +65,14 @@ interface Run {
   epoch: number;
   begunMs: number;
   abort: AbortController;
-  /** Whether the marker has been committed. */
+  /** Whether the marker has been committed, before the dispatcher asked for it. */
+  marked: boolean;
+  /** Whether the dispatcher knows that the marker has been committed. */
   handedOff: boolean;
   /** Set when the marker was refused: the outcome then means nothing. */
   refused: boolean;
+  /** Whether it is over, and only its result has to be written. */
+  ended: boolean;
 }
 
 /**
@@ -66,6 +85,7 @@ export class QueueRunner {
   readonly #statements;
   readonly #settler: Settler;
   readonly #runs = new Set<Run>();
+  readonly #loads = new Batcher<LoadRequest>((items) => this.#load(items), LOAD_BATCH);
   readonly #handOffs = new Batcher<HandOffRequest>((items) => this.#handOff(items), HANDOFF_BATCH);
   readonly #endings = new Batcher<Ending & { run: Run }>((items) => this.#settle(items), SETTLE_BATCH);
   #active = false;
@@ -73,7 +93,8 @@ export class QueueRunner {
   #wake: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
-  #wide = false;
+  /** Share of the last candidates that found a place at their gates: it tells how many to look at for the next rows. */
+  #fitting = 1;
   #claimedAt = -Infinity;
   /** Runs that have ended and are being written down. */
   #ended = 0;
@@ -163,7 +184,8 @@ export class QueueRunner {
       if (monotonicMs() - begun > limitMs / 2) {
         for (const run of this.#runs) if (!run.handedOff) run.abort.abort();
       }
-      await Promise.race([limit, Promise.all([this.#handOffs.drain(), this.#endings.drain()])]);
+      const drained = Promise.all([this.#loads.drain(), this.#handOffs.drain(), this.#endings.drain()]);
+      await Promise.race([limit, drained]);
       if (this.#runs.size > 0) await delay(10);
     }
     this.#settler.giveUp();
@@ -216,7 +238,7 @@ export class QueueRunner {
   /** Whether the last claim was a moment ago: then the next one comes by itself. */
   #tooSoon(free: number): boolean {
     const { slots, mostUnbegun = slots, claimEveryMs = CLAIM_EVERY_MS } = this.dispatcher;
-    const few = free < Math.min(slots, mostUnbegun, MOST_PER_CLAIM) / 2;
+    const few = free < Math.min(slots / 2, mostUnbegun / 2, MOST_PER_CLAIM);
     const leftMs = this.#claimedAt + Math.max(claimEveryMs, few ? REFILL_EVERY_MS : 0) - monotonicMs();
     if (leftMs <= 0) return false;
     this.wakeIn(Math.ceil(leftMs));
@@ -226,7 +248,7 @@ export class QueueRunner {
   /** @returns whether another claim is worth while at once */
   async #claim(free: number): Promise<boolean> {
     const now = (this.#claimedAt = monotonicMs());
-    const window = this.#wide ? WIDE_WINDOW : Math.ceil(free * SPARE_SHARE) + SPARE_CANDIDATES;
+    const window = Math.min(Math.ceil(free / this.#fitting), WIDEST_WINDOW);
     const full = now - this.#fullScanAt > FULL_SCAN_EVERY_MS;
     const floor = full ? null : this.#floor;
     if (full) this.#fullScanAt = now;
@@ -237,6 +259,7 @@ export class QueueRunner {
       floor ?? '-infinity',
       window,
       Math.max(0, FIRST_SUSPECTS - this.#suspects()),
+      this.#unwritten(),
     ]);
     const { seen, parked, lowestMs, late, nextMs, passedOver } = (rows[0] as { summary: ClaimSummary })
       .summary;
@@ -245,7 +268,7 @@ export class QueueRunner {
     if (lowestMs !== null) this.#floor = new Date(lowestMs - FLOOR_SLACK_MS);
     if (seen > 0) this.#pauseMs = FIRST_PAUSE_MS;
     const windowFull = seen >= window;
-    this.#wide = parked > 0 || (windowFull && taken.length < free);
+    this.#fitting = seen > 0 ? (seen - parked) / seen : 1;
     // Somebody has very much due, and others wait behind it.
     if (windowFull && parked > 0) this.#claimedAt = -Infinity;
     for (const row of taken) void this.#run(row, epoch);
@@ -258,6 +281,15 @@ export class QueueRunner {
     let count = 0;
     for (const { crashes } of this.#runs) if (crashes > 0 && crashes < MOST_CRASHES) count += 1;
     return count;
+  }
+
+  /** Rows whose runs have ended, where there are so many of one gate that they could keep others out. */
+  #unwritten(): string[] {
+    const held = new Map<string, number>();
+    for (const { job } of this.#runs) held.set(job.gateId, (held.get(job.gateId) ?? 0) + 1);
+    return [...this.#runs].flatMap(({ job, ended }) =>
+      ended && (held.get(job.gateId) ?? 0) > FEW_OF_ONE ? [job.id] : [],
+    );
   }
 
   /** Not more than a courtesy: when it fails, the rows run all the same. */
@@ -310,12 +342,15 @@ export class QueueRunner {
       epoch,
       begunMs: monotonicMs(),
       abort: new AbortController(),
+      marked: false,
       handedOff: false,
       refused: false,
+      ended: false,
     };
     this.#runs.add(run);
     try {
       const { outcome, waitMs } = await this.#outcomeOf(run);
+      run.ended = true;
       this.#ended += 1;
       this.#endings.add({ run, job, waitMs, gateMarked, outcome: run.refused ? null : outcome });
       this.wake();
@@ -343,10 +378,14 @@ export class QueueRunner {
     }
   }
 
-  #lease(run: Run): Lease {
+  #lease(run: Run): LoadingLease {
     return {
       signal: run.abort.signal,
       trusted: () => this.#isOurs(run),
+      load: <T extends object>(ready: boolean) =>
+        new Promise<T | undefined>((resolve, reject) => {
+          this.#loads.add({ run, ready, resolve: (loaded) => resolve(loaded as T | undefined), reject });
+        }),
       handOff: () => this.#askHandOff(run),
       stopping: () => !this.#active,
     };
@@ -361,17 +400,42 @@ export class QueueRunner {
       run.refused = true;
       return Promise.resolve(false);
     }
+    if (run.marked) return Promise.resolve(this.#granted(run, true));
     return new Promise((resolve) => {
       this.#handOffs.add({
         job: run.job,
-        answer: (granted) => {
-          const sure = granted && this.#isOurs(run);
-          run.handedOff = granted;
-          run.refused = !sure;
-          resolve(sure);
-        },
+        answer: (granted) => resolve(this.#granted(run, granted)),
       });
     });
+  }
+
+  /** @returns whether it may go out */
+  #granted(run: Run, granted: boolean): boolean {
+    run.handedOff = granted;
+    run.refused = !granted || !this.#isOurs(run);
+    return !run.refused;
+  }
+
+  async #load(requests: LoadRequest[]): Promise<void> {
+    const rows = new Map<string, LoadedRow>();
+    try {
+      if (!this.#statements.load) throw new Error(`${this.dispatcher.table.queue} has no loading`);
+      const loaded = await this.sql.query<LoadedRow>(this.#statements.load, [
+        requests.map(({ run }) => run.job.id),
+        requests.map(({ run }) => run.job.fence),
+        this.identity.id,
+        requests.map(({ run, ready }) => ready && this.#active && this.#isOurs(run)),
+      ]);
+      for (const row of loaded) rows.set(row.id, row);
+    } catch (error) {
+      for (const { reject } of requests) reject(error);
+      return;
+    }
+    for (const { run, resolve } of requests) {
+      const row = rows.get(run.job.id);
+      run.marked = row?.handedOff === true;
+      resolve(row);
+    }
   }
 
   async #handOff(requests: HandOffRequest[]): Promise<void> {

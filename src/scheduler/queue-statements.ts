@@ -1,4 +1,4 @@
-import type { QueueTable } from '../common/work/dispatcher.ts';
+import type { QueueTable, RowLoading } from '../common/work/dispatcher.ts';
 import { claimStatement, MOST_CRASHES } from './claim-statement.ts';
 
 /* SQL of one queue. The names come from `QueueTable` constants in our own code, never from input. */
@@ -9,6 +9,11 @@ export interface QueueStatements {
   claim: string;
   /** $1 ids, $2 fences, $3 worker. */
   handOff: string;
+  /**
+   * $1 ids, $2 fences, $3 worker, $4 whether each may be handed off with it: what the rows need to be run, with `id` and
+   * `handedOff`. Null: the queue has no `loading`.
+   */
+  load: string | null;
   /** $1 ids, $2 fences. */
   finish: string;
   /** $1 ids, $2 fences, $3 instants, $4 ambiguous flags. */
@@ -43,12 +48,13 @@ const IN_HAND = `j.id = any($1::uuid[]) and j.fence = ($2::int[])[${PLACE}] and 
 
 /** Builds the statements of one queue; each text is constant, so each is prepared once per connection. */
 export function queueStatements(queue: QueueTable, tellsLate = false): QueueStatements {
-  const { table, permanent } = queue;
+  const { table, permanent, loading } = queue;
   return {
     claim: claimStatement(queue, tellsLate),
     handOff: `
       update ${table} j set handoff_at = clock_timestamp() where ${IN_HAND} and j.worker_id = $3
       returning j.id`,
+    load: loading ? loadStatement(table, loading) : null,
     finish: `delete from ${table} j where ${IN_HAND} returning j.id`,
     again: `
       update ${table} j
@@ -74,6 +80,22 @@ export function queueStatements(queue: QueueTable, tellsLate = false): QueueStat
     ),
     forgive: `update ${table} set crashes = crashes - 1 where worker_id = $1 and state = 1`,
   };
+}
+
+/**
+ * One statement, so that what is read is what there was when the row was handed off. A row that is not ours any more is read all
+ * the same: that there is nothing to be loaded ends a row, and this one has not ended.
+ */
+function loadStatement(table: string, { columns, joins, ready }: RowLoading): string {
+  return `
+    with loaded as materialized (
+      select j.id, ${columns}, ($4::boolean[])[${PLACE}] and ${ready} as goes
+      from ${table} j ${joins} where j.id = any($1::uuid[])),
+    handed as (
+      update ${table} j set handoff_at = clock_timestamp()
+      where j.id = any(array(select id from loaded where goes)) and j.fence = ($2::int[])[${PLACE}] and j.state <> 0 and j.worker_id = $3
+      returning j.id)
+    select loaded.*, id in (select id from handed) as "handedOff" from loaded`;
 }
 
 /** How long a worker may be silent before its claims are given back. */

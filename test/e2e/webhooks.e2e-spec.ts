@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import request from 'supertest';
 import { newId } from '../../src/common/ids/ids.ts';
+import { laterWork } from '../../src/common/wake.ts';
 import { Database } from '../../src/database/sql.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { agreeable, Receiver, type ReceiverBehaviour } from '../support/receiver.ts';
@@ -386,6 +387,21 @@ describe('webhooks', () => {
       } finally {
         await hanging.stop();
       }
+    });
+
+    it('what has to wait for the pace of its webhook wakes nobody before, and goes out', async () => {
+      const id = await createWebhook(server.app, application, `${receiver.origin}/hook`);
+      await database.query('update account_gate set slot_ms = 400 where account_id = $1', [id]);
+      const heard: [string, number][] = [];
+      const forget = laterWork.onLater((queue, inMs) => heard.push([queue, inMs]));
+      expect(await happen(server.app, application)).toBe(true);
+      expect(heard).toEqual([]);
+      expect(await happen(server.app, application)).toBe(false);
+      expect(heard).toEqual([['hook', expect.any(Number)]]);
+      expect(heard[0]?.[1]).toBeGreaterThan(0);
+      expect(heard[0]?.[1]).toBeLessThanOrEqual(400);
+      forget();
+      await delivered(2);
     });
 
     it('a webhook that had failed gets what it has missed, once, when it is activated again', async () => {

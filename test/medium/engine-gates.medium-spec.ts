@@ -1,6 +1,9 @@
 import { Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
 import { newId } from '../../src/common/ids/ids.ts';
 import type { GateSignal } from '../../src/common/work/dispatcher.ts';
+import { SqlPool } from '../../src/database/sql.ts';
+import { queueStatements } from '../../src/scheduler/queue-statements.ts';
 import {
   done,
   type EngineFixture,
@@ -24,7 +27,10 @@ describe('The breaker of a gate', () => {
     ({ sql } = fixture);
     account = newId();
   });
-  afterEach(() => fixture.close());
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await fixture.close();
+  });
 
   const close = (seconds: number, failures = 0) =>
     sql.query(
@@ -216,5 +222,86 @@ describe('The breaker of a gate', () => {
     expect(dispatcher.late).toEqual(
       ids.slice(2).map((id) => ({ id, reason: `waiting for the account's sending pace` })),
     );
+  });
+
+  it('lets what finds all places of a healthy gate taken come back at its pace, and not later', async () => {
+    const ids = await fixture.put(12, account);
+    const end = Promise.withResolvers<void>();
+    const dispatcher = new ProbeDispatcher(50, async (job) => {
+      await end.promise;
+      return done(job);
+    });
+    await fixture.begin(dispatcher);
+    await until('eight to be in hand', async () => dispatcher.begun.length === 8);
+    // Parked from now on, however often until then.
+    const waits = await sql.query<{ ms: number }>(
+      `select (extract(epoch from run_at - now()) * 1000)::float8 as ms from send_job where state = 0`,
+    );
+    expect(waits).toHaveLength(4);
+    for (const { ms } of waits) expect(ms).toBeLessThan(1_000);
+    end.resolve();
+    await fixture.empty();
+    expect(new Set(dispatcher.recorded)).toEqual(new Set(ids));
+  });
+
+  it('gives the places of rows that have ended to others before that is written', async () => {
+    const first = await fixture.put(8, account);
+    const written = Promise.withResolvers<void>();
+    const dispatcher = new ProbeDispatcher(50, async (job) => done(job));
+    const record = dispatcher.record.bind(dispatcher);
+    dispatcher.record = async (...parameters) => {
+      await written.promise;
+      return record(...parameters);
+    };
+    const engine = await fixture.begin(dispatcher);
+    await until('eight to have begun', async () => dispatcher.begun.length === 8);
+    const second = await fixture.put(8, account);
+    engine.wakeQueue('send');
+    await until('the others to have begun', async () => dispatcher.begun.length === 16);
+    expect(dispatcher.recorded).toEqual([]);
+    written.resolve();
+    await fixture.empty();
+    expect(new Set(dispatcher.recorded)).toEqual(new Set([...first, ...second]));
+  });
+
+  it('does not let the next row try a gate while nobody knows what came of the one before', async () => {
+    const claim = queueStatements(new ProbeDispatcher(8, async (job) => done(job)).table).claim;
+    await sql.query(
+      `insert into account_gate (account_id, failures, closed_until) values ($1, 5, now() - interval '1 s')`,
+      [account],
+    );
+    const [tried, next] = await fixture.put(2, account);
+    await sql.query('update send_job set state = 1, fence = 1 where id = $1', [tried]);
+    const taken = await sql.query<{ id: string | null }>(claim, [8, 1, '-infinity', 8, 8, [tried]]);
+    expect(taken).toMatchObject([{ id: null, summary: { seen: 1, parked: 1 } }]);
+    await sql.query('update send_job set run_at = now()');
+    await sql.query('update account_gate set failures = 0, closed_until = null');
+    expect(await sql.query(claim, [8, 1, '-infinity', 8, 8, [tried]])).toMatchObject([{ id: next }]);
+  });
+
+  it('looks at as many rows as it wants while all find a place, and at more behind a crowd', async () => {
+    await Promise.all(Array.from({ length: 20 }, () => fixture.put(1)));
+    const asked = jest.spyOn(SqlPool.prototype, 'query');
+    const windows = () =>
+      asked.mock.calls.flatMap(([text, values]) =>
+        text.includes('cand as materialized') ? [[values?.[0], values?.[3]] as [number, number]] : [],
+      );
+    const end = Promise.withResolvers<void>();
+    const dispatcher = new ProbeDispatcher(20, async (job) => {
+      if (job.gateId === account) await end.promise;
+      return done(job);
+    });
+    const engine = await fixture.begin(dispatcher);
+    await fixture.empty();
+    expect(windows().length).toBeGreaterThan(0);
+    for (const [free, window] of windows()) expect(window).toBe(free);
+    asked.mockClear();
+    await fixture.put(60, account);
+    const [other] = await fixture.put(1);
+    engine.wakeQueue('send');
+    await until('the one behind', async () => dispatcher.recorded.includes(other ?? ''));
+    expect(windows().some(([free, window]) => window > free)).toBe(true);
+    end.resolve();
+    await fixture.empty();
   });
 });

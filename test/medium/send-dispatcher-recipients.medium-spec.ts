@@ -3,8 +3,11 @@ import { ProviderError } from '../../src/providers/provider-error.ts';
 import { newId } from '../../src/common/ids/ids.ts';
 import { StoredMessages } from '../../src/outbox/stored-messages.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import { queueStatements } from '../../src/scheduler/queue-statements.ts';
 import { ended } from '../support/ended.ts';
-import { type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+import { loadingLease, type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+import { fakeLease } from '../support/sync.ts';
+import { until } from '../support/until.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
 
 const [A, B, C] = ['a@example.test', 'b@example.test', 'c@example.test'];
@@ -329,38 +332,96 @@ describe('StoredMessages', () => {
   });
   afterAll(() => fixtures.close());
 
-  it('answers each of many who ask at once, in few queries', async () => {
+  it('hands off what goes out as soon as it is loaded, and nothing that has to be fetched or decided first', async () => {
     const send = await fixtures.next();
-    const accounts = send.app.app.get(ProviderAccounts, { strict: false });
-    let queries = 0;
-    const messages = new StoredMessages(
-      Object.assign(Object.create(send.database) as typeof send.database, {
-        query: (...parameters: Parameters<typeof send.database.query>) => {
-          queries += 1;
-          return send.database.query(...parameters);
-        },
-      }),
-      accounts,
+    const plain = await send.accept();
+    const long = await send.accept({ body: 'x'.repeat(600_000) });
+    const skipped = await send.accept({}, { on_missed: 'skip' });
+    const cancelled = await send.accept();
+    await send.database.query(
+      `update job_status set status = 'cancelled', reason = 'asked for' where id = $1`,
+      [cancelled],
     );
-    const [first, second] = [await send.accept({ subject: 'one' }), await send.accept({ subject: 'two' })];
-    const asked = Array.from({ length: 60 }, (_, index) => [first, second, newId()][index % 3] as string);
-    const found = await Promise.all(asked.map((id) => messages.find(send.account.id, id)));
-    expect(found.map((message) => message?.id)).toEqual(
-      asked.map((id) => ([first, second].includes(id) ? id : undefined)),
+    const elsewhere = await send.accept();
+    const ids = [plain, long, skipped, cancelled, elsewhere];
+    const jobs = await Promise.all(ids.map((id) => send.claim(id)));
+    await send.database.query('update send_job set worker_id = 7 where id = any($1::uuid[])', [
+      ids.slice(0, 4),
+    ]);
+    const text = queueStatements(send.dispatcher().table).load ?? '';
+    const loaded = await send.database.query<{ id: string; handedOff: boolean }>(text, [
+      [...ids, newId()],
+      [...jobs.map(({ fence }) => fence), 1],
+      7,
+      [...jobs, null].map(() => true),
+    ]);
+    expect(new Map(loaded.map(({ id, handedOff }) => [id, handedOff]))).toEqual(
+      new Map(ids.map((id) => [id, id === plain])),
     );
-    expect(queries).toBe(2);
-    expect(await messages.find(newId(), first)).toBeUndefined();
+    const marked = await send.database.query('select id from send_job where handoff_at is not null');
+    expect(marked).toEqual([{ id: plain }]);
+  });
+
+  it('knows no message of an account that it is not of', async () => {
+    const send = await fixtures.next();
+    const job = await send.claim(await send.accept());
+    const other = await fixtures.next();
+    await send.database.query('update send_job set account_id = $2 where id = $1', [
+      job.id,
+      other.account.id,
+    ]);
+    const messages = new StoredMessages(send.database, send.app.app.get(ProviderAccounts, { strict: false }));
+    expect(await messages.find(loadingLease(send.database, job, fakeLease()), true)).toBeUndefined();
   });
 
   it('fetches long messages when they are about to be sent', async () => {
     const send = await fixtures.next();
     const messages = new StoredMessages(send.database, send.app.app.get(ProviderAccounts, { strict: false }));
     const id = await send.accept({ body: 'x'.repeat(600_000) });
-    const message = await messages.find(send.account.id, id);
+    const message = await messages.find(loadingLease(send.database, { id, fence: 0 }, fakeLease()), true);
     expect(message?.mime).toBeNull();
+    expect(message?.bytes).toBeGreaterThan(600_000);
     expect((message && (await messages.mime(message)))?.length).toBeGreaterThan(600_000);
     await send.attempt(id);
     await request(send.app.url).get(`/job-statuses/${id}`).set(send.account.bearer).expect(200);
     expect(await send.job(id)).toMatchObject({ status: 'successful' });
+  });
+
+  it('holds few long messages at a time, which nobody else waits for', async () => {
+    const send = await fixtures.next();
+    const dispatcher = send.dispatcher();
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const gates = [first, second];
+    const begun: number[] = [];
+    const plain = send.server.send.bind(send.server);
+    send.server.send = async (message, control) => {
+      const long = message.mime.length > 600_000;
+      begun.push(message.mime.length);
+      if (long) await gates.shift()?.promise;
+      return plain(message, control);
+    };
+    // As if they were longer than half of what may be held.
+    const run = async (id: string, bytes?: number) => {
+      const job = await send.claim(id);
+      const lease = loadingLease(send.database, job, fakeLease());
+      const load = async <T extends object>(ready: boolean) => {
+        const row = await lease.load<T>(ready);
+        return row && { ...row, ...(bytes ? { bytes } : {}) };
+      };
+      return dispatcher.run(job, { ...lease, load });
+    };
+    const half = 150 * 1024 * 1024;
+    const body = 'x'.repeat(600_000);
+    const running = run(await send.accept({ body }), half);
+    await until('the first to be sent', async () => begun.length === 1);
+    const waiting = run(await send.accept({ body }), half);
+    ended(await run(await send.accept()));
+    expect(begun).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(begun[1]).toBeLessThan(600_000);
+    first.resolve();
+    ended(await running);
+    await until('the second to be sent', async () => begun.length === 3);
+    second.resolve();
+    expect(ended(await waiting).result.move).toMatchObject({ to: 'successful' });
   });
 });

@@ -15,6 +15,7 @@ import type { Lease, Outcome } from '../../src/common/work/dispatcher.ts';
 import { RelayRoutes } from '../../src/relay/relay-routes.ts';
 import { ended } from '../support/ended.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { loadingLease } from '../support/send-fixture.ts';
 import { fakeLease } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -83,7 +84,8 @@ describe('SendDispatcher', () => {
     if (!row) throw new Error(`no row ${id}`);
     return { ...row, ...overrides };
   };
-  const run = (job: SendJobRow, lease: Lease = fakeLease()) => dispatcher().run(job, lease);
+  const run = (job: SendJobRow, lease: Lease = fakeLease()) =>
+    dispatcher().run(job, loadingLease(database, job, lease));
   const reasonOf = ({ result }: Outcome<SendResult>) => result.move?.reason;
   const fails = (error: Error) => () => Promise.reject(error);
 

@@ -1,5 +1,5 @@
 import request from 'supertest';
-import type { Lease, Outcome } from '../../src/common/work/dispatcher.ts';
+import type { ClaimedJob, Lease, LoadingLease, Outcome } from '../../src/common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
 import { Database } from '../../src/database/sql.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
@@ -7,7 +7,7 @@ import type { SendJobRow, SendResult } from '../../src/outbox/send-attempt.ts';
 import { SendDispatcher } from '../../src/outbox/send-dispatcher.ts';
 import { SendDoubts } from '../../src/outbox/send-doubts.ts';
 import { SendWays } from '../../src/outbox/send-ways.ts';
-import { StoredMessages } from '../../src/outbox/stored-messages.ts';
+import { MESSAGE_LOADING, StoredMessages } from '../../src/outbox/stored-messages.ts';
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import type {
   Connector,
@@ -18,6 +18,7 @@ import type {
   SentLookup,
 } from '../../src/providers/connector.ts';
 import { ProviderError } from '../../src/providers/provider-error.ts';
+import { queueStatements } from '../../src/scheduler/queue-statements.ts';
 import { type RelayRoute, RelayRoutes } from '../../src/relay/relay-routes.ts';
 import { createAccount, createApplication, type TestAccount, type TestApplication } from './factories.ts';
 import { fakeLease } from './sync.ts';
@@ -79,6 +80,29 @@ export class ScriptedRelay extends RelayRoutes {
   async isOpen(): Promise<boolean> {
     return this.there;
   }
+}
+
+/** What the engine does to load a message, for one that is claimed by hand; it is not handed off with it. */
+export function loadingLease(
+  database: Database,
+  job: Pick<ClaimedJob, 'id' | 'fence'>,
+  lease: Lease,
+): LoadingLease {
+  const table = {
+    queue: 'send',
+    table: 'send_job',
+    gateColumn: 'account_id',
+    columns: {},
+    loading: MESSAGE_LOADING,
+  } as const;
+  const text = queueStatements(table).load ?? '';
+  return {
+    ...lease,
+    async load<T extends object>() {
+      const [row] = await database.query<T>(text, [[job.id], [job.fence], 0, [false]]);
+      return row;
+    },
+  };
 }
 
 /** Messages and a dispatcher that sends them when a test says so. The companies behind it are scripted. */
@@ -155,7 +179,7 @@ export class SendFixture {
     const job = { ...(await this.claim(id)), ...overrides };
     const dispatcher = this.dispatcher();
     const outcome = await dispatcher
-      .run(job, lease)
+      .run(job, loadingLease(this.database, job, lease))
       .catch((error: unknown) => dispatcher.onError(job, error));
     if (outcome) await this.settle(job, outcome);
     else

@@ -36,7 +36,7 @@ export async function createWebhook(
   return id;
 }
 
-/** Lets something happen in the application, as every room does. @returns whether deliveries were queued */
+/** Lets something happen in the application, as every room does. @returns whether deliveries are due */
 export function happen(
   app: INestApplicationContext,
   application: TestApplication,

@@ -42,6 +42,18 @@ export interface Lease {
   stopping(): boolean;
 }
 
+/** The lease of a row of a queue that has a `loading`. */
+export interface LoadingLease extends Lease {
+  /**
+   * Loads what the row needs to be run, together with the other rows of its claim.
+   * @param ready whether the row is to be handed off in the same round trip, if its `loading` allows that; `handOff`, which is to be
+   *   called all the same, then answers at once
+   * @returns undefined when there is nothing (any more)
+   * @throws when the database cannot be asked
+   */
+  load<T extends object>(ready: boolean): Promise<T | undefined>;
+}
+
 /** What becomes of the queue row: gone, or waiting again (an instant in the past means at once). */
 export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: boolean };
 
@@ -80,6 +92,16 @@ export interface Settled<J extends ClaimedJob, R> extends Outcome<R> {
   job: J;
 }
 
+/** What rows of a queue need to be run, as SQL in which `j` is the row of the queue. */
+export interface RowLoading {
+  /** Select list, without the row's id. */
+  columns: string;
+  /** `join … on …`: at most one match each. A row without one has nothing to be loaded. */
+  joins: string;
+  /** Which of those that ask for it are handed off with it: those that will go out as soon as they are loaded. */
+  ready: string;
+}
+
 /** Where a queue is stored. */
 export interface QueueTable {
   queue: QueueName;
@@ -107,6 +129,8 @@ export interface QueueTable {
    * connection is gone, and not when its death is believed: should it live after all, its hand-off is refused.
    */
   inertUntilHandOff?: boolean;
+  /** What `LoadingLease.load` loads. Absent: the queue has nothing to be loaded. */
+  loading?: RowLoading;
 }
 
 /** What the rows of one queue mean. */
@@ -129,7 +153,7 @@ export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
    * @returns null when nothing was done, because the hand-off was refused or `lease.signal` aborted: the row goes
    * back as if it had never been claimed
    */
-  run(job: J, lease: Lease): Promise<Outcome<R> | null>;
+  run(job: J, lease: LoadingLease): Promise<Outcome<R> | null>;
   /** What to record when `run` threw. */
   onError(job: J, error: unknown): Outcome<R>;
   /** What to record for a row that was in hand at three deaths of its worker; it is not run again. */

@@ -1,0 +1,203 @@
+import { Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { newId } from '../../src/common/ids/ids.ts';
+import type { RowLoading } from '../../src/common/work/dispatcher.ts';
+import { SqlPool } from '../../src/database/sql.ts';
+import { done, type EngineFixture, ProbeDispatcher, startEngineFixture } from '../support/engine-fixture.ts';
+import { until } from '../support/until.ts';
+
+/** Any table will do. */
+const loading: RowLoading = {
+  columns: 'w.host',
+  joins: 'join worker w on w.id = j.worker_id',
+  ready: 'j.attempt = 1',
+};
+
+interface Loaded {
+  host: string;
+}
+
+interface Marked {
+  id: string;
+  marked: boolean;
+}
+
+describe('Engine, with rows that have to be loaded', () => {
+  let fixture: EngineFixture;
+  let sql: EngineFixture['sql'];
+
+  beforeAll(() => Logger.overrideLogger(false));
+  beforeEach(async () => {
+    fixture = await startEngineFixture();
+    ({ sql } = fixture);
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await fixture.close();
+  });
+
+  const marks = () =>
+    sql.query<Marked>('select id, handoff_at is not null as marked from send_job order by id');
+  /** Ids of the rows of each such statement. */
+  const statements = (asked: jest.SpiedFunction<SqlPool['query']>, part: string) =>
+    asked.mock.calls.flatMap(([text, values]) => (text.includes(part) ? [values?.[0] as string[]] : []));
+
+  it('loads the rows of a claim together and hands off with it what may go', async () => {
+    const first = await fixture.put(6);
+    const again = await fixture.put(6);
+    await sql.query('update send_job set attempt = 1 where id = any($1::uuid[])', [again]);
+    const end = Promise.withResolvers<void>();
+    const hosts: (string | undefined)[] = [];
+    const granted: boolean[] = [];
+    const dispatcher = new ProbeDispatcher(
+      50,
+      async (job, lease) => {
+        hosts.push((await lease.load<Loaded>(true))?.host);
+        await end.promise;
+        granted.push(await lease.handOff());
+        return done(job);
+      },
+      { loading },
+    );
+    const asked = jest.spyOn(SqlPool.prototype, 'query');
+    await fixture.begin(dispatcher);
+    await until('all to be loaded', async () => hosts.length === 12);
+    expect(statements(asked, 'loaded as').map((ids) => ids.length)).toEqual([12]);
+    expect(hosts.every((host) => typeof host === 'string')).toBe(true);
+    expect(await marks()).toEqual(
+      [...first, ...again].toSorted().map((id) => ({ id, marked: first.includes(id) })),
+    );
+    end.resolve();
+    await fixture.empty();
+    expect(granted).toEqual(granted.map(() => true));
+    const handOffs = statements(asked, 'set handoff_at = clock_timestamp() where').flat();
+    expect(handOffs.toSorted()).toEqual(again.toSorted());
+  });
+
+  it('hands off nothing that has not asked for it', async () => {
+    const [id] = await fixture.put(1);
+    const end = Promise.withResolvers<void>();
+    let loaded: Loaded | undefined;
+    const dispatcher = new ProbeDispatcher(
+      8,
+      async (job, lease) => {
+        loaded = await lease.load<Loaded>(false);
+        await end.promise;
+        return done(job);
+      },
+      { loading },
+    );
+    await fixture.begin(dispatcher);
+    await until('it to be loaded', async () => loaded !== undefined);
+    expect(await marks()).toEqual([{ id, marked: false }]);
+    end.resolve();
+    await fixture.empty();
+  });
+
+  it('says so when there is nothing to be loaded', async () => {
+    await fixture.put(1);
+    const found: unknown[] = [];
+    const dispatcher = new ProbeDispatcher(
+      8,
+      async (job, lease) => {
+        found.push(await lease.load(true));
+        return done(job);
+      },
+      { loading: { ...loading, joins: 'join worker w on w.id = -1' } },
+    );
+    await fixture.begin(dispatcher);
+    await fixture.empty();
+    expect(found).toEqual([undefined]);
+  });
+
+  it('gives back as untouched what it has handed off and not begun when it stops', async () => {
+    const [id] = await fixture.put(1);
+    const stopped = Promise.withResolvers<void>();
+    let granted: boolean | undefined;
+    const dispatcher = new ProbeDispatcher(
+      8,
+      async (job, lease) => {
+        await lease.load(true);
+        await stopped.promise;
+        granted = await lease.handOff();
+        return granted ? done(job) : null;
+      },
+      { loading },
+    );
+    const engine = await fixture.begin(dispatcher);
+    await until('it to be handed off', async () => (await marks()).some(({ marked }) => marked));
+    const stopping = fixture.stop(engine);
+    stopped.resolve();
+    await stopping;
+    expect(granted).toBe(false);
+    expect(await marks()).toEqual([{ id, marked: false }]);
+    expect(await fixture.rows()).toMatchObject([{ state: 0, attempt: 0, ambiguous: false, crashes: 0 }]);
+  });
+
+  it('makes no attempt of a row that was handed off when our own database is away before it begins', async () => {
+    const [id] = await fixture.put(1);
+    let runs = 0;
+    const dispatcher = new ProbeDispatcher(
+      8,
+      async (job, lease) => {
+        await lease.load(true);
+        if (++runs === 1) throw Object.assign(new Error('terminating connection'), { code: '57P01' });
+        return done(job);
+      },
+      { loading },
+    );
+    await fixture.begin(dispatcher);
+    await fixture.empty();
+    expect(runs).toBe(2);
+    expect(dispatcher.recorded).toEqual([id]);
+  });
+
+  it('gives a row back that could not be loaded', async () => {
+    const [id] = await fixture.put(1);
+    const query = SqlPool.prototype.query;
+    let failed = false;
+    jest.spyOn(SqlPool.prototype, 'query').mockImplementation(function (
+      this: SqlPool,
+      text,
+      values,
+      options,
+    ) {
+      if (failed || !text.includes('loaded as')) return query.call(this, text, values, options) as never;
+      failed = true;
+      return Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
+    });
+    const dispatcher = new ProbeDispatcher(
+      8,
+      async (job, lease) => {
+        await lease.load(true);
+        return done(job);
+      },
+      { loading },
+    );
+    await fixture.begin(dispatcher);
+    await fixture.empty();
+    expect(dispatcher.recorded).toEqual([id]);
+    expect(dispatcher.begun).toEqual([id, id]);
+  });
+
+  it('loads a row that is not its own any more, so that nobody takes it for one that is gone, and lets nothing go out', async () => {
+    const [id] = await fixture.put(1, newId());
+    const taken = Promise.withResolvers<void>();
+    const seen: unknown[] = [];
+    const dispatcher = new ProbeDispatcher(
+      8,
+      async (job, lease) => {
+        if (seen.length > 0) return done(job);
+        await sql.query('update send_job set fence = fence + 1');
+        seen.push(await lease.load<Loaded>(true), await lease.handOff());
+        taken.resolve();
+        return null;
+      },
+      { loading },
+    );
+    await fixture.begin(dispatcher);
+    await taken.promise;
+    expect(seen).toEqual([expect.objectContaining({ id, handedOff: false }), false]);
+    expect(await marks()).toEqual([{ id, marked: false }]);
+  });
+});
