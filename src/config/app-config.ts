@@ -83,7 +83,7 @@ export const environmentSchema = z.object({
   RATE_LIMIT_CONCURRENT: integer(5, 0, 1_000_000),
   OUTBOX_RETRY_REJECTED: flag(false),
   OUTBOX_ON_UNKNOWN: z.enum(['resend', 'fail'], 'must be resend or fail').default('resend'),
-  SEND_SLOTS: integer(96, 1, 10_000),
+  SEND_SLOTS: integer(192, 1, 10_000),
   SYNC_HORIZON_DAYS: integer(0, 0, 36_500),
   SYNC_SLOTS: integer(16, 1, 1_000),
   SYNC_POLL_SECONDS: integer(60, 1, 86_400),
