@@ -39,6 +39,8 @@ export interface ClaimRow {
   crashes: number;
 }
 
+/** Rows that are taken at a time. */
+export const MOST_PER_CLAIM = 100;
 /** Counters stop here: one that overflows would fail every claim it is part of. */
 const MOST_ATTEMPTS = 30_000;
 /** How long the others wait while one tries a gate that was closed. */

@@ -2,16 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { monotonicMs } from '../common/time/clock.ts';
 import type { QueueName } from '../common/wake.ts';
-import type { AnyDispatcher, ClaimedJob, LateRow, LoadingLease } from '../common/work/dispatcher.ts';
+import type { AnyDispatcher, LateRow, LoadingLease } from '../common/work/dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
-import { Batcher, type BatcherOptions } from './batcher.ts';
-import { type ClaimRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES } from './claim-statement.ts';
+import { Batcher } from './batcher.ts';
+import {
+  type ClaimRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES, MOST_PER_CLAIM,
+} from './claim-statement.ts'; // prettier-ignore
+import { type HandedRun, HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
 import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
-const MOST_PER_CLAIM = 100;
 /** Candidates looked at for the rows wanted, at most: gates may be full. Each is locked, which costs a write. */
 const WIDEST_WINDOW = 400;
 const FULL_SCAN_EVERY_MS = 10_000;
@@ -25,10 +27,6 @@ const REFILL_EVERY_MS = 30;
 /** Pause after an error, and until a due row that somebody has locked is asked for again, at most. */
 const LONGEST_PAUSE_MS = 1_000;
 const FIRST_PAUSE_MS = 10;
-/** Markers wait in between claim and effect: for a short while. */
-const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 5 };
-/** Rows of a claim ask at the same moment. */
-const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 2, delayMs: 1 };
 /** Ended runs whose results are not written yet take nobody's place, up to so many. */
 const MOST_UNWRITTEN = 400;
 /** With so many rows of a gate in hand it takes more, whatever has become of them. */
@@ -40,37 +38,12 @@ const LONGEST_RUN_MS = 15 * 60_000;
 /** A run that has not stopped by then is given up: its row goes to somebody else. */
 const STOP_WITHIN_MS = 60_000;
 
-interface HandOffRequest {
-  job: ClaimedJob;
-  answer(granted: boolean): void;
-}
-
-interface LoadRequest {
-  run: Run;
-  ready: boolean;
-  resolve(loaded: object | undefined): void;
-  reject(error: unknown): void;
-}
-
-/** What `load` says of each row, besides what the dispatcher asks for. */
-interface LoadedRow {
-  id: string;
-  handedOff: boolean;
-}
-
-interface Run {
-  job: ClaimedJob;
+interface Run extends HandedRun {
   /** Deaths of workers that had it in hand. */
   crashes: number;
   epoch: number;
   begunMs: number;
   abort: AbortController;
-  /** Whether the marker has been committed, before the dispatcher asked for it. */
-  marked: boolean;
-  /** Whether the dispatcher knows that the marker has been committed. */
-  handedOff: boolean;
-  /** Set when the marker was refused: the outcome then means nothing. */
-  refused: boolean;
   /** Whether it is over, and only its result has to be written. */
   ended: boolean;
 }
@@ -85,8 +58,7 @@ export class QueueRunner {
   readonly #statements;
   readonly #settler: Settler;
   readonly #runs = new Set<Run>();
-  readonly #loads = new Batcher<LoadRequest>((items) => this.#load(items), LOAD_BATCH);
-  readonly #handOffs = new Batcher<HandOffRequest>((items) => this.#handOff(items), HANDOFF_BATCH);
+  readonly #handOffs: HandOffs<Run>;
   readonly #endings = new Batcher<Ending & { run: Run }>((items) => this.#settle(items), SETTLE_BATCH);
   #active = false;
   #looping: Promise<void> = Promise.resolve();
@@ -116,6 +88,10 @@ export class QueueRunner {
     private readonly wakeQueue: (queue: QueueName) => void,
   ) {
     this.#statements = queueStatements(dispatcher.table, Boolean(dispatcher.recordLate));
+    this.#handOffs = new HandOffs(dispatcher.table.queue, sql, identity, this.#statements, {
+      isOurs: (run) => this.#isOurs(run),
+      mayBegin: ({ abort }) => this.#active && !abort.signal.aborted,
+    });
     this.#settler = new Settler(sql, this.#statements, dispatcher, wakeQueue);
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
@@ -184,7 +160,7 @@ export class QueueRunner {
       if (monotonicMs() - begun > limitMs / 2) {
         for (const run of this.#runs) if (!run.handedOff) run.abort.abort();
       }
-      const drained = Promise.all([this.#loads.drain(), this.#handOffs.drain(), this.#endings.drain()]);
+      const drained = Promise.all([this.#handOffs.drain(), this.#endings.drain()]);
       await Promise.race([limit, drained]);
       if (this.#runs.size > 0) await delay(10);
     }
@@ -382,10 +358,7 @@ export class QueueRunner {
     return {
       signal: run.abort.signal,
       trusted: () => this.#isOurs(run),
-      load: <T extends object>(ready: boolean) =>
-        new Promise<T | undefined>((resolve, reject) => {
-          this.#loads.add({ run, ready, resolve: (loaded) => resolve(loaded as T | undefined), reject });
-        }),
+      load: (ready) => this.#handOffs.load(run, ready),
       handOff: () => this.#askHandOff(run),
       stopping: () => !this.#active,
     };
@@ -395,63 +368,11 @@ export class QueueRunner {
     return epoch === this.identity.epoch && this.identity.trusted() && !abort.signal.aborted;
   }
 
-  #askHandOff(run: Run): Promise<boolean> {
-    if (!this.#active || run.abort.signal.aborted) {
-      run.refused = true;
-      return Promise.resolve(false);
-    }
-    if (run.marked) return Promise.resolve(this.#granted(run, true));
-    return new Promise((resolve) => {
-      this.#handOffs.add({
-        job: run.job,
-        answer: (granted) => resolve(this.#granted(run, granted)),
-      });
-    });
-  }
-
-  /** @returns whether it may go out */
-  #granted(run: Run, granted: boolean): boolean {
-    run.handedOff = granted;
-    run.refused = !granted || !this.#isOurs(run);
-    return !run.refused;
-  }
-
-  async #load(requests: LoadRequest[]): Promise<void> {
-    const rows = new Map<string, LoadedRow>();
-    try {
-      if (!this.#statements.load) throw new Error(`${this.dispatcher.table.queue} has no loading`);
-      const loaded = await this.sql.query<LoadedRow>(this.#statements.load, [
-        requests.map(({ run }) => run.job.id),
-        requests.map(({ run }) => run.job.fence),
-        this.identity.id,
-        requests.map(({ run, ready }) => ready && this.#active && this.#isOurs(run)),
-      ]);
-      for (const row of loaded) rows.set(row.id, row);
-    } catch (error) {
-      for (const { reject } of requests) reject(error);
-      return;
-    }
-    for (const { run, resolve } of requests) {
-      const row = rows.get(run.job.id);
-      run.marked = row?.handedOff === true;
-      resolve(row);
-    }
-  }
-
-  async #handOff(requests: HandOffRequest[]): Promise<void> {
-    let granted = new Set<string>();
-    try {
-      const rows = await this.sql.query<{ id: string }>(this.#statements.handOff, [
-        requests.map(({ job }) => job.id),
-        requests.map(({ job }) => job.fence),
-        this.identity.id,
-      ]);
-      granted = new Set(rows.map(({ id }) => id));
-    } catch (error) {
-      this.#log.warn(`hand-off failed: ${error instanceof Error ? error.message : String(error)}`);
-    }
-    for (const { job, answer } of requests) answer(granted.has(job.id));
+  async #askHandOff(run: Run): Promise<boolean> {
+    const granted = await this.#handOffs.ask(run);
+    // There may be room for rows that have not begun.
     if (this.dispatcher.mostUnbegun !== undefined) this.wake();
+    return granted;
   }
 
   async #settle(endings: (Ending & { run: Run })[]): Promise<void> {
