@@ -27,7 +27,7 @@ const servers = {
 };
 const GROUPS = new URL('test/.groups', import.meta.url).pathname;
 /** Tiers: unit beside the code; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client;
- * providers = real mail and calendar servers, a real browser; faults = processes that die. */
+ * providers = real mail and calendar servers, a real browser; hostile = attacks; faults = processes that die. */
 export default {
   // A bound against hanging, not a measure of speed; longer than `until` waits, whose words tell more.
   testTimeout: 180_000,
@@ -42,7 +42,7 @@ export default {
       ...servers,
     },
     { ...base, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
-    ...['medium', 'e2e', 'sdk', 'providers', 'faults', 'faults/patient'].map((tier) => ({
+    ...['medium', 'e2e', 'sdk', 'providers', 'hostile', 'faults', 'faults/patient'].map((tier) => ({
       ...base,
       displayName: tier.split('/').at(-1),
       roots: ['<rootDir>/test'],

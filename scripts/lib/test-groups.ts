@@ -11,6 +11,7 @@ const LONGEST = ['test/e2e/bad-input.e2e-spec.ts', 'test/e2e/local-mode.e2e-spec
 /** Tiers in the order in which they run, and in how many groups each one's files are dealt out. */
 const TIERS = [
   { name: 'providers', folder: 'test/providers', ending: '.providers-spec.ts', groups: 5 },
+  { name: 'hostile', folder: 'test/hostile', ending: '.hostile-spec.ts', groups: 3 },
   { name: 'medium', folder: 'test/medium', ending: '.medium-spec.ts', groups: 6 },
   { name: 'e2e', folder: 'test/e2e', ending: '.e2e-spec.ts', groups: 7 },
   { name: 'sdk', folder: 'test/sdk', ending: '.sdk-spec.ts', groups: 2 },
