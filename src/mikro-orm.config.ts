@@ -42,6 +42,7 @@ import {
   SandboxMailbox,
   SandboxMessage,
 } from './providers/sandbox/sandbox.entity.ts';
+import { QuotaUse } from './quotas/quota-use.entity.ts';
 import { Relay } from './relay/relay.entity.ts';
 import { RelaySender } from './relay/relay-sender.entity.ts';
 import { MeetingState } from './rsvp/meeting-state.entity.ts';
@@ -71,7 +72,7 @@ export const entities = [
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
   MessageSearch, SearchBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
-  Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage,
+  Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse,
   Worker, AccountGate, Instance, SyncJob, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,

@@ -1,4 +1,5 @@
 import type { Application } from '../applications/application.entity.ts';
+import type { ListedUse } from '../quotas/list-quota-use.ts';
 import type { SmsMessage } from '../sms/sms-message.entity.ts';
 import type { RecordedFailure } from '../sync/sync-failures.ts';
 import { formatJson, formatTable } from './api-output.ts';
@@ -10,6 +11,7 @@ export interface OutputOptions {
 
 const APPLICATION_COLUMNS = ['client_id', 'name', 'plan', 'features', 'region', 'created_at'] as const;
 const SMS_COLUMNS = ['created_at', 'account_id', 'phone_number', 'text'] as const;
+const QUOTA_COLUMNS = ['quota', 'per', 'owner', 'used', 'reached_at'] as const;
 const FAILURE_COLUMNS = ['last_at', 'account_id', 'email', 'provider_id', 'times', 'reason'] as const;
 
 const applicationRow = (application: Application, clientSecret?: string) => ({
@@ -65,4 +67,18 @@ export function showFailures(failures: readonly RecordedFailure[], { json }: Out
     last_at: lastAt.toISOString(),
   }));
   return json ? formatJson(rows) : formatTable(rows, FAILURE_COLUMNS);
+}
+
+/** What was used of quotas today. */
+export function showQuotas(uses: readonly ListedUse[], { json }: OutputOptions): string {
+  const rows = uses.map(({ day, quota, per, ownerId, owner, used, alertedAt }) => ({
+    day,
+    quota,
+    per,
+    owner_id: ownerId,
+    owner: owner ?? ownerId,
+    used,
+    reached_at: alertedAt?.toISOString() ?? null,
+  }));
+  return json ? formatJson(rows) : formatTable(rows, QUOTA_COLUMNS);
 }

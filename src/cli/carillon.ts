@@ -6,9 +6,11 @@ import { ApplicationsService } from '../applications/applications.service.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
 import { isId, randomBase36 } from '../common/ids/ids.ts';
+import { Clock } from '../common/time/clock.ts';
 import { type Region, REGIONS } from '../config/app-config.ts';
 import { Database } from '../database/sql.ts';
 import { LOCAL_ERRORS } from '../local/environment.ts';
+import { listQuotaUse } from '../quotas/list-quota-use.ts';
 import type { SmsMessage } from '../sms/sms-message.entity.ts';
 import { fail } from '../startup.ts';
 import { listFailures } from '../sync/sync-failures.ts';
@@ -18,6 +20,7 @@ import {
   showApplication,
   showApplications,
   showFailures,
+  showQuotas,
   showSms,
 } from './carillon-output.ts';
 import { addInstance, NotConfirmedError } from './instance-command.ts';
@@ -172,6 +175,22 @@ function addSms(program: Command, { environment, print }: OperatorIo): void {
     });
 }
 
+function addQuotas(program: Command, { environment, print }: OperatorIo): void {
+  program
+    .command('quotas')
+    .description('What accounts and applications have used today (UTC) of what costs money')
+    .command('list')
+    .description('limits that were reached first, then by use')
+    .option('--reached', 'only limits that were reached')
+    .option('--limit <n>', 'how many at most', countOf, 50)
+    .action(async ({ limit, reached = false }: { limit: number; reached?: boolean }, command: Command) => {
+      const uses = await withOperator(environment, (context) =>
+        listQuotaUse(context.get(Database), context.get(Clock).now(), reached, limit),
+      );
+      print(showQuotas(uses, command.optsWithGlobals()));
+    });
+}
+
 function accountIdOf(value: string): string {
   if (!isId(value)) throw new InvalidArgumentError('It must be the id of an account.');
   return value;
@@ -213,6 +232,7 @@ function createProgram(io: OperatorIo): Command {
     .action(() => migrate());
   addMailbox(program, io);
   addSms(program, io);
+  addQuotas(program, io);
   return program;
 }
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ProvidersModule } from '../providers/providers.module.ts';
+import { QuotasModule } from '../quotas/quotas.module.ts';
 import { ConferencingAccess } from './conferencing-access.ts';
 import { ConferencingController } from './conferencing.controller.ts';
 import { ConferencingRepository } from './conferencing.repository.ts';
@@ -10,7 +11,7 @@ import { MeetingsRepository } from './meetings.repository.ts';
 
 /** Online meetings of events (api facts 7.3), and the services that make them. */
 @Module({
-  imports: [ProvidersModule],
+  imports: [ProvidersModule, QuotasModule],
   controllers: [ConferencingController],
   providers: [
     ConferencingAccess,

@@ -12,7 +12,10 @@ import {
 } from '../providers/conferencing-port.ts';
 import { ConferencingDrivers } from '../providers/conferencing-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
+import { refusalOf, windowOf } from '../quotas/quota.ts';
+import { Quotas } from '../quotas/quotas.ts';
 import { conferencingSettingsContext } from './conferencing-secrets.ts';
+import { isCounted } from './counted-kinds.ts';
 import { toSettingsRefusal } from '../providers/settings-refusal.ts';
 import { ConferencingRepository, type StoredService } from './conferencing.repository.ts';
 
@@ -38,6 +41,7 @@ export class ConferencingServices {
     private readonly repository: ConferencingRepository,
     private readonly drivers: ConferencingDrivers,
     private readonly secretBox: SecretBox,
+    private readonly quotas: Quotas,
     private readonly clock: Clock,
   ) {}
 
@@ -89,9 +93,16 @@ export class ConferencingServices {
 
   /**
    * Makes sure that a service can make the meeting an event asks for, where it does.
+   * @param forNew the account, where the event is new: then there also has to be room in the quota of meetings. A change
+   *   may repeat what is stored; there the job says what became of the meeting
    * @throws {InvalidInputError} naming the field: an unknown name, none set up for it, settings it has not
+   * @throws {DomainError} `rate-limited` when no more meetings are made today
    */
-  async accept(applicationId: string, request: ConferencingRequest | undefined): Promise<void> {
+  async accept(
+    applicationId: string,
+    request: ConferencingRequest | undefined,
+    forNew?: string,
+  ): Promise<void> {
     if (!request?.autocreate) return;
     const { provider, autocreate } = request;
     const stored = await this.repository.find(applicationId, provider);
@@ -104,13 +115,26 @@ export class ConferencingServices {
       );
     }
     const parsed = this.drivers.require(stored.kind).meetingSchema.safeParse(autocreate.settings);
-    if (parsed.success) return;
+    if (parsed.success) {
+      if (forNew !== undefined && isCounted(stored.kind)) await this.#assertRoom(applicationId, forNew);
+      return;
+    }
     const [issue] = parsed.error.issues;
     const path = ['conferencing.autocreate.settings', ...(issue?.path ?? [])]
       .map(String)
       .join('.')
       .slice(0, 200);
     throw new InvalidInputError(`${path}: ${issue?.message ?? 'is wrong'}`.toWellFormed());
+  }
+
+  async #assertRoom(applicationId: string, accountId: string): Promise<void> {
+    const full = await this.quotas.usedUp('meetings', accountId, applicationId);
+    if (!full) return;
+    const now = this.clock.now();
+    throw new DomainError('quota.meetings', 'rate-limited', `conferencing.autocreate: ${refusalOf(full)}`, {
+      limit: full.limit,
+      retryAfterSeconds: Math.ceil((windowOf(now).end.getTime() - now.getTime()) / 1000),
+    });
   }
 
   #describe({ id, settingsSealed, ...stored }: StoredService): ServiceDescription {

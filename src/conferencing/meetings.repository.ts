@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { newId, randomBase36 } from '../common/ids/ids.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import type { ConferencingKind, MeetingContent, MeetingDetails } from '../providers/conferencing-port.ts';
+import type { UsedUp } from '../quotas/quota.ts';
+import { Quotas } from '../quotas/quotas.ts';
+import { isCounted } from './counted-kinds.ts';
 import type { KnownMeeting, MeetingEvent } from './wanted-meeting.ts';
 
 /** About 129 bits. */
@@ -33,6 +36,11 @@ export interface DueMeeting extends StoredMeeting {
   attempts: number;
 }
 
+/** How the making of a meeting begins. */
+export type MeetingStart =
+  /** `key` to ask the service with; `askedBefore`: an earlier attempt may have made it. */
+  { kind: 'ask'; id: string; key: string; askedBefore: boolean } | { kind: 'refused'; by: UsedUp };
+
 const MEETING = `
   m.id, m.provider, m.kind, m.key, m.remote_id as "remoteId", m.details, m.written`;
 
@@ -48,6 +56,9 @@ const STATE = `
 const MAKE_WAY = `
   update event_meeting set released = true, due_at = $3, attempts = 0, updated_at = $3
   where event_id = $1 and not released and (provider <> $2 or remote_id is not null)`;
+
+const BEGUN = `
+  select from event_meeting where event_id = $1 and provider = $2 and not released and remote_id is null for update`;
 
 const BEGIN = `
   insert into event_meeting as m (id, account_id, event_id, provider, kind, key, asked_at, created_at, updated_at)
@@ -108,7 +119,10 @@ const CLAIM = `
 /** SQL of the meetings of events. */
 @Injectable()
 export class MeetingsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly quotas: Quotas,
+  ) {}
 
   /** @returns undefined: the event wants no meeting, or is gone */
   async state(accountId: string, eventId: string): Promise<EventState | undefined> {
@@ -117,16 +131,21 @@ export class MeetingsRepository {
   }
 
   /**
-   * Notes that a service is about to be asked for a meeting: from now on it may exist.
-   * @returns the key to ask with; `askedBefore`: an earlier attempt may have made it
+   * Notes that a service is about to be asked for a meeting, which counts for the quota the first time: from now on the
+   * meeting may exist. Refused, nothing has changed.
    */
   begin(
-    accountId: string,
+    { accountId, applicationId }: { accountId: string; applicationId: string },
     eventId: string,
     { provider, kind }: { provider: string; kind: ConferencingKind },
     at: Date,
-  ): Promise<{ id: string; key: string; askedBefore: boolean }> {
+  ): Promise<MeetingStart> {
     return this.database.transaction(async (sql) => {
+      const begun = await sql.query(BEGUN, [eventId, provider]);
+      if (begun.length === 0 && isCounted(kind)) {
+        const [by] = await this.quotas.take(sql, [{ accountId, applicationId, quotas: ['meetings'] }]);
+        if (by) return { kind: 'refused', by };
+      }
       await sql.query(MAKE_WAY, [eventId, provider, at]);
       const [row] = await sql.query<{ id: string; key: string; askedBefore: boolean }>(BEGIN, [
         newId(),
@@ -138,7 +157,7 @@ export class MeetingsRepository {
         at,
       ]);
       if (!row) throw new Error('a row that was written was not returned');
-      return row;
+      return { kind: 'ask', ...row };
     });
   }
 

@@ -10,6 +10,7 @@ import { openProviderJob } from '../job-statuses/jobs.ts';
 import type { ProviderWriteHandler, WriteOutcome } from '../job-statuses/provider-writes.ts';
 import type { MeetingContent, MeetingDetails } from '../providers/conferencing-port.ts';
 import { ProviderError } from '../providers/provider-error.ts';
+import { refusalOf } from '../quotas/quota.ts';
 import { ConferencingAccess, type OpenService } from './conferencing-access.ts';
 import { type EventState, MeetingsRepository, type StoredMeeting } from './meetings.repository.ts';
 import { meetingContent, type MeetingStep, nextStep } from './wanted-meeting.ts';
@@ -119,15 +120,13 @@ export class Meetings {
   }
 
   async #make(account: Account, state: EventState, service: OpenService): Promise<WriteOutcome> {
-    const { accountId, email } = account;
+    const { email } = account;
     const { provider, driver } = service;
     const of = { provider, kind: driver.kind };
-    const { id, key, askedBefore } = await this.repository.begin(
-      accountId,
-      state.eventId,
-      of,
-      this.clock.now(),
-    );
+    const start = await this.repository.begin(account, state.eventId, of, this.clock.now());
+    if (start.kind === 'refused')
+      throw new ProviderError('rejected', `the meeting was not made: ${refusalOf(start.by)}`);
+    const { id, key, askedBefore } = start;
     const content = meetingContent(state);
     const found = askedBefore
       ? await this.access.ask(service, (driver, settings) => driver.find(settings, { email, key }))

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { EncryptionKey } from '../common/crypto/secret-box.ts';
 import { isEgressAllowEntry } from '../common/egress/egress-policy.ts';
+import { type QuotaConfig, quotaConfig, quotaVariables } from './quota-config.ts';
 import { type SmsConfig, smsConfig, smsVariables } from './sms-config.ts';
 
 /** Thrown at start when the environment is wrong. Names the variables, never their values. */
@@ -92,6 +93,7 @@ export const environmentSchema = z.object({
   IMAP_CONNECTIONS_PER_ACCOUNT: integer(3, 1, 100),
   IMAP_CONNECTIONS_PER_HOST: integer(200, 1, 100_000),
   ...smsVariables,
+  ...quotaVariables,
   NEURAL: flag(false),
   MAIL_DOMAIN: z
     .string()
@@ -180,6 +182,8 @@ export interface AppConfig {
   };
   /** Who delivers SMS reminders. */
   sms: SmsConfig;
+  /** Limits of what costs the operator money. */
+  quotas: QuotaConfig;
   /** Whether /neural is served, to applications that have the feature; otherwise it answers 403. */
   neural: boolean;
   logLevel: string;
@@ -284,6 +288,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
       connectionsPerHost: env.IMAP_CONNECTIONS_PER_HOST,
     },
     sms,
+    quotas: quotaConfig(env),
     neural: env.NEURAL,
     logLevel: env.LOG_LEVEL,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,

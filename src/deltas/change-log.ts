@@ -7,10 +7,10 @@ import { type BookedDeliveries, deliveryPace } from '../webhooks/delivery-pace.t
 import type { Trigger } from '../webhooks/webhook-state.ts';
 import { writerKey } from './writer-keys.ts';
 
-/** Kinds of objects in the log; `job_status` and `account` are told by webhook only. */
+/** Kinds of objects in the log; `job_status`, `account` and `quota` are told by webhook only. */
 export type ChangeObject =
   | 'message' | 'thread' | 'file' | 'folder' | 'label' | 'draft' | 'contact' | 'calendar' | 'event'
-  | 'job_status' | 'account'; // prettier-ignore
+  | 'job_status' | 'account' | 'quota'; // prettier-ignore
 
 /** One change a client can see. */
 export interface ChangeRecord {
@@ -37,7 +37,7 @@ export interface ChangeRecord {
 /** What is due within so many milliseconds is due. */
 const SOON_MS = 5;
 
-const UNLOGGED: readonly ChangeObject[] = ['job_status', 'account'];
+const UNLOGGED: readonly ChangeObject[] = ['job_status', 'account', 'quota'];
 
 /** The exact bytes subscribers get (api facts 10.4). */
 function webhookBody(change: ChangeRecord): Buffer {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { EntityManager } from '@mikro-orm/postgresql';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import { EgressClient } from '../common/egress/egress-client.ts';
 import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
@@ -8,6 +8,7 @@ import type { Page } from '../common/http/pagination.schema.ts';
 import { isId, newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
 import { Wake } from '../common/wake.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import type { Listing } from '../database/listing.ts';
 import { sqlOf } from '../database/sql.ts';
 import { ConferencingServices } from '../conferencing/conferencing.service.ts';
@@ -56,6 +57,7 @@ export class EventsService {
     private readonly conferencing: ConferencingServices,
     private readonly egress: EgressClient,
     private readonly invitations: Invitations,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
@@ -105,11 +107,12 @@ export class EventsService {
    * @throws {InvalidInputError} also for an unknown calendar
    * @throws {ForbiddenError} notifications without the right to them
    * @throws {UnsupportedProviderError} when the account's provider has no calendars
+   * @throws {DomainError} `rate-limited`: no more meetings are made today
    */
   async create(account: AccountPrincipal, input: CreateEvent, query: WriteEventQuery): Promise<WrittenEvent> {
     this.invitations.assertAllowed(account, query);
     this.connectors.requireCalendar(account.provider);
-    await this.conferencing.accept(account.applicationId, input.conferencing);
+    await this.conferencing.accept(account.applicationId, input.conferencing, account.accountId);
     const at = this.clock.now();
     const written = await this.em.transactional(async (em) => {
       const calendar = await holdCalendar(em, account.accountId, input.calendar_id);
@@ -253,7 +256,7 @@ export class EventsService {
 
   #rights(account: AccountPrincipal): NotificationRights {
     const hasMailbox = this.connectors.require(account.provider).mail !== undefined;
-    return { ...account, hasMailbox };
+    return { ...account, hasMailbox, quotas: this.config.quotas };
   }
 
   async #cancel(

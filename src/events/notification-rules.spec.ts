@@ -31,6 +31,7 @@ const rights = {
   scopes: null as readonly Scope[] | null,
   features: ['sms'] as const,
   hasMailbox: true,
+  quotas: { event: { reminders: 0, texts: 0 }, smsCountries: [] as readonly string[] },
 };
 
 const check = (

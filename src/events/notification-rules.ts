@@ -3,7 +3,9 @@ import type { ApplicationFeature } from '../applications/plan.ts';
 import { allows, type Scope, SCOPES_FOR } from '../auth/scopes.ts';
 import type { UrlOptions } from '../common/egress/egress-policy.ts';
 import { ForbiddenError, InvalidInputError } from '../common/errors/domain-error.ts';
+import type { QuotaConfig } from '../config/quota-config.ts';
 import { REMINDER_ADDRESS } from '../notifications/reminder-address.ts';
+import { phoneRefusal } from '../sms/phone-numbers.ts';
 import type { EventFields } from './event-record.ts';
 import type { Participant, StoredNotification } from './event-values.ts';
 
@@ -14,6 +16,8 @@ export interface NotificationRights {
   features: readonly ApplicationFeature[];
   /** Whether the account can send mail. One that cannot, whatever its scopes, is not asked for the scope of sending. */
   hasMailbox: boolean;
+  /** What one event may ask for. */
+  quotas: Pick<QuotaConfig, 'event' | 'smsCountries'>;
 }
 
 /** Decides which addresses may be called: `EgressClient`. */
@@ -32,8 +36,8 @@ const listed = (names: readonly string[]): string =>
  * The rules of notifications (spec 4.5), for the event as it is after the change. An event without notifications
  * breaks none of them: `notifications: []` is always fine, also for a recurring event.
  * @param before what was stored; what has not changed needs no right anew
- * @throws {InvalidInputError} recurring event, nobody to remind, no mailbox to send email from, participants who cannot be reached, or an address that
- *   would be refused when the reminder is due
+ * @throws {InvalidInputError} recurring event, nobody to remind, no mailbox to send email from, participants who cannot be reached or may get no
+ *   texts, more reminders than an event may have, or an address that would be refused when the reminder is due
  * @throws {ForbiddenError} the account's scopes or the application's features do not allow it
  */
 export function assertNotificationsAllowed(
@@ -54,7 +58,38 @@ export function assertNotificationsAllowed(
       addresses.normalizeUrl(notification.url, `notifications.${index}.url:`, REMINDER_ADDRESS);
   }
   if (recurrence) throw new InvalidInputError('notifications: a recurring event cannot have notifications');
+  assertNumber(notifications, participants, rights.quotas.event);
   assertReachable(new Set(notifications.map(({ type }) => type)), participants);
+  if (notifications.some(({ type }) => type === 'sms'))
+    assertTextable(participants, rights.quotas.smsCountries);
+}
+
+/** Each email and text goes to every participant. */
+function assertNumber(
+  notifications: readonly StoredNotification[],
+  participants: readonly Participant[],
+  { reminders: mostReminders, texts: mostTexts }: QuotaConfig['event'],
+): void {
+  const people = participants.length;
+  const texts = notifications.filter(({ type }) => type === 'sms').length * people;
+  const webhooks = notifications.filter(({ type }) => type === 'webhook').length;
+  const reminders = (notifications.length - webhooks) * people + webhooks;
+  const refuse = (what: string, count: number, most: number) =>
+    new InvalidInputError(
+      `notifications: with ${people} participants this event would send ${count} ${what}; at most ${most} are allowed: use fewer notifications or participants`,
+    );
+  if (mostReminders > 0 && reminders > mostReminders) throw refuse('reminders', reminders, mostReminders);
+  if (mostTexts > 0 && texts > mostTexts) throw refuse('text messages', texts, mostTexts);
+}
+
+function assertTextable(participants: readonly Participant[], countries: readonly string[]): void {
+  for (const { email, phone_number: phone } of participants) {
+    const refusal = phone === null ? null : phoneRefusal(phone, countries);
+    if (refusal !== null)
+      throw new InvalidInputError(
+        `participants: the phone_number of ${email} gets no text messages: ${refusal}`,
+      );
+  }
 }
 
 function assertRights(

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { GrantsModule } from '../grants/grants.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
+import { QuotasModule } from '../quotas/quotas.module.ts';
 import { SmsModule } from '../sms/sms.module.ts';
 import { EmailReminderSender } from './email-sender.ts';
 import { ReminderDispatcher } from './reminder-dispatcher.ts';
@@ -12,7 +13,7 @@ import { WebhookReminderSender } from './webhook-sender.ts';
 
 /** Reminders of events: planned with the event, sent when they are due, their fates told. */
 @Module({
-  imports: [GrantsModule, ProvidersModule, SmsModule],
+  imports: [GrantsModule, ProvidersModule, QuotasModule, SmsModule],
   providers: [
     ReminderPlanner,
     ReminderRepository,

@@ -8,6 +8,7 @@ import type { Sql } from '../database/sql.ts';
 import { markGrantsInvalid } from '../grants/mark-invalid.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import { ProviderError } from '../providers/provider-error.ts';
+import { refusalOf } from '../quotas/quota.ts';
 import { LeaseLostError } from '../send/send-control.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { EmailReminderSender } from './email-sender.ts';
@@ -88,7 +89,10 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder));
     if (!(await lease.handOff())) return null;
     // As late as can be: a change of the event that was committed before this moment wins.
-    if (!(await this.reminders.isScheduled(job.id, job.gateId))) return DROPPED;
+    const admission = await this.reminders.admit(job.id, job.gateId);
+    if (admission.kind === 'dropped') return DROPPED;
+    if (admission.kind === 'refused')
+      return done({ kind: 'skipped', reason: `not sent: ${refusalOf(admission.by)}` });
     try {
       return end(await sender.send(reminder, account, lease));
     } catch (error) {

@@ -31,6 +31,8 @@ const ReminderSchema = defineEntity({
     attempts: p.smallint().default(0),
     /** Message-ID of an email reminder: fixed, so that a doubtful send can be looked up. */
     messageIdHeader: p.text().nullable(),
+    /** When it was counted for the quotas: once, however often it is tried. Null: not yet. */
+    chargedAt: p.datetime().columnType('timestamptz').nullable(),
     sentAt: p.datetime().columnType('timestamptz').nullable(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),

@@ -8,8 +8,11 @@ import {
   type ConnectedAccount,
   ProviderAccounts,
 } from '../grants/provider-accounts.ts';
+import { type Quota, type UsedUp } from '../quotas/quota.ts';
+import { Quotas } from '../quotas/quotas.ts';
 import type { DueReminder } from './due-reminder.ts';
 import type { ReminderInfo } from './reminder-info.ts';
+import type { ReminderType } from './reminder-status.ts';
 
 // Everything that is claimed together in one round trip. What a notification says comes once, with the first of its
 // reminders: hundreds of participants have the same text.
@@ -25,11 +28,16 @@ const FIND_DUE = `
   join "grant" g on g.id = r.account_id
   join application a on a.id = g.application_id`;
 
+// Locked until they are counted: of two workers that have the same reminder the second finds it counted.
 const SCHEDULED = `
-  select r.id || ' ' || r.account_id as key
+  select r.id, r.account_id as "accountId", r.type, g.application_id as "applicationId",
+    r.charged_at is not null as charged
   from unnest($1::uuid[], $2::uuid[]) j(id, account_id)
   join reminder r on r.id = j.id and r.account_id = j.account_id
-  where r.status = 'scheduled'`;
+  join "grant" g on g.id = r.account_id
+  where r.status = 'scheduled' order by r.id for update of r`;
+
+const CHARGED = 'update reminder set charged_at = now() where id = any($1::uuid[])';
 
 const LIST = `
   select id, notification_id as "notificationId", type, participant, recipient, due_at as "dueAt", status, reason,
@@ -46,6 +54,25 @@ export interface FoundReminder {
   account: ConnectedAccount;
 }
 
+/** A reminder that is still to be sent. */
+interface ScheduledReminder {
+  id: string;
+  accountId: string;
+  type: ReminderType;
+  applicationId: string;
+  charged: boolean;
+}
+
+/** Whether a reminder is to be sent: not if nobody wants it any more, or a quota is used up. */
+export type Admission = { kind: 'send' } | { kind: 'dropped' } | { kind: 'refused'; by: UsedUp };
+
+/** What a reminder counts for. */
+const QUOTAS_OF: Readonly<Record<ReminderType, readonly Quota[]>> = {
+  email: ['reminders'],
+  sms: ['sms', 'reminders'],
+  webhook: ['reminders'],
+};
+
 const keyOf = (id: string, accountId: string) => `${id} ${accountId}`;
 
 /** Keys as the two columns that statements take. */
@@ -58,11 +85,12 @@ function columnsOf(keys: readonly string[]): [ids: string[], accountIds: string[
 @Injectable()
 export class ReminderRepository {
   readonly #due = new JointLookUp((keys) => this.#findDue(keys));
-  readonly #scheduled = new JointLookUp((keys) => this.#findScheduled(keys));
+  readonly #admissions = new JointLookUp((keys) => this.#admit(keys));
 
   constructor(
     private readonly database: Database,
     private readonly accounts: ProviderAccounts,
+    private readonly quotas: Quotas,
   ) {}
 
   /** @returns undefined when the account or the reminder is gone @throws {UnsealError} */
@@ -71,9 +99,12 @@ export class ReminderRepository {
     return row && { reminder: row.reminder, account: this.accounts.open(row.account) };
   }
 
-  /** Whether it is still to be sent, as of a moment after the call. */
-  async isScheduled(id: string, accountId: string): Promise<boolean> {
-    return (await this.#scheduled.get(keyOf(id, accountId))) ?? false;
+  /**
+   * Whether it is still to be sent, as of a moment after the call. Then it is counted for its quotas, once however often
+   * this is called, and whatever becomes of it.
+   */
+  async admit(id: string, accountId: string): Promise<Admission> {
+    return (await this.#admissions.get(keyOf(id, accountId))) ?? { kind: 'dropped' };
   }
 
   /** By due time, type and participant. */
@@ -92,8 +123,25 @@ export class ReminderRepository {
     );
   }
 
-  async #findScheduled(keys: string[]): Promise<Map<string, boolean>> {
-    const rows = await this.database.query<{ key: string }>(SCHEDULED, columnsOf(keys));
-    return new Map(rows.map(({ key }) => [key, true]));
+  #admit(keys: string[]): Promise<Map<string, Admission>> {
+    return this.database.transaction(async (sql) => {
+      const rows = await sql.query<ScheduledReminder>(SCHEDULED, columnsOf(keys));
+      const admissions = new Map<string, Admission>(
+        rows.map(({ id, accountId }) => [keyOf(id, accountId), { kind: 'send' }]),
+      );
+      const uncounted = rows.filter(({ type, charged }) => !charged && this.quotas.limits(QUOTAS_OF[type]));
+      if (uncounted.length === 0) return admissions;
+      const refusals = await this.quotas.take(
+        sql,
+        uncounted.map((row) => ({ ...row, quotas: QUOTAS_OF[row.type] })),
+      );
+      for (const [index, { id, accountId }] of uncounted.entries()) {
+        const by = refusals[index];
+        if (by) admissions.set(keyOf(id, accountId), { kind: 'refused', by });
+      }
+      const counted = uncounted.filter((_, index) => !refusals[index]);
+      if (counted.length > 0) await sql.query(CHARGED, [counted.map(({ id }) => id)]);
+      return admissions;
+    });
   }
 }

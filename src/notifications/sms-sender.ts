@@ -1,7 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { ApplicationFeature } from '../applications/plan.ts';
 import type { Lease } from '../common/work/dispatcher.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
+import { phoneRefusal } from '../sms/phone-numbers.ts';
 import { SmsError, SmsGateway, type SmsRequest } from '../sms/sms-gateway.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import type { ReminderDelivery } from './reminder-policy.ts';
@@ -13,7 +15,14 @@ const FEATURE: ApplicationFeature = 'sms';
 export class SmsReminderSender implements ReminderSender {
   readonly type = 'sms';
 
-  constructor(private readonly gateway: SmsGateway) {}
+  readonly #countries: readonly string[];
+
+  constructor(
+    private readonly gateway: SmsGateway,
+    @Inject(APP_CONFIG) config: AppConfig,
+  ) {
+    this.#countries = config.quotas.smsCountries;
+  }
 
   /** A gateway that keeps count of keys has no look-up: there the text is handed over again. */
   async wasSent(reminder: DueReminder, _account: ConnectedAccount, { signal }: Lease): Promise<boolean> {
@@ -24,6 +33,9 @@ export class SmsReminderSender implements ReminderSender {
     if (!reminder.features.includes(FEATURE)) {
       return { kind: 'refused', reason: 'SMS is not enabled for this application' };
     }
+    // The operator may have changed the list since the event was written.
+    const refusal = phoneRefusal(reminder.recipient, this.#countries);
+    if (refusal !== null) return { kind: 'refused', reason: `this number gets no text messages: ${refusal}` };
     try {
       await this.gateway.send(requestOf(reminder), lease.signal);
       return { kind: 'sent' };

@@ -9,6 +9,7 @@ import { pruneChanges } from '../deltas/prune-changes.ts';
 import { pruneFiles } from '../files/prune-files.ts';
 import { pruneIdempotencyKeys } from '../idempotency/prune-idempotency-keys.ts';
 import { pruneJobAttempts } from '../job-statuses/prune-job-attempts.ts';
+import { pruneQuotaUse } from '../quotas/prune-quota-use.ts';
 import { pruneTrackedMessages } from '../tracking/prune-tracked-messages.ts';
 import { pruneWebhookEvidence } from '../webhooks/prune-webhook-evidence.ts';
 
@@ -25,6 +26,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'idempotency keys': pruneIdempotencyKeys,
   files: pruneFiles,
   'tracked messages': pruneTrackedMessages,
+  'counts of quotas': pruneQuotaUse,
 };
 
 /** One process at a time. */

@@ -27,5 +27,6 @@ export const TRIGGERS = [
   'calendar.created', 'calendar.updated', 'calendar.deleted',
   'event.created', 'event.updated', 'event.deleted',
   'job.successful', 'job.failed', 'job.delayed', 'job.cancelled',
+  'quota.reached',
 ] as const; // prettier-ignore
 export type Trigger = (typeof TRIGGERS)[number];

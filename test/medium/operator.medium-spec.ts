@@ -176,6 +176,24 @@ describe('carillon', () => {
     expect(await carillon('sms', 'list')).toContain('text 1');
   });
 
+  it('lists what was used of quotas today, limits that were reached first', async () => {
+    const [used, reached, old] = [newId(), newId(), newId()];
+    await context.get(Database).query(
+      `insert into quota_use (id, quota, per, owner_id, day, used, alerted_at) values
+         (gen_random_uuid(), 'sms', 'account', $1, (now() at time zone 'UTC')::date, 9, null),
+         (gen_random_uuid(), 'sms', 'application', $2, (now() at time zone 'UTC')::date, 5, now()),
+         (gen_random_uuid(), 'sms', 'account', $3, (now() at time zone 'UTC')::date - 1, 7, now())`,
+      [used, reached, old],
+    );
+    const listed = await json<{ owner_id: string; used: number }[]>('quotas', 'list');
+    expect(listed.map(({ owner_id, used: count }) => [owner_id, count])).toEqual([
+      [reached, 5],
+      [used, 9],
+    ]);
+    expect(await json<object[]>('quotas', 'list', '--reached')).toHaveLength(1);
+    expect(await carillon('quotas', 'list')).toContain(used);
+  });
+
   describe('instance', () => {
     interface Report {
       agrees: boolean;

@@ -2,6 +2,7 @@ import { createEmulator, type Emulator } from 'emulate';
 import PostalMime from 'postal-mime';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import { Wake } from '../../src/common/wake.ts';
 import type { ClaimedJob, Lease, Settled } from '../../src/common/work/dispatcher.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
 import { EmailReminderSender } from '../../src/notifications/email-sender.ts';
@@ -14,6 +15,7 @@ import { SmsReminderSender } from '../../src/notifications/sms-sender.ts';
 import { WebhookReminderSender } from '../../src/notifications/webhook-sender.ts';
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import { SandboxConnector } from '../../src/providers/sandbox/sandbox.connector.ts';
+import { Quotas } from '../../src/quotas/quotas.ts';
 import { queueStatements } from '../../src/scheduler/queue-statements.ts';
 import { NoSmsGateway } from '../../src/sms/none.gateway.ts';
 import { RecordingSmsGateway } from '../../src/sms/recording.gateway.ts';
@@ -44,12 +46,13 @@ describe('a reminder that is due', () => {
 
   function build(gateway: SmsGateway): ReminderDispatcher {
     const { database, secretBox } = fixture;
+    const quotas = new Quotas(fixture.config, database, clock, new Wake());
     const connectors = new ConnectorRegistry([new SandboxConnector(database, clock)]);
     return new ReminderDispatcher(
-      new ReminderRepository(database, new ProviderAccounts(database, secretBox)),
+      new ReminderRepository(database, new ProviderAccounts(database, secretBox), quotas),
       clock,
       new EmailReminderSender(connectors, clock),
-      new SmsReminderSender(gateway),
+      new SmsReminderSender(gateway, fixture.config),
       new WebhookReminderSender(egress, secretBox, clock),
     );
   }

@@ -1,0 +1,76 @@
+import { isSupportedCountry } from 'libphonenumber-js/max';
+import { z } from 'zod';
+
+/** Limits of one kind of use in one day (UTC); 0 = no limit. */
+export interface QuotaLimits {
+  /** Of one account. */
+  account: number;
+  /** Of all accounts of one application together. */
+  application: number;
+}
+
+/** What applications may make the operator pay for, and how much of it. */
+export interface QuotaConfig {
+  /** Texts handed to the SMS gateway in a day. */
+  sms: QuotaLimits;
+  /** Reminders sent in a day, whatever their type; a text counts here too. */
+  reminders: QuotaLimits;
+  /** Meetings that conferencing services are asked to make in a day. */
+  meetings: QuotaLimits;
+  event: {
+    /** Reminders that one event may have (notifications × participants); 0 = no limit. */
+    reminders: number;
+    /** Texts among them; 0 = no limit. */
+    texts: number;
+  };
+  /** ISO codes of the countries whose numbers get texts; empty: all. */
+  smsCountries: readonly string[];
+}
+
+const MOST = 100_000_000;
+
+/** ISO codes with commas between them, in upper case. */
+const countries = z
+  .string()
+  .transform((value) =>
+    value
+      .split(',')
+      .map((code) => code.trim().toUpperCase())
+      .filter(Boolean),
+  )
+  .pipe(z.array(z.string().refine(isSupportedCountry, 'must be ISO codes of countries, such as DE,US')))
+  .default([]);
+
+const count = (fallback: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value <= MOST, `must be between 0 and ${MOST}`)
+    .default(fallback);
+
+/** The variables of quotas, as part of `environmentSchema`. */
+export const quotaVariables = {
+  QUOTA_ACCOUNT_SMS: count(100),
+  QUOTA_APPLICATION_SMS: count(1_000),
+  QUOTA_ACCOUNT_REMINDERS: count(5_000),
+  QUOTA_APPLICATION_REMINDERS: count(100_000),
+  QUOTA_ACCOUNT_MEETINGS: count(100),
+  QUOTA_APPLICATION_MEETINGS: count(2_000),
+  QUOTA_EVENT_REMINDERS: count(1_000),
+  QUOTA_EVENT_SMS: count(100),
+  SMS_COUNTRIES: countries,
+};
+
+const schema = z.object(quotaVariables);
+
+/** The quotas the environment names. */
+export function quotaConfig(env: z.output<typeof schema>): QuotaConfig {
+  return {
+    sms: { account: env.QUOTA_ACCOUNT_SMS, application: env.QUOTA_APPLICATION_SMS },
+    reminders: { account: env.QUOTA_ACCOUNT_REMINDERS, application: env.QUOTA_APPLICATION_REMINDERS },
+    meetings: { account: env.QUOTA_ACCOUNT_MEETINGS, application: env.QUOTA_APPLICATION_MEETINGS },
+    event: { reminders: env.QUOTA_EVENT_REMINDERS, texts: env.QUOTA_EVENT_SMS },
+    smsCountries: env.SMS_COUNTRIES,
+  };
+}

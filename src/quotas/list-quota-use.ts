@@ -1,0 +1,29 @@
+import type { Sql } from '../database/sql.ts';
+import { dayOf, type Quota, type QuotaOwner } from './quota.ts';
+
+/** What was used of a quota in a day. */
+export interface ListedUse {
+  day: string;
+  quota: Quota;
+  per: QuotaOwner;
+  ownerId: string;
+  /** Address of the account, or name of the application; null: it is gone. */
+  owner: string | null;
+  used: number;
+  /** When the limit was reached; null: it was not. */
+  alertedAt: Date | null;
+}
+
+const LIST = `
+  select to_char(q.day, 'YYYY-MM-DD') as day, q.quota, q.per, q.owner_id as "ownerId", coalesce(g.email, a.name) as owner,
+    q.used, q.alerted_at as "alertedAt"
+  from quota_use q
+  left join "grant" g on q.per = 'account' and g.id = q.owner_id
+  left join application a on q.per = 'application' and a.id = q.owner_id
+  where q.day = $1::date and (not $2::boolean or q.alerted_at is not null)
+  order by q.alerted_at is null, q.quota, q.per, q.used desc, q.owner_id limit $3`;
+
+/** Use of the day of `at` (UTC): quotas that were reached first, then by use. @param reached only those */
+export function listQuotaUse(sql: Sql, at: Date, reached: boolean, limit: number): Promise<ListedUse[]> {
+  return sql.query<ListedUse>(LIST, [dayOf(at), reached, limit]);
+}

@@ -1,0 +1,219 @@
+import { SchedulerRegistry } from '@nestjs/schedule';
+import request from 'supertest';
+import { rowsOf, subscribe } from '../support/connect.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { Receiver } from '../support/receiver.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+import { ZoomServer } from '../support/zoom-server.ts';
+
+const TEXTS = 5;
+const REMINDERS = 8;
+const MEETINGS = 2;
+const now = () => Math.floor(Date.now() / 1000);
+const people = (count: number, phone = '+15550100') =>
+  Array.from({ length: count }, (_, index) => ({
+    email: `p${index}@sandbox.test`,
+    name: '',
+    phone_number: phone,
+  }));
+const text = { type: 'sms', minutes_before_event: 10, message: 'Call me' };
+
+interface Listed {
+  status: string;
+  reason: string | null;
+}
+
+describe('an access token that is used to spend the money of the operator', () => {
+  let server: TestApp;
+  let zoom: ZoomServer;
+  let receiver: Receiver;
+  let application: TestApplication;
+  let mallory: TestAccount;
+  let calendarId: string;
+
+  beforeAll(async () => {
+    [server, zoom, receiver] = await Promise.all([
+      startTestApp({
+        QUOTA_ACCOUNT_SMS: String(TEXTS),
+        QUOTA_ACCOUNT_REMINDERS: String(REMINDERS),
+        QUOTA_ACCOUNT_MEETINGS: String(MEETINGS),
+        QUOTA_EVENT_REMINDERS: '50',
+        QUOTA_EVENT_SMS: '10',
+        SMS_COUNTRIES: '',
+      }),
+      ZoomServer.start(),
+      Receiver.start(),
+    ]);
+    for (const name of ['meetings', 'meetings without events'])
+      server.app.get(SchedulerRegistry, { strict: false }).deleteInterval(name);
+  });
+  beforeEach(async () => {
+    receiver.received.length = 0;
+    application = await createApplication(server.app, { features: ['sms'] });
+    mallory = await createAccount(server.app, application);
+    calendarId = (await call('post', '/calendars', { name: 'Team' })).body.id;
+    await subscribe(server, application, ['quota.reached']);
+  });
+  afterAll(async () => {
+    await server.close();
+    await Promise.all([zoom.stop(), receiver.stop()]);
+  });
+
+  const call = (method: 'get' | 'post' | 'put', path: string, body?: object) =>
+    request(server.url)[method](path).set(mallory.bearer).send(body);
+  const event = (fields: object) =>
+    call('post', '/events', { calendar_id: calendarId, when: { time: now() + 601 }, ...fields });
+  const fates = async (ids: readonly string[]): Promise<Listed[]> => {
+    const answers = await Promise.all(ids.map((id) => call('get', `/events/${id}/notifications`)));
+    return answers.flatMap(({ body }) => body as Listed[]);
+  };
+  const settled = (ids: readonly string[]) =>
+    until('the reminders to be settled', async () => {
+      const all = await fates(ids);
+      return all.every(({ status }) => status !== 'scheduled') && all;
+    });
+  const alerts = async () => {
+    const rows = await rowsOf<{ body: Buffer }>(
+      server,
+      `select body from webhook_event where application_id = $1 and type = 'quota.reached'`,
+      [application.id],
+    );
+    return rows.map(({ body }) => {
+      const { account_id, attributes } = JSON.parse(body.toString()).deltas[0].object_data;
+      return { account_id, quota: attributes.quota, per: attributes.per };
+    });
+  };
+
+  it('when many events text one number, then no more texts leave than the quota allows, and each refusal is told', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 4 }, () => event({ participants: people(3), notifications: [text] }).expect(200)),
+    );
+    const all = await settled(made.map(({ body }) => body.id));
+    expect(all).toHaveLength(12);
+    expect(all.filter(({ status }) => status === 'sent')).toHaveLength(TEXTS);
+    const refused = all.filter(({ status }) => status === 'skipped');
+    expect(refused).toHaveLength(12 - TEXTS);
+    for (const { reason } of refused)
+      expect(reason).toMatch(
+        /^not sent: quota sms: the account has used the 5 text messages it may use in a day/,
+      );
+    const texts = await rowsOf(server, 'select from sms_message where account_id = $1', [mallory.id]);
+    expect(texts).toHaveLength(TEXTS);
+    expect(await alerts()).toEqual([{ account_id: mallory.id, quota: 'sms', per: 'account' }]);
+  });
+
+  it('when webhook reminders flood a stranger, then no more are posted than the quota allows', async () => {
+    const url = `${receiver.origin}/victim`;
+    const hook = { type: 'webhook', minutes_before_event: 10, url, payload: '{}' };
+    const notifications = Array.from({ length: 20 }, (_, index) => ({ ...hook, payload: `{"n":${index}}` }));
+    const { body } = await event({ notifications }).expect(200);
+    const all = await settled([body.id]);
+    expect(all.filter(({ status }) => status === 'sent')).toHaveLength(REMINDERS);
+    expect(all.filter(({ status }) => status === 'skipped')).toHaveLength(20 - REMINDERS);
+    expect(receiver.received).toHaveLength(REMINDERS);
+  });
+
+  it('when a refused reminder is asked for again by a change, then it is refused again', async () => {
+    const spend = await event({ participants: people(TEXTS), notifications: [text] }).expect(200);
+    await settled([spend.body.id]);
+    const more = await event({ participants: people(1), notifications: [text] }).expect(200);
+    await settled([more.body.id]);
+    await call('put', `/events/${more.body.id}`, { participants: people(2) }).expect(200);
+    const all = await settled([more.body.id]);
+    expect(all.map(({ status }) => status)).toEqual(['skipped', 'skipped']);
+    expect(await alerts()).toHaveLength(1);
+  });
+
+  it('when one event asks for more texts or reminders than an event may, then it is refused and nothing is stored', async () => {
+    const texts = await event({ participants: people(11), notifications: [text] });
+    expect(texts.status).toBe(400);
+    expect(texts.body.message).toMatch(/^notifications: .* 11 text messages; at most 10 are allowed/);
+    const mail = { type: 'email', minutes_before_event: 10, subject: '', body: '' };
+    const mails = await event({
+      participants: people(26),
+      notifications: [mail, { ...mail, minutes_before_event: 20 }],
+    });
+    expect(mails.status).toBe(400);
+    expect(mails.body.message).toMatch(/^notifications: .* 52 reminders; at most 50 are allowed/);
+    expect(await rowsOf(server, 'select from reminder where account_id = $1', [mallory.id])).toEqual([]);
+  });
+
+  it('when an event grows by a change, then the limits of an event hold too', async () => {
+    const { body } = await event({ participants: people(2), notifications: [text] }).expect(200);
+    const grown = await call('put', `/events/${body.id}`, { participants: people(11) });
+    expect(grown.status).toBe(400);
+    expect((await call('get', `/events/${body.id}`)).body.participants).toHaveLength(2);
+  });
+
+  it.each(['+499001234567', '+19002345678', '+979123456789'])(
+    'when a text is for the premium-rate number %s, then the event is refused',
+    async (phone) => {
+      const answer = await event({ participants: people(1, phone), notifications: [text] });
+      expect(answer.status).toBe(400);
+      expect(answer.body.message).toMatch(
+        /^participants: the phone_number of p0@sandbox.test .*premium-rate/,
+      );
+    },
+  );
+
+  it('when many meetings are asked for, then no more are made than the quota allows, and later requests get 429', async () => {
+    await request(server.url)
+      .put(`/a/${application.clientId}/conferencing`)
+      .set(application.secretBasic)
+      .send({ provider: 'Zoom Meeting', kind: 'zoom', settings: zoom.settings })
+      .expect(200);
+    const conferencing = { provider: 'Zoom Meeting', autocreate: {} };
+    const made = await Promise.all(Array.from({ length: 5 }, () => event({ conferencing })));
+    const accepted = made.filter(({ status }) => status === 200);
+    expect(accepted.length).toBeGreaterThanOrEqual(MEETINGS);
+    const jobs: { status: string; reason?: string }[] = await until('the jobs to end', async () => {
+      const answers = await Promise.all(
+        accepted.map(({ body }) => call('get', `/job-statuses/${body.job_status_id}`)),
+      );
+      return (
+        answers.every(({ body }) => ['successful', 'failed'].includes(body.status)) &&
+        answers.map(({ body }) => body)
+      );
+    });
+    expect(jobs.filter(({ status }) => status === 'successful')).toHaveLength(MEETINGS);
+    for (const { reason } of jobs.filter(({ status }) => status === 'failed'))
+      expect(reason).toMatch(
+        /the meeting was not made: quota meetings: the account has used the 2 online meetings/,
+      );
+    expect(zoom.meetings.size).toBe(MEETINGS);
+    const late = await event({ conferencing });
+    expect(late.status).toBe(429);
+    expect(late.body.message).toMatch(/^conferencing.autocreate: quota meetings:/);
+    expect(Number(late.headers['retry-after'])).toBeGreaterThan(0);
+    expect(zoom.meetings.size).toBe(MEETINGS);
+  });
+});
+
+describe('a server whose operator names the countries that get texts', () => {
+  let server: TestApp;
+  afterAll(() => server.close());
+
+  it('refuses an event that would text a number of another country, and names the country', async () => {
+    server = await startTestApp({ SMS_COUNTRIES: 'de, us' });
+    const application = await createApplication(server.app, { features: ['sms'] });
+    const ada = await createAccount(server.app, application);
+    const post = (path: string, body: object) => request(server.url).post(path).set(ada.bearer).send(body);
+    const { id } = (await post('/calendars', { name: 'Team' })).body;
+    const event = (phone: string) =>
+      post('/events', {
+        calendar_id: id,
+        when: { time: now() + 86_400 },
+        participants: people(1, phone),
+        notifications: [text],
+      });
+    await event('+4915112345678').expect(200);
+    const refused = await event('+18762345678').expect(400);
+    expect(refused.body.message).toMatch(/it belongs to JM; this server sends texts to DE, US only/);
+  });
+});

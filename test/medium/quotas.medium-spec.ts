@@ -1,0 +1,246 @@
+import { newId } from '../../src/common/ids/ids.ts';
+import { Wake } from '../../src/common/wake.ts';
+import type { QuotaConfig } from '../../src/config/quota-config.ts';
+import { Database } from '../../src/database/sql.ts';
+import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import { ReminderPlanner } from '../../src/notifications/reminder-planner.ts';
+import { ReminderRepository } from '../../src/notifications/reminder.repository.ts';
+import { pruneQuotaUse } from '../../src/quotas/prune-quota-use.ts';
+import type { UsedUp, Use } from '../../src/quotas/quota.ts';
+import { Quotas } from '../../src/quotas/quotas.ts';
+import {
+  notificationOf,
+  reminderEvent,
+  type ReminderFixture,
+  startReminderFixture,
+} from '../support/reminder-fixture.ts';
+import { TestClock } from '../support/test-clock.ts';
+
+const DAY_MS = 86_400_000;
+const noon = new Date('2026-11-22T12:00:00Z');
+
+describe('quotas', () => {
+  let fixture: ReminderFixture;
+  let second: Database;
+  let clock: TestClock;
+  let applicationId: string;
+  let ada: string;
+  let bo: string;
+
+  beforeAll(async () => {
+    fixture = await startReminderFixture();
+    const { url } = fixture.config.database;
+    second = new Database({ url, max: 6, statementTimeoutMs: 15_000, applicationName: 'second worker' });
+    await fixture.database.query(
+      `insert into webhook (id, application_id, callback_url, state, triggers, subscribed_at, created_at, updated_at)
+       values (gen_random_uuid(), $1, 'https://app.example.test/h', 'active', '{quota.reached}', now(), now(), now())`,
+      [fixture.applicationId],
+    );
+  });
+  beforeEach(async () => {
+    clock = new TestClock(noon);
+    ({ applicationId } = fixture);
+    [ada, bo] = [newId(), newId()];
+    await fixture.database.query('delete from quota_use');
+    await fixture.database.query('delete from webhook_event');
+  });
+  afterAll(async () => {
+    await second.close();
+    await fixture.close();
+  });
+
+  function quotasOf(limits: Partial<QuotaConfig>, database = fixture.database): Quotas {
+    const config = { ...fixture.config, quotas: { ...fixture.config.quotas, ...limits } };
+    return new Quotas(config, database, clock, new Wake());
+  }
+  const text = (accountId: string): Use => ({ accountId, applicationId, quotas: ['sms', 'reminders'] });
+  const take = (quotas: Quotas, uses: Use[], database = fixture.database): Promise<(UsedUp | null)[]> =>
+    database.transaction((sql) => quotas.take(sql, uses));
+  const used = async (owner: string) =>
+    Object.fromEntries(
+      (
+        await fixture.database.query<{ quota: string; used: number }>(
+          'select quota, used from quota_use where owner_id = $1 order by quota',
+          [owner],
+        )
+      ).map((row) => [row.quota, row.used]),
+    );
+  const alerts = async () =>
+    (
+      await fixture.database.query<{ body: Buffer }>(
+        `select body from webhook_event where type = 'quota.reached' order by id`,
+      )
+    ).map(({ body }) => JSON.parse(body.toString()).deltas[0]);
+
+  it('admits exactly as many uses as the limit allows when two workers ask at the same time', async () => {
+    const limits = { sms: { account: 30, application: 0 } };
+    const workers = [
+      { database: fixture.database, quotas: quotasOf(limits) },
+      { database: second, quotas: quotasOf(limits, second) },
+    ];
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => {
+        const { database, quotas } = workers[index % 2]!;
+        return take(quotas, [text(ada)], database);
+      }),
+    );
+    expect(answers.flat().filter((answer) => answer === null)).toHaveLength(30);
+    expect(await used(ada)).toMatchObject({ sms: 30 });
+    expect(await alerts()).toHaveLength(1);
+  });
+
+  it('admits a part of what is asked for together, and counts no more than that', async () => {
+    const quotas = quotasOf({ sms: { account: 2, application: 3 } });
+    const answers = await take(quotas, [text(ada), text(ada), text(ada), text(bo), text(bo)]);
+    expect(answers.map((answer) => answer?.per ?? null)).toEqual([
+      null,
+      null,
+      'account',
+      null,
+      'application',
+    ]);
+    expect(await used(ada)).toMatchObject({ sms: 2, reminders: 2 });
+    expect(await used(bo)).toMatchObject({ sms: 1, reminders: 1 });
+    expect(await used(applicationId)).toMatchObject({ sms: 3, reminders: 3 });
+  });
+
+  it('counts nothing of a use that one of its quotas refuses', async () => {
+    const quotas = quotasOf({
+      sms: { account: 5, application: 5 },
+      reminders: { account: 1, application: 0 },
+    });
+    expect(await take(quotas, [text(ada)])).toEqual([null]);
+    const [refusal] = await take(quotas, [text(ada)]);
+    expect(refusal).toMatchObject({ quota: 'reminders', per: 'account', limit: 1 });
+    expect(await used(ada)).toEqual({ sms: 1, reminders: 1 });
+  });
+
+  it('forgets what was counted when the transaction that decides is rolled back', async () => {
+    const quotas = quotasOf({ sms: { account: 1, application: 0 } });
+    await expect(
+      fixture.database.transaction(async (sql) => {
+        expect(await quotas.take(sql, [text(ada)])).toEqual([null]);
+        throw new Error('the worker dies');
+      }),
+    ).rejects.toThrow('the worker dies');
+    expect(await take(quotas, [text(ada)])).toEqual([null]);
+  });
+
+  it('raises one alert for each quota, owner and day, with what the subscriber needs to know', async () => {
+    const quotas = quotasOf({ sms: { account: 1, application: 0 } });
+    await take(quotas, [text(ada), text(ada), text(ada)]);
+    await take(quotas, [text(ada)]);
+    const start = Date.parse('2026-11-22T00:00:00Z') / 1000;
+    expect(await alerts()).toEqual([
+      {
+        date: noon.getTime() / 1000,
+        object: 'quota',
+        type: 'quota.reached',
+        object_data: {
+          namespace_id: ada,
+          account_id: ada,
+          object: 'quota',
+          id: expect.any(String),
+          attributes: {
+            quota: 'sms',
+            per: 'account',
+            limit: 1,
+            window_start: start,
+            window_end: start + 86_400,
+          },
+          metadata: null,
+        },
+      },
+    ]);
+    await take(quotas, [text(bo), text(bo)]);
+    expect(await alerts()).toHaveLength(2);
+    clock.advance(DAY_MS);
+    await take(quotas, [text(ada), text(ada)]);
+    expect(await alerts()).toHaveLength(3);
+  });
+
+  it('raises no alert while the last place is taken, only when something is refused', async () => {
+    const quotas = quotasOf({ sms: { account: 2, application: 0 } });
+    await take(quotas, [text(ada), text(ada)]);
+    expect(await alerts()).toEqual([]);
+    expect(await quotas.usedUp('sms', ada, applicationId)).toMatchObject({ per: 'account', limit: 2 });
+    expect(await quotas.usedUp('sms', bo, applicationId)).toBeNull();
+  });
+
+  it('starts again at midnight UTC', async () => {
+    const quotas = quotasOf({ sms: { account: 1, application: 0 } });
+    clock.advance(DAY_MS / 2 - 1);
+    await take(quotas, [text(ada)]);
+    expect(await take(quotas, [text(ada)])).toEqual([
+      { quota: 'sms', per: 'account', limit: 1, until: new Date('2026-11-23T00:00:00Z') },
+    ]);
+    clock.advance(1);
+    expect(await take(quotas, [text(ada)])).toEqual([null]);
+  });
+
+  it('counts nothing and refuses nothing where no limit is set', async () => {
+    const off = { account: 0, application: 0 };
+    const quotas = quotasOf({ sms: off, reminders: off, meetings: off });
+    expect(quotas.limits(['sms', 'reminders', 'meetings'])).toBe(false);
+    expect(await take(quotas, [text(ada)])).toEqual([null]);
+    expect(await used(ada)).toEqual({});
+  });
+
+  describe('of a reminder that is about to leave', () => {
+    /** A scheduled text, and repositories as two workers have them. */
+    async function scheduled(limit: number) {
+      const event = reminderEvent(fixture, new Date(), { notifications: [notificationOf.sms(30)] });
+      const planner = new ReminderPlanner(fixture.config);
+      await fixture.database.transaction((sql) => planner.plan(sql, event, new Date()));
+      const ids = (await fixture.reminders(event.eventId)).map(({ id }) => id);
+      const limits = { sms: { account: limit, application: 0 } };
+      const [one, two] = [fixture.database, second].map((database) => {
+        const accounts = new ProviderAccounts(database, fixture.secretBox);
+        return new ReminderRepository(database, accounts, quotasOf(limits, database));
+      }) as [ReminderRepository, ReminderRepository];
+      return { ids: ids as [string, string], one, two };
+    }
+    const accountUse = async () => (await used(fixture.accountId))['sms'];
+
+    it('is counted once when two workers have it at the same time', async () => {
+      const { ids, one, two } = await scheduled(10);
+      const answers = await Promise.all(
+        [one, two, one, two].map((worker) => worker.admit(ids[0], fixture.accountId)),
+      );
+      expect(answers.map(({ kind }) => kind)).toEqual(['send', 'send', 'send', 'send']);
+      expect(await accountUse()).toBe(1);
+    });
+
+    it('is counted once when its worker dies behind the count and another sends it again, even if the quota is used up by then', async () => {
+      const { ids, one, two } = await scheduled(1);
+      expect(await one.admit(ids[0], fixture.accountId)).toEqual({ kind: 'send' });
+      expect(await two.admit(ids[1], fixture.accountId)).toMatchObject({
+        kind: 'refused',
+        by: { quota: 'sms' },
+      });
+      expect(await two.admit(ids[0], fixture.accountId)).toEqual({ kind: 'send' });
+      expect(await accountUse()).toBe(1);
+    });
+
+    it('is not counted when nobody wants it any more', async () => {
+      const { ids, one } = await scheduled(10);
+      await fixture.database.query(
+        `update reminder set status = 'cancelled', reason = 'gone' where id = $1`,
+        [ids[0]],
+      );
+      expect(await one.admit(ids[0], fixture.accountId)).toEqual({ kind: 'dropped' });
+      expect(await accountUse()).toBeUndefined();
+    });
+  });
+
+  it('keeps counts for a month', async () => {
+    const quotas = quotasOf({
+      sms: { account: 1, application: 0 },
+      reminders: { account: 0, application: 0 },
+    });
+    await take(quotas, [text(ada)]);
+    const prune = (at: Date) => fixture.database.transaction((sql) => pruneQuotaUse(sql, at));
+    expect(await prune(new Date(noon.getTime() + 31 * DAY_MS))).toBe(0);
+    expect(await prune(new Date(noon.getTime() + 32 * DAY_MS))).toBe(1);
+  });
+});
