@@ -19,10 +19,12 @@ const WORDS =
  */
 export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   if (typeof error !== 'object' || error === null) return null;
-  const { code, message } = error as { code?: unknown; message?: unknown };
+  const { code, message, syscall } = error as { code?: unknown; message?: unknown; syscall?: unknown };
   if (typeof code === 'string') {
     if (BUSY.test(code)) return 'busy';
     if (AWAY.test(code) || NETWORK.includes(code)) return 'away';
+    // The socket of a local server that is not running.
+    if (code === 'ENOENT' && syscall === 'connect') return 'away';
   }
   return typeof message === 'string' && WORDS.test(message) ? 'away' : null;
 }

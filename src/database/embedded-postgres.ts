@@ -6,6 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { ACCESS_SETTINGS, reachSocket, writeAccessRules } from './embedded-access.ts';
 
 /*
  * PostgreSQL from npm binaries, for development, the demo and tests: one command on a machine with only Node.
@@ -22,9 +23,8 @@ export class EmbeddedPostgresError extends Error {
 
 /** A running server. */
 export interface EmbeddedPostgres {
-  /** postgres:// address of the database `carillon`. */
+  /** postgres:// address of the database `carillon`: a socket that only the user of this process can use. */
   url: string;
-  port: number;
   /** Resolves when the server has gone. */
   stop(): Promise<void>;
   /** Called once if the server ends without `stop`. */
@@ -35,8 +35,6 @@ export interface EmbeddedPostgres {
 export interface EmbeddedPostgresOptions {
   /** Kept between starts; made when it does not exist. Without it a temporary folder, removed by `stop`. */
   dataDir?: string;
-  /** On the loopback interface; default: a free one. */
-  port?: number;
   /** Server settings, e.g. `{ fsync: 'off' }` for tests. */
   settings?: Readonly<Record<string, string>>;
 }
@@ -134,25 +132,14 @@ function copyBinaries(native: string, account: Account): string {
   return target;
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 /** Sends a StartupMessage: the server is ready when it answers `R` (authentication). */
-function isReady(port: number): Promise<boolean> {
+function isReady(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const parameters = Buffer.from('user\0postgres\0database\0postgres\0\0');
     const head = Buffer.alloc(8);
     head.writeInt32BE(8 + parameters.length, 0);
     head.writeInt32BE(196_608, 4);
-    const socket = net.connect(port, '127.0.0.1');
+    const socket = net.connect(socketPath);
     const finish = (ready: boolean) => {
       socket.destroy();
       resolve(ready);
@@ -226,7 +213,7 @@ async function initialize(initdb: string, dataDir: string, account: Account | nu
     '-U',
     'postgres',
     '-A',
-    'trust',
+    'peer',
     '-E',
     'UTF8',
     '--locale=C',
@@ -245,8 +232,10 @@ async function initialize(initdb: string, dataDir: string, account: Account | nu
   fs.renameSync(draft, dataDir);
 }
 
-async function createDatabase(port: number): Promise<void> {
-  const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
+async function createDatabase(url: string): Promise<void> {
+  const maintenance = new URL(url);
+  maintenance.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: maintenance.href });
   await client.connect();
   const { rowCount } = await client.query(`select 1 from pg_database where datname = 'carillon'`);
   if (!rowCount) await client.query('create database carillon');
@@ -254,7 +243,7 @@ async function createDatabase(port: number): Promise<void> {
 }
 
 /**
- * Starts a server on a free loopback port.
+ * Starts a server that only the user of this process can use: on a socket in its data folder, not on the network.
  * @throws {EmbeddedPostgresError} when it cannot run here
  */
 export async function startEmbeddedPostgres(
@@ -283,14 +272,9 @@ export async function startEmbeddedPostgres(
   await waitForFormerServer(dataDir);
   if (!fs.existsSync(path.join(dataDir, 'PG_VERSION'))) await initialize(bin('initdb'), dataDir, account);
 
-  const port = options.port ?? (await freePort());
-  const settings = {
-    port: String(port),
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    max_connections: '200',
-    ...options.settings,
-  };
+  writeAccessRules(dataDir, account);
+
+  const settings = { max_connections: '200', ...options.settings, ...ACCESS_SETTINGS };
   const args = [
     '-D',
     DATA_DIR,
@@ -302,6 +286,7 @@ export async function startEmbeddedPostgres(
   let exited = false;
   let stopping = false;
   const listeners: ((reason: string) => void)[] = [];
+  const socket = reachSocket(dataDir);
   const gone = new Promise<void>((resolve) => {
     server.once('exit', () => {
       exited = true;
@@ -310,19 +295,22 @@ export async function startEmbeddedPostgres(
       resolve();
     });
   });
-  while (!(await isReady(port))) {
-    if (exited) throw new EmbeddedPostgresError(`PostgreSQL did not start: ${lastWords.trim()}`);
+  while (!(await isReady(socket.path))) {
+    if (exited) {
+      socket.release();
+      throw new EmbeddedPostgresError(`PostgreSQL did not start: ${lastWords.trim()}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  await createDatabase(port);
+  await createDatabase(socket.url);
   return {
-    port,
-    url: `postgresql://postgres@127.0.0.1:${port}/carillon`,
+    url: socket.url,
     onExit: (listener) => listeners.push(listener),
     async stop() {
       stopping = true;
       server.stdio[3]?.destroy();
       await gone;
+      socket.release();
       if (temporary) fs.rmSync(dataDir, { recursive: true, force: true });
     },
   };

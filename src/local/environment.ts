@@ -6,7 +6,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../database/embedd
 import { OPERATOR_ERRORS } from '../startup.ts';
 import { InstanceRunningError, lockHolder, takeInstanceLock } from './instance-lock.ts';
 import { localKeyRing } from './key-file.ts';
-import { runningServerUrl } from './running-server.ts';
+import { runningServer } from './running-server.ts';
 
 /** A database and a configuration to work with on this machine. */
 export interface LocalEnvironment {
@@ -97,11 +97,11 @@ export async function openLocalEnvironment(options: LocalOptions = {}): Promise<
 
   const folder = path.join(dataDir, 'postgres');
   if ((options.share ?? true) && lockHolder(dataDir) !== undefined) {
-    const url = await runningServerUrl(folder);
+    const { url, release } = await runningServer(folder);
     return {
       config: { ...config, database: { ...database, url } },
       onDatabaseExit: () => undefined,
-      close: nothing,
+      close: async () => release(),
     };
   }
   const unlock = takeInstanceLock(dataDir);

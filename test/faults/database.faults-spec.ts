@@ -24,7 +24,7 @@ describe('a database that fails in the middle of the work', () => {
 
   beforeAll(async () => {
     database = await startCrashingPostgres();
-    network = await TcpProxy.start(Number(new URL(database.url).port));
+    network = await TcpProxy.start(database.socketPath);
     world = await FaultWorld.start({ accounts: 20, databaseUrl: database.url });
     await world.sink.behave({ delayMs: [10, 200] });
     url = new URL(database.url);

@@ -274,7 +274,7 @@ describe('carillon', () => {
         workers: 1,
         active_webhooks: 1,
       });
-      expect(report.differences).toContain('address was old.example:5432/mail, is 127.0.0.1:');
+      expect(report.differences).toContain('address was old.example:5432/mail, is ');
       expect(await carillon('instance', 'show')).toContain('messages to be sent: 3, 2 of them overdue');
     });
 

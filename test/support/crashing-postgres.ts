@@ -1,12 +1,15 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { reachSocket } from '../../src/database/embedded-access.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
 /** A database server of its own that can crash and come back, with nothing switched off that keeps data safe. */
 export interface CrashingPostgres {
   url: string;
+  /** Where it listens. */
+  socketPath: string;
   /** Ends it at once, without a checkpoint: it recovers from its log when it comes back. */
   crash(): Promise<void>;
   /** Starts it again, with the same data at the same address. */
@@ -21,17 +24,18 @@ export async function startCrashingPostgres(): Promise<CrashingPostgres> {
   fs.chmodSync(folder, 0o755);
   const dataDir = path.join(folder, 'data');
   let server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir });
-  const { url, port } = server;
+  const { url } = server;
   await migrate(url);
   return {
     url,
+    socketPath: reachSocket(dataDir).path,
     async crash() {
       const [pid] = fs.readFileSync(path.join(dataDir, 'postmaster.pid'), 'utf8').split('\n');
       process.kill(Number(pid), 'SIGQUIT');
       await server.stop();
     },
     async restart() {
-      server = await startEmbeddedPostgres({ dataDir, port });
+      server = await startEmbeddedPostgres({ dataDir });
     },
     async close() {
       await server.stop();

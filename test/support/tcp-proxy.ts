@@ -46,14 +46,17 @@ export class TcpProxy {
   connections = 0;
 
   private constructor(
-    private readonly target: number,
+    private readonly target: number | string,
     private readonly judgeNext: () => Judge,
   ) {
     this.#server = net.createServer({ allowHalfOpen: true }, (client) => this.#connect(client));
   }
 
-  /** @param judgeNext called for each conversation; default: everything passes */
-  static async start(target: number, judgeNext: () => Judge = () => lenient): Promise<TcpProxy> {
+  /**
+   * @param target a port on loopback, or the path of a socket
+   * @param judgeNext called for each conversation; default: everything passes
+   */
+  static async start(target: number | string, judgeNext: () => Judge = () => lenient): Promise<TcpProxy> {
     const proxy = new TcpProxy(target, judgeNext);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
@@ -94,13 +97,21 @@ export class TcpProxy {
   }
 
   #drop({ client, server }: Pair): void {
-    client.resetAndDestroy();
-    server.resetAndDestroy();
+    this.#reset(client);
+    this.#reset(server);
+  }
+
+  /** Only TCP knows resets. */
+  #reset(socket: Socket): void {
+    if (socket.remoteAddress === undefined) socket.destroy();
+    else socket.resetAndDestroy();
   }
 
   #connect(client: Socket): void {
     this.connections += 1;
-    const server = net.connect({ port: this.target, host: '127.0.0.1', allowHalfOpen: true });
+    const target =
+      typeof this.target === 'string' ? { path: this.target } : { port: this.target, host: '127.0.0.1' };
+    const server = net.connect({ ...target, allowHalfOpen: true });
     const pair: Pair = { client, server, swallowed: false, first: null, held: [] };
     this.#pairs.add(pair);
     const judge = this.judgeNext();
@@ -131,7 +142,7 @@ export class TcpProxy {
     source.on('end', () => {
       if (!pair.swallowed) sink.end();
     });
-    source.on('error', () => sink.resetAndDestroy());
+    source.on('error', () => this.#reset(sink));
     source.on('close', () => {
       this.#pairs.delete(pair);
       sink.destroy();

@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { reachSocket } from '../../src/database/embedded-access.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
+
+const FAST = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+const NOBODY = 65_534;
+
+async function ask<T extends object>(url: string, statement: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<T>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('the embedded PostgreSQL', () => {
+  let folder: string;
+  let dataDir: string;
+  let server: EmbeddedPostgres | undefined;
+
+  beforeEach(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-embedded-'));
+    // Everybody may come as far as the data folder: what keeps them out must be the folder itself.
+    fs.chmodSync(folder, 0o755);
+    dataDir = path.join(folder, 'postgres');
+  });
+  afterEach(async () => {
+    await server?.stop();
+    server = undefined;
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+
+  const start = async () => (server = await startEmbeddedPostgres({ dataDir, settings: FAST }));
+
+  it('listens on no network address, only on a socket in a folder that others cannot enter', async () => {
+    const { url } = await start();
+    const [shown] = await ask(url, `select current_setting('listen_addresses') as addresses`);
+    expect(shown).toEqual({ addresses: '' });
+    expect(fs.statSync(dataDir).mode & 0o777).toBe(0o700);
+    expect(fs.statSync(reachSocket(dataDir).path).isSocket()).toBe(true);
+  });
+
+  it('replaces the rules of an older data folder that let every local user in', async () => {
+    await start();
+    await server?.stop();
+    fs.writeFileSync(
+      path.join(dataDir, 'pg_hba.conf'),
+      'local all all trust\nhost all all 127.0.0.1/32 trust\n',
+    );
+    const { url } = await start();
+    const rules = await ask(url, 'select type, auth_method, options from pg_hba_file_rules');
+    expect(rules).toEqual([{ type: 'local', auth_method: 'peer', options: ['map=carillon'] }]);
+    const users = await ask<{ sys_name: string }>(url, 'select sys_name from pg_ident_file_mappings');
+    expect(users.map(({ sys_name }) => sys_name).sort()).toEqual(
+      [...new Set(['root', os.userInfo().username])].sort(),
+    );
+  });
+
+  it('is reached by way of a private link when the path of its socket is too long for Linux', async () => {
+    dataDir = path.join(folder, 'a'.repeat(60), 'b'.repeat(60), 'postgres');
+    fs.mkdirSync(path.dirname(dataDir), { recursive: true });
+    const { url } = await start();
+    expect(await ask(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    const link = path.dirname(decodeURIComponent(new URL(url).hostname));
+    expect(fs.statSync(link).mode & 0o777).toBe(0o700);
+    await server?.stop();
+    server = undefined;
+    expect(fs.existsSync(link)).toBe(false);
+  });
+
+  // Only root can become somebody else.
+  (process.getuid?.() === 0 ? it : it.skip)(
+    'refuses another local user, even one who comes as far as the socket',
+    async () => {
+      await start();
+      const node = path.join(folder, 'node');
+      fs.copyFileSync(process.execPath, node);
+      const startup = Buffer.from('user\0postgres\0database\0postgres\0\0');
+      const head = Buffer.alloc(8);
+      head.writeInt32BE(8 + startup.length, 0);
+      head.writeInt32BE(196_608, 4);
+      const message = Buffer.concat([head, startup]).toString('hex');
+      const knock = () => {
+        const program = `
+          const socket = require('node:net').connect(${JSON.stringify(reachSocket(dataDir).path)});
+          socket.on('connect', () => socket.write(Buffer.from('${message}', 'hex')));
+          socket.on('data', (data) => { console.log(data.toString('latin1')); process.exit(); });
+          socket.on('error', (error) => { console.log(error.code); process.exit(); });
+          setTimeout(() => process.exit(), 20000);`;
+        const { stdout } = spawnSync(node, ['-e', program], {
+          uid: NOBODY,
+          gid: NOBODY,
+          cwd: '/',
+          env: {},
+          encoding: 'utf8',
+        });
+        return stdout;
+      };
+      expect(knock()).toContain('EACCES');
+      fs.chmodSync(dataDir, 0o711);
+      fs.chmodSync(reachSocket(dataDir).path, 0o777);
+      expect(knock()).toMatch(/^E[^]*28000[^]*Peer authentication failed/);
+    },
+  );
+});
