@@ -49,6 +49,7 @@ export function serveOpenApi(app: INestApplication): void {
   SwaggerModule.setup('docs', app, () => createOpenApiDocument(app), {
     jsonDocumentUrl: 'openapi.json',
     customSiteTitle: 'Carillon API',
-    swaggerOptions: { persistAuthorization: true },
+    // Or tokens would stay in the browser's local storage, where any script of this origin finds them.
+    swaggerOptions: { persistAuthorization: false },
   });
 }

@@ -85,6 +85,11 @@ describe('OpenAPI document', () => {
     expect(body).toEqual(JSON.parse(text));
   });
 
+  it('is shown at /docs by a page that keeps no tokens in the browser', async () => {
+    const script = await request(server.url).get('/docs/swagger-ui-init.js').expect(200);
+    expect(script.text).toMatch(/"persistAuthorization": false/);
+  });
+
   it('is shown at /docs', async () => {
     const page = await request(server.url).get('/docs').expect(200);
     expect(page.text).toContain('Carillon API');
