@@ -1,7 +1,7 @@
 import type { AppConfig } from './config/app-config.ts';
 import { EmbeddedPostgresError } from './database/embedded-postgres.ts';
 import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from './local/environment.ts';
-import { firstWelcome, laterWelcome, serverWelcome } from './local/welcome.ts';
+import { firstWelcome, laterWelcome, productionWelcome, serverWelcome } from './local/welcome.ts';
 import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from './startup.ts';
 
 export { openLocalEnvironment } from './local/environment.ts';
@@ -15,9 +15,14 @@ export interface RunningCarillon {
   stop(): Promise<void>;
 }
 
+function welcomeOf(config: AppConfig): string {
+  if (!config.database.embedded) return serverWelcome(config);
+  return config.environment === 'production' ? productionWelcome(config) : laterWelcome(config);
+}
+
 /**
- * Starts Carillon for one machine: with the embedded database it migrates and, the first time, makes a demo
- * application; with DATABASE_URL it does neither.
+ * Starts Carillon for one machine: with the embedded database it migrates and, the first time and not in production,
+ * makes a demo application; with DATABASE_URL it does neither.
  * @throws {PortTakenError} before anything is started
  * @throws {SchemaBehindError} when the server of DATABASE_URL has to be migrated first
  */
@@ -32,24 +37,21 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
     import('./local/demo-data.ts'),
   ]);
   const { embedded } = environment.config.database;
+  const production = environment.config.environment === 'production';
   try {
     if (embedded) await migrate(environment.config.database.url);
     else await requireCurrentSchema(environment.config.database.url);
     const app = await createApp(environment.config);
     try {
       await app.init();
-      const demo = embedded ? await createDemoData(app) : undefined;
+      const demo = embedded && !production ? await createDemoData(app) : undefined;
       await listen(app, environment.config);
       environment.onDatabaseExit((reason) =>
         fail(new EmbeddedPostgresError(`The database ended: ${reason}`), []),
       );
       return {
         config: environment.config,
-        welcome: demo
-          ? firstWelcome(environment.config, demo)
-          : embedded
-            ? laterWelcome(environment.config)
-            : serverWelcome(environment.config),
+        welcome: demo ? firstWelcome(environment.config, demo) : welcomeOf(environment.config),
         async stop() {
           await closeApp(app);
           await environment.close();

@@ -59,6 +59,19 @@ export function laterWelcome(config: AppConfig): string {
   );
 }
 
+/** A start with the embedded database and NODE_ENV=production: nothing secret is made or shown. */
+export function productionWelcome(config: AppConfig): string {
+  return lines(
+    ...listening(config),
+    '',
+    `  The data are in ${config.dataDir}. NODE_ENV=production: no demo application is made and no tokens are shown.`,
+    '  Make an application with:',
+    '',
+    'npm run carillon -- application create --name="My application"',
+    '',
+  );
+}
+
 /** A start on the server of DATABASE_URL. */
 export function serverWelcome(config: AppConfig): string {
   return lines(...listening(config), '', '  Database: DATABASE_URL. No demo data.', '');

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -96,6 +97,25 @@ describe('npm start', () => {
       expect(welcome).toContain('npm run carillon -- application list');
       const list = await runScript('carillon', ['application', 'list', '--json'], environment);
       expect(JSON.parse(list.output)).toMatchObject([{ name: 'Demo', plan: 'standard', features: ['sms'] }]);
+      expect(await stop('SIGTERM')).toBe(0);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'makes no demo application and shows no tokens when NODE_ENV is production',
+    async () => {
+      const own = {
+        NODE_ENV: 'production',
+        DATA_DIR: path.join(folder, 'production'),
+        ENCRYPTION_KEYS: `main:${randomBytes(32).toString('base64')}`,
+      };
+      await start(own);
+      const welcome = await running?.printed('application create');
+      expect(welcome).toContain('no demo application is made and no tokens are shown');
+      expect(welcome).not.toMatch(/access token|client secret|CARILLON_ACCESS_TOKEN/i);
+      const list = await runScript('carillon', ['application', 'list', '--json'], { ...environment, ...own });
+      expect(JSON.parse(list.output)).toEqual([]);
       expect(await stop('SIGTERM')).toBe(0);
     },
     PATIENCE_MS,
