@@ -142,6 +142,7 @@ export class World {
   ): Record<string, string> {
     return {
       NODE_ENV: 'production',
+      SANDBOX: 'true',
       DATABASE_URL: database.url,
       ENCRYPTION_KEYS: `bench:${this.encryptionKey.toString('base64')}`,
       EGRESS_ALLOW: '127.0.0.0/8',

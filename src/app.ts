@@ -8,6 +8,7 @@ import type { AppConfig } from './config/app-config.ts';
 import { answerClientErrors } from './http/client-error.ts';
 import { constantHeaders } from './http/constant-headers.ts';
 import { Draining } from './http/http.module.ts';
+import { watchForwardedHeaders } from './http/forwarded-headers.ts';
 import { nameRequest } from './http/logging.ts';
 import { serveOpenApi } from './http/openapi.ts';
 import { servedPaths } from './http/surface.ts';
@@ -23,6 +24,7 @@ export async function createApp(
   const instance = express();
   // Or /MESSAGES would pass by everything that goes by the path: limits, surfaces, the shape of errors.
   instance.enable('case sensitive routing');
+  instance.set('trust proxy', config.trustedProxies);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.register(config, overrides),
     new ExpressAdapter(instance),
@@ -33,6 +35,7 @@ export async function createApp(
   app.disable('etag');
   app.use(nameRequest);
   app.use(constantHeaders());
+  app.use(watchForwardedHeaders(config.trustedProxies));
   app.use((request: Request, _response: Response, next: NextFunction) => {
     // ETags are versions for edits: what has become of a message changes without them, so no answer is "not modified".
     // Those of calendar files are of their content.

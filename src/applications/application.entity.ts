@@ -21,6 +21,10 @@ const ApplicationSchema = defineEntity({
     region: p.text(),
     iconUrl: p.text().nullable(),
     redirectUris: p.array(),
+    /** Whether `response_type=token` is answered: the access token itself in the address the browser returns to. */
+    allowsTokenResponse: p.boolean().default(false),
+    /** The most that a sign-in may grant; null: every scope. */
+    allowedScopes: p.array().nullable(),
     ...timestampColumns,
   },
 });

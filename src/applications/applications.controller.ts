@@ -34,7 +34,7 @@ export class ApplicationsController {
   }
 
   @Put()
-  @Endpoint({ summary: 'Change name, icon or redirect addresses', response: applicationView })
+  @Endpoint({ summary: 'Change the application', response: applicationView })
   async update(
     @CurrentApplication() { applicationId }: ApplicationPrincipal,
     @Body({ schema: updateApplicationSchema }) body: UpdateApplication,
@@ -43,7 +43,7 @@ export class ApplicationsController {
   }
 
   @Post()
-  @Endpoint({ summary: 'Change name, icon or redirect addresses (same as PUT)', response: applicationView })
+  @Endpoint({ summary: 'Change the application (same as PUT)', response: applicationView })
   updateByPost(
     @CurrentApplication() application: ApplicationPrincipal,
     @Body({ schema: updateApplicationSchema }) body: UpdateApplication,

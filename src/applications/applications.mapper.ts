@@ -8,6 +8,8 @@ export function toApplicationView(application: Application): ApplicationView {
     application_name: application.name,
     icon_url: application.iconUrl ?? null,
     redirect_uris: application.redirectUris,
+    allow_response_type_token: application.allowsTokenResponse,
+    allowed_scopes: application.allowedScopes ?? null,
   };
 }
 

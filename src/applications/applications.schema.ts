@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { scopeList } from '../auth/scope.schema.ts';
 import { httpUrl } from '../common/http/wire.schema.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import type { ApplicationChange } from './applications.service.ts';
 
-/** PUT /a/{client_id}; each of the three is optional. */
+const NAMES_NO_SCOPE = 'must name at least one scope, or be null: every scope may be granted';
+
+/** PUT /a/{client_id}; each field is optional. */
 export const updateApplicationSchema = z
   .object({
     application_name: z.string().trim().min(1, 'must not be empty').max(200).optional(),
@@ -13,6 +16,13 @@ export const updateApplicationSchema = z
       .optional()
       .describe('Null or the empty string removes it'),
     redirect_uris: z.array(httpUrl()).max(100).optional().describe('Replaces the list'),
+    allow_response_type_token: z
+      .boolean()
+      .optional()
+      .describe('Whether /oauth/authorize may answer `response_type=token`: the access token in the address'),
+    allowed_scopes: scopeList(NAMES_NO_SCOPE)
+      .optional()
+      .describe('The most that a sign-in may grant from now on; null: every scope'),
   })
   .meta({
     id: 'UpdateApplication',
@@ -20,6 +30,7 @@ export const updateApplicationSchema = z
       application_name: 'Front desk',
       icon_url: 'https://app.example.test/icon.png',
       redirect_uris: ['https://app.example.test/callback'],
+      allowed_scopes: ['email.send', 'calendar'],
     },
   });
 export type UpdateApplication = z.infer<typeof updateApplicationSchema>;
@@ -29,6 +40,8 @@ export const applicationView = z
     application_name: z.string(),
     icon_url: z.string().nullable(),
     redirect_uris: z.array(z.string()),
+    allow_response_type_token: z.boolean(),
+    allowed_scopes: z.array(z.string()).nullable().describe('Null: a sign-in may grant every scope'),
   })
   .meta({
     id: 'Application',
@@ -36,6 +49,8 @@ export const applicationView = z
       application_name: 'Front desk',
       icon_url: null,
       redirect_uris: ['https://app.example.test/callback'],
+      allow_response_type_token: false,
+      allowed_scopes: null,
     },
   });
 export type ApplicationView = z.infer<typeof applicationView>;
@@ -50,15 +65,17 @@ export type IpAddressesView = z.infer<typeof ipAddressesView>;
 
 /** @throws {InvalidInputError} when nothing is to be changed: a PUT without content is a mistake (api facts 1.3) */
 export function toApplicationChange(body: UpdateApplication): ApplicationChange {
-  const { application_name, icon_url, redirect_uris } = body;
-  if (application_name === undefined && icon_url === undefined && redirect_uris === undefined) {
+  const { application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes } = body;
+  if (Object.values(body).every((value) => value === undefined)) {
     throw new InvalidInputError(
-      'The request body is empty: give application_name, icon_url or redirect_uris',
+      'The request body is empty: give application_name, icon_url, redirect_uris, allow_response_type_token or allowed_scopes',
     );
   }
   return {
     name: application_name,
     iconUrl: icon_url === '' ? null : icon_url,
     redirectUris: redirect_uris,
+    allowsTokenResponse: allow_response_type_token,
+    allowedScopes: allowed_scopes,
   };
 }

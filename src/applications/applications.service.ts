@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
+import type { Scope } from '../auth/scopes.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { hashToken } from '../common/crypto/token-hash.ts';
 import { NotFoundError } from '../common/errors/domain-error.ts';
@@ -11,11 +12,19 @@ import { Application } from './application.entity.ts';
 import type { ApplicationFeature, Plan } from './plan.ts';
 
 /** A new application. */
-export interface NewApplication {
+export interface NewApplication extends SignInRules {
   name: string;
   plan: Plan;
   features: readonly ApplicationFeature[];
   region: Region;
+}
+
+/** What sign-ins of an application may do; absent: the default. */
+export interface SignInRules {
+  /** Whether `response_type=token` is answered. Default: no. */
+  allowsTokenResponse?: boolean | undefined;
+  /** The most that a sign-in may grant; null, the default: every scope. */
+  allowedScopes?: readonly Scope[] | null | undefined;
 }
 
 /** What can be changed; absent: stays as it is. */
@@ -58,6 +67,8 @@ export class ApplicationsService {
         features: [...new Set(input.features)],
         region: input.region,
         redirectUris: [],
+        allowsTokenResponse: input.allowsTokenResponse ?? false,
+        allowedScopes: input.allowedScopes ? [...input.allowedScopes] : null,
         createdAt: now,
         updatedAt: now,
       });
@@ -101,13 +112,14 @@ export class ApplicationsService {
   update(applicationId: string, change: ApplicationChange): Promise<Application> {
     return this.em.transactional(async (em) => {
       const application = await this.#byId(em, applicationId);
-      const { features, redirectUris, ...columns } = change;
+      const { features, redirectUris, allowedScopes, ...columns } = change;
       em.assign(
         application,
         {
           ...columns,
           ...(features ? { features: [...new Set(features)] } : {}),
           ...(redirectUris ? { redirectUris: [...new Set(redirectUris)] } : {}),
+          ...(allowedScopes === undefined ? {} : { allowedScopes: allowedScopes && [...allowedScopes] }),
           updatedAt: this.clock.now(),
         },
         { ignoreUndefined: true },

@@ -21,6 +21,8 @@ const applicationRow = (application: Application, clientSecret?: string) => ({
   plan: application.plan,
   features: application.features,
   region: application.region,
+  allow_response_type_token: application.allowsTokenResponse,
+  allowed_scopes: application.allowedScopes ?? null,
   created_at: application.createdAt.toISOString(),
 });
 

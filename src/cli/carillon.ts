@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { APPLICATION_FEATURES, type ApplicationFeature, type Plan, PLANS } from '../applications/plan.ts';
 import { ApplicationsService } from '../applications/applications.service.ts';
+import { isScope, type Scope, SCOPES } from '../auth/scopes.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
 import { isId, randomBase36 } from '../common/ids/ids.ts';
@@ -42,6 +43,8 @@ interface ApplicationFlags extends OutputOptions {
   plan?: Plan;
   feature?: ApplicationFeature[];
   region?: Region;
+  responseTypeToken?: boolean;
+  allowedScopes?: Scope[] | null;
 }
 
 /** Some secrets cannot be opened by any key of the ring. */
@@ -61,6 +64,22 @@ function countOf(value: string): number {
   return count;
 }
 
+function scopesOf(value: string): Scope[] | null {
+  const names = value.split(',').map((name) => name.trim());
+  if (names.length === 1 && names[0] === 'all') return null;
+  const unknown = names.find((name) => !isScope(name));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`"${unknown}" is no scope. There are: all, ${SCOPES.join(', ')}.`);
+  return names.filter(isScope);
+}
+
+const tokenOption = () =>
+  new Option('--response-type-token', 'let /oauth/authorize answer response_type=token');
+const scopesOption = () =>
+  new Option(
+    '--allowed-scopes <scopes>',
+    'the most that sign-ins may grant, with commas between them; all: every scope',
+  ).argParser(scopesOf);
 const planOption = () => new Option('--plan <plan>', 'quickstart: one connected account').choices(PLANS);
 const regionOption = () => new Option('--region <region>', 'which integrations address').choices(REGIONS);
 const featureOption = () =>
@@ -78,34 +97,47 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
     .addOption(planOption().default('standard' satisfies Plan))
     .addOption(featureOption())
     .addOption(regionOption().default('us' satisfies Region))
+    .addOption(tokenOption())
+    .addOption(scopesOption())
     .action(async (_: unknown, command: Command) => {
       const {
         name = '',
         plan = 'standard',
         feature = [],
         region = 'us',
+        responseTypeToken: allowsTokenResponse,
+        allowedScopes,
         ...output
       } = command.optsWithGlobals<ApplicationFlags>();
       const made = await withOperator(environment, (context) =>
-        context.get(ApplicationsService).create({ name, plan, features: feature, region }),
+        context
+          .get(ApplicationsService)
+          .create({ name, plan, features: feature, region, allowsTokenResponse, allowedScopes }),
       );
       print(showApplication(made.application, output, made.clientSecret));
     });
   application
     .command('update <client_id>')
-    .description('change name, plan, features or region; features replace the present ones')
+    .description(
+      'change name, plan, features, region or what sign-ins may do; features replace the present ones',
+    )
     .option('--name <name>', 'what it is called', nameOf)
     .addOption(planOption())
     .addOption(featureOption())
     .option('--no-features', 'switch all features off')
     .addOption(regionOption())
+    .addOption(tokenOption())
+    .option('--no-response-type-token', 'refuse response_type=token')
+    .addOption(scopesOption())
     .action(async (clientId: string, flags: { features: boolean }, command: Command) => {
-      const { name, plan, feature, region, ...output } = command.optsWithGlobals<ApplicationFlags>();
+      const { name, plan, feature, region, responseTypeToken, allowedScopes, ...output } =
+        command.optsWithGlobals<ApplicationFlags>();
       const features = flags.features ? feature : (feature ?? []);
       const changed = await withOperator(environment, async (context) => {
         const applications = context.get(ApplicationsService);
         const { id } = await applications.findByClientId(clientId);
-        return applications.update(id, { name, plan, features, region });
+        const rules = { allowsTokenResponse: responseTypeToken, allowedScopes };
+        return applications.update(id, { name, plan, features, region, ...rules });
       });
       print(showApplication(changed, output));
     });

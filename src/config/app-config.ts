@@ -3,6 +3,7 @@ import type { EncryptionKey } from '../common/crypto/secret-box.ts';
 import { isEgressAllowEntry } from '../common/egress/egress-policy.ts';
 import { type QuotaConfig, quotaConfig, quotaVariables } from './quota-config.ts';
 import { type SmsConfig, smsConfig, smsVariables } from './sms-config.ts';
+import { type TrustedProxies, trustedProxies } from './trusted-proxies.ts';
 
 /** Thrown at start when the environment is wrong. Names the variables, never their values. */
 export class ConfigError extends Error {
@@ -76,6 +77,7 @@ export const environmentSchema = z.object({
     .pipe(z.array(z.string().refine(isEgressAllowEntry, 'must be host names, addresses or CIDR ranges')))
     .optional(),
   ISPDB_URL: address.optional(),
+  TRUST_PROXY: trustedProxies,
   PUBLIC_IP_ADDRESSES: list([]).pipe(z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses'))),
   MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1024, 100 * 1024 * 1024),
   UNUSED_UPLOADS_MB: integer(2_048, 0, 1_000_000),
@@ -95,6 +97,7 @@ export const environmentSchema = z.object({
   ...smsVariables,
   ...quotaVariables,
   NEURAL: flag(false),
+  SANDBOX: z.enum(['true', 'false'], 'must be true or false').optional(),
   MAIL_DOMAIN: z
     .string()
     .regex(/^[a-z0-9.-]+$/i, 'must be a domain name')
@@ -138,6 +141,8 @@ export interface AppConfig {
   ispdbUrl: string | null;
   /** Addresses that outgoing requests come from, as applications are told; empty: those of the machine. */
   publicIpAddresses: readonly string[];
+  /** Proxies in front of this server whose `X-Forwarded-For` is believed; false: none (docs/deployment.md). */
+  trustedProxies: TrustedProxies;
   /** Largest request body accepted, in bytes. */
   maxBodyBytes: number;
   uploads: {
@@ -186,6 +191,8 @@ export interface AppConfig {
   quotas: QuotaConfig;
   /** Whether /neural is served, to applications that have the feature; otherwise it answers 403. */
   neural: boolean;
+  /** Whether accounts of the sandbox can be connected. Those that are connected keep working without it. */
+  sandbox: boolean;
   logLevel: string;
   /** How long a stopping process finishes what it holds, in milliseconds. */
   shutdownMs: number;
@@ -263,6 +270,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
     egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),
     ispdbUrl: env.ISPDB_URL ?? null,
     publicIpAddresses: env.PUBLIC_IP_ADDRESSES,
+    trustedProxies: env.TRUST_PROXY,
     maxBodyBytes: env.MAX_BODY_BYTES,
     uploads: { mostUnusedBytes: env.UNUSED_UPLOADS_MB * 1024 * 1024 },
     rateLimits: {
@@ -290,6 +298,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
     sms,
     quotas: quotaConfig(env),
     neural: env.NEURAL,
+    sandbox: env.SANDBOX === undefined ? env.NODE_ENV !== 'production' : env.SANDBOX === 'true',
     logLevel: env.LOG_LEVEL,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
   };

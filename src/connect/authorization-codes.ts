@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../applications/application.entity.ts';
-import type { Scope } from '../auth/scopes.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { hashToken } from '../common/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../common/ids/ids.ts';
@@ -17,8 +16,6 @@ export type AuthorizedRequest = AuthorizedAccount | AuthorizedToken;
 /** An account that may be connected. */
 export interface AuthorizedAccount extends Omit<ConnectOptions, 'integrationRequired'> {
   credentials: VerifiedCredentials;
-  /** What the user has agreed to, where they were asked; null: everything. */
-  agreed?: readonly Scope[] | null;
 }
 
 /** The access token of an account that is connected already. */

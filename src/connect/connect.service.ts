@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
+import type { Application } from '../applications/application.entity.ts';
 import { ApplicationsService } from '../applications/applications.service.ts';
 import { Credentials } from '../auth/credentials.ts';
 import type { Scope } from '../auth/scopes.ts';
@@ -9,7 +10,7 @@ import { type Connection, GrantConnections } from '../grants/grant-connections.s
 import { Grant } from '../grants/grant.entity.ts';
 import { ReauthenticationMismatchError } from '../grants/grants.errors.ts';
 import { GrantsService } from '../grants/grants.service.ts';
-import { offeredScopes } from '../grants/offered-scopes.ts';
+import { assertAllowedScopes, offeredScopes } from '../grants/offered-scopes.ts';
 import { NATIVE_NAMES, toNativeAccount } from '../grants/native-provider.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { MailDiscovery } from '../providers/mail-discovery.ts';
@@ -47,16 +48,18 @@ export class ConnectService {
    * @throws {ClientCredentialsError} {NativeProviderError}, {InvalidInputError} for scopes the provider does not have, and what `CredentialCheck.verify` throws
    */
   async authorize({ clientId, scope, reauthAccountId, ...request }: NativeRequest): Promise<string> {
-    const applicationId = await this.#applicationOf(clientId);
+    const { id: applicationId, allowedScopes } = await this.#applicationOf(clientId);
     const { provider, settings } = request.credentials;
     const credentials = { ...request.credentials, ...toNativeAccount(provider, settings) };
-    const supported = this.connectors.all().map(({ name }) => name as string);
+    this.connectors.assertTurnedOn(credentials.provider);
+    const supported = this.connectors.connectable().map(({ name }) => name as string);
     if (!supported.includes(credentials.provider))
       throw new NativeProviderError(provider, [
         ...supported,
         ...(supported.includes('imap') ? NATIVE_NAMES : []),
       ]);
     offeredScopes(this.connectors.require(credentials.provider), scope);
+    assertAllowedScopes(allowedScopes, scope);
     if (reauthAccountId !== undefined)
       await this.#assertReauthenticates(applicationId, reauthAccountId, credentials);
     const verified = await this.credentialCheck.verify(applicationId, credentials);
@@ -77,13 +80,11 @@ export class ConnectService {
       const request = await this.codes.take(em, applicationId, code);
       if (!request) throw new CodeError();
       if ('accessToken' in request) return connectedAlready(em, applicationId, request);
-      const { credentials, agreed, ...options } = request;
-      const made = await this.connections.connectWithin(em, applicationId, credentials, {
+      const { credentials, ...options } = request;
+      return this.connections.connectWithin(em, applicationId, credentials, {
         ...options,
         integrationRequired: false,
       });
-      if (agreed !== undefined) made.grant.grantedScope = agreed && [...agreed];
-      return made;
     });
     this.connections.announce(connection);
     return connection;
@@ -92,7 +93,7 @@ export class ConnectService {
   /** @throws {ClientCredentialsError} */
   async detect(clientId: string, clientSecret: string, email: string): Promise<DetectedProvider> {
     await this.#authenticate(clientId, clientSecret);
-    return detectProvider(email, this.discovery);
+    return detectProvider(email, this.discovery, this.connectors.isTurnedOn('sandbox'));
   }
 
   async #authenticate(clientId: string, clientSecret: string): Promise<{ applicationId: string }> {
@@ -101,9 +102,9 @@ export class ConnectService {
     return application;
   }
 
-  async #applicationOf(clientId: string): Promise<string> {
+  async #applicationOf(clientId: string): Promise<Application> {
     try {
-      return (await this.applications.findByClientId(clientId)).id;
+      return await this.applications.findByClientId(clientId);
     } catch (error) {
       if (error instanceof NotFoundError) throw new ClientCredentialsError();
       throw error;

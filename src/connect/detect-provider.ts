@@ -14,9 +14,15 @@ const UNKNOWN: DetectedProvider = { detected: false, providerName: null, isImap:
 /**
  * The provider of an address: at once for domains in our tables (`sandbox.test` and what is below it is the sandbox), within ten
  * seconds for others, whose servers are looked for.
+ * @param sandbox whether accounts of the sandbox can be connected: it is not named otherwise
  */
-export async function detectProvider(email: string, discovery: MailDiscovery): Promise<DetectedProvider> {
-  if (/[@.]sandbox\.test$/i.test(email)) return { detected: true, providerName: 'sandbox', isImap: false };
+export async function detectProvider(
+  email: string,
+  discovery: MailDiscovery,
+  sandbox: boolean,
+): Promise<DetectedProvider> {
+  if (sandbox && /[@.]sandbox\.test$/i.test(email))
+    return { detected: true, providerName: 'sandbox', isImap: false };
   const { known, candidates } = await discovery.discover(email);
   if (known) return { detected: true, providerName: known.providerName, isImap: known.oauth === null };
   return candidates.length > 0 ? { detected: true, providerName: 'imap', isImap: true } : UNKNOWN;

@@ -8,7 +8,9 @@ import { APP_CONFIG, type AppConfig, type Region } from '../config/app-config.ts
 import { Grant } from '../grants/grant.entity.ts';
 import { IntegrationRequiredError } from '../grants/grants.errors.ts';
 import type { GrantMetadata } from '../grants/grants.service.ts';
+import { assertAllowedScopes } from '../grants/offered-scopes.ts';
 import { Integration } from '../integrations/integration.entity.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import type { LoginRequest } from './login-request.entity.ts';
 import { LoginRequests, type NewLoginRequest } from './login-requests.ts';
 import { ProviderOffers } from './provider-offers.ts';
@@ -48,19 +50,22 @@ export class LoginStarts {
     private readonly em: EntityManager,
     private readonly offers: ProviderOffers,
     private readonly requests: LoginRequests,
+    private readonly connectors: ConnectorRegistry,
   ) {}
 
   /**
    * A link for a user of the application (api facts 2).
    * @throws {RedirectUriError}
    * @throws {IntegrationRequiredError}
-   * @throws {InvalidInputError} when there is no such grant, or it is another provider's
+   * @throws {InvalidInputError} when there is no such grant, it is another provider's, or the scopes are more than the application allows
    */
   async connect(applicationId: string, asked: HostedRequest): Promise<StartedLogin> {
     const em = this.em.fork();
     const application = await em.findOneOrFail(Application, { id: applicationId });
     const grant = await reauthenticated(em, applicationId, asked);
     const provider = asked.provider ?? grant?.provider ?? null;
+    if (provider !== null) this.connectors.assertTurnedOn(provider);
+    assertAllowedScopes(application.allowedScopes, asked.scope);
     const offered = await this.offers.of(applicationId, 'connect');
     const fitting = offered.filter((offer) => provider === null || offer.provider === provider);
     if (fitting.length === 0) throw new IntegrationRequiredError(provider ?? 'any provider');

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Application } from '../applications/application.entity.ts';
 import { ApplicationsService } from '../applications/applications.service.ts';
-import { NotFoundError } from '../common/errors/domain-error.ts';
+import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
+import { assertAllowedScopes } from '../grants/offered-scopes.ts';
 import { RedirectUriError } from './connect.errors.ts';
 import { type AuthorizeQuery, authorizeQuerySchema } from './hosted-sign-in.schema.ts';
 import { LoginStarts } from './login-starts.service.ts';
@@ -46,6 +47,7 @@ export class OauthAuthorize {
     const redirectOnError = single(query, 'redirect_on_error').toLowerCase() === 'true';
     try {
       const asked = read(query);
+      assertPermitted(application, asked);
       const { provider, firstOffer } = this.#choice(asked, await this.offers.of(application.id, 'oauth'));
       // The pages look at the address the same way.
       await this.#assertRegistered(application, redirectUri, provider);
@@ -115,6 +117,25 @@ function single(query: Readonly<Record<string, unknown>>, name: string): string 
 function wellFormedState(query: Readonly<Record<string, unknown>>): string | null {
   const state = authorizeQuerySchema.shape.state.safeParse(query['state']);
   return state.data ?? null;
+}
+
+/** What an application has not allowed its sign-ins. @throws {AuthorizeError} */
+function assertPermitted(
+  { allowsTokenResponse, allowedScopes }: Application,
+  { response_type, scopes }: AuthorizeQuery,
+): void {
+  if (response_type === 'token' && !allowsTokenResponse) {
+    throw new AuthorizeError(
+      'unsupported_response_type',
+      'response_type: token is not allowed for this application: use code, or allow it with allow_response_type_token',
+    );
+  }
+  try {
+    assertAllowedScopes(allowedScopes, scopes);
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    throw new AuthorizeError('invalid_scope', error.message);
+  }
 }
 
 /** @throws {AuthorizeError} */

@@ -53,7 +53,7 @@ export class ProviderOffers {
   async of(applicationId: string, flow: LoginFlow): Promise<Offer[]> {
     const integrations = await this.em.fork().find(Integration, { application: applicationId });
     const registered = new Map(integrations.map((integration) => [integration.provider, integration]));
-    const known = this.connectors.all().map(({ name }) => name as string);
+    const known = this.connectors.connectable().map(({ name }) => name as string);
     const unregistered = flow === 'connect' ? [] : registered.size === 0 ? ['imap', 'sandbox'] : ['imap'];
     const ways = ORDER.filter(
       (provider) => known.includes(provider) && (registered.has(provider) || unregistered.includes(provider)),

@@ -1,20 +1,9 @@
-import {
-  Body,
-  Controller,
-  Get,
-  Header,
-  Headers,
-  Ip,
-  Post,
-  Query,
-  Req,
-  Res,
-  UseFilters,
-} from '@nestjs/common';
+import { Body, Controller, Get, Header, Headers, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../auth/access.decorators.ts';
 import { scopeList } from '../auth/scope.schema.ts';
+import { ClientAddress } from '../http/client-address.decorator.ts';
 import { newBrowserSecret } from './browser-secret.ts';
 import { sendStep } from './page-response.ts';
 import { PageFilter } from './page.filter.ts';
@@ -103,7 +92,7 @@ export class SignInController {
     @Query() query: Fields,
     @Body() body: Fields,
     @Headers('user-agent') userAgent: string | undefined,
-    @Ip() ip: string,
+    @ClientAddress() ip: string,
   ): Promise<void> {
     const visit = await this.#sent(request, query, body);
     sendStep(response, await this.signIn.consent(visit, agreementOf(body), { userAgent, ip }));

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
 import type { Scope } from '../auth/scopes.ts';
-import { DomainError } from '../common/errors/domain-error.ts';
+import { DomainError, ForbiddenError } from '../common/errors/domain-error.ts';
 import type { VerifiedCredentials } from '../grants/credential-check.ts';
 import {
   type Connection,
@@ -9,6 +9,7 @@ import {
   GrantConnections,
 } from '../grants/grant-connections.service.ts';
 import { Grant } from '../grants/grant.entity.ts';
+import { grantableScopes } from '../grants/offered-scopes.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { AuthorizationCodes } from './authorization-codes.ts';
 import { LoginRequests } from './login-requests.ts';
@@ -30,6 +31,13 @@ export interface Browser {
 export interface Agreement {
   account: string;
   scopes: readonly Scope[] | null;
+}
+
+/** The application answered tokens when this sign-in began, and does not any more. */
+class TokenResponseError extends ForbiddenError {
+  constructor() {
+    super('sign-in.token-response', 'response_type: token is not allowed for this application any more');
+  }
 }
 
 /** The pages of a sign-in and what they lead to. */
@@ -102,18 +110,17 @@ export class SignIn {
     browser: Browser,
   ): Promise<Step> {
     const { request, application } = visit;
-    const options = optionsOf(visit, browser);
+    if (request.responseType === 'token' && !application.allowsTokenResponse) throw new TokenResponseError();
+    const options = { ...optionsOf(visit, browser), agreed };
     let connection: Connection | undefined;
     const redirect = await this.em.transactional(async (em) => {
       if (!(await this.requests.finish(em, request.id, visit.browser))) throw new SignInProblem('used');
       if (request.flow === 'oauth' && request.responseType === 'code') {
-        const waiting = { credentials: verified, agreed, ...options };
+        const waiting = { credentials: verified, ...options };
         return successAddress(request, { code: await this.codes.issue(em, application.id, waiting) });
       }
       connection = await this.connections.connectWithin(em, application.id, verified, options);
       const { grant, accessToken } = connection;
-      grant.grantedScope = agreed && [...agreed];
-      await em.flush();
       const { id, provider, email } = grant;
       if (request.flow === 'oauth') {
         return tokenAddress(request, {
@@ -135,15 +142,19 @@ export class SignIn {
     throw new SignInProblem('refused', error.message, wayBack(visit, reason, error.message));
   }
 
-  /** The scopes that will apply: the request's, else the grant's own, else the integration's; null: all. */
+  /**
+   * The scopes that will apply: the request's, else the grant's own, else the integration's, as far as the application lets a
+   * sign-in grant them; null: all.
+   */
   async #asked({ request, application }: Visit, verified: VerifiedCredentials): Promise<Scope[] | null> {
-    if (request.scope) return request.scope as Scope[];
+    const { allowedScopes } = application;
+    if (request.scope) return grantableScopes(allowedScopes, request.scope);
     const em = this.em.fork();
     const { provider, email } = verified;
     const grant = await em.findOne(Grant, { application: application.id, provider, email });
-    if (grant?.scope) return grant.scope as Scope[];
+    if (grant?.scope) return grantableScopes(allowedScopes, grant.scope);
     const integration = await em.findOne(Integration, { application: application.id, provider });
-    return (integration?.scope ?? null) as Scope[] | null;
+    return grantableScopes(allowedScopes, integration?.scope);
   }
 }
 

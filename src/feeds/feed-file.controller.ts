@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Controller, Get, Ip, Logger, Param, Req, Res } from '@nestjs/common';
+import { Controller, Get, Logger, Param, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../auth/access.decorators.ts';
+import { ClientAddress } from '../http/client-address.decorator.ts';
 import { Feeds } from './feeds.service.ts';
 
 /** What calendar programs subscribe to (docs/invitations.md). The address is the key; logs do not have it. */
@@ -20,9 +21,9 @@ export class FeedFileController {
     @Req() request: Request,
     @Res() response: Response,
     @Param('file') file: string,
-    @Ip() ip: string | undefined,
+    @ClientAddress() ip: string,
   ): Promise<void> {
-    const { etag, pieces } = await this.feeds.open(file, ip ?? '');
+    const { etag, pieces } = await this.feeds.open(file, ip);
     response.set({
       ETag: etag,
       // Kept by the program that asks, which has to ask whether it is still good; by nobody in between.

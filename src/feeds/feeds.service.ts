@@ -6,8 +6,10 @@ import { CalendarsService } from '../calendars/calendars.service.ts';
 import { hashToken } from '../common/crypto/token-hash.ts';
 import { DomainError, NotFoundError } from '../common/errors/domain-error.ts';
 import { UnwritableEventError } from '../common/ical/ical-fields.ts';
+import { clientKey } from '../common/http/client-address.ts';
 import { randomBase36 } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
+import { WindowedCounts } from '../common/work/windowed-counts.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { icsEventsOf, type IcsRow } from '../events/ics/ics-rows.ts';
 import { IcsWriter } from '../events/ics/ics-writer.ts';
@@ -36,8 +38,9 @@ const PAST_MS = 366 * DAY_MS;
 const MOST_EVENTS = 10_000;
 /** Readings of one address in a minute. Calendar programs come every few minutes. */
 const MOST_READINGS = 60;
-/** Unknown addresses that one client may try in a minute. */
+/** Unknown addresses that one client may try in a window. */
 const MOST_GUESSES = 30;
+const GUESSES_WITHIN_SECONDS = 60;
 const NOBODY = { organizer: null, attendeesOf: () => [] };
 
 /**
@@ -49,7 +52,7 @@ export class Feeds {
   readonly #log = new Logger(Feeds.name);
   readonly #address: string;
   readonly #readings = new RateLimiterMemory({ points: MOST_READINGS, duration: 60 });
-  readonly #guesses = new RateLimiterMemory({ points: MOST_GUESSES, duration: 60 });
+  readonly #guesses = new WindowedCounts(GUESSES_WITHIN_SECONDS);
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
@@ -84,18 +87,18 @@ export class Feeds {
   }
 
   /**
+   * A right address is served whatever the same client has tried before: several people may share a client's address.
    * @param file last part of the address
-   * @param client who asks: too many wrong guesses are refused
+   * @param client network address of the client: after too many unknown addresses it is answered `rate-limited` instead
    * @throws {NotFoundError} @throws {DomainError} `rate-limited`
    */
   async open(file: string, client: string): Promise<OpenFeed> {
     const secret = FILE.exec(file)?.[1];
-    const guesses = await this.#guesses.get(client);
-    if (guesses && guesses.remainingPoints <= 0) throw tooMany(MOST_GUESSES, guesses);
     const hash = secret === undefined ? undefined : hashToken(secret);
     const calendar = hash && (await this.repository.open(hash));
     if (!hash || !calendar) {
-      await this.#guesses.penalty(client);
+      const { count, secondsLeft } = this.#guesses.add(clientKey(client));
+      if (count > MOST_GUESSES) throw new TooManyReadersError(MOST_GUESSES, secondsLeft);
       throw new NotFoundError('feed', '');
     }
     await spend(this.#readings, hash.toString('base64'), MOST_READINGS);
@@ -150,15 +153,11 @@ function asBusy(row: IcsRow): IcsRow {
   return { ...row, title: row.busy ? 'Busy' : 'Private', description: '', location: '', conferencing: null };
 }
 
-function tooMany(limit: number, { msBeforeNext }: RateLimiterRes): TooManyReadersError {
-  return new TooManyReadersError(limit, Math.max(1, Math.ceil(msBeforeNext / 1000)));
-}
-
 async function spend(limiter: RateLimiterMemory, key: string, limit: number): Promise<void> {
   try {
     await limiter.consume(key);
   } catch (rejection) {
     if (!(rejection instanceof RateLimiterRes)) throw rejection;
-    throw tooMany(limit, rejection);
+    throw new TooManyReadersError(limit, Math.max(1, Math.ceil(rejection.msBeforeNext / 1000)));
   }
 }

@@ -1,13 +1,20 @@
 import type { Plan } from '../applications/plan.ts';
 import type { Sql } from '../database/sql.ts';
 
+/** What connecting an account has to know of its application. */
+export interface LockedApplication {
+  plan: Plan;
+  /** The most that a sign-in may grant; null: every scope. */
+  allowedScopes: string[] | null;
+}
+
 /**
  * Lets one connection, renewal or removal of an application's accounts happen at a time, until the transaction ends:
  * this is what makes the quickstart rule and re-authentication exact. Other uses of the application go on.
  */
-export async function lockApplication(sql: Sql, applicationId: string): Promise<{ plan: Plan }> {
-  const [application] = await sql.query<{ plan: Plan }>(
-    'select plan from application where id = $1 for no key update',
+export async function lockApplication(sql: Sql, applicationId: string): Promise<LockedApplication> {
+  const [application] = await sql.query<LockedApplication>(
+    'select plan, allowed_scopes as "allowedScopes" from application where id = $1 for no key update',
     [applicationId],
   );
   if (!application) throw new Error(`application ${applicationId} is gone`);

@@ -44,12 +44,13 @@ export class CredentialCheck {
 
   /**
    * Where `settings` have a `refresh_token`, it is exchanged first, and may be used up by that.
-   * @throws {UnsupportedProviderError}
+   * @throws {TurnedOffProviderError} {UnsupportedProviderError}
    * @throws {InvalidInputError} when settings are missing or wrong, or the provider refuses them
    * @throws {OauthError} when the authorization server does
    * @throws {DomainError} `unavailable` when the provider cannot be asked
    */
   async verify(applicationId: string, credentials: AccountCredentials): Promise<VerifiedCredentials> {
+    this.connectors.assertTurnedOn(credentials.provider);
     const { provider, tokens, ...given } = await this.oauth.complete(applicationId, credentials);
     const connector = this.connectors.require(provider);
     const settings = parseSettings(connector.settingsSchema, given.settings);

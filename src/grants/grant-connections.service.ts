@@ -14,10 +14,10 @@ import { addFirstCalendar } from '../calendars/first-calendar.ts';
 import { askSenderAgain } from '../relay/ask-sender-again.ts';
 import { scheduleSync } from '../sync/schedule-sync.ts';
 import { AccessTokens } from './access-tokens.service.ts';
-import { lockApplication } from './application-lock.ts';
+import { lockApplication, type LockedApplication } from './application-lock.ts';
 import { type AccountCredentials, CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
 import { moveGrants } from './grant-moves.ts';
-import { offeredScopes } from './offered-scopes.ts';
+import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
 import { storeCredentials } from './grant-secrets.ts';
 import { Grant } from './grant.entity.ts';
 import {
@@ -39,6 +39,8 @@ export interface ConnectOptions {
   ip?: string;
   /** The grant that has to come out of it. */
   reauthAccountId?: string;
+  /** What the user has agreed to on a page; null: every scope. Absent: to the scopes that apply. */
+  agreed?: readonly Scope[] | null;
 }
 
 /** A connected account. */
@@ -108,7 +110,7 @@ export class GrantConnections {
     options: ConnectOptions,
   ): Promise<Connection> {
     const sql = sqlOf(em);
-    const { plan } = await lockApplication(sql, applicationId);
+    const { plan, allowedScopes } = await lockApplication(sql, applicationId);
     const { provider, email } = credentials;
     const integration = await em.findOne(
       Integration,
@@ -119,6 +121,7 @@ export class GrantConnections {
     const connector = this.connectors.require(provider);
     const hasMail = connector.mail !== undefined;
     const scope = offeredScopes(connector, options.scope);
+    assertAllowedScopes(allowedScopes, options.scope);
     const known = await em.findOne(Grant, { application: applicationId, provider, email });
     if (options.reauthAccountId && options.reauthAccountId !== known?.id) {
       throw new ReauthenticationMismatchError(
@@ -131,7 +134,7 @@ export class GrantConnections {
     // The queue row before the grant's: the order of everything that settles a sync.
     if (known && hasMail) await scheduleSync(sql, known.id);
     const grant = known ? await lockGrant(em, known) : this.#newGrant(em, applicationId, credentials);
-    this.#apply(grant, credentials, integration, { ...options, scope });
+    this.#apply(grant, credentials, integration, { ...options, scope, allowedScopes });
     if (known) await askSenderAgain(sql, known.id);
     const accessToken = this.tokens.issue(em, grant);
     await em.flush();
@@ -187,7 +190,7 @@ export class GrantConnections {
     grant: Grant,
     { name, organizationUnit, ...secrets }: VerifiedCredentials,
     integration: Integration | null,
-    options: ConnectOptions,
+    options: ConnectOptions & Pick<LockedApplication, 'allowedScopes'>,
   ): void {
     grant.integration = integration && ref(integration);
     grant.name = name;
@@ -196,7 +199,8 @@ export class GrantConnections {
     grant.billingState = 'paid';
     if (options.scope !== undefined) grant.scope = options.scope && [...options.scope];
     // Whoever authenticates agrees to what is asked for then.
-    grant.grantedScope = grant.scope ?? integration?.scope ?? null;
+    const { agreed = (grant.scope ?? integration?.scope ?? null) as Scope[] | null } = options;
+    grant.grantedScope = grantableScopes(options.allowedScopes, agreed);
     if (options.metadata) grant.metadata = options.metadata;
     grant.state = options.state ?? grant.state;
     grant.userAgent = options.userAgent ?? grant.userAgent;

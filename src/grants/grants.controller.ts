@@ -1,8 +1,9 @@
-import { Body, Controller, Delete, Get, Headers, Ip, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Headers, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { ApplicationAuth, CurrentApplication } from '../auth/access.decorators.ts';
 import type { ApplicationPrincipal } from '../auth/principal.ts';
 import { type SuccessView, successView } from '../common/http/wire.schema.ts';
+import { ClientAddress } from '../http/client-address.decorator.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../http/error.schema.ts';
 import { GrantConnections } from './grant-connections.service.ts';
@@ -59,7 +60,7 @@ export class GrantsController {
     @CurrentApplication() { applicationId }: ApplicationPrincipal,
     @Body({ schema: createGrantSchema }) body: CreateGrant,
     @Headers('user-agent') userAgent: string | undefined,
-    @Ip() ip: string,
+    @ClientAddress() ip: string,
   ): Promise<NewGrantEnvelope> {
     const options = toConnectOptions(body, { userAgent, ip });
     return toNewGrantEnvelope(

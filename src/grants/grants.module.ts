@@ -1,6 +1,8 @@
-import { Module } from '@nestjs/common';
+import { Inject, Module } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { IntegrationsModule } from '../integrations/integrations.module.ts';
 import { OauthModule } from '../oauth/oauth.module.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { AccessTokens } from './access-tokens.service.ts';
 import { CredentialCheck } from './credential-check.ts';
@@ -28,4 +30,8 @@ import { TokenStore } from './token-store.ts';
   ],
   exports: [AccessTokens, CredentialCheck, GrantConnections, GrantsService, ProviderAccounts],
 })
-export class GrantsModule {}
+export class GrantsModule {
+  constructor(@Inject(APP_CONFIG) { sandbox }: AppConfig, connectors: ConnectorRegistry) {
+    if (!sandbox) connectors.turnOff('sandbox');
+  }
+}

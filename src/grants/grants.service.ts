@@ -20,7 +20,7 @@ import { moveGrants } from './grant-moves.ts';
 import { openGrantSettings, storeCredentials } from './grant-secrets.ts';
 import { Grant } from './grant.entity.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
-import { offeredScopes } from './offered-scopes.ts';
+import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
 import { GrantChangedError, ReauthenticationMismatchError } from './grants.errors.ts';
 
 /** Values of a grant's metadata. */
@@ -105,6 +105,7 @@ export class GrantsService {
       if (change.metadata) grant.metadata = change.metadata;
       if (change.scope !== undefined) {
         const scope = offeredScopes(this.connectors.require(grant.provider), change.scope);
+        assertAllowedScopes((await grant.application.loadOrFail()).allowedScopes, change.scope);
         grant.scope = scope ? [...scope] : null;
       }
       const asked = await askedScopes(em, grant);
@@ -252,11 +253,12 @@ async function lock(em: EntityManager, applicationId: string, grantId: string): 
   return find(em, applicationId, grantId);
 }
 
-/** The grant's own scopes, else its integration's; null: all. */
+/** The grant's own scopes, else its integration's, as far as its application lets a sign-in grant them; null: all. */
 async function askedScopes(em: EntityManager, grant: Grant): Promise<Scope[] | null> {
-  if (grant.scope) return grant.scope as Scope[];
+  const { allowedScopes } = await grant.application.loadOrFail();
+  if (grant.scope) return grantableScopes(allowedScopes, grant.scope);
   const integration = grant.integration
     ? await em.findOne(Integration, { id: grant.integration.id }, { lockMode: LockMode.PESSIMISTIC_READ })
     : null;
-  return (integration?.scope ?? null) as Scope[] | null;
+  return grantableScopes(allowedScopes, integration?.scope);
 }

@@ -10,6 +10,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { finalize, type Observable } from 'rxjs';
 import { principalOf } from '../auth/principal.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
+import { clientAddress, clientKey } from '../common/http/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 
 /** Groups in which only a few requests of one account may run at a time (api facts 1.8). */
@@ -21,17 +22,15 @@ class RateLimitedError extends DomainError {
   }
 }
 
-const LONGEST_CLIENT_ID = 200;
-
-/** The client id in the body or the query, where it is sent there (`/connect/token`, `/oauth/authorize` …): not verified yet. */
-function namedApplication(request: Request): string | undefined {
+/** Whether an application is named in the body or the query, without proof (`/connect/token`, `/oauth/authorize` …). */
+function namesApplication(request: Request): boolean {
   const inBody = (request.body as { client_id?: unknown } | undefined)?.client_id;
-  const clientId = inBody ?? request.query['client_id'];
-  return typeof clientId === 'string' ? clientId.slice(0, LONGEST_CLIENT_ID) : undefined;
+  return (inBody ?? request.query['client_id']) !== undefined;
 }
 
 /**
- * Requests per second, per endpoint and application or account, and concurrency per account (api facts 1.8).
+ * Requests per second, per endpoint and application or account, and concurrency per account (api facts 1.8). A client id is
+ * public: requests that only name one are counted by the client's address, so that nobody uses up another's limit.
  * Counted in each process: with n replicas the limits are n times as high.
  */
 @Injectable()
@@ -51,10 +50,10 @@ export class RateLimitInterceptor implements NestInterceptor {
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<Request>();
     const principal = principalOf(request);
-    const application = principal?.applicationId ?? namedApplication(request);
-    if (application === undefined) return next.handle();
+    if (!principal && !namesApplication(request)) return next.handle();
+    const caller = principal?.applicationId ?? clientKey(clientAddress(request));
     const endpoint = `${context.getClass().name}.${context.getHandler().name}`;
-    await this.#spend(this.#application, `${endpoint}:${application}`, this.#limits.applicationPerSecond);
+    await this.#spend(this.#application, `${endpoint}:${caller}`, this.#limits.applicationPerSecond);
     if (principal?.kind !== 'account') return next.handle();
     await this.#spend(this.#account, `${endpoint}:${principal.accountId}`, this.#limits.accountPerSecond);
     const most = this.#limits.accountConcurrent;

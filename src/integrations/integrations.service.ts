@@ -9,6 +9,7 @@ import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.
 import type { Page } from '../common/http/pagination.schema.ts';
 import { isId, newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import type { ProviderName } from '../providers/provider-name.ts';
 import { sealIntegrationSecrets } from './integration-secrets.ts';
 import { ADDRESS_SETTINGS, checkOauthSettings } from './integration-oauth.ts';
@@ -51,6 +52,7 @@ export class IntegrationsService {
     private readonly secretBox: SecretBox,
     private readonly egress: EgressPolicy,
     private readonly clock: Clock,
+    private readonly connectors: ConnectorRegistry,
   ) {}
 
   /** Oldest first. */
@@ -70,10 +72,12 @@ export class IntegrationsService {
   }
 
   /**
+   * @throws {TurnedOffProviderError}
    * @throws {IntegrationExistsError} also when two requests race
    * @throws {InvalidInputError} when settings are missing, do not fit together, or name an address that may not be asked
    */
   async create(applicationId: string, input: NewIntegration): Promise<Integration> {
+    this.connectors.assertTurnedOn(input.provider);
     const { settings, redirectUris, scope, ...columns } = input;
     const now = this.clock.now();
     try {

@@ -14,10 +14,23 @@ export class UnsupportedProviderError extends DomainError {
   }
 }
 
+/** The operator does not let accounts of this provider be connected. */
+export class TurnedOffProviderError extends DomainError {
+  constructor(provider: string) {
+    super(
+      'provider.turned-off',
+      'invalid',
+      `provider: ${provider} is turned off on this server (its operator decides with SANDBOX)`,
+      { betaType: 'grant.provider_not_supported' },
+    );
+  }
+}
+
 /** Finds the connector of a provider. */
 export class ConnectorRegistry {
   readonly #connectors: Map<string, Connector>;
   readonly #tokens = new Map<string, TokenSource>();
+  readonly #turnedOff = new Set<string>();
 
   constructor(connectors: readonly Connector[]) {
     this.#connectors = new Map(connectors.map((connector) => [connector.name, connector]));
@@ -35,6 +48,26 @@ export class ConnectorRegistry {
     this.#tokens.set(provider, tokens);
     const connector = this.#connectors.get(provider);
     if (connector) this.replace(connector);
+  }
+
+  /** From now on no account of this provider is connected or signs in again; those that are connected go on. */
+  turnOff(provider: ProviderName): void {
+    this.#turnedOff.add(provider);
+  }
+
+  /** Whether accounts of this provider may be connected. */
+  isTurnedOn(provider: ProviderName): boolean {
+    return this.#connectors.has(provider) && !this.#turnedOff.has(provider);
+  }
+
+  /** @throws {TurnedOffProviderError} when accounts of this provider must not be connected */
+  assertTurnedOn(provider: string): void {
+    if (this.#turnedOff.has(provider)) throw new TurnedOffProviderError(provider);
+  }
+
+  /** Connectors of the providers whose accounts may be connected. */
+  connectable(): Connector[] {
+    return this.all().filter(({ name }) => !this.#turnedOff.has(name));
   }
 
   /** Every connector there is. */

@@ -21,8 +21,8 @@ const MOST_USER_AGENT = 300;
 
 /** Who has come. */
 export interface Visitor {
-  /** Of the connection. */
-  ip: string | undefined;
+  /** Network address, as `TRUST_PROXY` decides. */
+  ip: string;
   userAgent: string | undefined;
 }
 
@@ -52,7 +52,7 @@ export class Hits implements BeforeApplicationShutdown {
       id: newId(),
       messageId,
       link,
-      ip: (ip ?? '').replace(/^::ffff:/, '').slice(0, 64),
+      ip: ip.slice(0, 64),
       userAgent: storable(userAgent ?? '', MOST_USER_AGENT),
       at: this.clock.now(),
     });

@@ -1,8 +1,9 @@
-import { Controller, Get, Headers, Ip, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Headers, Query, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../auth/access.decorators.ts';
 import { NotFoundError } from '../common/errors/domain-error.ts';
+import { ClientAddress } from '../http/client-address.decorator.ts';
 import { Hits } from './hits.ts';
 import { LINK_PATH, LINK_QUERY, OPENING_PATH, OPENING_QUERY } from './tracker.ts';
 import { TrackingTokens } from './tracking-tokens.ts';
@@ -29,7 +30,7 @@ export class TrackingController {
     @Res() response: Response,
     @Query(OPENING_QUERY) token: unknown,
     @Headers('user-agent') userAgent: string | undefined,
-    @Ip() ip: string | undefined,
+    @ClientAddress() ip: string,
   ): Promise<void> {
     const messageId = this.tokens.readOpening(token);
     if (messageId === undefined) throw new NotFoundError('image', '');
@@ -44,7 +45,7 @@ export class TrackingController {
     @Res() response: Response,
     @Query(LINK_QUERY) token: unknown,
     @Headers('user-agent') userAgent: string | undefined,
-    @Ip() ip: string | undefined,
+    @ClientAddress() ip: string,
   ): Promise<void> {
     const link = this.tokens.readLink(token);
     if (!link) throw new NotFoundError('link', '');

@@ -2,6 +2,14 @@ import request from 'supertest';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
+const AS_MADE = {
+  application_name: 'Front desk',
+  icon_url: null,
+  redirect_uris: [],
+  allow_response_type_token: false,
+  allowed_scopes: null,
+};
+
 describe('/a/{client_id}', () => {
   let server: TestApp;
   let application: TestApplication;
@@ -23,7 +31,7 @@ describe('/a/{client_id}', () => {
   it('shows name, icon and redirect addresses, and nothing secret', async () => {
     const response = await get();
     expect(response.status).toBe(200);
-    expect(response.body).toEqual({ application_name: 'Front desk', icon_url: null, redirect_uris: [] });
+    expect(response.body).toEqual(AS_MADE);
   });
 
   it('changes what is given and keeps the rest, by PUT and by POST', async () => {
@@ -33,6 +41,8 @@ describe('/a/{client_id}', () => {
       application_name: 'Front desk',
       icon_url: null,
       redirect_uris: ['https://app.example.test/cb', 'http://localhost:3000/cb'],
+      allow_response_type_token: false,
+      allowed_scopes: null,
     });
     const posted = await request(server.url)
       .post(path())
@@ -44,12 +54,19 @@ describe('/a/{client_id}', () => {
       application_name: 'Back desk',
       icon_url: 'https://app.example.test/i.png',
       redirect_uris: ['https://app.example.test/cb', 'http://localhost:3000/cb'],
+      allow_response_type_token: false,
+      allowed_scopes: null,
     });
     expect((await put({ icon_url: '' })).body.icon_url).toBeNull();
   });
 
   it.each([
     ['an empty body', {}],
+    ['a switch that is no switch', { allow_response_type_token: 'yes' }],
+    ['an unknown scope', { allowed_scopes: ['everything'] }],
+    ['no scope at all', { allowed_scopes: [] }],
+    ['an empty text of scopes', { allowed_scopes: '' }],
+    ['scopes of another shape', { allowed_scopes: { email: true } }],
     ['only unknown fields', { plan: 'standard' }],
     ['an empty name', { application_name: ' ' }],
     ['a name that is not text', { application_name: 5 }],
@@ -70,7 +87,7 @@ describe('/a/{client_id}', () => {
           .send(`{"redirect_uris":${'['.repeat(1e6)}${']'.repeat(1e6)}}`);
     expect(response.status).toBe(400);
     expect(response.body.type).toBe('invalid_request_error');
-    expect((await get()).body).toEqual({ application_name: 'Front desk', icon_url: null, redirect_uris: [] });
+    expect((await get()).body).toEqual(AS_MADE);
   });
 
   it('answers 401 with WWW-Authenticate for wrong, missing and foreign credentials', async () => {

@@ -252,14 +252,17 @@ describe('calendar files', () => {
       await read(second).expect(404);
     });
 
-    it('refuses whoever guesses addresses', async () => {
+    it('answers whoever guesses addresses with 429, and serves a right address all the same', async () => {
       const path = await make(await createCalendar());
       const guess = () => read(`/feeds/${'x'.repeat(50)}.ics`);
       let status = 404;
       // Thirty in a minute; the minute of earlier guesses may end in between.
       for (let tries = 0; tries < 80 && status === 404; tries++) ({ status } = await guess());
       expect(status).toBe(429);
-      await read(path).expect(429);
+      const { headers } = await guess().expect(429);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      await read(path).expect(200);
+      await read('/feeds/no-secret-at-all.ics').expect(429);
     });
   });
 });

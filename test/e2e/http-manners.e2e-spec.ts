@@ -199,15 +199,24 @@ describe('HTTP manners', () => {
     }
   });
 
-  it('limits also requests that name their application in the body', async () => {
-    const limited = await startTestApp({ ROLES: 'api', RATE_LIMIT_APPLICATION: '3' });
+  it('counts requests that only name an application for the address of the client, not for the application', async () => {
+    const limited = await startTestApp({ ROLES: 'api', RATE_LIMIT_APPLICATION: '3', TRUST_PROXY: '1' });
     try {
+      const { clientId, secretBasic } = await createApplication(limited.app);
       withinOneSecond();
-      const ask = (client_id: string) =>
-        request(limited.url).post('/connect/authorize').send({ client_id, name: 'x', provider: 'sandbox' });
-      const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await ask('a')).status));
+      const ask = (address: string, client_id: string) =>
+        request(limited.url)
+          .post('/connect/authorize')
+          .set('X-Forwarded-For', address)
+          .send({ client_id, name: 'x', provider: 'sandbox' });
+      const statuses = await Promise.all(
+        Array.from({ length: 5 }, async () => (await ask('198.51.100.7', clientId)).status),
+      );
       expect(statuses.filter((status) => status === 429)).toHaveLength(2);
-      expect((await ask('b')).status).not.toBe(429);
+      expect((await ask('198.51.100.7', 'another')).status).toBe(429);
+      expect((await ask('198.51.100.8', clientId)).status).not.toBe(429);
+      const read = () => request(limited.url).get(`/a/${clientId}?client_id=${clientId}`).set(secretBasic);
+      await read().expect(200);
     } finally {
       jest.useRealTimers();
       await limited.close();

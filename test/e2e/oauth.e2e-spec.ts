@@ -17,15 +17,13 @@ describe('/oauth', () => {
   });
   beforeEach(async () => {
     application = await createApplication(server.app);
-    await request(server.url)
-      .put(`/a/${application.clientId}`)
-      .set(application.secretBasic)
-      .send({ redirect_uris: [REDIRECT] })
-      .expect(200);
+    await change({ redirect_uris: [REDIRECT] });
     browser = new PageBrowser(server);
   });
   afterAll(() => server.close());
 
+  const change = (body: object) =>
+    request(server.url).put(`/a/${application.clientId}`).set(application.secretBasic).send(body).expect(200);
   const authorize = (change: Readonly<Record<string, string | null>> = {}) => {
     const query = Object.entries({
       client_id: application.clientId,
@@ -68,7 +66,8 @@ describe('/oauth', () => {
       expect(await accounts()).toEqual([]);
     });
 
-    it('gives the token itself behind # when asked to', async () => {
+    it('gives the token itself behind # when asked to, where the application allows it', async () => {
+      await change({ allow_response_type_token: true });
       const back = await signIn({ response_type: 'token' });
       expect(back.search).toBe('');
       const values = Object.fromEntries(new URLSearchParams(back.hash.slice(1)));

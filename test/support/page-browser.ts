@@ -21,12 +21,15 @@ const decode = (text: string): string =>
 /** A browser without windows and JavaScript: keeps cookies, reads forms, follows nothing by itself. */
 export class PageBrowser {
   readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly cookies = new Map<string, string>();
   /** The page it shows. */
   page: Visited = { status: 0, headers: new Headers(), text: '', location: null };
 
-  constructor({ url }: { url: string }) {
+  /** @param headers sent with every request, besides a browser's own */
+  constructor({ url }: { url: string }, headers: Readonly<Record<string, string>> = {}) {
     this.#url = url;
+    this.#headers = headers;
   }
 
   /** @param address also an absolute one: its host is the server's */
@@ -83,7 +86,12 @@ export class PageBrowser {
     const response = await fetch(this.#url + pathname + search, {
       ...init,
       redirect: 'manual',
-      headers: { ...(cookie ? { cookie } : {}), accept: 'text/html', 'user-agent': 'PageBrowser/1' },
+      headers: {
+        ...(cookie ? { cookie } : {}),
+        accept: 'text/html',
+        'user-agent': 'PageBrowser/1',
+        ...this.#headers,
+      },
     });
     for (const line of response.headers.getSetCookie()) {
       const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=');

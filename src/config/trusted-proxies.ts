@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+/** The last so many hops, or the proxies at these addresses and ranges; false: no proxy is trusted. */
+export type TrustedProxies = false | number | readonly string[];
+
+const MOST_HOPS = 10;
+/** Ranges that have a name; the HTTP framework knows what they contain. */
+const NAMED_RANGES: readonly string[] = ['loopback', 'linklocal', 'uniquelocal'];
+const range = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+const EXPLANATION =
+  'must be the number of proxies in front of this server (1 to 10), or their addresses or CIDR ranges with commas between them, or false. true is not accepted: every client could then choose its own address';
+
+function parse(value: string): TrustedProxies | undefined {
+  if (value === 'false' || value === '0') return false;
+  if (/^\d+$/.test(value)) return Number(value) <= MOST_HOPS ? Number(value) : undefined;
+  const proxies = value.split(',').map((entry) => entry.trim());
+  return proxies.every((entry) => NAMED_RANGES.includes(entry) || range.safeParse(entry).success)
+    ? proxies
+    : undefined;
+}
+
+/** The variable TRUST_PROXY. Default: no proxy is trusted, and the address of the connection counts. */
+export const trustedProxies = z
+  .string()
+  .trim()
+  .optional()
+  .transform((value, context): TrustedProxies => {
+    const proxies = value === undefined ? false : parse(value);
+    if (proxies !== undefined) return proxies;
+    context.addIssue({ code: 'custom', message: EXPLANATION });
+    return z.NEVER;
+  });
