@@ -87,6 +87,26 @@ describe('parseMessage', () => {
     expect(subject).toBe('ab');
   });
 
+  it.each([
+    ['From: Eve\x07\x1b]52;c;Zm9v\x07 <eve@example.test>', 'eve@example.test', 'Zm9v'],
+    ['From: =?utf-8?q?Eve=1B=5D52;c;Zm9v=07?= <eve@example.test>', 'eve@example.test', 'Zm9v=07?='],
+    ['From: =?utf-8?q?Eve=0D=0A=1B=5B2J=00?= <eve@example.test>', 'eve@example.test', 'Eve [2J'],
+    ['From: =?utf-8?q?Eve=C2=9B2J=E2=80=AE?= <eve@example.test>', 'eve@example.test', 'Eve2J'],
+    ['From: =?utf-8?q?=1B=07?= <eve@example.test>', 'eve@example.test', ''],
+    ['From: "Eve\x1b" <eve\x07@example.test>', 'eve@example.test', 'Eve'],
+    ['From: Eve <e\u202eve@example.test>', 'eve@example.test', 'Eve'],
+  ])('keeps the address of %j and no control characters', async (header, email, name) => {
+    const { from } = await parseMessage(mime(header, 'To: x\x1b@example.test', '', 'text'));
+    expect(from).toEqual([{ email, name }]);
+  });
+
+  it('takes no address out of an encoded name', async () => {
+    const { from } = await parseMessage(
+      mime('From: =?utf-8?q?Ada=3Cada=40example=2Etest=3E?= <eve@example.test>', '', 'text'),
+    );
+    expect(from).toMatchObject([{ email: 'eve@example.test' }]);
+  });
+
   it('treats absurdly long Message-IDs as none', async () => {
     const { messageIdHeader } = await parseMessage(mime(`Message-ID: <${'x'.repeat(600)}@a>`, '', ''));
     expect(messageIdHeader).toBeNull();

@@ -1,5 +1,11 @@
-import PostalMime, { type Address as ParsedAddress, type Attachment, type Email } from 'postal-mime';
+import PostalMime, {
+  type Address as ParsedAddress,
+  addressParser,
+  type Attachment,
+  type Email,
+} from 'postal-mime';
 import type { Address } from '../common/http/wire.schema.ts';
+import { onOneLine, withoutControls } from '../common/text/plain-text.ts';
 import type { MessageParts } from '../providers/connector.ts';
 import { isCalendarPart, type ItipMessage, readItip } from '../rsvp/itip.ts';
 import { searchDocument } from '../search/search-document.ts';
@@ -84,12 +90,27 @@ function clean(text: string | null | undefined): string {
   return (text ?? '').replaceAll('\0', '').toWellFormed();
 }
 
+/** Control characters are removed: a name or an address that has some is no reason to lose who wrote. */
 function addresses(list: readonly ParsedAddress[] | undefined): Address[] {
   return (list ?? [])
     .flatMap((entry) => entry.group ?? [entry])
-    .filter(({ address }) => Boolean(address))
-    .slice(0, MAX_ADDRESSES)
-    .map(({ name, address }) => ({ email: clean(address), name: clean(name) }));
+    .map(({ name, address }) => ({
+      email: withoutControls(clean(address)),
+      name: onOneLine(clean(name)),
+    }))
+    .filter(({ email }) => email !== '')
+    .slice(0, MAX_ADDRESSES);
+}
+
+/**
+ * Who wrote it. The first author in the header may lack an address, for example because a ";" in an unquoted name splits
+ * that name in two: then it is the first author who has one.
+ */
+function authors(email: Email): Address[] {
+  const first = addresses(email.from ? [email.from] : []);
+  if (first.length > 0) return first;
+  const header = email.headers.find(({ key }) => key === 'from')?.value ?? '';
+  return addresses(addressParser(header, { flatten: true })).slice(0, 1);
 }
 
 /** Message-IDs in a header, in order. */
@@ -232,7 +253,7 @@ function headersOf(
 ): Omit<ParsedMessage, 'body' | 'snippet' | 'files' | 'searchable'> {
   return {
     subject: clean(email.subject).slice(0, MAX_SUBJECT_LENGTH).toWellFormed(),
-    from: addresses(email.from ? [email.from] : []),
+    from: authors(email),
     to: addresses(email.to),
     cc: addresses(email.cc),
     bcc: addresses(email.bcc),

@@ -3,6 +3,8 @@
  * `ical-read.ts` and `ical-write.ts`.
  */
 
+import { withoutControls } from '../text/plain-text.ts';
+
 /** The four forms of `when`; times in Unix seconds, dates as YYYY-MM-DD and both included. */
 export type IcalWhen =
   | { object: 'time'; time: number; timezone?: string }
@@ -82,7 +84,9 @@ export function uriValue(url: string): string {
 export function emailOf(value: unknown, emailParameter: string | undefined): string | undefined {
   const text = typeof value === 'string' ? value : '';
   const mailto = /^mailto:(.+)$/i.exec(text.trim())?.[1];
-  const email = (mailto ?? emailParameter ?? '').trim().toLowerCase();
+  const email = withoutControls(mailto ?? emailParameter ?? '')
+    .trim()
+    .toLowerCase();
   return /^[^\s@]+@[^\s@]+$/.test(email) ? email : undefined;
 }
 
