@@ -4,6 +4,7 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { forTerminal } from './common/text/plain-text.ts';
 import { type AppConfig, ConfigError } from './config/app-config.ts';
 import { databaseTrouble } from './database/database-trouble.ts';
 import { EmbeddedPostgresError } from './database/embedded-postgres.ts';
@@ -164,6 +165,6 @@ export function fail(
 ): never {
   const known = told.some((kind) => error instanceof kind);
   const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${forTerminal(text ?? '')}\n`);
   process.exit(1);
 }

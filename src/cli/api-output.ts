@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { escapedJson, forTerminal, onOneLine } from '../common/text/plain-text.ts';
 
 type Row = Record<string, unknown>;
 
@@ -23,7 +24,7 @@ function cell(value: unknown): string {
 }
 
 function shorten(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ');
+  const line = onOneLine(text);
   return line.length > WIDEST ? `${line.slice(0, WIDEST - 1)}…` : line;
 }
 
@@ -40,18 +41,28 @@ export function formatTable(answer: unknown, columns: readonly string[]): string
   if (Array.isArray(content)) {
     const rows = content.filter(isRow);
     // `view=ids` answers plain strings.
-    if (rows.length === 0) return content.length === 0 ? '(none)' : content.map(cell).join('\n');
+    if (rows.length === 0)
+      return content.length === 0 ? '(none)' : content.map((item) => onOneLine(cell(item))).join('\n');
     const table = new Table({ head: [...columns], style: STYLE });
     for (const row of rows) table.push(columns.map((column) => shorten(cell(pick(row, column)))));
     return table.toString();
   }
-  if (!isRow(content)) return cell(content);
+  if (!isRow(content)) return forTerminal(cell(content));
   const table = new Table({ style: STYLE });
-  for (const [name, value] of Object.entries(content)) table.push({ [name]: shorten(cell(value)) });
+  for (const [name, value] of Object.entries(content)) table.push({ [shorten(name)]: shorten(cell(value)) });
   return table.toString();
 }
 
-/** An answer as JSON, for people and for `jq`. */
+/** An answer as JSON, for people and for `jq`: characters that a terminal obeys are escaped. */
 export function formatJson(answer: unknown): string {
-  return JSON.stringify(answer, null, 2);
+  return escapedJson(JSON.stringify(answer, null, 2));
+}
+
+/** One line of a stream of JSON, in the same way; a line that is no JSON is shown as text. */
+export function formatJsonLine(line: string): string {
+  try {
+    return escapedJson(JSON.stringify(JSON.parse(line)));
+  } catch {
+    return onOneLine(line);
+  }
 }

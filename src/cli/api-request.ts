@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import { forTerminal } from '../common/text/plain-text.ts';
 import { ApiCommandError } from './api-error.ts';
 import type { ApiSettings } from './api-settings.ts';
 import type { Action, Credentials } from './api-group.ts';
@@ -186,7 +187,12 @@ export async function downloadFile(
   const { url, response } = await send(request, settings, { accept: '*/*' });
   const bytes = Readable.fromWeb(response.body as ReadableStream);
   if (target === '-') {
-    for await (const chunk of bytes) if (!process.stdout.write(chunk)) await once(process.stdout, 'drain');
+    // A terminal would obey what somebody has put into the file.
+    if (process.stdout.isTTY) bytes.setEncoding('utf8');
+    for await (const chunk of bytes as AsyncIterable<string | Buffer>) {
+      const shown = typeof chunk === 'string' ? forTerminal(chunk) : chunk;
+      if (!process.stdout.write(shown)) await once(process.stdout, 'drain');
+    }
     return;
   }
   try {

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 import { Command, Option } from 'commander';
+import { forTerminal } from '../common/text/plain-text.ts';
 import { ApiCommandError } from './api-error.ts';
 import { readArguments, readBody, readQuery } from './api-input.ts';
-import { formatJson, formatTable } from './api-output.ts';
+import { formatJson, formatJsonLine, formatTable } from './api-output.ts';
 import { type ApiRequest, callApi, downloadFile, uploadFiles } from './api-request.ts';
 import { readSettings } from './api-settings.ts';
 import type { Action, Group } from './api-group.ts';
@@ -41,7 +42,7 @@ async function run(
     query: [...paging, ...readQuery(flags.query ?? []), ...filters],
     body: action.body ? await readBody(flags.body) : undefined,
     raw: flags.raw,
-    onLine: action.lines ? (line) => process.stdout.write(`${line}\n`) : undefined,
+    onLine: action.lines ? (line) => process.stdout.write(`${formatJsonLine(line)}\n`) : undefined,
   };
   if (flags.body !== undefined && !action.body) throw new ApiCommandError('This method sends no body');
   const settings = readSettings({ ...flags }, process.env);
@@ -55,7 +56,8 @@ async function run(
     action.transfer === 'upload'
       ? await uploadFiles(request, settings, paths)
       : await callApi(request, settings);
-  if ('text' in answer) return answer.text;
+  // A message as it travelled: exactly that for a file or a program, readable text for a person.
+  if ('text' in answer) return process.stdout.isTTY ? forTerminal(answer.text) : answer.text;
   const columns =
     flags.display_columns?.split(',').map((column) => column.trim()) ?? action.columns ?? group.columns;
   return `${flags.output === 'table' ? formatTable(answer.json, columns) : formatJson(answer.json)}\n`;
@@ -126,7 +128,8 @@ export async function main(args: readonly string[]): Promise<void> {
     await createProgram().parseAsync(args, { from: 'user' });
   } catch (error) {
     const told = error instanceof ApiCommandError;
-    process.stderr.write(`${told ? `Error: ${error.message}` : (error as Error).stack}\n`);
+    const text = told ? `Error: ${error.message}` : String((error as Error).stack);
+    process.stderr.write(`${forTerminal(text)}\n`);
     process.exitCode = 1;
   }
 }

@@ -6,6 +6,7 @@ import { ApplicationsService } from '../applications/applications.service.ts';
 import { isScope, type Scope, SCOPES } from '../auth/scopes.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
+import { forTerminal } from '../common/text/plain-text.ts';
 import { isId, randomBase36 } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
 import { type Region, REGIONS } from '../config/app-config.ts';
@@ -279,12 +280,12 @@ export async function run(args: readonly string[], io: OperatorIo): Promise<void
 
 /** The `carillon` command. Answers on standard output; errors on standard error with exit code 1. */
 export async function main(): Promise<void> {
-  const print = (text: string): void => void process.stdout.write(`${text}\n`);
+  const print = (text: string): void => void process.stdout.write(`${forTerminal(text)}\n`);
   try {
     await run(process.argv.slice(2), {
       environment: process.env,
       print,
-      write: (text) => void process.stderr.write(text),
+      write: (text) => void process.stderr.write(forTerminal(text)),
     });
   } catch (error) {
     if (error instanceof CommanderError) process.exit(error.exitCode);

@@ -1,4 +1,7 @@
-import { serializeError } from './logging.ts';
+import type { Options } from 'pino-http';
+import { pino } from 'pino';
+import { loadConfig } from '../config/app-config.ts';
+import { loggerOptions, serializeError } from './logging.ts';
 
 /** As the driver throws it, after the ORM has put the detail into the message. */
 const databaseError = (code: string, message: string): Error =>
@@ -32,5 +35,20 @@ describe('serializeError', () => {
 
   it('takes what is no error', () => {
     expect(serializeError('text')).toEqual({ message: 'text' });
+  });
+});
+
+describe('a line of the log', () => {
+  it('holds text of strangers without characters that a terminal obeys, and means the same', () => {
+    const config = loadConfig({
+      DATABASE_URL: 'postgres://x/y',
+      ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
+    });
+    const text = 'a\u001b]0;t\u0007\u009b2J\u007f\u202eb\n';
+    let written = '';
+    const { hooks, mixin, serializers } = loggerOptions(config).pinoHttp as Options;
+    pino({ hooks, mixin, serializers }, { write: (line: string) => (written += line) }).warn({ text }, text);
+    expect(written).toMatch(/^[^\p{Cc}\u202e]+\n$/u);
+    expect(JSON.parse(written)).toMatchObject({ text, msg: text });
   });
 });

@@ -3,6 +3,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { type Params, PinoLogger } from 'nestjs-pino';
 import { principalOf } from '../auth/principal.ts';
 import { newId } from '../common/ids/ids.ts';
+import { escapedJson } from '../common/text/plain-text.ts';
 import { monotonicMs } from '../common/time/clock.ts';
 import type { AppConfig } from '../config/app-config.ts';
 
@@ -75,6 +76,8 @@ export function loggerOptions(config: AppConfig): Params {
         return request ? { req: requestFields(request) } : {};
       },
       hooks: {
+        // pino escapes C0 only; C1 and overrides of direction would reach the terminal of whoever reads the log.
+        streamWrite: escapedJson,
         logMethod(args, method) {
           // Left alone, pino would put the error's whole message into the line once more.
           const [first, text] = args as unknown[];
