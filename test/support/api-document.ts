@@ -127,6 +127,24 @@ export class ApiDocument {
     }
   }
 
+  /** Names of all fields that a body of the schema may have: `to[].email`. Deeper than eight levels nothing is looked at. */
+  namesOf(schema: Schema, prefix = '', depth = 0): Set<string> {
+    const { properties = {}, items, anyOf = [], oneOf = [], allOf = [] } = this.resolve(schema);
+    const names = new Set<string>();
+    if (depth > 8) return names;
+    const inner = (part: Schema, place: string) => {
+      for (const name of this.namesOf(part, place, depth + 1)) names.add(name);
+    };
+    for (const choice of [...anyOf, ...oneOf, ...allOf]) inner(choice, prefix);
+    if (items) inner(items, `${prefix}[]`);
+    for (const [name, property] of Object.entries(properties)) {
+      const place = prefix ? `${prefix}.${name}` : name;
+      names.add(place);
+      inner(property, place);
+    }
+    return names;
+  }
+
   #describes(schema: Schema, value: unknown): boolean {
     const { properties, ...resolved } = this.resolve(schema);
     if (this.typesOf(resolved)?.has(jsonTypeOf(value)) === false) return false;

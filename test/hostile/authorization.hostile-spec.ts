@@ -1,0 +1,275 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { SCOPES, type Scope } from '../../src/auth/scopes.ts';
+import { Adversary } from '../support/adversary.ts';
+import { ApiDocument, type Operation } from '../support/api-document.ts';
+import { rowsOf } from '../support/connect.ts';
+import { createAccount } from '../support/factories.ts';
+import { HOSTILE_IDS } from '../support/hostile.ts';
+import {
+  addressOf,
+  type Belongings,
+  bodyOf,
+  createBelongings,
+  credentialsOf,
+  fingerprintOf,
+  idIn,
+} from '../support/hostile-world.ts';
+import { SendGridServer } from '../support/sendgrid-server.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { ROUTE_TABLE, type RouteRow } from './support/route-table.ts';
+import { routesOf } from './support/routes.ts';
+
+jest.setTimeout(300_000);
+
+type Headers = Record<string, string>;
+const basic = (text: string): Headers => ({
+  authorization: `Basic ${Buffer.from(text).toString('base64')}`,
+});
+const NOWHERE = HOSTILE_IDS['a random id'] ?? '';
+
+describe('the authorization matrix', () => {
+  let server: TestApp;
+  let document: ApiDocument;
+  let service: SendGridServer;
+  /** Whose objects are asked for. */
+  let own: Belongings;
+  /** Another account of the same application. */
+  let neighbour: Belongings;
+  /** An account of another application. */
+  let stranger: Belongings;
+  let adversary: Adversary;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api', NEURAL: 'true' });
+    document = await ApiDocument.of(server.url);
+    service = await SendGridServer.start();
+    own = await createBelongings(server, service.origin);
+    neighbour = await createBelongings(server, service.origin, own.application);
+    stranger = await createBelongings(server, service.origin);
+    adversary = new Adversary(server, own, await fingerprintOf(server), [own, neighbour, stranger]);
+  });
+  afterAll(async () => {
+    await server.close();
+    await service.stop();
+  });
+
+  const rowOf = ({ name }: Operation): RouteRow => {
+    const row = ROUTE_TABLE[name];
+    if (!row) throw new Error(`${name} has no row in test/hostile/support/route-table.ts`);
+    return row;
+  };
+  const guarded = () => document.operations.filter((operation) => rowOf(operation).caller !== 'anybody');
+  const ofAccounts = () => document.operations.filter((operation) => rowOf(operation).caller === 'account');
+  const hasId = ({ pathParameters }: Operation) => pathParameters.some((name) => name !== 'client_id');
+  const goodBody = (operation: Operation, owner: Belongings): string | undefined => {
+    if (!operation.body) return undefined;
+    const body = bodyOf(document, operation, owner) as Record<string, unknown>;
+    if (!operation.path.startsWith('/neural/') || 'text' in body) return JSON.stringify(body);
+    const list = (id: string) => (operation.method === 'PUT' && !operation.path.endsWith('ocr') ? [id] : id);
+    const object = 'file_id' in body ? { file_id: owner.file } : { message_id: list(owner.message) };
+    return JSON.stringify({ ...body, ...object });
+  };
+  /** A right request of the owner with other credentials. */
+  const ask = (operation: Operation, headers: Headers) =>
+    adversary.send(
+      operation.method,
+      addressOf(operation, own, idIn(operation, own)),
+      headers,
+      goodBody(operation, own),
+    );
+  const unchanged = async (work: () => Promise<unknown>) => {
+    const before = await adversary.fingerprint();
+    await work();
+    expect(await adversary.fingerprint()).toBe(before);
+  };
+  const tokenOf = async (change: string, overrides: Parameters<typeof createAccount>[2] = {}) => {
+    const account = await createAccount(server.app, own.application, overrides);
+    if (change) await rowsOf(server, `update access_token set ${change} where grant_id = $1`, [account.id]);
+    return account.bearer;
+  };
+  /** Each cell that is not as expected, as `route: caller: status`. */
+  async function wrongCells(
+    operations: readonly Operation[],
+    cells: Readonly<Record<string, readonly [headers: Headers, status: number]>>,
+    request: typeof ask = ask,
+  ): Promise<string[]> {
+    const wrong: string[] = [];
+    for (const operation of operations) {
+      for (const [kind, [headers, status]] of Object.entries(cells)) {
+        const answer = await request(operation, headers);
+        const faults = adversary.faultsOf(answer, operation.path);
+        if (answer.status !== status || faults.length > 0)
+          wrong.push(`${operation.name}: ${kind}: ${answer.status} ${faults.join(', ')}`);
+      }
+    }
+    return wrong;
+  }
+
+  it('has a row for every route that the program registers, and no row without a route', () => {
+    const routes = new Set(routesOf(server));
+    expect(routes.size).toBeGreaterThan(150);
+    expect([...routes].filter((route) => !(route in ROUTE_TABLE))).toEqual([]);
+    expect(Object.keys(ROUTE_TABLE).filter((route) => !routes.has(route))).toEqual([]);
+  });
+
+  it('agrees with the documentation about who may call a route', () => {
+    const scheme = { account: 'accessToken', application: 'application', secret: 'applicationSecret' };
+    const wrong = document.operations.filter((operation) => {
+      const { caller } = rowOf(operation);
+      return operation.security[0] !== (caller === 'anybody' ? undefined : scheme[caller]);
+    });
+    expect(wrong.map(({ name }) => name)).toEqual([]);
+  });
+
+  it('knows an object of its owner for every route with an id in its path', () => {
+    const without = document.operations.filter((each) => hasId(each) && idIn(each, own) === undefined);
+    expect(without.map(({ name }) => name)).toEqual([]);
+  });
+
+  it('refuses everybody without right credentials on every guarded route, and stores nothing', async () => {
+    const { clientId, clientSecret } = own.application;
+    const nobody: Record<string, [Headers, number]> = {
+      'no credential': [{}, 401],
+      'a wrong token': [{ authorization: `Bearer ${'x'.repeat(50)}` }, 401],
+      'a bearer of two words': [{ authorization: `Bearer a b` }, 401],
+      'no base64': [{ authorization: 'Basic %%%' }, 401],
+      'a NUL': [basic('a\0b:c\0d'), 401],
+      'another scheme': [{ authorization: `Digest ${own.account.token}` }, 401],
+    };
+    await unchanged(async () => {
+      expect(await wrongCells(guarded(), nobody)).toEqual([]);
+      const tokens: typeof nobody = {
+        'a client id and secret': [own.application.basic, 401],
+        'a client secret': [own.application.secretBasic, 401],
+      };
+      expect(await wrongCells(ofAccounts(), tokens)).toEqual([]);
+      const others: typeof nobody = {
+        'an access token': [own.account.bearer, 401],
+        'an access token as user name': [basic(`${own.account.token}:`), 401],
+        'a secret of another application': [stranger.application.secretBasic, 401],
+        'an id with the secret of another': [basic(`${clientId}:${stranger.application.clientSecret}`), 401],
+        'a secret with one character more': [basic(`${clientId}:${clientSecret}x`), 401],
+      };
+      const ofApplications = guarded().filter((operation) => rowOf(operation).caller !== 'account');
+      expect(await wrongCells(ofApplications, others)).toEqual([]);
+    });
+  });
+
+  it('refuses revoked, expired and cancelled accounts on every route of accounts, and stores nothing', async () => {
+    const revoked = await tokenOf('revoked_at = now()');
+    const expired = await tokenOf("expires_at = now() - interval '1 second'");
+    const cancelled = await tokenOf('', { billingState: 'cancelled' });
+    await unchanged(async () => {
+      const cells: Record<string, [Headers, number]> = {
+        'a revoked token': [revoked, 401],
+        'an expired token': [expired, 401],
+        'a cancelled account': [cancelled, 403],
+      };
+      const operations = ofAccounts().filter(({ name }) => name !== 'POST /oauth/revoke');
+      expect(await wrongCells(operations, cells)).toEqual([]);
+    });
+  });
+
+  it('refuses writes of an account whose credentials at the provider are out of date, and stores nothing', async () => {
+    const outOfDate = await tokenOf('', { status: 'invalid' });
+    await unchanged(async () => {
+      const writes = ofAccounts().filter((operation) => rowOf(operation).write);
+      expect(await wrongCells(writes, { 'an account that is out of date': [outOfDate, 403] })).toEqual([]);
+    });
+  });
+
+  it('takes a token of one scope for exactly the routes that name the scope', async () => {
+    const wrong: string[] = [];
+    for (const scope of SCOPES) {
+      const bearer = await tokenOf('', { scope: [scope] });
+      for (const operation of ofAccounts().filter(({ name }) => name !== 'POST /oauth/revoke')) {
+        const { scopes } = rowOf(operation);
+        const allowed = scopes === null || scopes.includes(scope as Scope);
+        // Nothing is there and nothing is said: only who asks counts.
+        const address = addressOf(operation, own, NOWHERE, 'cursor');
+        const { status } = await adversary.send(operation.method, address, bearer, '{}');
+        if ((status === 403) === allowed || status === 401 || status >= 500)
+          wrong.push(`${operation.name}: ${scope}: ${status}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('hides the objects of other accounts and of other applications behind 404, and changes none', async () => {
+    const withId = guarded().filter(hasId);
+    const foreign = async (operation: Operation, owner: Belongings) => {
+      const asking = { ...credentialsOf(operation, owner) };
+      const place = { ...owner, account: own.account };
+      const address = addressOf(operation, place, idIn(operation, own));
+      return adversary.send(operation.method, address, asking, goodBody(operation, owner));
+    };
+    await unchanged(async () => {
+      const wrong: string[] = [];
+      for (const operation of withId) {
+        const isOfAccounts = rowOf(operation).caller === 'account';
+        const callers = isOfAccounts ? { neighbour, stranger } : { stranger };
+        for (const [name, owner] of Object.entries(callers)) {
+          const { status } = await foreign(operation, owner);
+          if (status !== 404) wrong.push(`${operation.name}: ${name}: ${status}`);
+        }
+      }
+      expect(wrong).toEqual([]);
+    });
+  });
+
+  it('lists nothing of another account or another application', async () => {
+    const idsOf = ({ account, spare, ...rest }: Belongings): string[] => {
+      const ids = Object.values(rest).filter((id) => typeof id === 'string' && id !== rest.sendgrid);
+      return [...(ids as string[]), account.id, account.email, spare.id, spare.email];
+    };
+    const lists = guarded().filter(
+      (each) => each.method === 'GET' && !hasId(each) && each.path !== '/delta/streaming',
+    );
+    /** What `caller` sees of what is `own`, and of nobody else. */
+    const seenBy = async (caller: Belongings, operation: Operation): Promise<string[]> => {
+      const { text } = await adversary.send(
+        'GET',
+        addressOf(operation, caller).replace('cursor=0', 'cursor=0&timeout=1'),
+        credentialsOf(operation, caller),
+      );
+      const shared = caller === own ? [] : idsOf(caller);
+      return idsOf(own).filter((id) => !shared.includes(id) && text.includes(id));
+    };
+    const wrong: string[] = [];
+    const rightly: string[] = [];
+    for (const operation of lists) {
+      rightly.push(...(await seenBy(own, operation)));
+      const others = rowOf(operation).caller === 'account' ? [neighbour, stranger] : [stranger];
+      for (const caller of others) {
+        const seen = await seenBy(caller, operation);
+        if (seen.length > 0) wrong.push(`${operation.name}: ${seen.join(', ')}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(new Set(rightly).size).toBeGreaterThan(12);
+  });
+
+  it('lets the right caller in on every route', async () => {
+    const owner = await createBelongings(server, service.origin);
+    // What is read or taken away has to be there before; what is inside goes before what it is in.
+    const order = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'];
+    const operations = guarded()
+      .filter(({ path }) => path !== '/delta/streaming')
+      .toSorted((a, b) => order.indexOf(a.method) - order.indexOf(b.method) || (a.path < b.path ? 1 : -1));
+    const wrong: string[] = [];
+    for (const operation of operations) {
+      // Some routes end an account, or its tokens.
+      owner.spare = await createAccount(server.app, owner.application);
+      const { right } = rowOf(operation);
+      const { status, text } = await adversary.send(
+        operation.method,
+        addressOf(operation, owner, idIn(operation, owner)).replace('cursor=0', 'cursor=0&timeout=1'),
+        credentialsOf(operation, owner),
+        goodBody(operation, owner),
+      );
+      if (right === undefined ? status >= 300 : status !== right)
+        wrong.push(`${operation.name}: ${status} ${text.slice(0, 150)}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+});

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Adversary } from '../support/adversary.ts';
+import { ApiDocument, type Operation } from '../support/api-document.ts';
+import { rowsOf } from '../support/connect.ts';
+import { HOSTILE_IDS } from '../support/hostile.ts';
+import {
+  addressOf,
+  type Belongings,
+  createBelongings,
+  credentialsOf,
+  fingerprintOf,
+  idIn,
+} from '../support/hostile-world.ts';
+import { SendGridServer } from '../support/sendgrid-server.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { NO_REFERENCES, type Owner, REFERENCE_TABLE, type ReferenceRow } from './support/reference-table.ts';
+
+jest.setTimeout(300_000);
+
+/** Fields that may hold an id of something, by their names. */
+const LIKE_A_REFERENCE =
+  /(ids?|cursor|calendars?|folder|labels?|groups?|message|event|token|provider|account|file|job)$/i;
+/** The same of the query, where `in` and `not_in` name folders. */
+const LIKE_A_FILTER = /(ids?|cursor|^in|not_in|calendars?|group|token|provider)$/i;
+
+describe('references to what belongs to others', () => {
+  let server: TestApp;
+  let document: ApiDocument;
+  let service: SendGridServer;
+  let own: Owner;
+  /** Another account of the same application. */
+  let neighbour: Owner;
+  /** An account of another application. */
+  let stranger: Owner;
+  let adversary: Adversary;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api', NEURAL: 'true' });
+    document = await ApiDocument.of(server.url);
+    service = await SendGridServer.start();
+    own = await withMore(await createBelongings(server, service.origin));
+    neighbour = await withMore(await createBelongings(server, service.origin, own.application));
+    stranger = await withMore(await createBelongings(server, service.origin));
+    adversary = new Adversary(server, own, await fingerprintOf(server), [own, neighbour, stranger]);
+  });
+  afterAll(async () => {
+    await server.close();
+    await service.stop();
+  });
+
+  async function withMore(owner: Belongings): Promise<Owner> {
+    const post = async <T>(path: string, body: object) => {
+      const headers = { 'content-type': 'application/json', ...owner.account.bearer };
+      const answer = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      expect([path, answer.status]).toEqual([path, 200]);
+      return (await answer.json()) as T;
+    };
+    const { cursor } = await post<{ cursor: string }>('/delta/latest_cursor', {});
+    const path = `People of ${owner.account.id}`;
+    const contact = { given_name: 'Cy', groups: [{ path }] };
+    const { groups } = await post<{ groups: { id: string }[] }>('/contacts', contact);
+    await rowsOf(server, 'update application set redirect_uris = $2 where id = $1', [
+      owner.application.id,
+      ['https://app.example.test/callback'],
+    ]);
+    return { ...owner, cursor, group: groups[0]?.id ?? '' };
+  }
+
+  const operationOf = ({ route }: ReferenceRow): Operation => {
+    const operation = document.operations.find(({ name }) => name === route);
+    if (!operation) throw new Error(`${route} of test/hostile/support/reference-table.ts is no route`);
+    return operation;
+  };
+  const send = (row: ReferenceRow, other: Owner) => {
+    const operation = operationOf(row);
+    const content = row.with(other, own);
+    const address = addressOf(operation, own, idIn(operation, own), 'cursor');
+    const isQuery = row.field.startsWith('?');
+    const query = isQuery ? `?${new URLSearchParams(content as Record<string, string>).toString()}` : '';
+    const body = isQuery ? undefined : JSON.stringify(content);
+    return adversary.send(operation.method, address + query, credentialsOf(operation, own), body);
+  };
+
+  it('have a row for every field of the documentation that may hold an id', () => {
+    const rows = new Set(REFERENCE_TABLE.map(({ route, field }) => `${route} ${field}`));
+    const fields = document.operations.flatMap(({ name, body, queryParameters }) =>
+      [
+        ...[...document.namesOf(body ?? {})].filter((field) => LIKE_A_REFERENCE.test(field)),
+        ...queryParameters.filter((field) => LIKE_A_FILTER.test(field)).map((field) => `?${field}`),
+      ].map((field) => `${name} ${field}`),
+    );
+    expect(fields.length).toBeGreaterThan(80);
+    const isNone = (field: string) => NO_REFERENCES.some(([pattern]) => pattern.test(field));
+    expect(fields.filter((field) => !rows.has(field) && !isNone(field))).toEqual([]);
+    expect([...rows].filter((row) => !fields.includes(row))).toEqual([]);
+  });
+
+  it.each(['account', 'application'] as const)(
+    'reach nothing of another %s, and store nothing',
+    async (whose) => {
+      const other = whose === 'account' ? neighbour : stranger;
+      const wrong: string[] = [];
+      const before = await adversary.fingerprint();
+      for (const row of REFERENCE_TABLE) {
+        if (row.answer === 'ignored' || (row.sharedInApplication && whose === 'account')) continue;
+        const { status, text } = await send(row, other);
+        const isRight =
+          row.answer === 'empty'
+            ? status === 404 || (status === 200 && text === '[]')
+            : status === 400 || status === 404;
+        if (!isRight) wrong.push(`${row.route} ${row.field}: ${status} ${text.slice(0, 150)}`);
+      }
+      expect(wrong).toEqual([]);
+      expect(await adversary.fingerprint()).toBe(before);
+    },
+  );
+
+  it('are told apart from ids of nothing by no answer', async () => {
+    const nothing = HOSTILE_IDS['a random id'] ?? '';
+    const wrong: string[] = [];
+    for (const row of REFERENCE_TABLE.filter(({ answer }) => answer === 'refused')) {
+      const field = row.field.split(/[.[]/)[0] ?? '';
+      const ids = Object.values(row.with(stranger, own)).flat();
+      const foreign = await send(row, stranger);
+      const copy = Object.fromEntries(
+        Object.entries(stranger).map(([name, value]) => [
+          name,
+          typeof value === 'string' && /^[0-9a-f-]{36}$/.test(value) ? nothing : value,
+        ]),
+      ) as unknown as Owner;
+      const absent = await send(row, { ...copy, account: { ...stranger.account, id: nothing } });
+      const plain = (text: string) => text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID');
+      if (foreign.status !== absent.status || plain(foreign.text) !== plain(absent.text))
+        wrong.push(
+          `${row.route} ${field} ${ids.length}: ${foreign.text.slice(0, 120)} | ${absent.text.slice(0, 120)}`,
+        );
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('that are none leave everything of the other account out of the answer', async () => {
+    const wrong: string[] = [];
+    for (const row of REFERENCE_TABLE.filter(({ answer }) => answer === 'ignored')) {
+      for (const other of [neighbour, stranger]) {
+        const { status, text } = await send(row, other);
+        const named = Object.values(row.with(other, own)).flat();
+        const seen = [other.message, other.file, other.event, other.draft, other.account.email].filter(
+          (id) => !named.includes(id) && text.includes(id),
+        );
+        if (status >= 500 || seen.length > 0)
+          wrong.push(`${row.route} ${row.field}: ${status} ${seen.join()}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});

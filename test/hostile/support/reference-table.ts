@@ -1,0 +1,181 @@
+import type { Belongings } from '../../support/hostile-world.ts';
+
+/** Everything an owner has, also what only references are made to. */
+export interface Owner extends Belongings {
+  /** Where the owner's deltas are. */
+  cursor: string;
+  /** A group of contacts. */
+  group: string;
+}
+
+/** A request that names something of another owner in its query or body. */
+export interface ReferenceRow {
+  /** `POST /events`; the path names the caller's own object where it needs one. */
+  route: string;
+  /** Field of the body (`calendars[].calendar_ids`) or, after `?`, of the query. */
+  field: string;
+  /** The body, or for `?` the query, with an id of the other owner. */
+  with(other: Owner, own: Owner): Record<string, unknown>;
+  /**
+   * What comes back: `refused` is 400 or 404; `empty` is 200 with an empty list; `ignored` is any answer that holds nothing
+   * of the other owner, because the field is no reference to an object that is there already.
+   */
+  answer: 'refused' | 'empty' | 'ignored';
+  /** Accounts of one application may name what belongs to another of its accounts. */
+  sharedInApplication?: boolean;
+}
+
+const PERSON = { email: 'bo@example.test' };
+const MAIL = { to: [PERSON], subject: 'Hello', body: 'Hello' };
+const LATER = { ...MAIL, send_at: 1_900_000_000 };
+const EVENT = { title: 'Review', when: { time: 1_900_000_000 } };
+const WINDOW = { start_time: 1_900_000_000, end_time: 1_900_003_600, emails: [] };
+const SLOTS = { ...WINDOW, duration_minutes: 30, interval_minutes: 30, free_busy: [] };
+
+const row = (
+  route: string,
+  field: string,
+  body: ReferenceRow['with'],
+  answer: ReferenceRow['answer'] = 'refused',
+): ReferenceRow => ({ route, field, with: body, answer });
+
+/** References of a message that is written: to files, to the message that is answered, to a thread. */
+const composed = (route: string, base: object, ...fields: readonly string[]): ReferenceRow[] =>
+  [
+    row(route, 'file_ids', ({ file }) => ({ ...base, file_ids: [file] })),
+    row(route, 'reply_to_message_id', ({ message }) => ({ ...base, reply_to_message_id: message })),
+    row(route, 'thread_id', ({ thread }) => ({ ...base, thread_id: thread }), 'ignored'),
+    row(route, 'draft_id', ({ draft }) => ({ draft_id: draft, version: 0 })),
+  ].filter(({ field }) => fields.includes(field));
+const filed = (route: string): ReferenceRow[] => [
+  row(route, 'folder_id', ({ folder }) => ({ folder_id: folder })),
+  row(route, 'label_ids', ({ folder }) => ({ label_ids: [folder] })),
+];
+/** The same by other names, which messages have. */
+const filedAs = (route: string): ReferenceRow[] => [
+  row(route, 'folder', ({ folder }) => ({ folder })),
+  row(route, 'labels', ({ folder }) => ({ labels: [folder] })),
+];
+const grouped = (route: string): ReferenceRow[] => [
+  row(route, 'group', ({ group }) => ({ group })),
+  row(route, 'groups[].id', ({ group }) => ({ groups: [{ id: group }] })),
+];
+const filters = (route: string): ReferenceRow[] => [
+  row(route, '?in', ({ folder }) => ({ in: folder }), 'empty'),
+  row(route, '?not_in', ({ folder }) => ({ not_in: folder }), 'ignored'),
+  row(route, '?thread_id', ({ thread }) => ({ thread_id: thread }), 'empty'),
+];
+/** The account is one of the application that asks. */
+const ofApplication = (rest: ReferenceRow): ReferenceRow => ({ ...rest, sharedInApplication: true });
+const busy = (route: string, base: object, wrap: (id: string) => unknown): ReferenceRow[] => {
+  const calendars = (account_id: string, calendar: string) => ({
+    ...base,
+    calendars: [{ account_id, calendar_ids: wrap(calendar) }],
+  });
+  return [
+    row(route, 'calendars[].calendar_ids', (other, own) => calendars(own.account.id, other.calendar)),
+    ofApplication(
+      row(route, 'calendars[].account_id', (other) => calendars(other.account.id, other.calendar)),
+    ),
+  ];
+};
+const neural = (name: string): ReferenceRow[] => [
+  row(`PUT /neural/${name}`, 'message_id', ({ message }) => ({ message_id: [message] })),
+  row(`POST /neural/${name}/feedback`, 'message_id', ({ message }) => ({ message_id: message })),
+];
+const moved = (route: string): ReferenceRow =>
+  row(route, 'calendar_id', ({ calendar }) => ({ calendar_id: calendar }));
+const signIn = (more: object) => ({
+  provider: 'sandbox',
+  redirect_uri: 'https://app.example.test/callback',
+  ...more,
+});
+const cursor = (route: string): ReferenceRow =>
+  row(route, '?cursor', ({ cursor: place }) => ({ cursor: place, timeout: 1 }));
+
+/**
+ * Every place in a query or a body where an id of something may stand. `references.hostile-spec.ts` puts ids of another
+ * account and of another application there, and fails for a field of the OpenAPI document that is neither here nor in
+ * `NO_REFERENCES`.
+ */
+export const REFERENCE_TABLE: readonly ReferenceRow[] = [
+  ...composed('POST /drafts', MAIL, 'file_ids', 'reply_to_message_id', 'thread_id'),
+  ...composed('PUT /drafts/{id}', { ...MAIL, version: 0 }, 'file_ids', 'reply_to_message_id', 'thread_id'),
+  ...composed('POST /send', MAIL, 'file_ids', 'reply_to_message_id', 'thread_id', 'draft_id'),
+  ...composed('POST /v2/send', MAIL, 'file_ids', 'reply_to_message_id', 'thread_id', 'draft_id'),
+  ...composed('POST /v2/outbox', LATER, 'file_ids', 'reply_to_message_id'),
+  ...composed('PUT /v2/outbox/{job_status_id}', LATER, 'file_ids', 'reply_to_message_id'),
+  ...composed('PATCH /v2/outbox/{job_status_id}', {}, 'file_ids', 'reply_to_message_id'),
+
+  ...filed('PUT /messages/{id}'),
+  ...filedAs('PUT /messages/{id}'),
+  ...filedAs('PATCH /messages/{id}'),
+  ...filed('PATCH /messages/{id}'),
+  ...filed('PUT /threads/{id}'),
+  ...filed('PATCH /threads/{id}'),
+  ...filters('GET /messages'),
+  ...filters('GET /threads'),
+  ...filters('GET /drafts'),
+  row('GET /files', '?message_id', ({ message }) => ({ message_id: message }), 'empty'),
+
+  ...grouped('POST /contacts'),
+  ...grouped('PUT /contacts/{id}'),
+  ...grouped('PATCH /contacts/{id}'),
+  row('GET /contacts', '?group', ({ group }) => ({ group }), 'empty'),
+
+  row('POST /events', 'calendar_id', ({ calendar }) => ({ ...EVENT, calendar_id: calendar })),
+  row('POST /events/to-ics', 'calendar_id', ({ calendar }) => ({ ...EVENT, calendar_id: calendar })),
+  row('POST /events/to-ics', 'event_id', ({ event }) => ({ event_id: event })),
+  moved('PUT /events/{id}'),
+  moved('PATCH /events/{id}'),
+  moved('POST /events/{id}'),
+  row('GET /events', '?calendar_id', ({ calendar }) => ({ calendar_id: calendar }), 'empty'),
+  row('GET /events', '?event_id', ({ event }) => ({ event_id: event }), 'empty'),
+  row('POST /send-rsvp', 'event_id', ({ invitation }) => ({ event_id: invitation, status: 'yes' })),
+  row('POST /send-rsvp', 'account_id', ({ account }, own) => ({
+    event_id: own.invitation,
+    account_id: account.id,
+    status: 'yes',
+  })),
+  ...busy('POST /calendars/free-busy', WINDOW, (id) => [id]),
+  ...busy('POST /calendars/availability', SLOTS, (id) => [id]),
+  ...busy('POST /calendars/availability/consecutive', { ...SLOTS, emails: [[]] }, (id) => [id]),
+
+  ...['sentiment', 'signature', 'conversation', 'categorize'].flatMap(neural),
+  row('PUT /neural/ocr', 'file_id', ({ file }) => ({ file_id: file })),
+  row('POST /neural/ocr/feedback', 'file_id', ({ file }) => ({ file_id: file })),
+
+  cursor('GET /delta'),
+  cursor('GET /delta/longpoll'),
+
+  ofApplication(row('POST /connect/auth', 'grant_id', ({ account }) => signIn({ grant_id: account.id }))),
+  ofApplication(row('POST /connect/auth', 'account_id', ({ account }) => signIn({ account_id: account.id }))),
+  ofApplication(
+    row('POST /connect/authorize', 'reauth_account_id', ({ account }, { application }) => ({
+      client_id: application.clientId,
+      name: 'Ada',
+      email_address: account.email,
+      provider: 'sandbox',
+      reauth_account_id: account.id,
+    })),
+  ),
+  row('POST /a/{client_id}/accounts/{id}/revoke-all', 'keep_access_token', ({ account }) => ({
+    keep_access_token: account.token,
+  })),
+  row('POST /a/{client_id}/accounts/{id}/token-info', 'access_token', ({ account }) => ({
+    access_token: account.token,
+  })),
+];
+
+/** Fields that look like references and are none, with the reason. A pattern stands for every route. */
+export const NO_REFERENCES: readonly [pattern: RegExp, reason: string][] = [
+  [/ (settings\.|\?)?client_id$/, 'a credential, or a name of an application at a provider'],
+  [/provider$/, 'the name of a service'],
+  [/customer_event_id$/, 'a label that the application gives'],
+  [/event_collection_id$/, 'a label that the application gives'],
+  [/ics_options\.(ical_uid|prodid)$/, 'a text that is written into the file'],
+  [/notifications\[\]\.(minutes_before_event|message)$/, 'content of a reminder'],
+  [/^POST \/files file$/, 'bytes'],
+  [/ (calendars|groups)$/, 'a list; its fields have rows'],
+  [/^GET \/delta\/streaming \?cursor$/, 'the cursor of GET /delta; the answer does not end'],
+];

@@ -1,0 +1,243 @@
+import type { Scope } from '../../../src/auth/scopes.ts';
+
+/** Who may call a route. */
+export type Caller =
+  /** The access token of an account. */
+  | 'account'
+  /** `client_id:client_secret`. */
+  | 'application'
+  /** The client secret as user name, below `/a/{client_id}`. */
+  | 'secret'
+  /** Anybody; `why` says what protects what is behind it. */
+  | 'anybody';
+
+/** What is expected of one route. */
+export interface RouteRow {
+  caller: Caller;
+  /** Any one of these is enough; null: a token of any scope is. */
+  scopes: readonly Scope[] | null;
+  /** Whether it is refused while the credentials at the provider are out of date. */
+  write: boolean;
+  /** Status for the right caller who sends a right request; default: below 300. */
+  right?: number;
+  /** Of routes that anybody may call. */
+  why?: string;
+}
+
+const account = (scopes: readonly Scope[] | null, more: Partial<RouteRow> = {}): RouteRow => ({
+  caller: 'account',
+  scopes,
+  write: false,
+  ...more,
+});
+/** Changes something at the provider. */
+const write = (scopes: readonly Scope[], more: Partial<RouteRow> = {}) =>
+  account(scopes, { write: true, ...more });
+const application = (more: Partial<RouteRow> = {}): RouteRow => ({
+  caller: 'application',
+  scopes: null,
+  write: false,
+  ...more,
+});
+const secret = (more: Partial<RouteRow> = {}): RouteRow => ({ ...application(more), caller: 'secret' });
+const anybody = (why: string): RouteRow => ({ caller: 'anybody', scopes: null, write: false, why });
+
+// Written out again on purpose: a change of src/auth/scopes.ts has to be made here, too.
+const READ_MAIL: Scope[] = ['email', 'email.modify', 'email.read_only'];
+const MOVE_MAIL: Scope[] = ['email', 'email.modify', 'email.folders_and_labels'];
+const READ_FOLDERS: Scope[] = [...READ_MAIL, 'email.folders_and_labels', 'email.metadata'];
+const READ_DRAFTS: Scope[] = [...READ_MAIL, 'email.drafts'];
+const WRITE_DRAFTS: Scope[] = ['email', 'email.modify', 'email.drafts'];
+const WRITE_FILES: Scope[] = [...WRITE_DRAFTS, 'email.send'];
+const SEND: Scope[] = ['email', 'email.send'];
+const READ_CALENDAR: Scope[] = ['calendar', 'calendar.read_only'];
+const FREE_BUSY: Scope[] = [...READ_CALENDAR, 'calendar.free_busy'];
+const CALENDAR: Scope[] = ['calendar'];
+const READ_CONTACTS: Scope[] = ['contacts', 'contacts.read_only'];
+const CONTACTS: Scope[] = ['contacts'];
+/** Kinds of objects the token may not read are left out of the answer. */
+const ANY_OBJECT: Scope[] = [...READ_FOLDERS, 'email.drafts', ...READ_CALENDAR, ...READ_CONTACTS];
+
+/** The account of the test has folders. */
+const WITHOUT_LABELS = { right: 404 };
+const PAGES = 'pages of the hosted sign-in: a secret link and a cookie of the same browser';
+const DOCS = 'documentation without data';
+
+/**
+ * Every route of the program, and who may call it. `authorization.hostile-spec.ts` tries every other caller, and fails
+ * for a route that is not here.
+ */
+export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
+  'GET /health/live': anybody('says nothing but that the process runs'),
+  'GET /health/ready': anybody('says nothing but what works'),
+  'GET /openapi.json': anybody(DOCS),
+  'GET /docs': anybody(DOCS),
+  'GET /docs/': anybody(DOCS),
+  'GET /docs-yaml': anybody(DOCS),
+  'GET /docs/LICENSE': anybody(DOCS),
+  'GET /docs/index.html': anybody(DOCS),
+  'GET /docs/swagger-ui-init.js': anybody(DOCS),
+  'GET /docs/docs/swagger-ui-init.js': anybody(DOCS),
+
+  'GET /oauth/authorize': anybody('begins a sign-in, for redirect addresses that are registered'),
+  'GET /oauth/token': anybody('the client secret and a code, in the request'),
+  'POST /oauth/token': anybody('the client secret and a code, in the request'),
+  'POST /oauth/revoke': account(null),
+  'POST /connect/authorize': anybody('gives a code, which is worth nothing without the client secret'),
+  'POST /connect/token': anybody('the client secret and a code, in the body'),
+  'POST /connect/detect-provider': anybody('the client secret, in the body'),
+  'GET /connect/login': anybody(PAGES),
+  'GET /connect/login/cancel': anybody(PAGES),
+  'GET /connect/login/consent': anybody(PAGES),
+  'GET /connect/login/credentials': anybody(PAGES),
+  'GET /connect/login/deny': anybody(PAGES),
+  'GET /connect/login/provider': anybody(PAGES),
+  'POST /connect/login/cancel': anybody(PAGES),
+  'POST /connect/login/consent': anybody(PAGES),
+  'POST /connect/login/credentials': anybody(PAGES),
+  'POST /connect/login/deny': anybody(PAGES),
+  'POST /connect/login/provider': anybody(PAGES),
+  'GET /connect/login/icon': anybody('a picture'),
+  'GET /connect/login/sign-in': anybody('a style sheet'),
+  'GET /connect/callback': anybody('the state of a sign-in that has begun, and its cookie'),
+  'GET /feeds/{file}': anybody('a secret address'),
+  'GET /t/o': anybody('a signature in the query'),
+  'GET /t/c': anybody('a signature in the query'),
+
+  'POST /connect/auth': application({ right: 400 }), // its redirect address is not registered
+  'GET /connect/integrations': application(),
+  'POST /connect/integrations': application(),
+  'GET /connect/integrations/{provider}': application(),
+  'PATCH /connect/integrations/{provider}': application(),
+  'DELETE /connect/integrations/{provider}': application(),
+  'GET /connect/grants': application(),
+  'POST /connect/grants': application(),
+  'GET /connect/grants/{id}': application(),
+  'PATCH /connect/grants/{id}': application(),
+  'DELETE /connect/grants/{id}': application(),
+  'GET /connect/grants/{id}/sync': application(),
+  'POST /connect/grants/{id}/sync': application(),
+
+  'GET /a/{client_id}': secret(),
+  'POST /a/{client_id}': secret(),
+  'PUT /a/{client_id}': secret(),
+  'GET /a/{client_id}/accounts': secret(),
+  'GET /a/{client_id}/accounts/{id}': secret(),
+  'PUT /a/{client_id}/accounts/{id}': secret(),
+  'DELETE /a/{client_id}/accounts/{id}': secret(),
+  'POST /a/{client_id}/accounts/{id}/downgrade': secret(),
+  'POST /a/{client_id}/accounts/{id}/upgrade': secret(),
+  'POST /a/{client_id}/accounts/{id}/revoke-all': secret(),
+  'POST /a/{client_id}/accounts/{id}/token-info': secret(),
+  'GET /a/{client_id}/conferencing': secret(),
+  'PUT /a/{client_id}/conferencing': secret(),
+  'GET /a/{client_id}/conferencing/{id}': secret(),
+  'DELETE /a/{client_id}/conferencing/{id}': secret(),
+  'GET /a/{client_id}/ip_addresses': secret(),
+  'GET /a/{client_id}/relay': secret(),
+  'PUT /a/{client_id}/relay': secret(),
+  'DELETE /a/{client_id}/relay': secret(),
+  'GET /a/{client_id}/webhooks': secret(),
+  'POST /a/{client_id}/webhooks': secret(),
+  'GET /a/{client_id}/webhooks/{id}': secret(),
+  'PUT /a/{client_id}/webhooks/{id}': secret(),
+  'DELETE /a/{client_id}/webhooks/{id}': secret(),
+  'GET /a/{client_id}/webhooks/{id}/deliveries': secret(),
+
+  'GET /account': account(null),
+  'GET /job-statuses': account(null),
+  'GET /job-statuses/{job_status_id}': account(null),
+
+  'GET /messages': account(READ_MAIL),
+  'GET /messages/search': account(READ_MAIL),
+  'GET /messages/{id}': account(READ_MAIL),
+  'PUT /messages/{id}': write(MOVE_MAIL),
+  'PATCH /messages/{id}': write(MOVE_MAIL),
+  'GET /threads': account(READ_MAIL),
+  'GET /threads/search': account(READ_MAIL),
+  'GET /threads/{id}': account(READ_MAIL),
+  'PUT /threads/{id}': write(MOVE_MAIL),
+  'PATCH /threads/{id}': write(MOVE_MAIL),
+  'GET /folders': account(READ_FOLDERS),
+  'POST /folders': write(MOVE_MAIL),
+  'GET /folders/{id}': account(READ_FOLDERS),
+  'PUT /folders/{id}': write(MOVE_MAIL),
+  'DELETE /folders/{id}': write(MOVE_MAIL),
+  'GET /labels': account(READ_FOLDERS, WITHOUT_LABELS),
+  'POST /labels': write(MOVE_MAIL, WITHOUT_LABELS),
+  'GET /labels/{id}': account(READ_FOLDERS, WITHOUT_LABELS),
+  'PUT /labels/{id}': write(MOVE_MAIL, WITHOUT_LABELS),
+  'DELETE /labels/{id}': write(MOVE_MAIL, WITHOUT_LABELS),
+  'GET /files': account(READ_DRAFTS),
+  'POST /files': write(WRITE_FILES, { right: 400 }), // the request has no file
+  'GET /files/{id}': account(READ_DRAFTS),
+  'GET /files/{id}/download': account(READ_DRAFTS),
+  'DELETE /files/{id}': write(WRITE_FILES, { right: 400 }), // it is part of a message
+  'GET /drafts': account(READ_DRAFTS),
+  'POST /drafts': write(WRITE_DRAFTS),
+  'GET /drafts/{id}': account(READ_DRAFTS),
+  'PUT /drafts/{id}': write(WRITE_DRAFTS),
+  'DELETE /drafts/{id}': write(WRITE_DRAFTS),
+
+  'POST /send': write(SEND),
+  'POST /v2/send': write(SEND),
+  'GET /v2/outbox': account(SEND),
+  'POST /v2/outbox': write(SEND),
+  'GET /v2/outbox/{job_status_id}': account(SEND),
+  'PUT /v2/outbox/{job_status_id}': write(SEND),
+  'PATCH /v2/outbox/{job_status_id}': write(SEND),
+  'DELETE /v2/outbox/{job_status_id}': account(SEND),
+  'GET /v2/outbox/onboard/verified_status': account(SEND),
+  'DELETE /v2/outbox/onboard/subuser': account(SEND),
+
+  'GET /delta': account(ANY_OBJECT),
+  'GET /delta/longpoll': account(ANY_OBJECT),
+  'GET /delta/streaming': account(ANY_OBJECT),
+  'POST /delta/generate_cursor': account(ANY_OBJECT),
+  'POST /delta/latest_cursor': account(ANY_OBJECT),
+
+  'GET /calendars': account(READ_CALENDAR),
+  'POST /calendars': write(CALENDAR),
+  'GET /calendars/{id}': account(READ_CALENDAR),
+  'PUT /calendars/{id}': write(CALENDAR),
+  'PATCH /calendars/{id}': write(CALENDAR),
+  'DELETE /calendars/{id}': write(CALENDAR),
+  'GET /calendars/{id}/feed': account(READ_CALENDAR),
+  'POST /calendars/{id}/feed': account(CALENDAR),
+  'DELETE /calendars/{id}/feed': account(CALENDAR),
+  'POST /calendars/availability': account(FREE_BUSY),
+  'POST /calendars/availability/consecutive': account(FREE_BUSY),
+  'POST /calendars/free-busy': account(FREE_BUSY),
+  'GET /events': account(READ_CALENDAR),
+  'POST /events': write(CALENDAR),
+  'POST /events/to-ics': account(READ_CALENDAR),
+  'GET /events/{id}': account(READ_CALENDAR),
+  'PUT /events/{id}': write(CALENDAR),
+  'PATCH /events/{id}': write(CALENDAR),
+  'POST /events/{id}': write(CALENDAR),
+  'DELETE /events/{id}': write(CALENDAR),
+  'GET /events/{id}/invitations': account(READ_CALENDAR),
+  'GET /events/{id}/notifications': account(READ_CALENDAR),
+  'POST /send-rsvp': write(CALENDAR),
+  'GET /resources': account(['room_resources.read_only']),
+
+  'GET /contacts': account(READ_CONTACTS),
+  'POST /contacts': write(CONTACTS),
+  'GET /contacts/groups': account(READ_CONTACTS),
+  'GET /contacts/{id}': account(READ_CONTACTS),
+  'PUT /contacts/{id}': write(CONTACTS),
+  'PATCH /contacts/{id}': write(CONTACTS),
+  'DELETE /contacts/{id}': write(CONTACTS),
+  'GET /contacts/{id}/picture': account(READ_CONTACTS, { right: 404 }), // it has none
+
+  'PUT /neural/sentiment': account(READ_MAIL),
+  'PUT /neural/signature': account(READ_MAIL),
+  'PUT /neural/conversation': account(READ_MAIL),
+  'PUT /neural/categorize': account(READ_MAIL),
+  'PUT /neural/ocr': account(READ_DRAFTS, { right: 400 }), // its file is no picture
+  'POST /neural/sentiment/feedback': account(READ_MAIL),
+  'POST /neural/signature/feedback': account(READ_MAIL),
+  'POST /neural/conversation/feedback': account(READ_MAIL),
+  'POST /neural/categorize/feedback': account(READ_MAIL),
+  'POST /neural/ocr/feedback': account(READ_DRAFTS),
+};
