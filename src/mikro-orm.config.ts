@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, type Options } from '@mikro-orm/postgresql';
 import { Application } from './applications/application.entity.ts';
+import { FailedAttempt } from './auth/failed-attempt.entity.ts';
 import { Calendar } from './calendars/calendar.entity.ts';
 import { ConferencingService } from './conferencing/conferencing-service.entity.ts';
 import { EventMeeting } from './conferencing/event-meeting.entity.ts';
@@ -65,7 +66,7 @@ import { Webhook } from './webhooks/webhook.entity.ts';
 
 /** Every table of the schema: `npm run db:check` compares them with the migrations. */
 export const entities = [
-  Application, Integration, Grant, AccessToken, AuthorizationCode, LoginRequest,
+  Application, Integration, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt,
   Webhook, WebhookEvent, WebhookAttempt, HookJob,
   JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,

@@ -6,6 +6,11 @@ export interface AccessRule {
   anyScope?: readonly Scope[];
   /** Whether it changes something at the provider: refused (403) while the account's credentials are out of date. */
   write?: boolean;
+  /**
+   * Whether all it does is to give up the caller's token. Then every working token may, whatever the state of its account; and
+   * wrong tokens count as failed attempts of the client.
+   */
+  revokes?: boolean;
 }
 
 /** Metadata keys of the decorators. */

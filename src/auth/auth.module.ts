@@ -1,6 +1,7 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { PassportModule } from '@nestjs/passport';
 import { Credentials } from './credentials.ts';
+import { FailedAttempts } from './failed-attempts.ts';
 import {
   AccessTokenBasicStrategy,
   AccessTokenBearerStrategy,
@@ -8,16 +9,18 @@ import {
   ApplicationStrategy,
 } from './strategies.ts';
 
-/** Registers the passport strategies behind the decorators of `access.decorators.ts`. */
+/** Registers the passport strategies behind the decorators of `access.decorators.ts`, whose guards are used in every room. */
+@Global()
 @Module({
   imports: [PassportModule],
   providers: [
     Credentials,
+    FailedAttempts,
     AccessTokenBearerStrategy,
     AccessTokenBasicStrategy,
     ApplicationStrategy,
     ApplicationSecretStrategy,
   ],
-  exports: [Credentials],
+  exports: [Credentials, FailedAttempts],
 })
 export class AuthModule {}

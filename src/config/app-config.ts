@@ -84,6 +84,7 @@ export const environmentSchema = z.object({
   RATE_LIMIT_APPLICATION: integer(500, 0, 1_000_000),
   RATE_LIMIT_ACCOUNT: integer(50, 0, 1_000_000),
   RATE_LIMIT_CONCURRENT: integer(5, 0, 1_000_000),
+  RATE_LIMIT_FAILURES: integer(200, 0, 1_000_000),
   OUTBOX_RETRY_REJECTED: flag(false),
   OUTBOX_ON_UNKNOWN: z.enum(['resend', 'fail'], 'must be resend or fail').default('resend'),
   SEND_SLOTS: integer(192, 1, 10_000),
@@ -156,6 +157,8 @@ export interface AppConfig {
     accountPerSecond: number;
     /** Simultaneous requests of one account to messages, threads and contacts; 0 = no limit. */
     accountConcurrent: number;
+    /** Failed attempts to sign in from one network address within 15 minutes; 0 = no limit. */
+    failuresPerClient: number;
   };
   outbox: {
     /** Whether definite rejections of recipient or content are retried until the deadline (the literal rule of spec 8). */
@@ -277,6 +280,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
       applicationPerSecond: env.RATE_LIMIT_APPLICATION,
       accountPerSecond: env.RATE_LIMIT_ACCOUNT,
       accountConcurrent: env.RATE_LIMIT_CONCURRENT,
+      failuresPerClient: env.RATE_LIMIT_FAILURES,
     },
     outbox: {
       retryRejected: env.OUTBOX_RETRY_REJECTED,

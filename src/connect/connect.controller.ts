@@ -1,6 +1,7 @@
 import { Body, Controller, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../auth/access.decorators.ts';
+import { ClientAddress } from '../http/client-address.decorator.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { toConnectedAccountView, toDetectedProviderView } from './connect.mapper.ts';
@@ -24,7 +25,7 @@ import { ConnectService } from './connect.service.ts';
 /** Credentials are in the body here; an Authorization header is ignored (api facts 1.2). */
 @ApiTags('connect')
 @Public()
-@ApiErrors(400, 401)
+@ApiErrors(400, 401, 429)
 @Controller('connect')
 export class ConnectController {
   constructor(private readonly connect: ConnectService) {}
@@ -33,11 +34,14 @@ export class ConnectController {
   @Endpoint({
     summary: 'Authenticate an account with its credentials',
     description:
-      'The provider is asked at once; nothing is connected before the code is exchanged at /connect/token. Besides `sandbox` and `imap`: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), and exchange where the server has IMAP; and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
+      'The provider is asked at once; nothing is connected before the code is exchanged at /connect/token. Without `client_secret` nothing is told about servers that could not be used, and wrong passwords of one client are limited. Besides `sandbox` and `imap`: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), and exchange where the server has IMAP; and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
     response: codeView,
   })
-  async authorize(@Body({ schema: authorizeSchema }) body: Authorize): Promise<CodeView> {
-    return { code: await this.connect.authorize(toNativeRequest(body)) };
+  async authorize(
+    @Body({ schema: authorizeSchema }) body: Authorize,
+    @ClientAddress() client: string,
+  ): Promise<CodeView> {
+    return { code: await this.connect.authorize(toNativeRequest(body, client)) };
   }
 
   @Post('token')
@@ -48,8 +52,10 @@ export class ConnectController {
   })
   async token(
     @Body({ schema: exchangeCodeSchema }) { client_id, client_secret, code }: ExchangeCode,
+    @ClientAddress() client: string,
   ): Promise<ConnectedAccountView> {
-    return toConnectedAccountView(await this.connect.exchange(client_id, client_secret, code));
+    const caller = { clientId: client_id, clientSecret: client_secret, client };
+    return toConnectedAccountView(await this.connect.exchange(caller, code));
   }
 
   @Post('detect-provider')
@@ -61,11 +67,12 @@ export class ConnectController {
   })
   async detect(
     @Body({ schema: detectProviderSchema }) body: DetectProviderBody,
+    @ClientAddress() client: string,
   ): Promise<DetectedProviderView> {
     const { client_id, client_secret, email_address } = body;
     return toDetectedProviderView(
       email_address,
-      await this.connect.detect(client_id, client_secret, email_address),
+      await this.connect.detect({ clientId: client_id, clientSecret: client_secret, client }, email_address),
     );
   }
 }

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { ApplicationsModule } from '../applications/applications.module.ts';
-import { AuthModule } from '../auth/auth.module.ts';
 import { GrantsModule } from '../grants/grants.module.ts';
 import { IntegrationsModule } from '../integrations/integrations.module.ts';
 import { OauthModule } from '../oauth/oauth.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { AuthorizationCodes } from './authorization-codes.ts';
+import { ChosenServers } from './chosen-servers.ts';
 import { ConnectController } from './connect.controller.ts';
 import { ConnectService } from './connect.service.ts';
 import { ConnectAuthController } from './connect-auth.controller.ts';
@@ -17,13 +17,12 @@ import { ProviderOffers } from './provider-offers.ts';
 import { SignInCallbackController, SignInController } from './sign-in.controller.ts';
 import { SignInCredentials } from './sign-in-credentials.service.ts';
 import { SignInOauth } from './sign-in-oauth.service.ts';
-import { SignInLimits } from './sign-in-limits.ts';
 import { SignInVisits } from './sign-in-visits.ts';
 import { SignIn } from './sign-in.service.ts';
 
 /** How accounts authenticate and how tokens are given back. */
 @Module({
-  imports: [ApplicationsModule, AuthModule, GrantsModule, IntegrationsModule, OauthModule, ProvidersModule],
+  imports: [ApplicationsModule, GrantsModule, IntegrationsModule, OauthModule, ProvidersModule],
   controllers: [
     ConnectController,
     ConnectAuthController,
@@ -35,6 +34,7 @@ import { SignIn } from './sign-in.service.ts';
   ],
   providers: [
     AuthorizationCodes,
+    ChosenServers,
     ConnectService,
     LoginRequests,
     LoginStarts,
@@ -42,7 +42,6 @@ import { SignIn } from './sign-in.service.ts';
     ProviderOffers,
     SignIn,
     SignInCredentials,
-    SignInLimits,
     SignInOauth,
     SignInVisits,
   ],

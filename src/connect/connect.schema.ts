@@ -10,6 +10,9 @@ const credential = z.string().min(1, 'must not be empty').max(200, 'must not be 
 export const authorizeSchema = z
   .object({
     client_id: credential,
+    client_secret: credential
+      .nullish()
+      .describe('Proves that the application itself asks: errors then say what is wrong with a server'),
     name: z.string().trim().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters'),
     email_address: emailAddress().optional(),
     email: emailAddress().optional().describe('Other name of `email_address`'),
@@ -87,12 +90,15 @@ export const detectedProviderView = z
   });
 export type DetectedProviderView = z.infer<typeof detectedProviderView>;
 
-/** @throws {InvalidInputError} when neither of the two names of the address is given */
-export function toNativeRequest(body: Authorize): NativeRequest {
+/**
+ * @param client network address of the client
+ * @throws {InvalidInputError} when neither of the two names of the address is given
+ */
+export function toNativeRequest(body: Authorize, client: string): NativeRequest {
   const email = body.email_address ?? body.email;
   if (!email) throw new InvalidInputError('email_address is required', { missingFields: ['email_address'] });
   return {
-    clientId: body.client_id,
+    caller: { clientId: body.client_id, clientSecret: body.client_secret ?? null, client },
     credentials: { provider: body.provider, email, name: body.name, settings: body.settings ?? {} },
     scope: body.scopes,
     reauthAccountId: body.reauth_account_id ?? undefined,

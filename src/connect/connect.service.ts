@@ -3,6 +3,7 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import type { Application } from '../applications/application.entity.ts';
 import { ApplicationsService } from '../applications/applications.service.ts';
 import { Credentials } from '../auth/credentials.ts';
+import { FailedAttempts } from '../auth/failed-attempts.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { NotFoundError } from '../common/errors/domain-error.ts';
 import { type AccountCredentials, CredentialCheck } from '../grants/credential-check.ts';
@@ -15,12 +16,22 @@ import { NATIVE_NAMES, toNativeAccount } from '../grants/native-provider.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { MailDiscovery } from '../providers/mail-discovery.ts';
 import { AuthorizationCodes, type AuthorizedToken } from './authorization-codes.ts';
+import { ChosenServers, namesTried } from './chosen-servers.ts';
 import { ClientCredentialsError, CodeError, NativeProviderError } from './connect.errors.ts';
 import { type DetectedProvider, detectProvider } from './detect-provider.ts';
 
+/** Who calls without an Authorization header. */
+export interface Caller {
+  clientId: string;
+  /** Null: none was sent. */
+  clientSecret: string | null;
+  /** Network address of the client. */
+  client: string;
+}
+
 /** An account to be connected with credentials the application has collected itself. */
 export interface NativeRequest {
-  clientId: string;
+  caller: Caller;
   credentials: AccountCredentials;
   /** Absent: as they are, or none of its own. */
   scope?: Scope[] | null;
@@ -40,15 +51,19 @@ export class ConnectService {
     private readonly grants: GrantsService,
     private readonly codes: AuthorizationCodes,
     private readonly discovery: MailDiscovery,
+    private readonly failures: FailedAttempts,
+    private readonly servers: ChosenServers,
   ) {}
 
   /**
-   * Verifies the credentials with the provider. No account is connected yet.
+   * Verifies the credentials with the provider. No account is connected yet. A caller who sends no secret may be anybody: wrong
+   * passwords are limited, and errors about servers say nothing of them.
    * @returns a code for one exchange
-   * @throws {ClientCredentialsError} {NativeProviderError}, {InvalidInputError} for scopes the provider does not have, and what `CredentialCheck.verify` throws
+   * @throws {ClientCredentialsError} {TooManyFailuresError}, {NativeProviderError}, {InvalidInputError} for scopes the provider does not have, and what `CredentialCheck.verify` throws
    */
-  async authorize({ clientId, scope, reauthAccountId, ...request }: NativeRequest): Promise<string> {
-    const { id: applicationId, allowedScopes } = await this.#applicationOf(clientId);
+  async authorize({ caller, scope, reauthAccountId, ...request }: NativeRequest): Promise<string> {
+    const { id: applicationId, allowedScopes } = await this.#applicationOf(caller);
+    const isProven = caller.clientSecret !== null;
     const { provider, settings } = request.credentials;
     const credentials = { ...request.credentials, ...toNativeAccount(provider, settings) };
     this.connectors.assertTurnedOn(credentials.provider);
@@ -62,7 +77,14 @@ export class ConnectService {
     assertAllowedScopes(allowedScopes, scope);
     if (reauthAccountId !== undefined)
       await this.#assertReauthenticates(applicationId, reauthAccountId, credentials);
-    const verified = await this.credentialCheck.verify(applicationId, credentials);
+    const names = namesTried(credentials.email, credentials.settings);
+    const verified = await this.failures
+      .during({ applicationId, client: isProven ? null : caller.client, names }, () =>
+        this.credentialCheck.verify(applicationId, credentials),
+      )
+      .catch((error: unknown) => {
+        throw isProven ? error : this.servers.withoutDetails(error, { applicationId, ...credentials });
+      });
     return this.em.transactional((em) =>
       this.codes.issue(em, applicationId, { credentials: verified, scope, reauthAccountId }),
     );
@@ -74,8 +96,8 @@ export class ConnectService {
    * @throws {CodeError}
    * @throws {QuickstartLimitError} the code stays good until it expires
    */
-  async exchange(clientId: string, clientSecret: string, code: string): Promise<Connection> {
-    const { applicationId } = await this.#authenticate(clientId, clientSecret);
+  async exchange(caller: Caller, code: string): Promise<Connection> {
+    const { applicationId } = await this.#authenticate(caller);
     const connection = await this.em.transactional(async (em) => {
       const request = await this.codes.take(em, applicationId, code);
       if (!request) throw new CodeError();
@@ -91,23 +113,28 @@ export class ConnectService {
   }
 
   /** @throws {ClientCredentialsError} */
-  async detect(clientId: string, clientSecret: string, email: string): Promise<DetectedProvider> {
-    await this.#authenticate(clientId, clientSecret);
+  async detect(caller: Caller, email: string): Promise<DetectedProvider> {
+    await this.#authenticate(caller);
     return detectProvider(email, this.discovery, this.connectors.isTurnedOn('sandbox'));
   }
 
-  async #authenticate(clientId: string, clientSecret: string): Promise<{ applicationId: string }> {
-    const application = await this.clientCredentials.applicationBySecret(clientId, clientSecret);
-    if (!application) throw new ClientCredentialsError();
-    return application;
+  /** @throws {ClientCredentialsError} @throws {TooManyFailuresError} instead, when this client was wrong too often */
+  async #authenticate({ clientId, clientSecret, client }: Caller): Promise<{ applicationId: string }> {
+    const application = await this.clientCredentials.applicationBySecret(clientId, clientSecret ?? '');
+    if (application) return application;
+    await this.failures.wrongSecret(client);
+    throw new ClientCredentialsError();
   }
 
-  async #applicationOf(clientId: string): Promise<Application> {
+  /** As `#authenticate` where a secret was sent; else the application of that name, whoever asks. */
+  async #applicationOf(caller: Caller): Promise<Application> {
+    if (caller.clientSecret !== null) await this.#authenticate(caller);
     try {
-      return await this.applications.findByClientId(clientId);
+      return await this.applications.findByClientId(caller.clientId);
     } catch (error) {
-      if (error instanceof NotFoundError) throw new ClientCredentialsError();
-      throw error;
+      if (!(error instanceof NotFoundError)) throw error;
+      await this.failures.wrongSecret(caller.client);
+      throw new ClientCredentialsError();
     }
   }
 

@@ -5,6 +5,7 @@ import { type DoneView, doneView } from '../accounts/accounts.schema.ts';
 import { AccountAuth, Public } from '../auth/access.decorators.ts';
 import { PresentedToken } from '../auth/presented-token.ts';
 import { AccessTokens } from '../grants/access-tokens.service.ts';
+import { ClientAddress } from '../http/client-address.decorator.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { toTokenView } from './connect.mapper.ts';
@@ -63,20 +64,10 @@ export class OauthAuthorizeController {
 /** Credentials are in the query or the body here; an Authorization header is ignored. */
 @ApiTags('connect')
 @Public()
-@ApiErrors(400, 401, 403)
+@ApiErrors(400, 401, 403, 429)
 @Controller('oauth/token')
 export class OauthTokenController {
   constructor(private readonly connect: ConnectService) {}
-
-  @Get()
-  @Endpoint({
-    summary: 'Exchange a code for an access token (query)',
-    description: 'A code is good once, for ten minutes. It may also be exchanged at /connect/token.',
-    response: tokenView,
-  })
-  byQuery(@Query({ schema: oauthTokenSchema }) query: OauthToken): Promise<TokenView> {
-    return this.#exchange(query);
-  }
 
   @Post()
   @Endpoint({
@@ -84,23 +75,47 @@ export class OauthTokenController {
     description: 'A code is good once, for ten minutes. It may also be exchanged at /connect/token.',
     response: tokenView,
   })
-  byBody(@Body({ schema: oauthTokenSchema }) body: OauthToken): Promise<TokenView> {
-    return this.#exchange(body);
+  byBody(
+    @Body({ schema: oauthTokenSchema }) body: OauthToken,
+    @ClientAddress() client: string,
+  ): Promise<TokenView> {
+    return this.#exchange(body, client);
   }
 
-  async #exchange({ client_id, client_secret, code }: OauthToken): Promise<TokenView> {
-    return toTokenView(await this.connect.exchange(client_id, client_secret, code));
+  @Get()
+  @Endpoint({
+    deprecated: true,
+    summary: 'Exchange a code for an access token (query): use POST instead',
+    description:
+      'For clients that know nothing else. The client secret stands in the address, which proxies in front of this server may log; this server does not.',
+    response: tokenView,
+  })
+  byQuery(
+    @Query({ schema: oauthTokenSchema }) query: OauthToken,
+    @ClientAddress() client: string,
+  ): Promise<TokenView> {
+    return this.#exchange(query, client);
+  }
+
+  async #exchange({ client_id, client_secret, code }: OauthToken, client: string): Promise<TokenView> {
+    return toTokenView(
+      await this.connect.exchange({ clientId: client_id, clientSecret: client_secret, client }, code),
+    );
   }
 }
 
 @ApiTags('connect')
-@AccountAuth({})
+@AccountAuth({ revokes: true })
 @Controller('oauth')
 export class OauthController {
   constructor(private readonly tokens: AccessTokens) {}
 
   @Post('revoke')
-  @Endpoint({ summary: 'Revoke the access token of this request', response: doneView })
+  @Endpoint({
+    summary: 'Revoke the access token of this request',
+    description: 'Also of an account that has been cancelled.',
+    response: doneView,
+  })
   async revoke(@PresentedToken() token: string): Promise<DoneView> {
     await this.tokens.revoke(token);
     return { success: 'true' };

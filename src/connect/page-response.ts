@@ -34,7 +34,10 @@ export function sendPage(response: Response, page: Page): void {
 
 /** Sends a page, or the browser on: by GET, whatever it came with. */
 export function sendStep(response: Response, step: Step): void {
-  if ('page' in step) return sendPage(response, step.page);
+  if ('page' in step) {
+    if (step.retryAfterSeconds !== undefined) response.set('Retry-After', String(step.retryAfterSeconds));
+    return sendPage(response, step.page);
+  }
   // After a form 303, so that it is not sent once more; after a GET the usual 302.
   response.set('Cross-Origin-Opener-Policy', 'unsafe-none');
   response.redirect(response.req.method === 'GET' ? 302 : 303, step.redirect);

@@ -41,6 +41,7 @@ export class PageFilter implements ExceptionFilter {
     if (error instanceof DomainError && error.kind !== 'unavailable') {
       const { title } = TEXTS.problem.request;
       const status = error.kind === 'rate-limited' ? 429 : 400;
+      if (status === 429) response.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
       return sendPage(response, problemPage(status, { title, text: error.message }));
     }
     this.#log.error(error);

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
+import { FailedAttempts, TooManyFailuresError } from '../auth/failed-attempts.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
 import { CredentialCheck, type VerifiedCredentials } from '../grants/credential-check.ts';
 import { Grant } from '../grants/grant.entity.ts';
 import { MailDiscovery } from '../providers/mail-discovery.ts';
+import { ChosenServers, namesTried, UnusableServersError } from './chosen-servers.ts';
 import { LoginRequests } from './login-requests.ts';
 import { stepPath } from './pages/form.ts';
 import { credentialsPage, type CredentialsForm } from './pages/sign-in.pages.ts';
@@ -17,12 +19,10 @@ import {
   isRefusal,
   namesServers,
   sameCredentials,
-  triedNames,
   type Typed,
   typedIn,
   settingsOf,
 } from './sign-in-credentials.ts';
-import { SignInLimits } from './sign-in-limits.ts';
 import { SignInProblem } from './sign-in-problem.ts';
 import { type Step, type Visit, wayBack } from './sign-in-visits.ts';
 
@@ -33,15 +33,17 @@ export class SignInCredentials {
     private readonly em: EntityManager,
     private readonly requests: LoginRequests,
     private readonly check: CredentialCheck,
-    private readonly limits: SignInLimits,
+    private readonly failures: FailedAttempts,
+    private readonly servers: ChosenServers,
     private readonly discovery: MailDiscovery,
   ) {}
 
   /**
    * @param body what the form sent
+   * @param client network address of the browser
    * @throws {SignInProblem} when the request bears no further attempt, or has ended
    */
-  async enter(visit: Visit, body: Readonly<Record<string, unknown>>): Promise<Step> {
+  async enter(visit: Visit, body: Readonly<Record<string, unknown>>, client: string): Promise<Step> {
     const { request, asking, key, browser } = visit;
     const offer = visit.offers.find(({ id, oauth }) => id === body['provider'] && !oauth);
     if (!offer) return { redirect: stepPath('', key.link) };
@@ -51,15 +53,18 @@ export class SignInCredentials {
     });
     const flaws = flawsOf(typed, offer.provider, await this.#expectedEmail(visit));
     if (Object.keys(flaws).length > 0) return again(sameCredentials(visit, offer, typed, flaws));
-    const minutes = await this.limits.begin(visit.application.id, triedNames(typed));
-    if (minutes !== undefined) {
-      const errors = { password: TEXTS.errors.slow(minutes) };
-      return again(sameCredentials(visit, offer, typed, errors), 429);
+    try {
+      const verified = await this.#try(visit, offer, typed, client);
+      if (!(await this.requests.authenticate(request.id, browser, verified))) throw new SignInProblem('used');
+      return { redirect: stepPath('', key.link) };
+    } catch (error) {
+      if (!(error instanceof DomainError) || error instanceof SignInProblem) throw error;
+      if (!(error instanceof TooManyFailuresError))
+        return again(await this.#explained(visit, offer, typed, error));
+      const seconds = error.details.retryAfterSeconds ?? 0;
+      const errors = { password: TEXTS.errors.slow(Math.max(1, Math.ceil(seconds / 60))) };
+      return { ...again(sameCredentials(visit, offer, typed, errors), 429), retryAfterSeconds: seconds };
     }
-    const verified = await this.#try(visit, offer, typed);
-    if ('form' in verified) return again(verified.form);
-    if (!(await this.requests.authenticate(request.id, browser, verified))) throw new SignInProblem('used');
-    return { redirect: stepPath('', key.link) };
   }
 
   /** The address that has to sign in again; null: any may. */
@@ -73,12 +78,8 @@ export class SignInCredentials {
     return grant.email;
   }
 
-  /** Every attempt counts until the provider has not refused it. */
-  async #try(
-    visit: Visit,
-    offer: Offer,
-    typed: Typed,
-  ): Promise<VerifiedCredentials | { form: CredentialsForm }> {
+  /** Every attempt counts until the provider has not refused it. @throws {DomainError} when nothing comes of it */
+  async #try(visit: Visit, offer: Offer, typed: Typed, client: string): Promise<VerifiedCredentials> {
     const { request, application } = visit;
     const { provider } = offer;
     const { email } = typed;
@@ -90,23 +91,25 @@ export class SignInCredentials {
       const back = request.redirectOnError ? wayBack(visit, 'access_denied', reason) : undefined;
       throw new SignInProblem('tooMany', text, back);
     }
+    const credentials = { provider, email, name: '', settings };
     let refused = false;
     try {
-      return await this.check.verify(application.id, { provider, email, name: '', settings });
+      return await this.failures.during(
+        { applicationId: application.id, client, names: namesTried(email, { ...settings, ...typed }) },
+        () => this.check.verify(application.id, credentials),
+      );
     } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-      refused = isRefusal(error);
-      return { form: await this.#explained(visit, offer, typed, error) };
+      refused = error instanceof DomainError && isRefusal(error);
+      throw this.servers.withoutDetails(error, { applicationId: application.id, ...credentials });
     } finally {
-      if (!refused) {
-        await this.requests.uncountAttempt(request.id);
-        await this.limits.forget(application.id, triedNames(typed));
-      }
+      if (!refused) await this.requests.uncountAttempt(request.id);
     }
   }
 
   /** What failed, at its field. Servers that could not be found are asked for; doubtful ones are shown to be looked at. */
   async #explained(visit: Visit, offer: Offer, typed: Typed, error: DomainError): Promise<CredentialsForm> {
+    if (error instanceof UnusableServersError)
+      return sameCredentials(visit, offer, typed, { '': TEXTS.errors.serversUnusable }, 'open');
     if (offer.provider !== 'imap' || namesServers(typed) || !isAboutServers(error)) {
       const hint = offer.provider === 'imap' ? (this.discovery.known(typed.email)?.hint ?? null) : null;
       return sameCredentials(visit, offer, typed, errorsOf(error, hint));

@@ -1,4 +1,4 @@
-import { settingsOf, triedNames, typedIn } from './sign-in-credentials.ts';
+import { settingsOf, typedIn } from './sign-in-credentials.ts';
 
 const GIVEN = {
   imap_host: 'imap.example.test',
@@ -51,13 +51,4 @@ describe('settings of a sign-in', () => {
     const given = { password: 'x', imap_password: 'y', refresh_token: 'z' };
     expect(settings({}, given)).toEqual(settings());
   });
-});
-
-it('every name somebody is known by at a server counts as tried', () => {
-  const typed = typedIn({
-    email: 'Ada@example.test',
-    imap_username: 'ADA@example.test',
-    smtp_username: 'bo',
-  });
-  expect(triedNames(typed)).toEqual(['ada@example.test', 'bo']);
 });

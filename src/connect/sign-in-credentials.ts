@@ -173,13 +173,6 @@ export function isRefusal(error: DomainError): boolean {
   return cause instanceof ProviderError && cause.code === 'auth-invalid';
 }
 
-/** Names that somebody is known by at the servers of an attempt: each is one whose password is tried. */
-export function triedNames({ email, imap_username, smtp_username }: Typed): string[] {
-  return [
-    ...new Set([email, imap_username, smtp_username].filter(Boolean).map((name) => name.toLowerCase())),
-  ];
-}
-
 /** Whether nobody knows the servers. */
 export function isAboutServers(error: DomainError): boolean {
   const { cause } = error.details;

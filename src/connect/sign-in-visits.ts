@@ -27,7 +27,7 @@ export interface Visit {
 }
 
 /** What happens next in the browser. */
-export type Step = { page: Page } | { redirect: string };
+export type Step = { page: Page; retryAfterSeconds?: number } | { redirect: string };
 
 /** Opens links: whatever is wrong with one is found here, before anything is done. */
 @Injectable()

@@ -71,8 +71,10 @@ export class SignInController {
     @Res() response: Response,
     @Query() query: Fields,
     @Body() body: Fields,
+    @ClientAddress() client: string,
   ): Promise<void> {
-    sendStep(response, await this.credentials.enter(await this.#sent(request, query, body), body));
+    const visit = await this.#sent(request, query, body);
+    sendStep(response, await this.credentials.enter(visit, body, client));
   }
 
   @Post('provider')

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LockMode, ref } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../applications/application.entity.ts';
+import { FailedAttempts } from '../auth/failed-attempts.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { newId } from '../common/ids/ids.ts';
@@ -63,10 +64,12 @@ export class GrantConnections {
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
     private readonly wake: Wake,
+    private readonly failures: FailedAttempts,
   ) {}
 
   /**
    * Verifies the credentials with the provider, then connects.
+   * @throws {TooManyFailuresError}
    * @throws what `CredentialCheck.verify` and `connect` throw; nothing is stored then
    */
   async authenticate(
@@ -79,7 +82,10 @@ export class GrantConnections {
       const known = await this.em.fork().count(Integration, { application: applicationId, provider });
       if (known === 0) throw new IntegrationRequiredError(provider);
     }
-    const verified = await this.credentials.verify(applicationId, credentials);
+    const names = [credentials.email];
+    const verified = await this.failures.during({ applicationId, client: null, names }, () =>
+      this.credentials.verify(applicationId, credentials),
+    );
     return this.connect(applicationId, verified, options);
   }
 

@@ -10,6 +10,8 @@ export interface EndpointOptions {
   description?: string;
   /** Shape of the answer: documented, and the only keys that leave the server. */
   response: ZodType;
+  /** Whether the docs advise against it. */
+  deprecated?: boolean;
   /** Default 200; the API answers 200 also for creation (api facts 1.6). */
   status?: HttpStatus;
   /** Headers of the answer that are its own, with what they say. */
@@ -25,7 +27,11 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
   return applyDecorators(
     HttpCode(status),
     SerializeOptions({ schema: options.response }),
-    ApiOperation({ summary: options.summary, description: options.description }),
+    ApiOperation({
+      summary: options.summary,
+      description: options.description,
+      ...(options.deprecated ? { deprecated: true } : {}),
+    }),
     ApiResponse({
       status,
       description: 'Success',

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { Clock } from '../common/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { pruneFailedAttempts } from '../auth/prune-failed-attempts.ts';
 import { pruneAuthorizationCodes } from '../connect/prune-codes.ts';
 import { pruneLoginRequests } from '../connect/prune-login-requests.ts';
 import { Database, type Sql } from '../database/sql.ts';
@@ -20,6 +21,7 @@ export type MaintenanceTask = (sql: Sql, now: Date) => Promise<number>;
 export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'authorization codes': pruneAuthorizationCodes,
   'login requests': pruneLoginRequests,
+  'failed attempts': pruneFailedAttempts,
   'webhook events and attempts': pruneWebhookEvidence,
   changes: pruneChanges,
   'attempts of jobs': pruneJobAttempts,

@@ -193,7 +193,7 @@ describe('native authentication', () => {
         settings: { imap_host: '169.254.169.254', smtp_host: '169.254.169.254', password: 'p4ssw0rd-of-ada' },
       },
       400,
-      'settings.imap_host: 169.254.169.254 is not at a public address',
+      'settings: could not connect to the mail servers',
     ],
     [
       'a virtual calendar with mail',

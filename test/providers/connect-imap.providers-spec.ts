@@ -58,6 +58,8 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       .post('/connect/authorize')
       .send({
         client_id: application.clientId,
+        // Without it nothing is told of the servers.
+        client_secret: application.clientSecret,
         name: 'Ada Example',
         email_address: user.email,
         provider: 'imap',

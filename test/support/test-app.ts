@@ -34,6 +34,7 @@ export async function startTestApp(
     RATE_LIMIT_APPLICATION: '0',
     RATE_LIMIT_ACCOUNT: '0',
     RATE_LIMIT_CONCURRENT: '0',
+    RATE_LIMIT_FAILURES: '0',
     SMS_GATEWAY: 'recording',
     ...environment,
   });

@@ -93,6 +93,8 @@ export const TEXTS = {
     emailInvalid: 'This is not an email address. It looks like name@example.com.',
     passwordMissing: 'Enter the password.',
     serversMissing: 'We could not find the mail servers of this address. Enter them here.',
+    serversUnusable:
+      'We could not connect to the mail servers. Check their names, ports and encryption, and enter your password again.',
     serversCheck: 'Check the mail servers below before your password is sent there.',
     passwordAgain: 'Enter the password again.',
     hostMissing: 'Enter the name of the server, such as mail.example.com.',
