@@ -4,6 +4,7 @@ import { ApplicationsModule } from './applications/applications.module.ts';
 import { AuthModule } from './auth/auth.module.ts';
 import { AvailabilityModule } from './availability/availability.module.ts';
 import { CalendarsModule } from './calendars/calendars.module.ts';
+import { WorkThreadsModule } from './common/threads/work-threads.module.ts';
 import type { Clock } from './common/time/clock.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
@@ -54,6 +55,7 @@ export class AppModule {
       imports: [
         ConfigModule.register(config),
         DatabaseModule.register(config, overrides.clock),
+        WorkThreadsModule,
         HttpModule,
         AuthModule,
         ProvidersModule,

@@ -65,7 +65,7 @@ export class SendComposition {
     const from = ownAddress(account);
     const made = this.outgoing.newMessageIdHeader(id);
     const { mime, messageIdHeader } = prepareRaw(input, { from, messageIdHeader: made, date: at });
-    const [read] = await this.parser.read([{ kind: 'mime', mime: input }], false);
+    const [read] = await this.parser.read([{ kind: 'mime', mime: input }], account.accountId, false);
     if (!read || read.failure !== null)
       throw new InvalidInputError('The request body cannot be read as MIME');
     const { parsed } = read;

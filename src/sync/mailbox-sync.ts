@@ -118,7 +118,11 @@ export class MailboxSync {
     };
     const look = mail.listChanges(account, { cursor, limit, since, known }).then((changes) => {
       // While the batch before is still being stored.
-      if (!guarded) this.parser.readAhead(changes.messages.flatMap(({ content }) => content ?? []));
+      if (!guarded)
+        this.parser.readAhead(
+          changes.messages.flatMap(({ content }) => content ?? []),
+          account.accountId,
+        );
       return changes;
     });
     // It may fail while the batch before is still being stored: that one comes first.
@@ -202,7 +206,7 @@ export class MailboxSync {
   }
 
   async #parse(
-    { claim, state, guarded }: Run,
+    { account, claim, state, guarded }: Run,
     fresh: readonly { remote: RemoteMessage; content: MessageContent }[],
     batch: ReadBatch,
   ): Promise<void> {
@@ -216,7 +220,7 @@ export class MailboxSync {
       }
       await this.repository.noteReading(claim, providerId);
     }
-    const read = await this.parser.read(fresh.map(({ content }) => content), guarded); // prettier-ignore
+    const read = await this.parser.read(fresh.map(({ content }) => content), account.accountId); // prettier-ignore
     for (const [index, { remote }] of fresh.entries()) {
       const { parsed, failure } = read[index] ?? { parsed: UNREADABLE, failure: 'not parsed' };
       batch.incoming.push({ remote, parsed });

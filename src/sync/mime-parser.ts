@@ -63,8 +63,8 @@ const MAX_HEADERS_LENGTH = 128 * 1024;
 const MAX_BODY_LENGTH = 8 * 1024 * 1024;
 /** As `file.size` stores it. */
 const MAX_SIZE = 2 ** 31 - 1;
-/** Where a header block that has no end is cut. */
-const MAX_HEADER_BYTES = 256 * 1024;
+/** Bytes after which a header block that has no end is cut. */
+export const MAX_HEADER_BYTES = 256 * 1024;
 const LIMITS = { forceRfc822Attachments: true, maxNestingDepth: 100, maxHeadersSize: 4 * 1024 * 1024 };
 
 /** What is left of a message that cannot be parsed. */

@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { WorkThreads } from '../../common/threads/work-threads.ts';
 import { NeuralThreads } from '../threads/neural-threads.ts';
 
 const NEURAL = fileURLToPath(new URL('..', import.meta.url));
@@ -12,6 +13,7 @@ const IMAGE = Buffer.from(`P5\n32 32\n255\n${'x'.repeat(32 * 32)}`);
 
 describe('NeuralThreads without the optional packages', () => {
   let folder: string;
+  const pool = new WorkThreads();
   let threads: NeuralThreads;
 
   beforeAll(async () => {
@@ -22,11 +24,11 @@ describe('NeuralThreads without the optional packages', () => {
     await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }');
     for (const name of ['ocr', 'text', 'threads'])
       await cp(path.join(NEURAL, name), path.join(folder, name), { recursive: true });
-    threads = new NeuralThreads(pathToFileURL(path.join(folder, 'threads/neural-thread.ts')));
+    threads = new NeuralThreads(pool, pathToFileURL(path.join(folder, 'threads/neural-threads.ts')).href);
   });
 
   afterAll(async () => {
-    await threads.onModuleDestroy();
+    await pool.close();
     await rm(folder, { recursive: true });
   });
 

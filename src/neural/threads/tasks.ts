@@ -39,9 +39,8 @@ export type TaskName = keyof Tasks;
 /** What a thread is sent. */
 export type TaskRequest = { [Name in TaskName]: { name: Name; input: Tasks[Name]['input'] } }[TaskName];
 
-/** What it answers. `refused`: the input is wrong; `missing`: this package is not installed; `failed`: anything else. */
-export type TaskReply =
-  { output: Tasks[TaskName]['output'] } | { refused: string } | { missing: string } | { failed: string };
+/** What it answers. `refused`: the input is wrong; `missing`: this package is not installed. */
+export type TaskReply = { output: Tasks[TaskName]['output'] } | { refused: string } | { missing: string };
 
 /** The input of a task cannot be worked on; the message is shown to the caller. */
 export class RefusedInput extends Error {

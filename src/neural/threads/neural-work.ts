@@ -1,4 +1,3 @@
-import { parentPort } from 'node:worker_threads';
 import { categorize } from '../text/categorize.ts';
 import { cleanConversation, partsOf } from '../text/clean-message.ts';
 import { SENTIMENT_CHARACTERS, sentimentOf } from '../text/sentiment.ts';
@@ -6,8 +5,8 @@ import { signatureOf } from '../text/signature.ts';
 import { MissingPackage, RefusedInput, type TaskReply, type TaskRequest, type Tasks } from './tasks.ts';
 
 /*
- * The thread in which texts and images are looked at (`NeuralThreads`). Node runs it from here as it is, in tests too:
- * only what Node itself can strip of types may be imported.
+ * What threads do with texts and images (`NeuralThreads`). Node loads this file as it is, in tests too: it may import only
+ * what Node itself can strip of types.
  */
 
 const PLAIN = { ignoreLinks: true, ignoreImages: true, ignoreTables: true, imagesAsMarkdown: true } as const;
@@ -42,16 +41,13 @@ async function work(request: TaskRequest): Promise<Tasks[keyof Tasks]['output']>
   }
 }
 
-async function reply(request: TaskRequest): Promise<TaskReply> {
+/** Does a piece of work on texts or on a file. Errors of the input and missing packages are part of the reply. */
+export async function answerNeural(request: TaskRequest): Promise<TaskReply> {
   try {
     return { output: await work(request) };
   } catch (error) {
     if (error instanceof RefusedInput) return { refused: error.message };
     if (error instanceof MissingPackage) return { missing: error.message };
-    return { failed: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
+    throw error;
   }
 }
-
-parentPort?.on('message', async (request: TaskRequest) => {
-  parentPort?.postMessage(await reply(request), []);
-});

@@ -1,0 +1,143 @@
+import { Worker } from 'node:worker_threads';
+import type { Task, WorkReply, WorkRequest } from './task.ts';
+import { TaskFailedError, type WorkLimit, WorkLimitError } from './work-errors.ts';
+
+const SCRIPT = new URL(
+  import.meta.url.endsWith('.ts') ? './thread-main.ts' : './thread-main.js',
+  import.meta.url,
+);
+/** Time to start a thread and to load the module of a task, in milliseconds. */
+const LOAD_MS = 30_000;
+const MB = 2 ** 20;
+
+/** The result for one input. */
+export type WorkResult<Output> = { output: Output } | { error: WorkLimitError | TaskFailedError };
+
+/** One input, its size, and where its result goes. */
+export interface WorkItem {
+  task: Task<unknown, unknown>;
+  input: unknown;
+  bytes: number;
+  settle(result: WorkResult<unknown>): void;
+}
+
+/** One thread. It works on its items in the order in which they were given. */
+export class WorkThread {
+  readonly #worker: Worker;
+  readonly #onSettled: (ms: number) => void;
+  readonly #onEnd: (unsettled: WorkItem[], limit: WorkLimit, cause: unknown) => void;
+  readonly #items: { id: number; item: WorkItem }[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #since = 0;
+  #nextId = 0;
+  #ending: { limit: WorkLimit; cause: unknown } | null = null;
+  alive = true;
+
+  /**
+   * @param onSettled an item has its result; milliseconds it took
+   * @param onEnd the thread and its memory are gone. The first of the items without result is the one that hit the limit.
+   */
+  constructor(
+    heapMb: number,
+    onSettled: (ms: number) => void,
+    onEnd: (unsettled: WorkItem[], limit: WorkLimit, cause: unknown) => void,
+  ) {
+    this.#onSettled = onSettled;
+    this.#onEnd = onEnd;
+    this.#worker = new Worker(SCRIPT, {
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 32 },
+      // Keys and passwords of the environment are no business of code that reads strangers' content.
+      env: {},
+      // Libraries may print what they read, and mail does not belong in the log.
+      stdout: true,
+      stderr: true,
+    });
+    this.#worker.stdout.resume();
+    this.#worker.stderr.resume();
+    // The process may end while a thread is idle.
+    this.#worker.unref();
+    this.#worker.on('message', (reply: WorkReply) => this.#take(reply));
+    this.#worker.on('error', (error: NodeJS.ErrnoException) => {
+      this.alive = false;
+      this.#ending ??= {
+        limit: error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'memory' : 'crash',
+        cause: error,
+      };
+    });
+    this.#worker.on('exit', () => this.#ended());
+  }
+
+  /** Items without result. */
+  get pending(): number {
+    return this.#items.length;
+  }
+
+  /** Bytes of the items without result. */
+  get pendingBytes(): number {
+    return this.#items.reduce((sum, { item }) => sum + item.bytes, 0);
+  }
+
+  /** Gives the thread another item. */
+  post(item: WorkItem): void {
+    const id = this.#nextId++;
+    const { module, name, limits } = item.task;
+    const [input, owned] = transferable(item.input);
+    const request: WorkRequest = { id, module, name, input, outputBytes: limits.outputBytes };
+    this.#worker.postMessage(request, owned);
+    this.#items.push({ id, item });
+    if (this.#items.length === 1) this.#watch(LOAD_MS);
+  }
+
+  /** Ends the thread, whatever it does. */
+  async end(limit: WorkLimit, cause?: unknown): Promise<void> {
+    this.alive = false;
+    this.#ending ??= { limit, cause };
+    clearTimeout(this.#timer);
+    await this.#worker.terminate();
+  }
+
+  #take(reply: WorkReply): void {
+    const [head] = this.#items;
+    if (head?.id !== reply.id || !this.alive) return;
+    if (reply.kind === 'started') {
+      const { timeMs, timeMsPerMb = 0 } = head.item.task.limits;
+      this.#watch(timeMs + (timeMsPerMb * head.item.bytes) / MB);
+      return;
+    }
+    const ms = performance.now() - this.#since;
+    this.#items.shift();
+    if (this.#items.length > 0) this.#watch(LOAD_MS);
+    else clearTimeout(this.#timer);
+    if (reply.kind === 'done') head.item.settle({ output: reply.output });
+    else if (reply.kind === 'tooLarge') head.item.settle({ error: new WorkLimitError('size') });
+    else head.item.settle({ error: new TaskFailedError(reply.errorName, reply.message) });
+    this.#onSettled(ms);
+  }
+
+  #watch(limitMs: number): void {
+    clearTimeout(this.#timer);
+    this.#since = performance.now();
+    this.#timer = setTimeout(() => void this.end('time', `more than ${Math.round(limitMs)} ms`), limitMs);
+  }
+
+  #ended(): void {
+    this.alive = false;
+    clearTimeout(this.#timer);
+    const unsettled = this.#items.splice(0).map(({ item }) => item);
+    const { limit, cause } = this.#ending ?? { limit: 'crash', cause: 'the thread ended' };
+    this.#onEnd(unsettled, limit, cause);
+  }
+}
+
+/** Bytes are copied once and handed over: a copy by the thread would include everything else in the same memory. */
+function transferable(input: unknown): [input: unknown, owned: ArrayBuffer[]] {
+  if (input instanceof Uint8Array) {
+    const copy = new Uint8Array(input);
+    return [copy, [copy.buffer]];
+  }
+  if (typeof input !== 'object' || input === null || Object.getPrototypeOf(input) !== Object.prototype)
+    return [input, []];
+  const copies = Object.entries(input).map(([name, value]) => [name, value instanceof Uint8Array ? new Uint8Array(value) : value]); // prettier-ignore
+  const owned = copies.flatMap(([, value]) => (value instanceof Uint8Array ? [value.buffer] : []));
+  return [Object.fromEntries(copies), owned as ArrayBuffer[]];
+}

@@ -1,0 +1,114 @@
+import { task, type TaskLimits } from './task.ts';
+import { WorkThreads } from './work-threads.ts';
+
+const MB = 2 ** 20;
+const LIMITS: TaskLimits = { lane: 'short', timeMs: 1_500, inputBytes: MB, outputBytes: MB };
+const define = task<typeof import('../../../test/support/acting-task.ts')>();
+const act = (limits: Partial<TaskLimits> = {}) =>
+  define(import.meta.url, '../../../test/support/acting-task', 'act', { ...LIMITS, ...limits });
+const short = { threads: 2, heapMb: 64, waiting: 2, perKey: 3 };
+const lanes = { short, long: { ...short, threads: 1 } };
+
+describe('WorkThreads', () => {
+  let pool: WorkThreads;
+  beforeEach(() => {
+    pool = new WorkThreads(lanes);
+  });
+  afterEach(() => pool.close());
+
+  it('gives results in the order of the inputs, and passes errors of the function on', async () => {
+    const results = await pool.runAll(act(), 'a', [{ say: 'one' }, { fail: 'bad input' }, { say: 'two' }]);
+    expect(results).toEqual([
+      { output: 'one' },
+      {
+        error: expect.objectContaining({
+          name: 'TaskFailedError',
+          errorName: 'RangeError',
+          message: 'bad input',
+        }),
+      },
+      { output: 'two' },
+    ]);
+  });
+
+  it('copies bytes, so that the caller keeps them', async () => {
+    const bytes = Buffer.from('hello').subarray(1, 3);
+    expect(await pool.run(act(), 'a', { bytes })).toBe('el');
+    expect(bytes.toString()).toBe('el');
+  });
+
+  it('ends the thread of an input that takes too long, and does not begin that input again', async () => {
+    const inputs = [{ say: 'before' }, { spin: true }, { say: 'after' }];
+    expect(await pool.runAll(act(), 'a', inputs)).toEqual([
+      { output: 'before' },
+      { error: expect.objectContaining({ limit: 'time', code: 'work.time' }) },
+      { output: 'after' },
+    ]);
+  });
+
+  it.each([
+    ['memory', { hoard: true }],
+    ['crash', { exit: true }],
+    ['size', { say: 'x', times: 2 * MB }],
+    ['size', { say: 'x'.repeat(2 * MB) }],
+  ])('names the limit that was hit: %s', async (limit, input) => {
+    const results = await pool.runAll(act({ timeMs: 60_000 }), 'a', [input, { say: 'after' }]);
+    expect(results).toEqual([{ error: expect.objectContaining({ limit }) }, { output: 'after' }]);
+  });
+
+  it('keeps a thread for others while one key and slow keys are stuck', async () => {
+    const slow = act({ timeMs: 30_000 });
+    // Ends in `close`.
+    const stuck = [pool.run(slow, 'a', { spin: true }), pool.run(slow, 'a', { spin: true })];
+    const settled = Promise.allSettled(stuck);
+    expect(await pool.run(act(), 'b', { say: 'b' })).toBe('b');
+    expect(await pool.run(act(), 'c', { say: 'c' })).toBe('c');
+    await pool.close();
+    expect((await settled).map((result) => result.status)).toEqual(['rejected', 'rejected']);
+  });
+
+  it('lets a key whose input hit a limit wait behind other slow keys', async () => {
+    const bomb = { spin: true };
+    await Promise.allSettled(['a', 'b'].map((key) => pool.run(act(), key, bomb)));
+    const order: string[] = [];
+    const again = ['a', 'b'].map((key) =>
+      pool.run(act({ timeMs: 4_000 }), key, bomb, { patient: true }).catch(() => order.push('bomb')),
+    );
+    const others = ['c', 'd', 'e'].map(async (key) => {
+      await pool.run(act(), key, { say: key }, { patient: true });
+      order.push(key);
+    });
+    await Promise.all([...again, ...others]);
+    expect(order).toEqual(['c', 'd', 'e', 'bomb', 'bomb']);
+  });
+
+  it('refuses impatient calls beyond its bounds before it loads their input, and lets patient ones wait', async () => {
+    const task = act({ lane: 'long', timeMs: 30_000 });
+    let loaded = 0;
+    const load = async () => {
+      loaded += 1;
+      return { say: 'x' };
+    };
+    const first = [1, 2, 3].map(() => pool.run(task, 'a', load));
+    await expect(pool.run(task, 'a', load)).rejects.toMatchObject({ limit: 'busy', kind: 'unavailable' });
+    await expect(pool.run(task, 'b', load)).rejects.toMatchObject({ limit: 'busy' });
+    expect(loaded).toBe(3);
+    expect(await pool.run(task, 'b', { say: 'patient' }, { patient: true })).toBe('patient');
+    await Promise.all(first);
+    expect(await pool.run(task, 'a', load)).toBe('x');
+  });
+
+  it('fails work that is left when it is closed, and refuses more', async () => {
+    const running = pool.runAll(act({ timeMs: 60_000 }), 'a', [{ spin: true }, { say: 'x' }]);
+    await pool.close();
+    const closed = { error: expect.objectContaining({ limit: 'closed' }) };
+    expect(await running).toEqual([closed, closed]);
+    await expect(pool.run(act(), 'a', { say: 'x' })).rejects.toMatchObject({ limit: 'closed' });
+  });
+
+  it('gives threads no environment', async () => {
+    process.env['WORK_THREADS_SECRET'] = 'secret';
+    expect(await pool.run(act(), 'a', { env: true })).not.toContain('WORK_THREADS_SECRET');
+    delete process.env['WORK_THREADS_SECRET'];
+  });
+});

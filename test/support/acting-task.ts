@@ -1,0 +1,22 @@
+/** What a thread is told to do in tests of `WorkThreads`. */
+export interface Act {
+  say?: string;
+  times?: number;
+  bytes?: Uint8Array;
+  fail?: string;
+  spin?: boolean;
+  hoard?: boolean;
+  exit?: boolean;
+  env?: boolean;
+}
+
+/** Behaves as it is told, as bad as that may be. */
+export function act({ say = '', times = 1, bytes, fail, spin, hoard, exit, env }: Act): string {
+  if (fail !== undefined) throw new RangeError(fail);
+  if (exit) process.exit(1);
+  const kept: string[][] = [];
+  if (spin) for (;;);
+  if (hoard) for (;;) kept.push(Array.from({ length: 10_000 }, (_, index) => `text ${index} ${kept.length}`));
+  if (env) return JSON.stringify(process.env);
+  return bytes ? new TextDecoder().decode(bytes) : say.repeat(times);
+}
