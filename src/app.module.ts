@@ -23,6 +23,7 @@ import { HttpModule } from './http/http.module.ts';
 import { IntegrationsModule } from './integrations/integrations.module.ts';
 import { InvitationsModule } from './invitations/invitations.module.ts';
 import { JobStatusesModule } from './job-statuses/job-statuses.module.ts';
+import { KeysModule } from './keys/keys.module.ts';
 import { MessagesModule } from './messages/messages.module.ts';
 import { NeuralModule } from './neural/neural.module.ts';
 import { NotificationsModule } from './notifications/notifications.module.ts';
@@ -56,6 +57,7 @@ export class AppModule {
         ConfigModule.register(config),
         DatabaseModule.register(config, overrides.clock),
         WorkThreadsModule,
+        KeysModule,
         HttpModule,
         AuthModule,
         ProvidersModule,

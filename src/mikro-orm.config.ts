@@ -25,6 +25,8 @@ import { Invitation } from './invitations/invitation.entity.ts';
 import { JobAttempt } from './job-statuses/job-attempt.entity.ts';
 import { JobStatus } from './job-statuses/job-status.entity.ts';
 import { ProviderJob } from './job-statuses/provider-job.entity.ts';
+import { RunningProcess } from './keys/running-process.entity.ts';
+import { SealingKey } from './keys/sealing-key.entity.ts';
 import { MessageFolder } from './messages/message-folder.entity.ts';
 import { Message, MessageBody } from './messages/message.entity.ts';
 import { NeuralFeedback } from './neural/neural-feedback.entity.ts';
@@ -74,7 +76,7 @@ export const entities = [
   MessageSearch, SearchBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse,
-  Worker, AccountGate, Instance, SyncJob, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
+  Worker, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,
   SandboxAddressBook, SandboxContact,

@@ -11,6 +11,9 @@ import { isId, randomBase36 } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
 import { type Region, REGIONS } from '../config/app-config.ts';
 import { Database } from '../database/sql.ts';
+import { giveUpKey, requireRightKeys, WrongKeysError } from '../keys/key-check.ts';
+import { reseal } from '../keys/reseal.ts';
+import { requireKeyEverywhere } from '../keys/running-processes.ts';
 import { LOCAL_ERRORS } from '../local/environment.ts';
 import { listQuotaUse } from '../quotas/list-quota-use.ts';
 import type { SmsMessage } from '../sms/sms-message.entity.ts';
@@ -28,7 +31,6 @@ import {
 import { addInstance, NotConfirmedError } from './instance-command.ts';
 import { main as migrate } from './migrate.ts';
 import { withOperator } from './operator-context.ts';
-import { reseal } from './reseal.ts';
 
 /** What the commands read and write; tests give their own. */
 export interface OperatorIo {
@@ -110,11 +112,12 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
         allowedScopes,
         ...output
       } = command.optsWithGlobals<ApplicationFlags>();
-      const made = await withOperator(environment, (context) =>
-        context
+      const made = await withOperator(environment, async (context) => {
+        await requireRightKeys(context.get(Database), context.get(SecretBox));
+        return context
           .get(ApplicationsService)
-          .create({ name, plan, features: feature, region, allowsTokenResponse, allowedScopes }),
-      );
+          .create({ name, plan, features: feature, region, allowsTokenResponse, allowedScopes });
+      });
       print(showApplication(made.application, output, made.clientSecret));
     });
   application
@@ -146,9 +149,10 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
     .command('rotate-secret <client_id>')
     .description('make a new client secret; the old one is refused at once')
     .action(async (clientId: string, _: unknown, command: Command) => {
-      const { application, clientSecret } = await withOperator(environment, (context) =>
-        context.get(ApplicationsService).rotateSecret(clientId),
-      );
+      const { application, clientSecret } = await withOperator(environment, async (context) => {
+        await requireRightKeys(context.get(Database), context.get(SecretBox));
+        return context.get(ApplicationsService).rotateSecret(clientId);
+      });
       print(showApplication(application, command.optsWithGlobals(), clientSecret));
     });
   application
@@ -160,7 +164,7 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
     });
 }
 
-function addKeys(program: Command, { environment, print }: OperatorIo): void {
+function addKeys(program: Command, { environment, print }: Omit<OperatorIo, 'write'>): void {
   const keys = program.command('keys').description('Keys that secrets are sealed with (ENCRYPTION_KEYS)');
   keys
     .command('generate')
@@ -170,15 +174,22 @@ function addKeys(program: Command, { environment, print }: OperatorIo): void {
       const { json } = command.optsWithGlobals<OutputOptions>();
       print(json ? formatJson({ encryption_key: entry }) : entry);
     });
+  addLostKey(keys, { environment, print });
   keys
     .command('reseal')
     .description(
-      'seal all secrets with the first key of ENCRYPTION_KEYS, which every process must know by then',
+      'seal all secrets with the first key of ENCRYPTION_KEYS; refused while a running process does not know that key',
     )
-    .action(async (_: unknown, command: Command) => {
-      const { resealed, unopened } = await withOperator(environment, (context) =>
-        reseal(context.get(Database), context.get(SecretBox)),
-      );
+    .option(
+      '--force',
+      'do it although processes that were running within the last minute do not know the key',
+    )
+    .action(async ({ force }: { force?: boolean }, command: Command) => {
+      const { resealed, unopened } = await withOperator(environment, async (context) => {
+        const [database, box] = [context.get(Database), context.get(SecretBox)];
+        if (!force) await requireKeyEverywhere(database, box);
+        return reseal(database, box);
+      });
       const { json } = command.optsWithGlobals<OutputOptions>();
       print(json ? formatJson({ resealed, unopened }) : `${resealed} values sealed with the newest key.`);
       if (unopened.length === 0) return;
@@ -186,6 +197,19 @@ function addKeys(program: Command, { environment, print }: OperatorIo): void {
       throw new UnopenedSecretsError(
         `${unopened.length} values open with no key of ENCRYPTION_KEYS and were left alone:\n${rows.join('\n')}`,
       );
+    });
+}
+
+function addLostKey(keys: Command, { environment, print }: Omit<OperatorIo, 'write'>): void {
+  keys
+    .command('forget <id>')
+    .description('start without a key that is lost; what is sealed with it stays closed for ever')
+    .action(async (id: string, _: unknown, command: Command) => {
+      await withOperator(environment, (context) =>
+        giveUpKey(context.get(Database), context.get(SecretBox), id),
+      );
+      const text = `The key "${id}" is not waited for any more. Accounts sealed with it have to be connected again.`;
+      print(command.optsWithGlobals<OutputOptions>().json ? formatJson({ forgotten: id }) : text);
     });
 }
 
@@ -289,7 +313,7 @@ export async function main(): Promise<void> {
     });
   } catch (error) {
     if (error instanceof CommanderError) process.exit(error.exitCode);
-    fail(error, [...LOCAL_ERRORS, DomainError, UnopenedSecretsError, NotConfirmedError]);
+    fail(error, [...LOCAL_ERRORS, DomainError, UnopenedSecretsError, WrongKeysError, NotConfirmedError]);
   }
 }
 

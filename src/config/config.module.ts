@@ -7,6 +7,7 @@ import { OutsideAddresses } from '../common/egress/outside-addresses.ts';
 import { Wake } from '../common/wake.ts';
 import { CurrentWorker } from '../common/work/current-worker.ts';
 import { Readiness } from '../common/work/readiness.ts';
+import { WorkPermit } from '../common/work/work-permit.ts';
 import { APP_CONFIG, type AppConfig } from './app-config.ts';
 
 /** The configuration and the values made from it that every room may use. */
@@ -21,6 +22,7 @@ export class ConfigModule {
         { provide: SecretBox, useValue: new SecretBox(config.encryptionKeys) },
         { provide: Wake, useValue: new Wake() },
         { provide: Readiness, useValue: new Readiness() },
+        { provide: WorkPermit, useValue: new WorkPermit() },
         { provide: CurrentWorker, useValue: new CurrentWorker() },
         { provide: EgressPolicy, useValue: new EgressPolicy(config.egressAllow) },
         {
@@ -39,6 +41,7 @@ export class ConfigModule {
         SecretBox,
         Wake,
         Readiness,
+        WorkPermit,
         CurrentWorker,
         EgressPolicy,
         EgressClient,

@@ -27,7 +27,7 @@ export class HealthController {
   @Endpoint({
     summary: 'Whether the process should get traffic',
     description:
-      'Ready: the database answers, its schema is up to date, the process is not stopping, and with the worker role the engine runs, on a database that is its own.',
+      'Ready: the database answers, its schema is up to date, the process is not stopping, its encryption keys open what is sealed, and with the worker role the engine runs, on a database that is its own.',
     response: readyView,
   })
   @ApiResponse({ status: 503, description: 'Not ready; `checks` says why', standardSchema: readyView })

@@ -12,6 +12,7 @@ import { moment, monotonicMs } from '../common/time/clock.ts';
 import { laterWork, type QueueName, Wake } from '../common/wake.ts';
 import { CurrentWorker } from '../common/work/current-worker.ts';
 import type { AnyDispatcher } from '../common/work/dispatcher.ts';
+import { WorkPermit } from '../common/work/work-permit.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
 import { InstanceGuard, type Pulse } from './instance-guard.ts';
@@ -67,6 +68,7 @@ export class Engine
     @Inject(DISPATCHERS) dispatchers: AnyDispatcher[],
     private readonly wake: Wake,
     current: CurrentWorker = new CurrentWorker(),
+    private readonly permit: WorkPermit = new WorkPermit(),
   ) {
     current.readFrom(() => this.#identity.id);
     this.#enabled = config.roles.includes('worker');
@@ -149,8 +151,9 @@ export class Engine
       .finally(() => (this.#tidying = null));
   }
 
-  /** Registers, unless the database is one to stay away from: then each tick asks again. */
+  /** Registers, unless something speaks against working on this database: then each tick asks again. */
   async #enter(): Promise<void> {
+    if (!this.permit.granted) return;
     if (!(await this.#guard.admits(this.#pulse))) return;
     await this.#identity.register(this.#pulse, (id) => this.#guard.registered(this.#pulse, id));
   }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 /** One 256-bit key of the ring, under the id that is written next to what it sealed. */
 export interface EncryptionKey {
@@ -8,6 +8,12 @@ export interface EncryptionKey {
 
 /** Thrown when a sealed value cannot be opened: its key is gone, it was changed, or it belongs to another row. */
 export class UnsealError extends Error {}
+
+/** Id of the key a value is sealed with; undefined: it is no sealed value. */
+export function keyIdOf(sealed: string): string | undefined {
+  const [format, keyId] = sealed.split('.', 2);
+  return format === 'v1' ? keyId : undefined;
+}
 
 /**
  * Seals secrets at rest with AES-256-GCM under a key ring. The newest key (the first) seals, every key of the
@@ -34,6 +40,19 @@ export class SecretBox {
   /** Id of the key that seals now. */
   get currentKeyId(): string {
     return this.#current.id;
+  }
+
+  /**
+   * Every key by its id, as a fingerprint of 64 bits: equal for equal keys, and of no use for opening anything. Newest
+   * first.
+   */
+  get fingerprints(): Readonly<Record<string, string>> {
+    return Object.fromEntries(
+      [...this.#keys].map(([id, key]) => [
+        id,
+        createHmac('sha256', key).update('carillon key fingerprint').digest('hex').slice(0, 16),
+      ]),
+    );
   }
 
   seal(plaintext: string, context: string): string {

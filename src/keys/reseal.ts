@@ -1,34 +1,7 @@
-import { applicationSecretContext } from '../applications/application-secrets.ts';
 import { type SecretBox, UnsealError } from '../common/crypto/secret-box.ts';
-import { authorizationCodeContext } from '../connect/authorization-codes.ts';
-import { loginPendingContext, loginSettingsContext } from '../connect/login-requests.ts';
-import { conferencingSettingsContext } from '../conferencing/conferencing-secrets.ts';
 import type { Sql } from '../database/sql.ts';
-import { grantSettingsContext, grantTokensContext } from '../grants/grant-secrets.ts';
-import { integrationSecretContext } from '../integrations/integration-secrets.ts';
-import { relaySettingsContext } from '../relay/relay-secrets.ts';
-
-/** A column of sealed values; `context` is what the value of a row is bound to. */
-export interface SealedColumn {
-  table: string;
-  column: string;
-  /** Primary key; `id` where absent. */
-  key?: string;
-  context: (id: string) => string;
-}
-
-/** Every column of the schema that holds sealed values. */
-export const SEALED_COLUMNS: readonly SealedColumn[] = [
-  { table: 'application', column: 'secret_sealed', context: applicationSecretContext },
-  { table: 'integration', column: 'secret_settings_sealed', context: integrationSecretContext },
-  { table: 'grant', column: 'settings_sealed', context: grantSettingsContext },
-  { table: 'grant', column: 'tokens_sealed', context: grantTokensContext },
-  { table: 'authorization_code', column: 'request_sealed', context: authorizationCodeContext },
-  { table: 'login_request', column: 'settings_sealed', context: loginSettingsContext },
-  { table: 'login_request', column: 'pending_sealed', context: loginPendingContext },
-  { table: 'relay', column: 'settings_sealed', key: 'application_id', context: relaySettingsContext },
-  { table: 'conferencing_service', column: 'settings_sealed', context: conferencingSettingsContext },
-];
+import { forgetUnusedKeys } from './key-check.ts';
+import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 
 /** What became of the values that older keys had sealed. */
 export interface ResealReport {
@@ -43,12 +16,14 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Seals everything with the newest key of the ring, batch by batch, while Carillon runs: a value that changes in the
- * meantime is left to whoever changed it. Every running process must already know the newest key.
+ * meantime is left to whoever changed it. Every running process must already know the newest key:
+ * ask `requireKeyEverywhere` first.
  * @param batch rows per statement
  */
 export async function reseal(sql: Sql, box: SecretBox, batch = DEFAULT_BATCH): Promise<ResealReport> {
   const report: ResealReport = { resealed: 0, unopened: [] };
   for (const column of SEALED_COLUMNS) await resealColumn(sql, box, column, batch, report);
+  if (report.unopened.length === 0) await forgetUnusedKeys(sql, box);
   return report;
 }
 
