@@ -40,6 +40,19 @@ describe('isTrustedMove', () => {
     ['https://dav.example.org/', 'https://dav.elsewhere.org/', false],
     ['https://example.co.uk/', 'https://evil.co.uk/', false],
     ['https://example.org/', 'https://evil.org/', false],
+    // Public suffixes with long and with many labels: their siblings have other owners.
+    ['https://ada.github.io/', 'https://mallory.github.io/', false],
+    ['https://mine.blogspot.com/', 'https://evil.blogspot.com/', false],
+    ['https://dav.duckdns.org/', 'https://evil.duckdns.org/', false],
+    ['https://shop.kobe.jp/', 'https://evil.kobe.jp/', false],
+    [
+      'https://ada.s3.dualstack.eu-west-1.amazonaws.com/',
+      'https://b.s3.dualstack.eu-west-1.amazonaws.com/',
+      false,
+    ],
+    ['https://dav.company.example.co.uk/', 'https://p1.company.example.co.uk/', true],
+    ['https://dav.web.de/', 'https://p1.web.de/', true],
+    ['https://dav.example.org./', 'https://evil.org./', false],
     ['http://127.0.0.1:1/', 'http://127.0.0.1:2/', false],
     ['http://10.0.0.1/', 'http://11.0.0.1/', false],
   ])('%s to %s: %s', (from, to, trusted) => {

@@ -2,6 +2,7 @@ import type { EgressAnswer, EgressClient, EgressMethod } from '../../../common/e
 import { EgressError } from '../../../common/egress/egress-error.ts';
 import type { Clock } from '../../../common/time/clock.ts';
 import { ProviderError } from '../../provider-error.ts';
+import { registrableDomain } from '../registrable-domain.ts';
 import { davFailure, davSilence } from './dav-error.ts';
 
 /** Which of an account's DAV servers, and who logs in there. */
@@ -34,21 +35,22 @@ export class DavAnswerTooLongError extends Error {
   override name = 'DavAnswerTooLongError';
 }
 
-/** `co.uk`, `com.au`, `web.de`: what two short labels share may be a public suffix. */
-const SHORT_LABEL = 3;
-
 /**
- * Whether the login of one address may be shown to another: the same host or a sibling below the same parent domain
- * (providers keep users on numbered hosts), and never without TLS when the first one has it.
+ * Whether the login of one address may be shown to another: the same host or a sibling below the same parent, where both are of
+ * one owner (providers keep users on numbered hosts), and never without TLS when the first one has it.
  */
 export function isTrustedMove(from: URL, to: URL): boolean {
   if (to.protocol !== from.protocol && to.protocol !== 'https:') return false;
   if (to.hostname === from.hostname) return to.port === from.port || to.protocol === 'https:';
-  const shared = from.hostname.split('.').slice(1);
-  const isName = /[a-z]$/i.test(from.hostname);
-  const ownDomain = shared.length > 2 || (shared.length === 2 && (shared[0]?.length ?? 0) > SHORT_LABEL);
-  return isName && ownDomain && to.hostname.split('.').slice(1).join('.') === shared.join('.');
+  const owner = registrableDomain(from.hostname);
+  return (
+    owner !== null &&
+    owner === registrableDomain(to.hostname) &&
+    parentOf(from.hostname) === parentOf(to.hostname)
+  );
 }
+
+const parentOf = (host: string): string => host.slice(host.indexOf('.') + 1);
 
 /** Basic credentials in UTF-8 (RFC 7617), or a bearer token. */
 function authorizationOf({ login }: DavServer): string {

@@ -1,4 +1,5 @@
 import type { MailServers } from '../../mail-discovery.ts';
+import { registrableDomain } from '../registrable-domain.ts';
 
 /** A server that was found, and who logs in there. */
 export interface FoundServer {
@@ -27,9 +28,17 @@ export function isHostName(text: string): boolean {
   return HOST_NAME.test(text);
 }
 
-/** Whether a host is the domain or below it. */
+/**
+ * Whether a host belongs to whoever has the domain: it is the domain, or below it. Below a public suffix (`eu.org`) hosts are
+ * those of others, although there may be mail addresses of the suffix itself.
+ */
 export function isWithin(host: string, domain: string): boolean {
-  return host === domain || host.endsWith(`.${domain}`);
+  return host === domain || (!isShared(domain) && host.endsWith(`.${domain}`));
+}
+
+/** Whether hosts below this domain belong to others. */
+export function isShared(domain: string): boolean {
+  return registrableDomain(domain) === null;
 }
 
 /** As settings of an account; undefined: one of the two servers is not known. */

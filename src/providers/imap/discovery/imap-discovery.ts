@@ -17,7 +17,7 @@ import {
   serversOf,
 } from '../imap-presets.ts';
 import { askAutoconfig, AUTOCONFIG_PLACES } from './autoconfig.ts';
-import { type Found, type FoundServer, isHostName, isWithin, NOTHING, toServers } from './found.ts';
+import { type Found, type FoundServer, isHostName, isShared, isWithin, NOTHING, toServers } from './found.ts';
 import type { HttpsGet } from './https-document.ts';
 import { type MailDns, SystemMailDns } from './mail-dns.ts';
 import { askDav, askServices } from './services.ts';
@@ -126,7 +126,10 @@ export class ImapDiscovery extends MailDiscovery {
       throw new Error('there is no such host');
     };
     const ask = (place: string, by = getExisting) => inTime(askAutoconfig(place, email, by), NOTHING);
-    const documents = Promise.all((this.#options.places ?? AUTOCONFIG_PLACES).map((place) => ask(place)));
+    const places = (this.#options.places ?? AUTOCONFIG_PLACES).filter(
+      (place) => !isShared(domain) || !place.includes('.{domain}'),
+    );
+    const documents = Promise.all(places.map((place) => ask(place)));
     const services = inTime(askServices(email, this.#dns), NOTHING);
     const ispdb = this.#options.ispdbUrl ? ask(`${this.#options.ispdbUrl}/{domain}`, get) : NOTHING;
     const dav = inTime(askDav(email, this.#dns, getExisting), NOTHING);

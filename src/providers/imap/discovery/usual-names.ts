@@ -1,6 +1,6 @@
 import { domainOf } from '../imap-presets.ts';
 import { type ProbedServer, type ProbeOptions, probeServer } from '../server-probe.ts';
-import type { Found, FoundServer } from './found.ts';
+import { type Found, type FoundServer, isWithin } from './found.ts';
 import type { MailDns } from './mail-dns.ts';
 
 /** Whether a server is there, with a certificate that is valid for its name. */
@@ -15,12 +15,13 @@ function guesses(domain: string): Guess[] {
     port,
     security,
   });
-  return [
+  const all = [
     ...['imap', 'mail', ''].map((name) => make('imap', name, 993, 'tls')),
     ...['imap', 'mail'].map((name) => make('imap', name, 143, 'starttls')),
     ...['smtp', 'mail', ''].map((name) => make('smtp', name, 465, 'tls')),
     ...['smtp', 'mail'].map((name) => make('smtp', name, 587, 'starttls')),
   ];
+  return all.filter(({ host }) => isWithin(host, domain));
 }
 
 /** Tries the names and ports that are usual, all at once. The first that works in the order of preference is it. */
