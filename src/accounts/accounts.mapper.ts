@@ -14,6 +14,8 @@ export function toAccountView(grant: Grant): AccountView {
     account_id: grant.id,
     name: grant.name,
     email_address: grant.email,
+    address_proven: Boolean(grant.proof),
+    proof: grant.proof ?? null,
     provider: grant.provider,
     organization_unit: grant.organizationUnit,
     sync_state: grant.syncState,
@@ -23,11 +25,13 @@ export function toAccountView(grant: Grant): AccountView {
 }
 
 export function toApplicationAccountView(account: ApplicationAccount): ApplicationAccountView {
-  const { id, email, provider, syncState, billingState, metadata } = account;
+  const { id, email, provider, proof, syncState, billingState, metadata } = account;
   return {
     id,
     account_id: id,
     email,
+    address_proven: Boolean(proof),
+    proof: proof ?? null,
     provider,
     // The two groups of endpoints have two words for the same state (api facts 4).
     sync_state: syncState === 'invalid' ? 'invalid-credentials' : syncState,

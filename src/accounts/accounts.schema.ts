@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { pageQuery } from '../common/http/pagination.schema.ts';
 import { metadataInput, metadataQuery } from '../common/http/wire.schema.ts';
 import { BILLING_STATES, ORGANIZATION_UNITS, SYNC_STATES } from '../grants/grant-status.ts';
+import { addressProofView } from '../grants/grants.schema.ts';
 
 /** An account as it sees itself. */
 export const accountView = z
@@ -11,6 +12,7 @@ export const accountView = z
     account_id: z.string(),
     name: z.string(),
     email_address: z.string(),
+    ...addressProofView,
     provider: z.string(),
     organization_unit: z.enum(ORGANIZATION_UNITS).describe('Whether it has folders or labels'),
     sync_state: z.enum(SYNC_STATES).describe('`running` is healthy'),
@@ -25,6 +27,8 @@ export const accountView = z
       account_id: '019aa1b2-0000-7000-8000-000000000001',
       name: 'Ada Example',
       email_address: 'ada@sandbox.test',
+      address_proven: true,
+      proof: 'sandbox',
       provider: 'sandbox',
       organization_unit: 'folder',
       sync_state: 'running',
@@ -40,6 +44,7 @@ export const applicationAccountView = z
     id: z.string(),
     account_id: z.string(),
     email: z.string(),
+    ...addressProofView,
     provider: z.string(),
     sync_state: z
       .enum(['invalid-credentials', ...SYNC_STATES.filter((state) => state !== 'invalid')])
@@ -55,6 +60,8 @@ export const applicationAccountView = z
       id: '019aa1b2-0000-7000-8000-000000000001',
       account_id: '019aa1b2-0000-7000-8000-000000000001',
       email: 'ada@sandbox.test',
+      address_proven: true,
+      proof: 'sandbox',
       provider: 'sandbox',
       sync_state: 'running',
       billing_state: 'paid',

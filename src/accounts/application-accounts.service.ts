@@ -19,10 +19,10 @@ import { scheduleSync } from '../sync/schedule-sync.ts';
 /** What an application sees of an account. */
 export type ApplicationAccount = Pick<
   Grant,
-  'id' | 'email' | 'provider' | 'syncState' | 'billingState' | 'metadata'
+  'id' | 'email' | 'provider' | 'proof' | 'syncState' | 'billingState' | 'metadata'
 >;
 
-const COLUMNS = `g.id, g.email, g.provider, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata`;
+const COLUMNS = `g.id, g.email, g.provider, g.proof, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata`;
 
 const SET_BILLING = `update "grant" set billing_state = $2, updated_at = $3 where id = $1`;
 

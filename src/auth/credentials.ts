@@ -9,7 +9,7 @@ const ACCOUNTS_BY_TOKEN = `
   select t.hash, g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
          g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
          g.billing_state as "billingState", coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed,
-         a.features
+         a.features, coalesce(i.require_proven_address, false) and g.proof is null as unproven
   from access_token t
   join "grant" g on g.id = t.grant_id
   join application a on a.id = g.application_id

@@ -108,6 +108,12 @@ export class AccountGuard extends AuthGuard([STRATEGY.bearer, STRATEGY.tokenAsUs
     if (account.billingState === 'cancelled') {
       throw new ForbiddenError('account.cancelled', 'This account has been cancelled.');
     }
+    if (account.unproven) {
+      throw new ForbiddenError(
+        'account.address-unproven',
+        `This account cannot be used before it is proven that its mailbox is that of ${account.email}.`,
+      );
+    }
     if (rule?.anyScope && !allows(account.scopes, rule.anyScope)) {
       throw new ForbiddenError(
         'scope.missing',

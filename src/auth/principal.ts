@@ -30,6 +30,8 @@ export interface AccountPrincipal {
   /** Null: every scope. The grant's own, else the integration's (spec 5), as far as the user has agreed to them. */
   scopes: readonly Scope[] | null;
   features: readonly ApplicationFeature[];
+  /** The integration requires a proven address, and this one is not proven: everything is refused. */
+  unproven: boolean;
 }
 
 export type Principal = ApplicationPrincipal | AccountPrincipal;

@@ -46,12 +46,13 @@ export class BusyPeople {
 
   /**
    * In the order of the request, each once. An address means every calendar that its accounts may write to, their
-   * primary ones, and what they have accepted of invitations in mail.
+   * primary ones, and what they have accepted of invitations in mail. An account whose address is not proven is found by its
+   * address only by itself.
    * @param outsiders addresses that need not be known
    * @throws {InvalidInputError} naming who or what is not known
    */
   async find(
-    { applicationId }: AccountPrincipal,
+    { applicationId, accountId: own }: AccountPrincipal,
     { emails, calendars }: Wanted,
     outsiders: ReadonlySet<string> = new Set(),
   ): Promise<Found[]> {
@@ -62,7 +63,7 @@ export class BusyPeople {
       allows(restrict(asked, agreed), SCOPES_FOR.readFreeBusy),
     );
     const people = [...new Set(emails)].flatMap((email) => {
-      const theirs = readable.filter((row) => row.email === email);
+      const theirs = readable.filter((row) => row.email === email && (row.answers || row.accountId === own));
       return theirs.length > 0 ? byAddress(email, theirs) : [];
     });
     const strangers = emails.filter(

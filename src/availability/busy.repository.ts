@@ -4,6 +4,7 @@ import { InvalidInputError } from '../common/errors/domain-error.ts';
 import { fromUnixSeconds } from '../common/time/unix-seconds.ts';
 import { Database } from '../database/sql.ts';
 import { ANSWERED_OR_GROUP, LAST_DAY, SHORT_TIME } from '../events/time-taken.sql.ts';
+import { VIRTUAL_PROVIDER } from '../providers/provider-name.ts';
 import type { Span } from './spans.ts';
 
 /** A calendar of an account of the application; of an account without calendars one row that has none. */
@@ -16,6 +17,8 @@ export interface KnownCalendar {
   calendarId: string | null;
   /** Whether times in it are the account's own: it may write there, it is the primary one, or invitations in mail are there. */
   isOwn: boolean;
+  /** Whether it is found by its address: the address is proven, or nobody but the application can have given it (ADR 0056). */
+  answers: boolean;
 }
 
 /** Busy times that stand alone: what is at the same place of each list is one of them. */
@@ -72,7 +75,8 @@ class TooManyEventsError extends InvalidInputError {
 
 const CALENDARS = `
   select g.id as "accountId", g.email, coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed,
-    c.id as "calendarId", coalesce(c.is_primary or not c.read_only or c.is_emailed, false) as "isOwn"
+    c.id as "calendarId", coalesce(c.is_primary or not c.read_only or c.is_emailed, false) as "isOwn",
+    g.proof is not null or g.provider = '${VIRTUAL_PROVIDER}' as answers
   from "grant" g
   left join integration i on i.id = g.integration_id
   left join calendar c on c.account_id = g.id

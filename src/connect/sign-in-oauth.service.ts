@@ -92,7 +92,9 @@ export class SignInOauth {
     const email = await this.#emailOf(visit, way, signedIn);
     if (typeof email !== 'string') return this.#again(visit, email);
     const { tokens, name } = signedIn;
-    const credentials = { provider, email, name: name ?? '', settings: {}, tokens };
+    const credentials = {
+      provider, email, name: name ?? '', settings: {}, tokens, claimedEmail: signedIn.email,
+    }; // prettier-ignore
     const verified = await this.check.verify(application.id, credentials);
     if (!(await this.requests.authenticate(request.id, browser, verified))) throw new SignInProblem('used');
     return { redirect: stepPath('', key.link) };

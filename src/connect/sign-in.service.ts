@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
 import type { Scope } from '../auth/scopes.ts';
+import { SecretBox } from '../common/crypto/secret-box.ts';
 import { DomainError, ForbiddenError } from '../common/errors/domain-error.ts';
 import type { VerifiedCredentials } from '../grants/credential-check.ts';
 import {
@@ -8,9 +9,10 @@ import {
   type ConnectOptions,
   GrantConnections,
 } from '../grants/grant-connections.service.ts';
-import { Grant } from '../grants/grant.entity.ts';
+import { findByMailbox, mailboxOf } from '../grants/mailbox-match.ts';
 import { grantableScopes } from '../grants/offered-scopes.ts';
 import { Integration } from '../integrations/integration.entity.ts';
+import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { AuthorizationCodes } from './authorization-codes.ts';
 import { LoginRequests } from './login-requests.ts';
 import { cancelPage, choosePage, consentPage, credentialsPage, oauthPage } from './pages/sign-in.pages.ts';
@@ -48,6 +50,8 @@ export class SignIn {
     private readonly requests: LoginRequests,
     private readonly connections: GrantConnections,
     private readonly codes: AuthorizationCodes,
+    private readonly connectors: ConnectorRegistry,
+    private readonly secretBox: SecretBox,
   ) {}
 
   /**
@@ -151,7 +155,10 @@ export class SignIn {
     if (request.scope) return grantableScopes(allowedScopes, request.scope);
     const em = this.em.fork();
     const { provider, email } = verified;
-    const grant = await em.findOne(Grant, { application: application.id, provider, email });
+    const connector = this.connectors.require(provider);
+    const mailbox = mailboxOf(connector, verified);
+    const wanted = { applicationId: application.id, connector, email, mailbox };
+    const grant = await findByMailbox(em, this.secretBox, wanted);
     if (grant?.scope) return grantableScopes(allowedScopes, grant.scope);
     const integration = await em.findOne(Integration, { application: application.id, provider });
     return grantableScopes(allowedScopes, integration?.scope);

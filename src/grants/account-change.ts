@@ -8,7 +8,7 @@ export function accountChange(
   event: ChangeRecord['event'],
   trigger: Extract<Trigger, `account.${string}`>,
   at: Date,
-): ChangeRecord {
+): ChangeRecord & Required<Pick<ChangeRecord, 'webhook'>> {
   const { applicationId, accountId } = account;
   return {
     applicationId,

@@ -3,6 +3,7 @@ import { DomainError } from '../common/errors/domain-error.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import type { Connector, ProviderAccount } from '../providers/connector.ts';
 import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
+import type { AddressProofs } from './address-proofs.ts';
 import { CredentialCheck } from './credential-check.ts';
 import type { OauthCredentials } from './oauth-credentials.ts';
 
@@ -10,6 +11,7 @@ type Verify = Connector['verify'];
 
 /** No account signs in by OAuth. */
 const passing: Pick<OauthCredentials, 'complete'> = { complete: async (_, credentials) => credentials };
+const proofs: Pick<AddressProofs, 'atSignIn'> = { atSignIn: async (_, { proof }) => proof };
 const check = (verify: Verify) =>
   new CredentialCheck(
     new ConnectorRegistry([
@@ -20,6 +22,7 @@ const check = (verify: Verify) =>
       },
     ]),
     passing,
+    proofs,
   );
 const ada = { provider: 'imap', email: 'Ada@Example.test', name: 'Ada', settings: { host: 'mx', extra: 1 } };
 const accepts: Verify = async ({ email, name }) => ({ email, name, organizationUnit: 'label' });
@@ -47,6 +50,7 @@ describe('CredentialCheck.verify', () => {
       name: 'Ada',
       organizationUnit: 'label',
       settings: { host: 'mx', port: 993 },
+      proof: null,
     });
   });
 
@@ -133,7 +137,7 @@ describe('CredentialCheck.verify', () => {
   it('puts a change over stored settings name by name, or as the connector has it', () => {
     const connector = { name: 'imap' as const, settingsSchema: z.object({}), verify: accepts };
     const merged = (own: Partial<Connector>) =>
-      new CredentialCheck(new ConnectorRegistry([{ ...connector, ...own }]), passing).merged(
+      new CredentialCheck(new ConnectorRegistry([{ ...connector, ...own }]), passing, proofs).merged(
         'imap',
         { a: 1, b: 1 },
         { b: 2 },

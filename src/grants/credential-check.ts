@@ -5,6 +5,8 @@ import { InvalidInputError } from '../common/errors/domain-error.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import type { AddressProof } from '../providers/address-proof.ts';
+import { AddressProofs } from './address-proofs.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
 import { toConnectError } from './grants.errors.ts';
 import type { OrganizationUnit } from './grant-status.ts';
@@ -19,6 +21,8 @@ export interface AccountCredentials {
   settings: Readonly<Record<string, unknown>>;
   /** Of an account that has just signed in by OAuth; its servers are those of its integration. */
   tokens?: OauthTokens;
+  /** The address that the authorization server says this user has; absent or null: it says none. */
+  claimedEmail?: string | null;
 }
 
 /** Credentials that the provider has accepted: what grants are made from. */
@@ -32,6 +36,8 @@ export interface VerifiedCredentials {
   settings: Record<string, unknown>;
   /** Of an account that has signed in by OAuth. */
   tokens?: OauthTokens;
+  /** What proves that the mailbox is that of the address; absent or null: nothing so far. */
+  proof?: AddressProof | null;
 }
 
 /** Asks providers whether they accept an account. Talks to the network: never inside a transaction. */
@@ -40,18 +46,23 @@ export class CredentialCheck {
   constructor(
     private readonly connectors: ConnectorRegistry,
     @Inject(OauthCredentials) private readonly oauth: Pick<OauthCredentials, 'complete'>,
+    @Inject(AddressProofs) private readonly proofs: Pick<AddressProofs, 'atSignIn'>,
   ) {}
 
   /**
    * Where `settings` have a `refresh_token`, it is exchanged first, and may be used up by that.
    * @throws {TurnedOffProviderError} {UnsupportedProviderError}
    * @throws {InvalidInputError} when settings are missing or wrong, or the provider refuses them
+   * @throws {AddressUnprovenError} when the integration requires a proof of the address and there can be none
    * @throws {OauthError} when the authorization server does
    * @throws {DomainError} `unavailable` when the provider cannot be asked
    */
   async verify(applicationId: string, credentials: AccountCredentials): Promise<VerifiedCredentials> {
     this.connectors.assertTurnedOn(credentials.provider);
-    const { provider, tokens, ...given } = await this.oauth.complete(applicationId, credentials);
+    const { provider, tokens, claimedEmail, ...given } = await this.oauth.complete(
+      applicationId,
+      credentials,
+    );
     const connector = this.connectors.require(provider);
     const settings = parseSettings(connector.settingsSchema, given.settings);
     const account = {
@@ -69,14 +80,14 @@ export class CredentialCheck {
         missingFields: ['settings.email'],
       });
     }
-    return {
-      provider,
-      email: email.data.toLowerCase(),
-      name,
-      organizationUnit,
-      settings: { ...(verified.settings ?? settings) },
-      ...(tokens ? { tokens } : {}),
-    };
+    const owned = { email: email.data.toLowerCase(), settings: { ...(verified.settings ?? settings) } };
+    const proof = await this.proofs.atSignIn(connector, {
+      applicationId,
+      ...owned,
+      claimedEmail: claimedEmail ?? null,
+      proof: verified.proof ?? null,
+    });
+    return { provider, name, organizationUnit, ...owned, ...(tokens ? { tokens } : {}), proof };
   }
 
   /**

@@ -15,12 +15,14 @@ import { addFirstCalendar } from '../calendars/first-calendar.ts';
 import { askSenderAgain } from '../relay/ask-sender-again.ts';
 import { scheduleSync } from '../sync/schedule-sync.ts';
 import { AccessTokens } from './access-tokens.service.ts';
+import { tellProof } from './address-proof-state.ts';
 import { lockApplication, type LockedApplication } from './application-lock.ts';
 import { type AccountCredentials, CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
-import { moveGrants } from './grant-moves.ts';
+import { type GrantMove, moveGrants } from './grant-moves.ts';
 import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
-import { storeCredentials } from './grant-secrets.ts';
 import { Grant } from './grant.entity.ts';
+import { findByMailbox, mailboxOf, storeMailbox } from './mailbox-match.ts';
+import { emptyForMailbox } from './mailbox-move.ts';
 import {
   IntegrationRequiredError,
   QuickstartLimitError,
@@ -90,8 +92,8 @@ export class GrantConnections {
   }
 
   /**
-   * Makes the grant, or authenticates the one with the same provider and address again: same id, valid, not
-   * cancelled any more.
+   * Makes the grant, or authenticates the one with the same provider, address and mailbox again: same id, valid, not
+   * cancelled any more. The same address at other servers, or with another login, is another account (ADR 0056).
    * @throws {QuickstartLimitError} for a second account of a quickstart application
    * @throws {IntegrationRequiredError}
    * @throws {ReauthenticationMismatchError}
@@ -117,7 +119,7 @@ export class GrantConnections {
   ): Promise<Connection> {
     const sql = sqlOf(em);
     const { plan, allowedScopes } = await lockApplication(sql, applicationId);
-    const { provider, email } = credentials;
+    const { provider } = credentials;
     const integration = await em.findOne(
       Integration,
       { application: applicationId, provider },
@@ -128,19 +130,19 @@ export class GrantConnections {
     const hasMail = connector.mail !== undefined;
     const scope = offeredScopes(connector, options.scope);
     assertAllowedScopes(allowedScopes, options.scope);
-    const known = await em.findOne(Grant, { application: applicationId, provider, email });
-    if (options.reauthAccountId && options.reauthAccountId !== known?.id) {
-      throw new ReauthenticationMismatchError(
-        `reauth_account_id: ${email} is not the address of this account`,
-      );
-    }
+    const { known, moved } = await this.#find(em, applicationId, credentials, options.reauthAccountId);
     if (!known && plan === 'quickstart' && (await em.count(Grant, { application: applicationId })) > 0) {
       throw new QuickstartLimitError();
     }
     // The queue row before the grant's: the order of everything that settles a sync.
     if (known && hasMail) await scheduleSync(sql, known.id);
+    const due: QueueName[] = hasMail ? ['sync'] : [];
+    if (known && moved) {
+      due.push(...(await emptyForMailbox(sql, { applicationId, accountId: known.id, at: this.clock.now() })));
+    }
     const grant = known ? await lockGrant(em, known) : this.#newGrant(em, applicationId, credentials);
     this.#apply(grant, credentials, integration, { ...options, scope, allowedScopes });
+    const reproved = storeMailbox(this.secretBox, grant, connector, credentials, grant.updatedAt);
     if (known) await askSenderAgain(sql, known.id);
     const accessToken = this.tokens.issue(em, grant);
     await em.flush();
@@ -148,22 +150,42 @@ export class GrantConnections {
     const calendar = known ? undefined : connector.firstCalendar?.(grant);
     if (calendar)
       await addFirstCalendar(sql, { applicationId, accountId: grant.id }, calendar, grant.createdAt);
-    const connected = { accountId: grant.id, status: 'valid', reason: null } as const;
-    const hooks = await moveGrants(
-      sql,
-      // A new one is there at once; how far its mirror is, the first look tells.
-      [
-        known
-          ? { ...connected, connected: 'modify' }
-          : { ...connected, connected: 'create', syncState: 'running' },
-      ],
-      grant.updatedAt,
-    );
-    return {
-      grant: await em.refreshOrFail(grant),
-      accessToken,
-      due: [...(hasMail ? ['sync' as const] : []), ...(hooks ? ['hook' as const] : [])],
-    };
+    const hooks = await moveGrants(sql, [connectedMove(grant.id, known !== null, moved)], grant.updatedAt);
+    if (known && reproved && (await tellProof(sql, grant, applicationId))) due.push('hook');
+    if (hooks) due.push('hook');
+    return { grant: await em.refreshOrFail(grant), accessToken, due };
+  }
+
+  /**
+   * The grant that these credentials authenticate. A typed server never reaches an account with another mailbox, except
+   * one that is named, and only when both mailboxes are proven to be that of the address.
+   * @throws {ReauthenticationMismatchError}
+   */
+  async #find(
+    em: EntityManager,
+    applicationId: string,
+    credentials: VerifiedCredentials,
+    reauthAccountId: string | undefined,
+  ): Promise<{ known: Grant | null; moved: boolean }> {
+    const { provider, email, proof } = credentials;
+    const connector = this.connectors.require(provider);
+    const mailbox = mailboxOf(connector, credentials);
+    const known = await findByMailbox(em, this.secretBox, { applicationId, connector, email, mailbox });
+    await em.flush();
+    if (!reauthAccountId || reauthAccountId === known?.id) return { known, moved: false };
+    const where = { id: reauthAccountId, application: applicationId, provider, email };
+    const named = known ? null : await em.findOne(Grant, where);
+    if (!named) {
+      throw new ReauthenticationMismatchError(
+        `reauth_account_id: ${email} with these servers and this login is not this account`,
+      );
+    }
+    if (!named.proof || !proof) {
+      throw new ReauthenticationMismatchError(
+        `reauth_account_id: this account is at other mail servers or has another login, and ${named.proof ? 'nothing proves that these' : 'nothing has proved that those'} are those of ${email}. Sign in to the servers of before, or let the application change the account with PATCH /connect/grants/{id}`,
+      );
+    }
+    return { known: named, moved: true };
   }
 
   /** After the commit: tells the engine. */
@@ -194,14 +216,13 @@ export class GrantConnections {
 
   #apply(
     grant: Grant,
-    { name, organizationUnit, ...secrets }: VerifiedCredentials,
+    { name, organizationUnit }: VerifiedCredentials,
     integration: Integration | null,
     options: ConnectOptions & Pick<LockedApplication, 'allowedScopes'>,
   ): void {
     grant.integration = integration && ref(integration);
     grant.name = name;
     grant.organizationUnit = organizationUnit;
-    storeCredentials(this.secretBox, grant, secrets);
     grant.billingState = 'paid';
     if (options.scope !== undefined) grant.scope = options.scope && [...options.scope];
     // Whoever authenticates agrees to what is asked for then.
@@ -213,6 +234,13 @@ export class GrantConnections {
     grant.ip = options.ip ?? grant.ip;
     grant.updatedAt = this.clock.now();
   }
+}
+
+/** A new one is there at once; how far its mirror is, the first look tells. A moved one begins anew. */
+function connectedMove(accountId: string, known: boolean, moved: boolean): GrantMove {
+  const connected = { accountId, status: 'valid', reason: null } as const;
+  if (!known) return { ...connected, connected: 'create', syncState: 'running' };
+  return { ...connected, connected: 'modify', ...(moved ? { syncState: 'downloading' } : {}) };
 }
 
 async function lockGrant(em: EntityManager, { id }: Grant): Promise<Grant> {

@@ -2,13 +2,22 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { Application } from '../applications/application.entity.ts';
 import { idColumn, timestampColumns } from '../database/base-columns.ts';
 import { Integration } from '../integrations/integration.entity.ts';
+import { ADDRESS_PROOFS } from '../providers/address-proof.ts';
 import { BILLING_STATES, GRANT_STATUSES, ORGANIZATION_UNITS, SYNC_STATES } from './grant-status.ts';
 
 const GrantSchema = defineEntity({
   name: 'Grant',
   tableName: 'grant',
-  uniques: [{ name: 'grant_application_provider_email', properties: ['application', 'provider', 'email'] }],
-  indexes: [{ name: 'grant_integration', properties: ['integration'] }],
+  uniques: [
+    {
+      name: 'grant_application_provider_email_mailbox',
+      properties: ['application', 'provider', 'email', 'mailbox'],
+    },
+  ],
+  indexes: [
+    { name: 'grant_integration', properties: ['integration'] },
+    { name: 'grant_prove_at', properties: ['proveAt'], where: 'prove_at is not null' },
+  ],
   properties: {
     /** Is the account id everywhere else. */
     ...idColumn,
@@ -17,6 +26,15 @@ const GrantSchema = defineEntity({
     provider: p.text(),
     /** Lower case. */
     email: p.text(),
+    /** Which mailbox it is: `Connector.mailboxKey` of its settings. Null: connected before there were keys, not looked at since. */
+    mailbox: p.text().nullable(),
+    /** What has proved that the mailbox is that of the address; null: nothing (ADR 0056). */
+    proof: p.enum(ADDRESS_PROOFS).nullable(),
+    provenAt: p.datetime().columnType('timestamptz').nullable(),
+    /** When the server looks for a proof; null: there is one, or nothing more is tried. */
+    proveAt: p.datetime().columnType('timestamptz').nullable(),
+    /** Looks that have found none. */
+    proveFailures: p.smallint().default(0),
     name: p.text(),
     status: p.enum(GRANT_STATUSES),
     /** Why the grant is not valid. */

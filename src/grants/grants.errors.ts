@@ -40,6 +40,26 @@ export class GrantChangedError extends ConflictError {
   }
 }
 
+/** The settings open a mailbox that is connected as another account of the application. */
+export class MailboxTakenError extends ConflictError {
+  constructor(accountId: string) {
+    super(
+      'grant.mailbox-taken',
+      `settings: this mailbox is connected as account ${accountId}: disconnect one of the two first`,
+    );
+  }
+}
+
+/** The integration takes only accounts whose address is proven (ADR 0056). */
+export class AddressUnprovenError extends InvalidInputError {
+  constructor(email: string) {
+    super(
+      `settings: nothing proves that this mailbox is that of ${email}: its domain does not name these servers and this login. Leave the servers out, or sign in with the address itself as the login`,
+      { betaType: 'grant.address_unproven' },
+    );
+  }
+}
+
 /**
  * What a client is told when the provider did not accept an account. An error that is about one setting begins with its name.
  * `details.cause` is the provider's error.

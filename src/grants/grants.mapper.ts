@@ -10,6 +10,8 @@ export function toGrantView(grant: Grant): GrantView {
     provider: grant.provider,
     grant_status: grant.status,
     email: grant.email,
+    address_proven: Boolean(grant.proof),
+    proof: grant.proof ?? null,
     metadata: grant.metadata,
     scope: grant.scope ?? [],
     user_agent: grant.userAgent ?? '',

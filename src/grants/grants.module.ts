@@ -5,6 +5,8 @@ import { OauthModule } from '../oauth/oauth.module.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { AccessTokens } from './access-tokens.service.ts';
+import { AddressChecks } from './address-checks.ts';
+import { AddressProofs } from './address-proofs.ts';
 import { CredentialCheck } from './credential-check.ts';
 import { GrantConnections } from './grant-connections.service.ts';
 import { GrantsController } from './grants.controller.ts';
@@ -20,6 +22,8 @@ import { TokenStore } from './token-store.ts';
   controllers: [GrantsController],
   providers: [
     AccessTokens,
+    AddressChecks,
+    AddressProofs,
     CredentialCheck,
     GrantConnections,
     GrantsService,

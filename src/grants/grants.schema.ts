@@ -3,6 +3,7 @@ import { scopeList } from '../auth/scope.schema.ts';
 import { betaPageQuery } from '../common/http/pagination.schema.ts';
 import { emailAddress, queryText, unixSeconds } from '../common/http/wire.schema.ts';
 import { providerError } from '../integrations/integrations.schema.ts';
+import { ADDRESS_PROOFS } from '../providers/address-proof.ts';
 import { PROVIDER_NAMES } from '../providers/provider-name.ts';
 import type { AccountCredentials } from './credential-check.ts';
 import type { ConnectOptions } from './grant-connections.service.ts';
@@ -64,12 +65,22 @@ export const syncGrantSchema = z.object({
     .describe('Accepted for compatibility: the mirror always covers the whole mailbox'),
 });
 
+/** Fields of grants and accounts that say whether the address is proven. */
+export const addressProofView = {
+  address_proven: z.boolean().describe('Whether it is proven that this mailbox is that of the address'),
+  proof: z
+    .enum(ADDRESS_PROOFS)
+    .nullable()
+    .describe('What proved it; null: nothing (docs/account-ownership.md)'),
+};
+
 export const grantView = z
   .object({
     id: z.string().describe('Also the account id'),
     provider: z.string(),
     grant_status: z.enum(['valid', 'invalid']).describe('`invalid`: the user has to authenticate again'),
     email: z.string(),
+    ...addressProofView,
     metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
     scope: z.array(z.string()).describe("Empty: the integration's"),
     user_agent: z.string(),
@@ -85,6 +96,8 @@ export const grantView = z
       provider: 'sandbox',
       grant_status: 'valid',
       email: 'ada@sandbox.test',
+      address_proven: true,
+      proof: 'sandbox',
       metadata: { isAdmin: true },
       scope: ['email.modify'],
       user_agent: 'curl/8.5.0',

@@ -7,21 +7,24 @@ import { ForbiddenError, InvalidInputError, NotFoundError } from '../common/erro
 import type { Page } from '../common/http/pagination.schema.ts';
 import { isId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
-import { Wake } from '../common/wake.ts';
+import { type QueueName, Wake } from '../common/wake.ts';
 import { type Sql, sqlOf } from '../database/sql.ts';
 import { recordChanges } from '../deltas/change-log.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { scheduleSync } from '../sync/schedule-sync.ts';
 import { accountChange } from './account-change.ts';
+import { tellProof } from './address-proof-state.ts';
 import { lockApplication } from './application-lock.ts';
 import { CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
 import { moveGrants } from './grant-moves.ts';
-import { openGrantSettings, storeCredentials } from './grant-secrets.ts';
+import { openGrantSettings } from './grant-secrets.ts';
+import { findByMailbox, mailboxOf, storeMailbox } from './mailbox-match.ts';
+import { emptyForMailbox } from './mailbox-move.ts';
 import { Grant } from './grant.entity.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
 import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
-import { GrantChangedError, ReauthenticationMismatchError } from './grants.errors.ts';
+import { GrantChangedError, MailboxTakenError, ReauthenticationMismatchError } from './grants.errors.ts';
 
 /** Values of a grant's metadata. */
 export type GrantMetadata = Record<string, string | number | boolean>;
@@ -88,18 +91,25 @@ export class GrantsService {
    * Changes settings, metadata, scopes. Fewer scopes apply at once. More than the user has agreed to make the grant
    * `invalid` until the user authenticates again; until then the old ones stay the limit (spec 3.2).
    * @throws {NotFoundError}
+   * Settings that open another mailbox move the account there: see `emptyForMailbox`.
    * @throws {InvalidInputError} when the provider refuses the settings, or they are another account's, or does not have the scopes
    */
   async update(applicationId: string, grantId: string, change: GrantChange): Promise<Grant> {
     const renewal = change.settings && (await this.#verifyRenewal(applicationId, grantId, change.settings));
+    const due: QueueName[] = renewal ? ['sync'] : [];
     const { grant, hooks } = await this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       // The queue row before the grant's: the order of everything that settles a sync.
       if (renewal) {
         // A removal in between would leave nothing to schedule for.
         await lockApplication(sql, applicationId);
-        await find(em, applicationId, grantId);
+        const moved = await this.#isMoved(em, applicationId, grantId, renewal.credentials);
         await this.#scheduleSync(sql, renewal.credentials.provider, grantId);
+        if (moved) {
+          due.push(
+            ...(await emptyForMailbox(sql, { applicationId, accountId: grantId, at: this.clock.now() })),
+          );
+        }
       }
       const grant = await lock(em, applicationId, grantId);
       if (change.metadata) grant.metadata = change.metadata;
@@ -111,7 +121,15 @@ export class GrantsService {
       const asked = await askedScopes(em, grant);
       if (renewal) {
         if (grant.settingsSealed !== renewal.replaces) throw new GrantChangedError();
-        storeCredentials(this.secretBox, grant, renewal.credentials);
+        const connector = this.connectors.require(grant.provider);
+        const reproved = storeMailbox(
+          this.secretBox,
+          grant,
+          connector,
+          renewal.credentials,
+          this.clock.now(),
+        );
+        if (reproved) due.push(...((await tellProof(sql, grant, applicationId)) ? ['hook' as const] : []));
         if (renewal.byUser) grant.grantedScope = asked;
       }
       grant.updatedAt = this.clock.now();
@@ -122,7 +140,7 @@ export class GrantsService {
       });
       return { grant: await em.refreshOrFail(grant), hooks };
     });
-    if (renewal) this.wake.wake('sync');
+    for (const queue of due) this.wake.wake(queue);
     if (hooks) this.wake.wake('hook');
     return grant;
   }
@@ -170,6 +188,26 @@ export class GrantsService {
     });
     this.wake.wake('sync');
     return grant;
+  }
+
+  /**
+   * Whether the credentials open another mailbox than the grant has.
+   * @throws {MailboxTakenError} when that mailbox is another account of the application
+   */
+  async #isMoved(
+    em: EntityManager,
+    applicationId: string,
+    grantId: string,
+    credentials: VerifiedCredentials,
+  ): Promise<boolean> {
+    const { provider, email } = credentials;
+    await find(em, applicationId, grantId);
+    const connector = this.connectors.require(provider);
+    const mailbox = mailboxOf(connector, credentials);
+    const holder = await findByMailbox(em, this.secretBox, { applicationId, connector, email, mailbox });
+    await em.flush();
+    if (holder && holder.id !== grantId) throw new MailboxTakenError(holder.id);
+    return holder === null;
   }
 
   async #scheduleSync(sql: Sql, provider: string, grantId: string): Promise<void> {

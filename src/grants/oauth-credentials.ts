@@ -34,7 +34,7 @@ export class OauthCredentials {
    * @throws {OauthError}
    */
   async complete(applicationId: string, credentials: AccountCredentials): Promise<AccountCredentials> {
-    const { provider, email, name, settings, tokens } = credentials;
+    const { provider, email, name, settings, tokens, claimedEmail = null } = credentials;
     const refreshToken = settings['refresh_token'];
     if (provider !== OAUTH_PROVIDER || (!tokens && refreshToken === undefined)) return credentials;
     if (!tokens && (typeof refreshToken !== 'string' || !refreshToken)) {
@@ -47,7 +47,7 @@ export class OauthCredentials {
       );
     }
     const signedIn = tokens
-      ? { tokens, email: null, name: null }
+      ? { tokens, email: claimedEmail, name: null }
       : await this.clients.signInWith(way.registration, String(refreshToken));
     const address = (email || signedIn.email || '').toLowerCase();
     if (!address) {
@@ -61,6 +61,7 @@ export class OauthCredentials {
       name: name || signedIn.name || '',
       settings: way.settingsOf(address),
       tokens: signedIn.tokens,
+      claimedEmail: signedIn.email,
     };
   }
 

@@ -23,6 +23,8 @@ const IntegrationSchema = defineEntity({
     expiresIn: p.integer(),
     /** Default scopes of its grants; null: all. */
     scope: p.array().nullable(),
+    /** Whether its accounts may be used only while their address is proven (ADR 0056). */
+    requireProvenAddress: p.boolean().default(false),
     ...timestampColumns,
   },
 });

@@ -3,7 +3,7 @@ import type { Integration } from './integration.entity.ts';
 import type { IntegrationEnvelope, IntegrationListView, IntegrationView } from './integrations.schema.ts';
 
 export function toIntegrationView(integration: Integration): IntegrationView {
-  const { id, name, provider, settings, redirectUris, expiresIn, scope } = integration;
+  const { id, name, provider, settings, redirectUris, expiresIn, scope, requireProvenAddress } = integration;
   return {
     id,
     name,
@@ -12,6 +12,7 @@ export function toIntegrationView(integration: Integration): IntegrationView {
     redirect_uris: redirectUris,
     expires_in: expiresIn,
     scope: scope ?? [],
+    require_proven_address: requireProvenAddress,
   };
 }
 

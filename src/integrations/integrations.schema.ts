@@ -57,6 +57,10 @@ const fields = {
     .nullish()
     .describe(`Seconds a login request lives; default ${DEFAULT_EXPIRES_IN_SECONDS}`),
   scope: scopeList().optional().describe('Scopes of grants that have none of their own; empty or null: all'),
+  require_proven_address: z
+    .boolean('must be true or false')
+    .nullish()
+    .describe('Whether its accounts may be used only while their address is proven; default false'),
 };
 
 /** The provider names there are; others are refused with the list. */
@@ -101,6 +105,7 @@ export const integrationView = z
     redirect_uris: z.array(z.string()),
     expires_in: z.number().int(),
     scope: z.array(z.string()),
+    require_proven_address: z.boolean(),
   })
   .meta({
     id: 'Integration',
@@ -112,6 +117,7 @@ export const integrationView = z
       redirect_uris: ['https://app.example.test/callback'],
       expires_in: 3600,
       scope: ['email.modify'],
+      require_proven_address: false,
     },
   });
 export type IntegrationView = z.infer<typeof integrationView>;
@@ -139,6 +145,7 @@ export function toNewIntegration(body: CreateIntegration): NewIntegration {
     redirectUris: body.redirect_uris ?? [],
     expiresIn: body.expires_in ?? DEFAULT_EXPIRES_IN_SECONDS,
     scope: body.scope ?? null,
+    requireProvenAddress: body.require_proven_address ?? false,
   };
 }
 
@@ -149,5 +156,6 @@ export function toIntegrationChange(body: UpdateIntegration): IntegrationChange 
     redirectUris: body.redirect_uris ?? undefined,
     expiresIn: body.expires_in ?? undefined,
     scope: body.scope,
+    requireProvenAddress: body.require_proven_address ?? undefined,
   };
 }

@@ -33,6 +33,8 @@ export interface NewIntegration {
   expiresIn: number;
   /** Null: all. */
   scope: readonly Scope[] | null;
+  /** Whether its accounts may be used only while their address is proven (ADR 0056). */
+  requireProvenAddress: boolean;
 }
 
 /** What can be changed; absent: stays as it is. Settings are changed one by one. */
@@ -110,10 +112,11 @@ export class IntegrationsService {
   update(applicationId: string, key: string, change: IntegrationChange): Promise<Integration> {
     return this.em.transactional(async (em) => {
       const integration = await this.#find(em, applicationId, key, LockMode.PESSIMISTIC_WRITE);
-      const { settings, redirectUris, scope, name, expiresIn } = change;
+      const { settings, redirectUris, scope, name, expiresIn, requireProvenAddress } = change;
       if (name !== undefined) integration.name = name;
       if (expiresIn !== undefined) integration.expiresIn = expiresIn;
       if (redirectUris) integration.redirectUris = [...new Set(redirectUris)];
+      if (requireProvenAddress !== undefined) integration.requireProvenAddress = requireProvenAddress;
       if (scope !== undefined) integration.scope = scope && [...scope];
       if (settings) this.#applySettings(integration, settings);
       integration.updatedAt = this.clock.now();

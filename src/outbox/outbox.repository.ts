@@ -75,7 +75,7 @@ const LOCK_WAITING = `
 // none waits beyond its deadline.
 const UPDATE = `
   with schedule as (
-    update send_job set due_at = $3, retry_limit_at = $4,
+    update send_job set due_at = $3, retry_limit_at = $4, held = held and due_at = $3,
       run_at = case when due_at = $3 then least(run_at, greatest($4, now())) else greatest($3, now()) end
     where id = $1),
   content as (

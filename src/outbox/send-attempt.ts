@@ -22,6 +22,8 @@ export interface RouteProgress {
 /** A claimed row of `send_job`. */
 export interface SendJobRow extends ClaimedJob, RouteProgress {
   retryLimitAt: Date;
+  /** Its account was moved to another mailbox since it was accepted: it must not be sent from there unasked. */
+  held: boolean;
 }
 
 /** What an attempt came to. */

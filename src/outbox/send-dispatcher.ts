@@ -7,6 +7,7 @@ import type {
 } from '../common/work/dispatcher.ts'; // prettier-ignore
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import type { Sql } from '../database/sql.ts';
+import { HELD } from '../grants/mailbox-move.ts';
 import { ProviderAccounts } from '../grants/provider-accounts.ts';
 import type { OutgoingMessage, SendReceipt } from '../providers/connector.ts';
 import { ProviderError, type SendPhase } from '../providers/provider-error.ts';
@@ -53,6 +54,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       failures: 'failures',
       lookUps: 'look_ups',
       putOff: 'put_off',
+      held: 'held',
     },
     breaker: true,
     inertUntilHandOff: true,
@@ -76,6 +78,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
   }
 
   async run(job: SendJobRow, lease: LoadingLease): Promise<Outcome<SendResult> | null> {
+    if (job.held && !isTooLate(job, this.clock.now())) return heldUntilDeadline(job);
     const plain = !job.ambiguous && job.route === 'account' && !isTooLate(job, this.clock.now());
     const message = await this.messages.find(lease, plain);
     // The account was deleted, or the job settled by somebody else: there is nothing left to send.
@@ -154,9 +157,13 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       return stop('unknown', 'the retry limit came before it could be sent again');
     const missed = secondsMissed(attempt);
     if (missed > 0) return stop('missed', `found ${missed} s after its time, and it is to be skipped then`);
-    return isTooLate(job, startedAt)
-      ? stop('deadline', 'no attempt was possible before the retry limit')
-      : null;
+    if (!isTooLate(job, startedAt)) return null;
+    return stop(
+      'deadline',
+      job.held
+        ? `not sent before the retry limit; ${HELD}`
+        : 'no attempt was possible before the retry limit',
+    );
   }
 
   async #send(attempt: Loaded, lease: Lease): Promise<Outcome<SendResult> | null> {
@@ -260,6 +267,13 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       retryRejected: this.#retryRejected,
     };
   }
+}
+
+/** What is held is not sent by the servers of another mailbox: it waits for a new time, or for its deadline. */
+function heldUntilDeadline(job: SendJobRow): Outcome<SendResult> {
+  const move = { id: job.id, to: 'delayed', reason: HELD } as const;
+  const next = { kind: 'again', at: job.retryLimitAt, ambiguous: job.ambiguous } as const;
+  return { next, result: { ...NOTHING.result, move } };
 }
 
 function withSignal(outcome: Outcome<SendResult>, gate: Outcome<SendResult>['gate']): Outcome<SendResult> {

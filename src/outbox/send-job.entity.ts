@@ -15,6 +15,8 @@ const SendJobSchema = defineEntity({
     retryLimitAt: p.datetime().columnType('timestamptz'),
     /** Which way the next attempt goes: `account` or `relay`. */
     route: p.text().default('account'),
+    /** Its account was moved to another mailbox since: nothing is sent until it gets a new time (ADR 0056). */
+    held: p.boolean().default(false),
     /** Attempts over this route that have failed. */
     failures: p.smallint().default(0),
     /** Look-ups of the present doubt that proved nothing; −n: the n-th attempt sends again without one. */

@@ -53,7 +53,7 @@ export const MESSAGE_LOADING: RowLoading = {
     join outbox_message m on m.id = j.id and m.account_id = j.account_id
     join job_status s on s.id = j.id
     join "grant" g on g.id = j.account_id`,
-  ready: `${IS_SHORT} and s.status in ('pending', 'delayed') and g.status <> 'invalid' and m.on_missed = 'send'`,
+  ready: `${IS_SHORT} and s.status in ('pending', 'delayed') and g.status <> 'invalid' and m.on_missed = 'send' and not j.held`,
 };
 
 const MIME = 'select mime from outbox_message where id = $1 and account_id = $2';

@@ -1,4 +1,5 @@
 import type { ZodType } from 'zod';
+import type { AddressProof } from './address-proof.ts';
 import type { ProviderName } from './provider-name.ts';
 import type { CalendarContent, CalendarPort } from './calendar-port.ts';
 import type { ContactsPort } from './contacts-port.ts';
@@ -39,7 +40,12 @@ export interface VerifiedAccount {
   organizationUnit: 'folder' | 'label';
   /** Settings completed by what was found out; absent: as they were given. */
   settings?: Readonly<Record<string, unknown>>;
+  /** What proves the address, where verifying has shown it already; absent or null: nothing so far. */
+  proof?: AddressProof | null;
 }
+
+/** An address and the settings that open its mailbox: what tells mailboxes apart. */
+export type MailboxSettings = Pick<ProviderAccount, 'email' | 'settings'>;
 
 export interface Connector {
   readonly name: ProviderName;
@@ -52,6 +58,17 @@ export interface Connector {
    * @throws {ProviderError} `auth-invalid` when they are refused
    */
   verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount>;
+  /**
+   * Key of the mailbox that complete settings open; asks nobody. Two accounts of one address with different keys are two
+   * accounts (ADR 0056). Absent: an address has one mailbox.
+   */
+  mailboxKey?(account: MailboxSettings): string;
+  /**
+   * What proves that the mailbox of these complete settings is that of the address. May ask DNS and the servers of the
+   * domain for some seconds, never with a secret, and never throws.
+   * @returns null: nothing proves it, or nobody could be asked. Absent: nothing ever proves it
+   */
+  prove?(account: MailboxSettings): Promise<AddressProof | null>;
   /**
    * Stored settings with a change put over them, both before `settingsSchema` and `verify`; absent: name by name.
    * @param change as a request has it, not checked yet

@@ -14,6 +14,8 @@ export interface OpenRelay extends AccountKey {
   settingsSealed: string;
   /** Whether it takes mail from the account, and the account wants that. */
   confirmed: boolean;
+  /** Whether the account's address is proven: the service is never asked about one that is not (ADR 0056). */
+  proven: boolean;
   lastError: string | null;
 }
 
@@ -37,7 +39,7 @@ export class RelayAccess {
   async open({ applicationId, accountId }: AccountKey): Promise<OpenRelay | null> {
     const stored = await this.relays.find({ applicationId, accountId });
     if (!stored) return null;
-    const { kind, settingsSealed, confirmed, lastError } = stored;
+    const { kind, settingsSealed, confirmed, proven, lastError } = stored;
     return {
       applicationId,
       accountId,
@@ -45,6 +47,7 @@ export class RelayAccess {
       settings: this.#unseal(applicationId, settingsSealed),
       settingsSealed,
       confirmed,
+      proven,
       lastError,
     };
   }

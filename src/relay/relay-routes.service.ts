@@ -22,7 +22,7 @@ export class RelayRoutesService extends RelayRoutes {
 
   async find(account: RoutedAccount): Promise<RelayRoute | null> {
     const relay = await this.access.open(account);
-    if (!relay) return null;
+    if (!relay?.proven) return null;
     if (!relay.confirmed && !(await this.#enrol(account, relay))) return null;
     return {
       kind: relay.transport.kind,

@@ -23,7 +23,7 @@ export interface RelayRoute {
 export abstract class RelayRoutes {
   /**
    * The service, if the application has one and it takes mail from the account; one that did not is asked again, at most
-   * once a minute.
+   * once a minute. Never for an account whose address is not proven.
    * @returns null: there is no such way
    * @throws {ProviderError} when the service had to be asked and could not be
    */

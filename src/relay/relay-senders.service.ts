@@ -22,12 +22,13 @@ export class RelaySenders {
   ) {}
 
   /**
-   * Asks the service whether it takes mail from the account. Without a service nobody does: both are false.
+   * Asks the service whether it takes mail from the account. Without a service nobody does, and
+   * nobody is asked about an address that is not proven: both are false.
    * @throws {DomainError} when the service cannot be asked
    */
   async status(account: SenderAccount): Promise<Pick<SenderStatus, 'domainVerified' | 'senderVerified'>> {
     const relay = await this.#open(account);
-    if (!relay) return { domainVerified: false, senderVerified: false };
+    if (!relay?.proven) return { domainVerified: false, senderVerified: false };
     const status = await this.access
       .ask(relay, (transport, settings) => transport.senderStatus(settings, account.email))
       .catch((error: unknown) => explain(error, 'ask the mailing service'));

@@ -24,6 +24,8 @@ export interface StoredRelay {
 export interface RelayOfAccount extends Pick<StoredRelay, 'kind' | 'settingsSealed' | 'lastError'> {
   /** Whether it takes mail from the account, and the account wants that. */
   confirmed: boolean;
+  /** Whether the account's address is proven: without that nobody is asked about it. */
+  proven: boolean;
 }
 
 /** An account that no mailing service has answered for. */
@@ -47,7 +49,8 @@ const FORGET_SENDERS = `
 
 const FIND = `
   select r.kind, r.settings_sealed as "settingsSealed", r.last_error as "lastError",
-    coalesce((s.domain_verified or s.sender_verified) and s.removed_at is null, false) as confirmed
+    coalesce((s.domain_verified or s.sender_verified) and s.removed_at is null and g.proof is not null, false)
+      as confirmed, g.proof is not null as proven
   from relay r
   join "grant" g on g.application_id = r.application_id and g.id = $2
   left join relay_sender s on s.account_id = g.id
@@ -58,28 +61,28 @@ const FIND = `
  * that whoever replaces it either sees the row and removes it, or makes this write nothing. Sealing has a nonce: equal
  * sealed texts are the same version.
  */
-const OF_THIS_VERSION = `
+const ofThisVersion = (condition: string): string => `
   from relay r join "grant" g on g.application_id = r.application_id and g.id = $2
-  where r.application_id = $1 and r.settings_sealed = $3
+  where r.application_id = $1 and r.settings_sealed = $3 and ${condition}
   for share of r for key share of g`;
 
 const CLAIM = `
   insert into relay_sender as s (account_id, domain_verified, sender_verified, detail, checked_at)
-  select g.id, false, false, null, $4::timestamptz ${OF_THIS_VERSION}
+  select g.id, false, false, null, $4::timestamptz ${ofThisVersion('g.proof is not null')}
   on conflict (account_id) do update set checked_at = excluded.checked_at
   where not (s.domain_verified or s.sender_verified) and s.removed_at is null and s.checked_at <= $5
   returning 1`;
 
 const RECORD = `
   insert into relay_sender as s (account_id, domain_verified, sender_verified, detail, checked_at)
-  select g.id, $5::boolean, $6::boolean, $7::text, $4::timestamptz ${OF_THIS_VERSION}
+  select g.id, $5::boolean, $6::boolean, $7::text, $4::timestamptz ${ofThisVersion('g.proof is not null')}
   on conflict (account_id) do update set domain_verified = excluded.domain_verified,
     sender_verified = excluded.sender_verified, detail = excluded.detail, checked_at = excluded.checked_at
   returning 1`;
 
 const REMOVE = `
   insert into relay_sender as s (account_id, domain_verified, sender_verified, detail, checked_at, removed_at)
-  select g.id, false, false, null, $4::timestamptz, $4::timestamptz ${OF_THIS_VERSION}
+  select g.id, false, false, null, $4::timestamptz, $4::timestamptz ${ofThisVersion('true')}
   on conflict (account_id) do update set domain_verified = false, sender_verified = false, detail = null,
     checked_at = excluded.checked_at, removed_at = excluded.removed_at
   returning 1`;
@@ -89,7 +92,7 @@ const UNASKED = `
   cross join lateral (
     select g.id as "accountId", g.application_id as "applicationId", g.email, g.name
     from "grant" g left join relay_sender s on s.account_id = g.id
-    where g.application_id = r.application_id and g.status = 'valid' and g.provider = any($2)
+    where g.application_id = r.application_id and g.status = 'valid' and g.proof is not null and g.provider = any($2)
       and (s.account_id is null or s.detail is null and s.removed_at is null
         and not (s.domain_verified or s.sender_verified) and s.checked_at <= $1)
     order by s.checked_at nulls first, g.id limit 20
@@ -168,7 +171,7 @@ export class RelayRepository {
   }
 
   /**
-   * Valid accounts of these providers whose service was never asked, or has not answered since `before`; a few of each of some
+   * Valid accounts of these providers with a proven address whose service was never asked, or has not answered since `before`; a few of each of some
    * applications.
    */
   unasked(before: Date, providers: readonly string[]): Promise<UnaskedAccount[]> {

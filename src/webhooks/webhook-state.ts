@@ -21,6 +21,7 @@ export const WEBHOOK_TRANSITIONS = {
 /** Everything an application can subscribe to (api facts 10.3). */
 export const TRIGGERS = [
   'account.connected', 'account.running', 'account.stopped', 'account.invalid', 'account.sync_error',
+  'account.proof_changed',
   'message.created', 'message.opened', 'message.updated', 'message.link_clicked', 'message.bounced',
   'thread.replied',
   'contact.created', 'contact.updated', 'contact.deleted',

@@ -51,6 +51,8 @@ describe('native authentication', () => {
       account_id: connected.body.id,
       name: 'Ada Example',
       email_address: 'ada@sandbox.test',
+      address_proven: true,
+      proof: 'sandbox',
       provider: 'sandbox',
       organization_unit: 'folder',
       sync_state: 'running',

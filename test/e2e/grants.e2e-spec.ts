@@ -52,6 +52,8 @@ describe('/connect/grants', () => {
           provider: 'sandbox',
           grant_status: 'valid',
           email: 'ada@sandbox.test',
+          address_proven: true,
+          proof: 'sandbox',
           metadata: { isAdmin: true, seats: 3, team: 'sales' },
           scope: ['email.modify', 'calendar'],
           user_agent: 'signup/1.0',

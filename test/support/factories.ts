@@ -72,7 +72,10 @@ export async function createAccount(
   app: INestApplicationContext,
   application: TestApplication,
   overrides: Partial<
-    Pick<Grant, 'email' | 'name' | 'provider' | 'scope' | 'status' | 'organizationUnit' | 'billingState'>
+    Pick<
+      Grant,
+      'email' | 'name' | 'provider' | 'proof' | 'scope' | 'status' | 'organizationUnit' | 'billingState'
+    >
   > & {
     settings?: Record<string, unknown>;
     /** Whether the mailbox is mirrored (by the worker, without the sandbox's sample messages); default no. */
@@ -89,6 +92,7 @@ export async function createAccount(
     provider: 'sandbox',
     email: `user-${randomBase36(8)}@sandbox.test`,
     name: 'Test User',
+    proof: 'sandbox',
     status: 'valid',
     syncState: 'running',
     organizationUnit: 'folder',

@@ -2,6 +2,7 @@ import type { ProviderAccount, VerifiedAccount } from '../connector.ts';
 import type { MailDiscovery } from '../mail-discovery.ts';
 import { ProviderError } from '../provider-error.ts';
 import { completeSettings } from './imap-complete.ts';
+import { presetProof, proveImap } from './imap-ownership.ts';
 import { imapInput } from './imap.settings.ts';
 import { type VerifyDependencies, verifyImap } from './imap-verify.ts';
 
@@ -16,11 +17,13 @@ export async function verifyImapAccount(
   if (!account.email.includes('@')) {
     throw new ProviderError('unsupported', 'the address of the account is required', { setting: 'email' });
   }
-  const completed = await completeSettings(
-    imapInput.parse(account.settings),
-    account,
-    dependencies.discovery,
-  );
+  const { discovery } = dependencies;
+  const input = imapInput.parse(account.settings);
+  const completed = await completeSettings(input, account, discovery);
   const settings = await verifyImap(account, completed, dependencies);
-  return { email: account.email, name: account.name, organizationUnit: 'folder', settings };
+  const { email, name } = account;
+  // Discovery that has found the servers still knows its answer; for servers that were typed it may take ten seconds.
+  const known = input.imap_host === undefined;
+  const proof = known ? await proveImap({ email, settings }, discovery) : presetProof({ email, settings });
+  return { email, name, organizationUnit: 'folder', settings, proof };
 }

@@ -1,7 +1,8 @@
 import type { EgressClient } from '../../common/egress/egress-client.ts';
 import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
 import type { Clock } from '../../common/time/clock.ts';
-import type { Connector, ProviderAccount, VerifiedAccount } from '../connector.ts';
+import type { AddressProof } from '../address-proof.ts';
+import type { Connector, MailboxSettings, ProviderAccount, VerifiedAccount } from '../connector.ts';
 import type { MailDiscovery } from '../mail-discovery.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { DavSession } from './dav/dav-session.ts';
@@ -12,6 +13,7 @@ import { mergeImapSettings } from './imap-complete.ts';
 import { ImapChanges } from './imap-changes.ts';
 import type { ImapLimits } from './imap-limits.ts';
 import { ImapMailbox } from './imap-mailbox.ts';
+import { imapMailbox, proveImap } from './imap-ownership.ts';
 import { ImapSessions } from './imap-sessions.ts';
 import { ImapMail } from './imap.mail.ts';
 import { imapInput } from './imap.settings.ts';
@@ -31,6 +33,7 @@ export class ImapConnector implements Connector {
   readonly name = 'imap';
   readonly settingsSchema = imapInput;
   readonly mergeSettings = mergeImapSettings;
+  readonly mailboxKey = imapMailbox;
   readonly mail: ImapMail;
   readonly mailbox: ImapMailbox;
   readonly calendar: DavCalendars;
@@ -59,6 +62,10 @@ export class ImapConnector implements Connector {
       },
       ...(limits?.ca === undefined ? {} : { ca: limits.ca }),
     });
+  }
+
+  prove(account: MailboxSettings): Promise<AddressProof | null> {
+    return proveImap(account, this.#dependencies.discovery);
   }
 
   /** Ends every connection to mailboxes. */

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import type { AddressProof } from '../address-proof.ts';
+import type { MailboxSettings } from '../connector.ts';
+import type { MailDiscovery, MailServers } from '../mail-discovery.ts';
+import { domainOf, presetOfDomain, serversOf } from './imap-presets.ts';
+
+type Login = Pick<MailServers, 'imap_host' | 'imap_port' | 'imap_username'>;
+
+/** The two ports of IMAP lead to the same mailbox; another one may be another server on the same machine. */
+const USUAL_PORTS: readonly unknown[] = [993, 143];
+
+/**
+ * Key of the mailbox: who logs in, and at which IMAP server. Ports 993 and 143 are one server; a login that is the address
+ * itself may be written in any case. A hash, because logins may be long.
+ */
+export function imapMailbox({ email, settings }: MailboxSettings): string {
+  const { imap_host, imap_port, imap_username } = settings as Partial<Login>;
+  const host = String(imap_host ?? '')
+    .toLowerCase()
+    .replace(/\.$/, '');
+  const port = Number(imap_port ?? 993);
+  const server = USUAL_PORTS.includes(port) ? host : `${host}:${port}`;
+  const login = String(imap_username ?? email);
+  const user = login.toLowerCase() === email.toLowerCase() ? email.toLowerCase() : login;
+  return createHash('sha256').update(`${server}|${user}`).digest('base64url');
+}
+
+/** Our table proves an address whose domain is in it: no other servers are those of that domain. Asks nobody. */
+export function presetProof(account: MailboxSettings): AddressProof | null {
+  const preset = presetOfDomain(domainOf(account.email));
+  return preset && opens(account, serversOf(preset, account.email)) ? 'preset' : null;
+}
+
+/**
+ * As `Connector.prove`: by our table, else by what the domain says of its servers. Servers that somebody would have to
+ * confirm prove nothing.
+ */
+export async function proveImap(
+  account: MailboxSettings,
+  discovery: MailDiscovery,
+): Promise<AddressProof | null> {
+  const preset = presetProof(account);
+  if (preset) return preset;
+  const { candidates } = await discovery.discover(account.email);
+  const own = candidates.some(({ confirm, servers }) => !confirm && opens(account, servers));
+  return own ? 'discovery' : null;
+}
+
+/** Whether the account's mailbox is at these servers, under the login they name or under the address itself. */
+function opens(account: MailboxSettings, { imap_host, imap_port, imap_username }: MailServers): boolean {
+  const { email } = account;
+  const key = imapMailbox(account);
+  return [imap_username, email].some(
+    (login) => imapMailbox({ email, settings: { imap_host, imap_port, imap_username: login } }) === key,
+  );
+}
