@@ -6,7 +6,7 @@ import { MessageTurns } from '../send/message-turns.ts';
 import { OutboxPreparation } from './outbox-preparation.ts';
 import { type AccountDelay, type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
 import type { CreateOutboxMessage } from './outbox.schema.ts';
-import { isFromItself } from './send-ways.ts';
+import { isFromItself } from '../send/sender-identity.ts';
 import { plannedAttempts, plannedAttemptsWithRelay } from './retry-policy.ts';
 
 /** More than a message can have: hourly attempts over seven days are 175. */

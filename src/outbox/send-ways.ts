@@ -5,6 +5,7 @@ import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from '../providers/connector.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
+import { isFromItself } from '../send/sender-identity.ts';
 import type { StoredMessage } from './stored-messages.ts';
 
 /** One way a message can go. */
@@ -19,14 +20,6 @@ export interface SendWay {
 
 /** Whose message it is, and who it says it is from. */
 export type Sending = Pick<StoredMessage, 'account'> & { envelope: { from: string } };
-
-/**
- * Whether a message says that it is from its own account. The mailing service has confirmed that address and no other: it
- * may well take mail from all users of its application, and one would write in the name of another.
- */
-export function isFromItself(from: string, { email }: { email: string }): boolean {
-  return from.toLowerCase() === email.toLowerCase();
-}
 
 /** The ways of a message: its account's own provider, and its application's mailing service. */
 @Injectable()

@@ -1,7 +1,7 @@
 import MimeNode from 'nodemailer/lib/mime-node/index.js';
-import { addressParser } from 'postal-mime';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import type { Address } from '../common/http/wire.schema.ts';
+import { namesOnlyItself } from './sender-identity.ts';
 
 /** A message as its sender has composed it. */
 export interface RawMessage {
@@ -23,6 +23,13 @@ const MOST_ID_LENGTH = 500;
 /** Bytes of a header: far more than any mail server takes, and read in a moment. */
 const MOST_HEADER_BYTES = 1024 * 1024;
 const FIELD = /^([!-9;-~]+)[ \t]*:/;
+/** Fields that say who has written or sent it (RFC 5322 3.6.2, 3.6.6). */
+const AUTHORS = [
+  ['from', 'From'],
+  ['sender', 'Sender'],
+  ['resent-from', 'Resent-From'],
+  ['resent-sender', 'Resent-Sender'],
+] as const;
 /** Header fields that no recipient is to see (RFC 5322 3.6.3, 3.6.6). */
 const HIDDEN = new Set(['bcc', 'resent-bcc']);
 
@@ -37,7 +44,7 @@ export function prepareRaw(input: Buffer, defaults: RawDefaults): RawMessage {
   const head = end < 0 ? text.replace(/(\r\n)?$/, '\r\n') : text.slice(0, end + 2);
   const body = end < 0 ? '\r\n' : text.slice(end + 2);
   const fields = fieldsOf(head);
-  assertFrom(valuesOf(fields, 'from'), defaults.from);
+  for (const [name, title] of AUTHORS) assertOwn(title, valuesOf(fields, name), defaults.from);
   const kept = fields.filter(({ name }) => !HIDDEN.has(name));
   const ids = valuesOf(fields, 'message-id');
   const own = ids.length === 1 ? (/^\s*(<[^<>\s]+>)\s*$/.exec(ids[0] ?? '')?.[1] ?? null) : null;
@@ -63,14 +70,11 @@ function assertShortHeader(input: Buffer): void {
  * Whatever a reader makes of several authors or fields, none of them is somebody else (RFC 5322, 3.6.2).
  * @throws {InvalidInputError}
  */
-function assertFrom(values: readonly string[], { email }: Address): void {
+function assertOwn(title: string, values: readonly string[], { email }: Address): void {
   if (values.length === 0) return;
-  const authors = values.flatMap((value) =>
-    addressParser(Buffer.from(value, 'latin1').toString(), { flatten: true }),
-  );
-  const isOwn = (address: string | undefined) => address?.toLowerCase() === email.toLowerCase();
-  if (values.length > 1 || authors.length !== 1 || !isOwn(authors[0]?.address))
-    throw new InvalidInputError(`From: must be the address of the account, ${email}, and nothing else`);
+  const isOwn = (value: string) => namesOnlyItself(Buffer.from(value, 'latin1').toString(), { email });
+  if (values.length > 1 || !values.every(isOwn))
+    throw new InvalidInputError(`${title}: must be the address of the account, ${email}, and nothing else`);
 }
 
 interface Field {
