@@ -46,6 +46,7 @@ describe('/connect/integrations', () => {
         redirect_uris: ['https://app.example.test/cb'],
         expires_in: 7200,
         scope: ['email.modify', 'calendar'],
+        require_proven_address: false,
       },
     });
   });
