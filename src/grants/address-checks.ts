@@ -5,6 +5,7 @@ import { Clock } from '../common/time/clock.ts';
 import { Wake } from '../common/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { Database } from '../database/sql.ts';
+import type { AddressProof } from '../providers/address-proof.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { AddressProofs } from './address-proofs.ts';
 import { recordProof } from './address-proof-state.ts';
@@ -91,23 +92,31 @@ export class AddressChecks {
     return due.length;
   }
 
+  /** Trouble with one account keeps no other from being looked at. */
   async #look(account: DueAccount): Promise<void> {
-    const { id, applicationId, provider, email, settingsSealed, failures } = account;
-    const settings = this.#settingsOf(account);
-    const connector = this.connectors.require(provider);
-    if (settings) {
-      await this.database.query(KEEP_KEY, [id, settingsSealed, mailboxOf(connector, { email, settings })]);
-      const accepted = { applicationId, email, settings, claimedEmail: null, proof: null };
-      const proof = await this.proofs.later(connector, accepted);
-      if (proof) {
-        const told = await recordProof(this.database, { id, settingsSealed, proof }, this.clock.now());
-        if (told) this.wake.wake('hook');
-        return;
-      }
+    const { id, settingsSealed, failures } = account;
+    const proof = await this.#proofOf(account).catch((error: unknown) => {
+      this.#log.error(error);
+      return null;
+    });
+    if (proof) {
+      const told = await recordProof(this.database, { id, settingsSealed, proof }, this.clock.now());
+      if (told) this.wake.wake('hook');
+      return;
     }
-    const minutes = connector.prove ? WAITS_MINUTES[failures] : undefined;
+    const isProvable = this.connectors.require(account.provider).prove !== undefined;
+    const minutes = isProvable ? WAITS_MINUTES[failures] : undefined;
     const at = minutes === undefined ? null : new Date(this.clock.now().getTime() + minutes * 60_000);
     await this.database.query(POSTPONE, [id, settingsSealed, at]);
+  }
+
+  async #proofOf(account: DueAccount): Promise<AddressProof | null> {
+    const { id, applicationId, provider, email, settingsSealed } = account;
+    const settings = this.#settingsOf(account);
+    if (!settings) return null;
+    const connector = this.connectors.require(provider);
+    await this.database.query(KEEP_KEY, [id, settingsSealed, mailboxOf(connector, { email, settings })]);
+    return this.proofs.later(connector, { applicationId, email, settings, claimedEmail: null, proof: null });
   }
 
   /** @returns null: no key of this process opens them */

@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import type { AddressProof } from '../address-proof.ts';
 import type { MailboxSettings } from '../connector.ts';
 import type { MailDiscovery, MailServers } from '../mail-discovery.ts';
 import { domainOf, presetOfDomain, serversOf } from './imap-presets.ts';
 
-type Login = Pick<MailServers, 'imap_host' | 'imap_port' | 'imap_username'>;
+/** Settings that say which mailbox it is. An integration may lack a port; what is no text is no server of anybody. */
+const loginSettings = z.object({
+  imap_host: z.string().catch(''),
+  imap_port: z.coerce.number().catch(993),
+  imap_username: z.string().catch(''),
+});
 
 /** The two ports of IMAP lead to the same mailbox; another one may be another server on the same machine. */
 const USUAL_PORTS: readonly unknown[] = [993, 143];
@@ -14,13 +20,9 @@ const USUAL_PORTS: readonly unknown[] = [993, 143];
  * itself may be written in any case. A hash, because logins may be long.
  */
 export function imapMailbox({ email, settings }: MailboxSettings): string {
-  const { imap_host, imap_port, imap_username } = settings as Partial<Login>;
-  const host = String(imap_host ?? '')
-    .toLowerCase()
-    .replace(/\.$/, '');
-  const port = Number(imap_port ?? 993);
+  const { imap_host, imap_port: port, imap_username: login } = loginSettings.parse(settings);
+  const host = imap_host.toLowerCase().replace(/\.$/, '');
   const server = USUAL_PORTS.includes(port) ? host : `${host}:${port}`;
-  const login = String(imap_username ?? email);
   const user = login.toLowerCase() === email.toLowerCase() ? email.toLowerCase() : login;
   return createHash('sha256').update(`${server}|${user}`).digest('base64url');
 }

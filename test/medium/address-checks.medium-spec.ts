@@ -1,0 +1,94 @@
+import { AddressChecks } from '../../src/grants/address-checks.ts';
+import { rowsOf, subscribe } from '../support/connect.ts';
+import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+describe('checks of addresses in the background', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  const checks = () => server.app.get(AddressChecks);
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+  });
+  beforeEach(async () => {
+    application = await createApplication(server.app);
+    await subscribe(server, application, ['account.proof_changed']);
+  });
+  afterAll(() => server.close());
+
+  /** As accounts were before there were proofs. */
+  async function oldAccount(email: string, more: object = {}): Promise<string> {
+    const { id } = await createAccount(server.app, application, { email, proof: null, ...more });
+    await rowsOf(server, 'update "grant" set prove_at = now() where id = $1', [id]);
+    return id;
+  }
+  const stateOf = async (id: string) => {
+    const [row] = await rowsOf(
+      server,
+      `select proof, proven_at is not null as proven, prove_at > now() as later, prove_failures as failures, mailbox
+       from "grant" where id = $1`,
+      [id],
+    );
+    return row;
+  };
+  const events = () =>
+    rowsOf<{ body: Buffer }>(server, 'select body from webhook_event where application_id = $1', [
+      application.id,
+    ]);
+
+  it('prove an account from before there were proofs, and tell subscribers once', async () => {
+    const id = await oldAccount('old@sandbox.test');
+    expect(await checks().run()).toBe(1);
+    expect(await stateOf(id)).toEqual({
+      proof: 'sandbox',
+      proven: true,
+      later: null,
+      failures: 0,
+      mailbox: '',
+    });
+    expect(await checks().run()).toBe(0);
+    const told = (await events()).map(({ body }) => JSON.parse(body.toString()));
+    expect(
+      told.map(({ deltas: [delta] }) => [delta.type, delta.object_data.id, delta.object_data.attributes]),
+    ).toEqual([['account.proof_changed', id, { address_proven: true, proof: 'sandbox' }]]);
+  });
+
+  it('wait longer after each look that found nothing, and end', async () => {
+    const id = await oldAccount('ada@owned.example.org.uk');
+    await checks().run();
+    expect(await stateOf(id)).toMatchObject({ proof: null, later: true, failures: 1 });
+    for (let looks = 2; looks <= 7; looks += 1) {
+      await rowsOf(server, 'update "grant" set prove_at = now() where id = $1', [id]);
+      expect(await checks().run()).toBe(1);
+    }
+    expect(await stateOf(id)).toMatchObject({ proof: null, later: null, failures: 7 });
+    expect(await events()).toEqual([]);
+  });
+
+  it('are made by one process at a time', async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => oldAccount(`many-${index}@sandbox.test`)),
+    );
+    const taken = await Promise.all([checks().run(), checks().run(), checks().run()]);
+    expect(taken.reduce((sum, count) => sum + count)).toBe(ids.length);
+  });
+
+  it('prove nothing by settings that were replaced meanwhile', async () => {
+    const id = await oldAccount('new@sandbox.test');
+    const [row] = await rowsOf<{ sealed: string }>(
+      server,
+      'select settings_sealed as sealed from "grant" where id = $1',
+      [id],
+    );
+    await rowsOf(server, `update "grant" set settings_sealed = 'unreadable' where id = $1`, [id]);
+    await checks().run();
+    expect(await stateOf(id)).toMatchObject({ proof: null, mailbox: null });
+    await rowsOf(server, 'update "grant" set settings_sealed = $2, prove_at = now() where id = $1', [
+      id,
+      row?.sealed,
+    ]);
+    await checks().run();
+    expect(await stateOf(id)).toMatchObject({ proof: 'sandbox' });
+  });
+});
