@@ -19,13 +19,21 @@ export const SCOPES_FOR = {
   readFiles: ['email', 'email.modify', 'email.read_only', 'email.drafts'],
   writeFiles: ['email', 'email.modify', 'email.drafts', 'email.send'],
   sendMail: ['email', 'email.send'],
+  /** People of the mail: whom messages are from and to. */
+  readPeopleOfMail: ['email', 'email.modify', 'email.read_only', 'email.metadata'],
+  /** What becomes of changes of messages. */
+  followMail: ['email', 'email.modify', 'email.read_only', 'email.folders_and_labels'],
+  /** That something happened to messages at all. */
+  hearOfMail: [
+    'email', 'email.modify', 'email.read_only', 'email.send', 'email.folders_and_labels', 'email.metadata', 'email.drafts',
+  ],
   readCalendar: ['calendar', 'calendar.read_only'],
   writeCalendar: ['calendar'],
   readFreeBusy: ['calendar', 'calendar.read_only', 'calendar.free_busy'],
   readRooms: ['room_resources.read_only'],
   readContacts: ['contacts', 'contacts.read_only'],
   writeContacts: ['contacts'],
-} as const satisfies Record<string, readonly Scope[]>;
+} as const satisfies Record<string, readonly Scope[]>; // prettier-ignore
 
 /** Whether the scopes (null: all) allow the use. */
 export function allows(scopes: readonly Scope[] | null, anyOf: readonly Scope[]): boolean {

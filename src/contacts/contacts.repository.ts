@@ -44,8 +44,6 @@ const AT_PROVIDER = `
 
 const FIND_MANY = `
   select ${COLUMNS} from contact c where c.account_id = $1 and c.id = any($2::uuid[]) and not c.deleting`;
-const FIND = `select ${COLUMNS} from contact c where c.id = $1 and c.account_id = $2 and not c.deleting`;
-
 const AT = `select ${AT_PROVIDER} from contact c where c.id = $1 and c.account_id = $2`;
 
 const HOLD = `${AT} and not c.deleting for update of c`;
@@ -93,11 +91,6 @@ export class ContactsRepository {
     return listing.view === 'items'
       ? { ...listing, items: listing.items.map((row) => record(row)) }
       : listing;
-  }
-
-  async find(accountId: string, id: string): Promise<ContactRecord | undefined> {
-    const [row] = await this.database.query<Row<ContactRecord>>(FIND, [id, accountId]);
-    return row && record(row);
   }
 
   /** Those that the account has, in no order. */

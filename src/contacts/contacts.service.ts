@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../auth/principal.ts';
-import { InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
+import { allows, SCOPES_FOR } from '../auth/scopes.ts';
+import { ForbiddenError, InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
 import { emailAddress } from '../common/http/wire.schema.ts';
 import { isId, newId } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
@@ -37,6 +38,11 @@ export interface WrittenContact {
   jobId: string;
 }
 
+/** Contacts with the source `inbox` are whom the mail is from and to: something that scopes of the mail guard. */
+export function knowsPeopleOfMail({ scopes }: Pick<AccountPrincipal, 'scopes'>): boolean {
+  return allows(scopes, SCOPES_FOR.readPeopleOfMail);
+}
+
 /** Contacts of an account (api facts 8): read from the mirror; written there at once and to the provider by a job. */
 @Injectable()
 export class ContactsService {
@@ -49,9 +55,18 @@ export class ContactsService {
     private readonly wake: Wake,
   ) {}
 
-  /** Oldest first. */
-  list(account: AccountPrincipal, query: ListContactsQuery): Promise<Listing<ContactRecord>> {
-    return this.repository.list(account.accountId, query);
+  /**
+   * Oldest first. People of the mail are there only for tokens that may know them.
+   * @throws {ForbiddenError} when the query asks for people of the mail without the scope to know them
+   */
+  async list(account: AccountPrincipal, query: ListContactsQuery): Promise<Listing<ContactRecord>> {
+    if (knowsPeopleOfMail(account)) return this.repository.list(account.accountId, query);
+    if (query.source === 'inbox')
+      throw new ForbiddenError(
+        'scope.missing',
+        `source: inbox needs one of the scopes ${SCOPES_FOR.readPeopleOfMail.join(', ')}, which the account has not granted.`,
+      );
+    return this.repository.list(account.accountId, { ...query, source: 'address_book' });
   }
 
   /** Those somebody is in, in the order of their paths. */
@@ -59,14 +74,18 @@ export class ContactsService {
     return this.repository.groups(account.accountId);
   }
 
-  /** Those of the contacts that the account has, in no order. */
-  findMany(accountId: string, ids: readonly string[]): Promise<ContactRecord[]> {
-    return this.repository.findMany(accountId, ids);
+  /** Those of the contacts that the account has and its scopes let be seen, in no order. */
+  async findMany(
+    account: Pick<AccountPrincipal, 'accountId' | 'scopes'>,
+    ids: readonly string[],
+  ): Promise<ContactRecord[]> {
+    const found = await this.repository.findMany(account.accountId, ids);
+    return knowsPeopleOfMail(account) ? found : found.filter(({ source }) => source === 'address_book');
   }
 
-  /** @throws {NotFoundError} */
+  /** @throws {NotFoundError} also for somebody of the mail whom the scopes do not let be seen */
   async get(account: AccountPrincipal, id: string): Promise<ContactRecord> {
-    const contact = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+    const [contact] = isId(id) ? await this.findMany(account, [id]) : [];
     if (!contact) throw new NotFoundError('contact', id);
     return contact;
   }

@@ -4,10 +4,11 @@ import { toCalendarView } from '../calendars/calendars.mapper.ts';
 import { CalendarsService } from '../calendars/calendars.service.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { toContactView } from '../contacts/contacts.mapper.ts';
-import { ContactsService } from '../contacts/contacts.service.ts';
+import { ContactsService, knowsPeopleOfMail } from '../contacts/contacts.service.ts';
 import { toDraftView } from '../drafts/drafts.mapper.ts';
 import { toEventView } from '../events/events.mapper.ts';
 import { EventsService } from '../events/events.service.ts';
+import { sightOf } from '../files/file-sight.ts';
 import { toFileView } from '../files/files.mapper.ts';
 import { FilesService } from '../files/files.service.ts';
 import { toFolderView } from '../folders/folders.mapper.ts';
@@ -70,9 +71,15 @@ export class ChangedObjects {
         (await calendars.findMany(accountId, ids)).map((calendar) => toCalendarView(calendar)),
       event: async ({ accountId }, ids) =>
         (await events.findMany(accountId, ids)).map((event) => toEventView(event)),
-      contact: async ({ accountId }, ids) =>
-        (await contacts.findMany(accountId, ids)).map((contact) => toContactView(contact, baseUrl)),
+      contact: async (account, ids) =>
+        (await contacts.findMany(account, ids)).map((contact) => toContactView(contact, baseUrl)),
     };
+  }
+
+  /** Whether the account has objects of the type that its scopes keep out of `read`, although it may see others. */
+  hides(account: AccountPrincipal, type: DeltaType): boolean {
+    if (type === 'file') return sightOf(account) !== 'all';
+    return type === 'contact' && !knowsPeopleOfMail(account);
   }
 
   /**

@@ -111,14 +111,16 @@ export class DeltasService {
       const ids = ofType.map(({ objectId }) => objectId);
       found.set(type, await this.objects.read(account, type, ids, view));
     }
-    return changes.map(({ object, objectId: id, event, readTo }) => {
+    return changes.flatMap(({ object, objectId: id, event, readTo }): Delta[] => {
       const cursor = readTo ? toCursor(account.accountId, readTo) : start;
       const ofType = found.get(object);
       const attributes = ofType?.get(id);
-      if (event !== 'delete' && attributes) return { id, object, event, cursor, attributes };
-      if (!ofType) return { id, object, event, cursor };
+      if (event !== 'delete' && attributes) return [{ id, object, event, cursor, attributes }];
+      if (!ofType || event === 'delete') return [{ id, object, event, cursor }];
+      // It may be there, and not for this reader.
+      if (this.objects.hides(account, object)) return [];
       // Whatever the log says next: it is not there.
-      return { id, object, event: 'delete', cursor };
+      return [{ id, object, event: 'delete', cursor }];
     });
   }
 }

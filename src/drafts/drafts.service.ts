@@ -180,7 +180,7 @@ export class DraftsService {
     at: Date,
   ): Promise<DraftRow> {
     const { threadId, replyToMessageId: messageId } = change;
-    const reply = await this.replies.place(account.accountId, { threadId, messageId }, sql);
+    const reply = await this.replies.place(account, { threadId, messageId }, sql);
     const own = { email: account.email, name: account.name };
     const subject = change.subject ?? before.subject;
     const messageIdHeader = `<${newId()}.${randomBase36(10)}@${this.#domain}>`;
@@ -195,7 +195,7 @@ export class DraftsService {
       cc: change.cc ?? before.cc,
       bcc: change.bcc ?? before.bcc,
       replyTo: change.replyTo ?? before.replyTo,
-      subject: subject === '' && answered ? replySubject(answered.subject) : subject,
+      subject: subject === '' && answered ? replySubject(answered) : subject,
       body: change.body ?? before.body,
       metadata: change.metadata ?? before.metadata,
       replyToMessageId: change.replyToMessageId ?? (reply ? null : before.replyToMessageId),

@@ -4,6 +4,7 @@ import type { AccountPrincipal } from '../auth/principal.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import type { Sql } from '../database/sql.ts';
 import type { FileSource } from './file-record.ts';
+import type { FileReader } from './file-sight.ts';
 import { refuseTooLarge } from './file-limits.ts';
 import { mediaType } from './files.mapper.ts';
 import { FilesService } from './files.service.ts';
@@ -31,14 +32,10 @@ export class AttachmentSources {
   /**
    * In the order of the ids, each once; no bytes are read.
    * @param html text of the message: an upload that it shows as `cid:` and its id becomes a part of it (RFC 2392)
-   * @throws {InvalidInputError} naming the first file that the account does not have
+   * @throws {InvalidInputError} naming the first file that the account does not have, or its scopes do not let it see
    * @throws {AttachmentsTooLargeError} when they are too large for one message
    */
-  async resolve(
-    account: Pick<AccountPrincipal, 'accountId'>,
-    fileIds: readonly string[],
-    html = '',
-  ): Promise<AttachmentSource[]> {
+  async resolve(account: FileReader, fileIds: readonly string[], html = ''): Promise<AttachmentSource[]> {
     const ids = [...new Set(fileIds.map((id) => id.toLowerCase()))];
     if (ids.length === 0) return [];
     const found = new Map((await this.files.findMany(account, ids)).map((file) => [file.id, file]));

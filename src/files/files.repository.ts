@@ -6,6 +6,7 @@ import { Database, type Sql } from '../database/sql.ts';
 import { filenameCondition } from '../messages/message-conditions.ts';
 import { LEAST_COUNTED_BYTES } from './file-limits.ts';
 import type { CarriedFile, FileRecord, FileSource, NewUpload } from './file-record.ts';
+import type { FileSight } from './file-sight.ts';
 import type { ListFilesQuery } from './files.schema.ts';
 import { IS_UNUSED } from './unused-uploads.ts';
 
@@ -22,7 +23,18 @@ const FROM = 'file f left join message m on m.id = f.message_id';
 const SOURCE = `
   ${COLUMNS}, f.message_id as "messageId", f.part, f.section, f.data_id as "dataId", m.provider_id as "messageProviderId"
   from ${FROM} where f.account_id = $1 and m.deleting is not true`;
-const FIND = `select ${SOURCE} and f.id = any($2::uuid[])`;
+
+/** Conditions on a file `f` of the account `$1`. Drafts are few: they are looked for once, and not for each file. */
+const SEEN: Readonly<Record<FileSight, string>> = {
+  all: 'true',
+  drafts: `(f.message_id is null
+    or f.message_id in (select m.id from message m where m.account_id = $1 and m.draft and not m.deleting)
+    or f.id in (select d.file_id from draft_file d join message m on m.id = d.message_id
+                where m.account_id = $1 and m.draft and not m.deleting))`,
+  uploads: 'f.message_id is null and not exists (select 1 from draft_file d where d.file_id = f.id)',
+};
+
+const FIND = (sight: FileSight) => `select ${SOURCE} and f.id = any($2::uuid[]) and ${SEEN[sight]}`;
 
 // What it was an attachment of is gone; the draft that carries it has it still.
 const KEPT = `
@@ -70,7 +82,7 @@ export class FilesRepository {
   constructor(private readonly database: Database) {}
 
   /** Oldest first. */
-  list(accountId: string, query: ListFilesQuery): Promise<Listing<FileRecord>> {
+  list(accountId: string, query: ListFilesQuery, sight: FileSight): Promise<Listing<FileRecord>> {
     const conditions = new Conditions();
     const account = conditions.value(accountId);
     // Nothing but drafts is ever being deleted, and drafts are few: looked for once, and not for each file.
@@ -78,6 +90,8 @@ export class FilesRepository {
       `f.account_id = ${account} and (f.message_id is null or f.message_id not in (
          select m.id from message m where m.account_id = ${account} and m.draft and m.deleting))`,
     );
+    // The account is the first value.
+    if (sight !== 'all') conditions.add(SEEN[sight]);
     const { message_id: messageId, filename, content_type: contentType } = query;
     if (messageId !== undefined)
       conditions.add(isId(messageId) ? inMessage(conditions.value(messageId)) : 'false');
@@ -95,9 +109,14 @@ export class FilesRepository {
   }
 
   /** Those of the files that the account has, in no order. */
-  async find(accountId: string, ids: readonly string[], sql: Sql = this.database): Promise<FileSource[]> {
-    const files = await sql.query<FileSource>(FIND, [accountId, ids]);
-    if (files.length === new Set(ids).size) return files;
+  async find(
+    accountId: string,
+    ids: readonly string[],
+    sight: FileSight,
+    sql: Sql = this.database,
+  ): Promise<FileSource[]> {
+    const files = await sql.query<FileSource>(FIND(sight), [accountId, ids]);
+    if (files.length === new Set(ids).size || sight === 'uploads') return files;
     return [...files, ...(await sql.query<FileSource>(KEPT, [accountId, ids]))];
   }
 

@@ -9,6 +9,7 @@ import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-acco
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { providerFailure } from '../providers/provider-failure.ts';
+import { type FileReader, sightOf } from './file-sight.ts';
 import type { CarriedFile, FileRecord, FileSource } from './file-record.ts';
 import { FilesRepository } from './files.repository.ts';
 import type { ListFilesQuery } from './files.schema.ts';
@@ -24,26 +25,22 @@ export class FilesService {
     private readonly connectors: ConnectorRegistry,
   ) {}
 
-  /** Oldest first. */
+  /** Those that the scopes let the account's token see, oldest first. */
   list(account: AccountPrincipal, query: ListFilesQuery): Promise<Listing<FileRecord>> {
-    return this.repository.list(account.accountId, query);
+    return this.repository.list(account.accountId, query, sightOf(account));
   }
 
-  /** @throws {NotFoundError} */
+  /** @throws {NotFoundError} also where the scopes do not let it be seen */
   async get(account: AccountPrincipal, id: string): Promise<FileSource> {
     const [file] = await this.findMany(account, [id]);
     if (!file) throw new NotFoundError('file', id);
     return file;
   }
 
-  /** Those of the files that the account has, in no order. */
-  async findMany(
-    { accountId }: Pick<AccountPrincipal, 'accountId'>,
-    ids: readonly string[],
-    sql?: Sql,
-  ): Promise<FileSource[]> {
+  /** Those of the files that the account has and the reader may see, in no order. */
+  async findMany(reader: FileReader, ids: readonly string[], sql?: Sql): Promise<FileSource[]> {
     const known = [...new Set(ids.filter(isId).map((id) => id.toLowerCase()))];
-    return known.length === 0 ? [] : this.repository.find(accountId, known, sql);
+    return known.length === 0 ? [] : this.repository.find(reader.accountId, known, sightOf(reader), sql);
   }
 
   /** What a message or draft carries, in its order. The caller has made sure whose it is. */

@@ -3,7 +3,7 @@ import { Conditions } from '../database/conditions.ts';
 import { type Listing, runListing } from '../database/listing.ts';
 import { Database } from '../database/sql.ts';
 import type { RefusedRecipient } from '../providers/provider-error.ts';
-import type { JobState, SendRoute } from './job-status.ts';
+import type { JobAction, JobState, SendRoute } from './job-status.ts';
 import type { ListJobStatusesQuery } from './job-statuses.schema.ts';
 
 /** A job as it is read; the content only for messages of the outbox. */
@@ -77,10 +77,15 @@ export class JobStatusesRepository {
     return row;
   }
 
-  /** Newest first. */
-  list(accountId: string, query: ListJobStatusesQuery): Promise<Listing<JobRow>> {
+  /** Newest first. @param actions null: of every kind */
+  list(
+    accountId: string,
+    query: ListJobStatusesQuery,
+    actions: readonly JobAction[] | null,
+  ): Promise<Listing<JobRow>> {
     const conditions = new Conditions();
     conditions.add(`s.account_id = ${conditions.value(accountId)}`);
+    if (actions) conditions.add(`s.action = any(${conditions.value(actions)}::text[])`);
     return runListing<JobRow>(this.database, {
       columns: COLUMNS,
       from: 'job_status s',

@@ -2,20 +2,20 @@ import { Body, Controller, Get, Headers, Param, Patch, Put, Query, StreamableFil
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Access, AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
 import type { AccountPrincipal } from '../auth/principal.ts';
-import { SCOPES_FOR } from '../auth/scopes.ts';
+import { allows, SCOPES_FOR } from '../auth/scopes.ts';
 import { toListView } from '../database/listing.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { MessageChangesService } from './message-changes.service.ts';
-import { toMessageChange, toMessageFilter, toMessageView } from './messages.mapper.ts';
+import { toMessageChange, toMessageFilter, toMessageStateView, toMessageView } from './messages.mapper.ts';
 import {
+  changedMessageView,
   listMessagesQuery,
   type ListMessagesQuery,
   messageList,
   messageOrMessages,
   messageQuery,
   type MessageQuery,
-  messageView,
   updateMessage,
   type UpdateMessage,
 } from './messages.schema.ts';
@@ -81,8 +81,9 @@ export class MessagesController {
     summary: 'Change a message',
     description:
       'Flags, folder or labels, metadata. What is not sent stays as it is. It shows at once; the job carries it to the ' +
-      'provider. When the provider does not take it, the message is as before again.',
-    response: messageView,
+      'provider. When the provider does not take it, the message is as before again. A token that may not read mail ' +
+      '(`email.folders_and_labels`) gets a `MessageState`.',
+    response: changedMessageView,
   })
   async update(
     @CurrentAccount() account: AccountPrincipal,
@@ -90,13 +91,14 @@ export class MessagesController {
     @Body({ schema: updateMessage }) body: UpdateMessage,
   ) {
     const { message, jobId } = await this.changes.update(account, id, toMessageChange(body));
-    return toMessageView(message, account.organizationUnit, undefined, jobId);
+    const view = toMessageView(message, account.organizationUnit, undefined, jobId);
+    return allows(account.scopes, SCOPES_FOR.readMail) ? view : toMessageStateView(view);
   }
 
   @Patch(':id')
   @Access(WRITE)
   @ApiErrors(404)
-  @Endpoint({ summary: 'The same as PUT', response: messageView })
+  @Endpoint({ summary: 'The same as PUT', response: changedMessageView })
   patch(
     @CurrentAccount() account: AccountPrincipal,
     @Param('id') id: string,

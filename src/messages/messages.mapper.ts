@@ -3,7 +3,7 @@ import { fromUnixSeconds, toUnixSeconds } from '../common/time/unix-seconds.ts';
 import { metadataFilter } from '../database/metadata-filter.ts';
 import type { MessageFilter, MessageFolderRecord, MessageRecord, Span } from './message-filter.ts';
 import type { MessageChange } from './message-changes.service.ts';
-import type { ListMessagesQuery, MessageView, UpdateMessage } from './messages.schema.ts';
+import type { ListMessagesQuery, MessageStateView, MessageView, UpdateMessage } from './messages.schema.ts';
 
 /**
  * Seconds → instants. The wire shows whole seconds, so "later than" means from the next second on: a client that asks
@@ -110,5 +110,21 @@ export function toMessageView(
           },
         }
       : {}),
+  };
+}
+
+/** The part of a message that a token may see which must not read it. */
+export function toMessageStateView(message: MessageView): MessageStateView {
+  const { id, object, account_id, thread_id, unread, starred, folder, labels, job_status_id } = message;
+  return {
+    id,
+    object,
+    account_id,
+    thread_id,
+    unread,
+    starred,
+    // The official client takes the presence of a key for the kind of account.
+    ...(labels === undefined ? { folder } : { labels }),
+    ...(job_status_id === undefined ? {} : { job_status_id }),
   };
 }

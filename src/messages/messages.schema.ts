@@ -144,6 +144,37 @@ export const messageView = z
   });
 export type MessageView = z.infer<typeof messageView>;
 
+/** What a token that may change a message but not read it gets to see of it. */
+export const messageStateView = messageView
+  .pick({
+    id: true,
+    object: true,
+    account_id: true,
+    thread_id: true,
+    unread: true,
+    starred: true,
+    folder: true,
+    labels: true,
+    job_status_id: true,
+  })
+  .meta({
+    id: 'MessageState',
+    description: 'Answer to a token whose scopes do not let it read the message',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      object: 'message',
+      account_id: '019aa1b2-0000-7000-8000-000000000002',
+      thread_id: '019aa1b2-0000-7000-8000-000000000003',
+      unread: true,
+      starred: false,
+      folder: { id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' },
+    },
+  });
+export type MessageStateView = z.infer<typeof messageStateView>;
+
+/** Answer to a change, or to a send: the message, as far as the token may read it. */
+export const changedMessageView = z.union([messageView, messageStateView]);
+
 /** Answer of GET /messages, by `view`. */
 export const messageList = z.union([z.array(messageView), idsView, countView]);
 

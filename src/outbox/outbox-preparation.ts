@@ -44,7 +44,7 @@ export class OutboxPreparation {
     const at = this.clock.now();
     const times = resolveTimes(toRequestedTimes(body), at);
     const choices = resolveChoices(toRequestedChoices(body));
-    const target = await this.replies.named(account.accountId, body.reply_to_message_id);
+    const target = await this.replies.named(account, body.reply_to_message_id);
     const id = newId();
     const messageId = newId();
     const messageIdHeader = this.outgoing.newMessageIdHeader(id);
@@ -83,10 +83,10 @@ export class OutboxPreparation {
     const choices = resolveChoices(toRequestedChoices(body), current);
     const content = mergeContent(current.content, body);
     const { messageId, messageIdHeader } = current;
-    const named = await this.replies.named(account.accountId, body.reply_to_message_id);
+    const named = await this.replies.named(account, body.reply_to_message_id);
     // What was answered before may have been deleted since.
     const answered = content.reply_to_message_id;
-    const target = named ?? (answered ? await this.replies.find(account.accountId, answered) : undefined);
+    const target = named ?? (answered ? await this.replies.find(account, answered) : undefined);
     const draft = { content, messageId, messageIdHeader, date: times.sendAt, target };
     const prepared = await this.outgoing.prepare(account, draft);
     const edited = { at, ...times, ...choices, threadId: target?.threadId ?? current.threadId };

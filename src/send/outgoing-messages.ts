@@ -82,7 +82,10 @@ export class OutgoingMessages {
       throw new InvalidInputError('No recipients specified', { missingFields: ['to'] });
     const [from] = content.from;
     if (!from) throw new InvalidInputError('from: must have one entry');
-    const files = await this.attachments.resolve(account, content.file_ids ?? [], content.body);
+    // A draft that is sent carries what its writer was allowed to attach.
+    const { accountId, scopes } = account;
+    const reader = content.draft ? { accountId } : { accountId, scopes };
+    const files = await this.attachments.resolve(reader, content.file_ids ?? [], content.body);
     const attached = files.reduce((sum, { size }) => sum + size, 0);
     const sent = await this.#sentOf(account, draft);
     const envelope = { from: from.email, recipients };
@@ -112,7 +115,7 @@ export class OutgoingMessages {
 }
 
 function withReplySubject(content: OutgoingContent, target: ReplyTarget | null | undefined): OutgoingContent {
-  return target && content.subject === '' ? { ...content, subject: replySubject(target.subject) } : content;
+  return target && content.subject === '' ? { ...content, subject: replySubject(target) } : content;
 }
 
 async function mimeOf(

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../auth/principal.ts';
+import { allows, SCOPES_FOR } from '../auth/scopes.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import { isId } from '../common/ids/ids.ts';
 import { Database, type Sql } from '../database/sql.ts';
@@ -11,8 +13,12 @@ export interface ReplyTarget {
   messageIdHeader: string | null;
   /** Oldest first. */
   references: string[];
-  subject: string;
+  /** Null: the token may not read it. */
+  subject: string | null;
 }
+
+/** Who answers. */
+export type Answerer = Pick<AccountPrincipal, 'accountId' | 'scopes'>;
 
 const ANSWERED = `
   select m.id, m.thread_id as "threadId", m.message_id_header as "messageIdHeader",
@@ -34,12 +40,12 @@ export class ReplyTargets {
 
   /** The message a request wants to answer; undefined: it names none. @throws {InvalidInputError} when there is none */
   async named(
-    accountId: string,
+    account: Answerer,
     messageId: string | null | undefined,
     sql: Sql = this.database,
   ): Promise<ReplyTarget | undefined> {
     if (!messageId) return undefined;
-    const target = isId(messageId) ? await this.find(accountId, messageId, sql) : undefined;
+    const target = isId(messageId) ? await this.find(account, messageId, sql) : undefined;
     if (!target)
       throw new InvalidInputError(`reply_to_message_id: Couldn't find message ${messageId.slice(0, 100)}`);
     return target;
@@ -47,12 +53,12 @@ export class ReplyTargets {
 
   /** The same of a message that was answered before, and may have been deleted since. */
   async find(
-    accountId: string,
+    account: Answerer,
     messageId: string,
     sql: Sql = this.database,
   ): Promise<ReplyTarget | undefined> {
-    const [row] = await sql.query<ReplyTarget>(BY_ID, [accountId, messageId]);
-    return row;
+    const [row] = await sql.query<ReplyTarget>(BY_ID, [account.accountId, messageId]);
+    return row && readable(account, row);
   }
 
   /**
@@ -61,11 +67,12 @@ export class ReplyTargets {
    * @throws {InvalidInputError} when one of them is not there, or the message is in another thread
    */
   async place(
-    accountId: string,
+    account: Answerer,
     { threadId, messageId }: { threadId?: string | null | undefined; messageId?: string | null | undefined },
     sql: Sql = this.database,
   ): Promise<{ threadId: string; message: ReplyTarget | null } | undefined> {
-    const message = await this.named(accountId, messageId, sql);
+    const { accountId } = account;
+    const message = await this.named(account, messageId, sql);
     if (message) {
       if (threadId && threadId.toLowerCase() !== message.threadId)
         throw new InvalidInputError('reply_to_message_id: the message is not in the thread of thread_id');
@@ -76,7 +83,7 @@ export class ReplyTargets {
     if (threads.length === 0)
       throw new InvalidInputError(`thread_id: Couldn't find thread ${threadId.slice(0, 100)}`);
     const [last] = await sql.query<ReplyTarget>(LAST_OF_THREAD, [accountId, threadId]);
-    return { threadId: threadId.toLowerCase(), message: last ?? null };
+    return { threadId: threadId.toLowerCase(), message: last ? readable(account, last) : null };
   }
 
   /** The conversation of the first of these Message-IDs that belongs to one. */
@@ -87,8 +94,14 @@ export class ReplyTargets {
   }
 }
 
-/** Subject of an answer that has none of its own: that of what it answers, marked once. */
-export function replySubject(subject: string): string {
+/** A token that may send but not read does not learn the subject of what it answers. */
+function readable({ scopes }: Answerer, target: ReplyTarget): ReplyTarget {
+  return allows(scopes, SCOPES_FOR.readMail) ? target : { ...target, subject: null };
+}
+
+/** Subject of an answer that has none of its own: that of what it answers, marked once; empty if that may not be read. */
+export function replySubject({ subject }: Pick<ReplyTarget, 'subject'>): string {
+  if (subject === null) return '';
   return /^re:/i.test(subject) ? subject : `Re: ${subject}`;
 }
 

@@ -47,7 +47,7 @@ export class SendComposition {
   async prepare(account: AccountPrincipal, body: SendMessage): Promise<PreparedSend> {
     if (body.draft_id) return this.#prepareDraft(account, body.draft_id, body);
     const { thread_id: threadId, reply_to_message_id: messageId } = body;
-    const place = await this.replies.place(account.accountId, { threadId, messageId });
+    const place = await this.replies.place(account, { threadId, messageId });
     const content = toContent(body, account);
     return this.#prepare(account, content, {
       threadId: place?.threadId ?? newId(),

@@ -8,9 +8,10 @@ import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { AcceptsIdempotencyKey, IdempotentCall } from '../idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../idempotency/idempotency-keys.ts';
-import { messageView } from '../messages/messages.schema.ts';
+import { changedMessageView } from '../messages/messages.schema.ts';
 import { sendMessage, type SendMessage } from './send.schema.ts';
 import { SendService } from './send.service.ts';
+import { shownTo } from './sent-view.ts';
 
 const RAW = /^message\/rfc822\b/i;
 const WRITE = { anyScope: SCOPES_FOR.sendMail, write: true } as const;
@@ -30,7 +31,7 @@ export class SendController {
     summary: 'Send a message and wait for the result',
     description:
       'Tried once, never again: the answer says what came of it. A message (JSON), a stored draft (`draft_id` and `version`), or a message that is composed already (`Content-Type: message/rfc822`).',
-    response: messageView,
+    response: changedMessageView,
     headers: {
       'Idempotent-Replayed': '`true`: an earlier request with this Idempotency-Key has sent it',
     },
@@ -48,6 +49,6 @@ export class SendController {
       ? await this.sends.sendRaw(call, request, request.headers)
       : await this.sends.send(call, body);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-    return message;
+    return shownTo(account, body, message);
   }
 }

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../auth/principal.ts';
+import { allows, SCOPES_FOR } from '../auth/scopes.ts';
 import { Database } from '../database/sql.ts';
 import type { MessageFileRecord, MessageFolderRecord } from '../messages/message-filter.ts';
-import { toMessageView } from '../messages/messages.mapper.ts';
-import type { MessageView } from '../messages/messages.schema.ts';
+import { toMessageStateView, toMessageView } from '../messages/messages.mapper.ts';
+import type { MessageStateView, MessageView } from '../messages/messages.schema.ts';
 import type { DirectMessage } from '../outbox/direct-sends.ts';
 import { snippetOf } from '../sync/snippet.ts';
+import type { SendMessage } from './send.schema.ts';
 
 const FOLDERS = `
   select id, name, display_name as "displayName" from folder
@@ -57,4 +59,13 @@ export class SentViews {
     };
     return toMessageView(record, account.organizationUnit, undefined, message.id);
   }
+}
+
+/** A sent message as far as the sender may read it: who sends somebody's draft has not written what is in it. */
+export function shownTo(
+  { scopes }: AccountPrincipal,
+  { draft_id: draftId }: Pick<SendMessage, 'draft_id'>,
+  message: MessageView,
+): MessageView | MessageStateView {
+  return !draftId || allows(scopes, SCOPES_FOR.readDrafts) ? message : toMessageStateView(message);
 }

@@ -10,11 +10,12 @@ import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { AcceptsIdempotencyKey, IdempotentCall } from '../idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../idempotency/idempotency-keys.ts';
-import { messageView } from '../messages/messages.schema.ts';
+import { changedMessageView } from '../messages/messages.schema.ts';
 import { answerRequest, OutboxRequests } from '../outbox/outbox-requests.ts';
 import { outboxMessage, outboxMessageOrPlan } from '../outbox/outbox.schema.ts';
 import { sendNowOrLater, type SendNowOrLater, sendQuery, type SendQuery } from './send.schema.ts';
 import { SendService } from './send.service.ts';
+import { shownTo } from './sent-view.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.sendMail, write: true } as const;
 
@@ -36,7 +37,7 @@ export class V2SendController {
   @Endpoint({
     summary: 'Send a message now, or leave it to the outbox',
     description: '`sendnow=false`: as `POST /v2/outbox`. Otherwise as `POST /send`.',
-    response: z.union([messageView, outboxMessageOrPlan]),
+    response: z.union([changedMessageView, outboxMessageOrPlan]),
     headers: {
       'Idempotent-Replayed': '`true`: what an earlier request with this Idempotency-Key was answered',
     },
@@ -58,6 +59,6 @@ export class V2SendController {
     const call = { account, idempotent, isGone: () => response.destroyed || request.socket.destroyed };
     const { message, replayed } = await this.sends.send(call, body);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-    return message;
+    return shownTo(account, body, message);
   }
 }

@@ -2,12 +2,13 @@ import { Body, Controller, Get, Param, Patch, Put, Query } from '@nestjs/common'
 import { ApiTags } from '@nestjs/swagger';
 import { Access, AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
 import type { AccountPrincipal } from '../auth/principal.ts';
-import { SCOPES_FOR } from '../auth/scopes.ts';
+import { allows, SCOPES_FOR } from '../auth/scopes.ts';
 import { toListView } from '../database/listing.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
-import { toThreadFilter, toThreadView } from './threads.mapper.ts';
+import { toThreadFilter, toThreadStateView, toThreadView } from './threads.mapper.ts';
 import {
+  changedThreadView,
   listThreadsQuery,
   type ListThreadsQuery,
   threadList,
@@ -68,8 +69,9 @@ export class ThreadsController {
     summary: 'Change all messages of a thread',
     description:
       'Flags, folder or labels. Drafts are left alone, and moves leave sent mail where it is. Each message that changes ' +
-      'has a job of its own; the answer names that of the newest.',
-    response: threadView,
+      'has a job of its own; the answer names that of the newest. A token that may not read mail ' +
+      '(`email.folders_and_labels`) gets a `ThreadState`.',
+    response: changedThreadView,
   })
   async update(
     @CurrentAccount() account: AccountPrincipal,
@@ -78,13 +80,14 @@ export class ThreadsController {
   ) {
     const { unread, starred, folder_id: folderId, label_ids: labelIds } = body;
     const { thread, jobId } = await this.threads.update(account, id, { unread, starred, folderId, labelIds });
-    return toThreadView(thread, account.organizationUnit, undefined, jobId);
+    const view = toThreadView(thread, account.organizationUnit, undefined, jobId);
+    return allows(account.scopes, SCOPES_FOR.readMail) ? view : toThreadStateView(view);
   }
 
   @Patch(':id')
   @Access(WRITE)
   @ApiErrors(404)
-  @Endpoint({ summary: 'The same as PUT', response: threadView })
+  @Endpoint({ summary: 'The same as PUT', response: changedThreadView })
   patch(
     @CurrentAccount() account: AccountPrincipal,
     @Param('id') id: string,

@@ -109,6 +109,37 @@ export const threadView = z
   });
 export type ThreadView = z.infer<typeof threadView>;
 
+/** What a token that may change a thread but not read it gets to see of it. */
+export const threadStateView = threadView
+  .pick({
+    id: true,
+    object: true,
+    account_id: true,
+    unread: true,
+    starred: true,
+    version: true,
+    folders: true,
+    labels: true,
+    job_status_id: true,
+  })
+  .meta({
+    id: 'ThreadState',
+    description: 'Answer to a token whose scopes do not let it read the thread',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000003',
+      object: 'thread',
+      account_id: '019aa1b2-0000-7000-8000-000000000002',
+      unread: false,
+      starred: false,
+      version: 3,
+      folders: [{ id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' }],
+    },
+  });
+export type ThreadStateView = z.infer<typeof threadStateView>;
+
+/** Answer to a change: the thread, as far as the token may read it. */
+export const changedThreadView = z.union([threadView, threadStateView]);
+
 /** Answer of GET /threads, by `view`. */
 export const threadList = z.union([z.array(threadView), idsView, countView]);
 

@@ -398,7 +398,9 @@ describe('the mirror', () => {
       );
       expect(file?.filename).toHaveLength(1_000);
       const query = { filename: file?.filename ?? '', limit: 10, offset: 0 };
-      expect(await server.app.get(FilesRepository).list(account.id, { ...query, view: 'count' })).toEqual({
+      expect(
+        await server.app.get(FilesRepository).list(account.id, { ...query, view: 'count' }, 'all'),
+      ).toEqual({
         view: 'count',
         count: 1,
       });

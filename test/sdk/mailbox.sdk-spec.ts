@@ -2,13 +2,21 @@ import Nylas from 'nylas';
 import draftModule from 'nylas/lib/models/draft.js';
 import fileModule from 'nylas/lib/models/file.js';
 import folderModule from 'nylas/lib/models/folder.js';
+import messageModule from 'nylas/lib/models/message.js';
 import { deliver } from '../support/deliver.ts';
-import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { rowsOf } from '../support/connect.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
 const { default: Draft } = draftModule;
 const { default: File } = fileModule;
+const { default: Message } = messageModule;
 const { default: Folder, Label } = folderModule;
 
 /** The official client changes mailboxes as it comes. */
@@ -16,10 +24,11 @@ describe('nylas@6.11.1, mailboxes', () => {
   let server: TestApp;
   let ada: TestAccount;
   let lea: TestAccount;
+  let application: TestApplication;
 
   beforeAll(async () => {
     server = await startTestApp();
-    const application = await createApplication(server.app);
+    application = await createApplication(server.app);
     ada = await createAccount(server.app, application, { mirrored: true });
     lea = await createAccount(server.app, application, {
       mirrored: true,
@@ -66,6 +75,24 @@ describe('nylas@6.11.1, mailboxes', () => {
     await empty.save();
     await client.folders.delete(empty.id ?? '');
     expect((await client.folders.list()).map(({ displayName }) => displayName)).not.toContain('Empty');
+  });
+
+  it('reads the answer to a move by a token that may move messages and not read them', async () => {
+    const account = await createAccount(server.app, application, { mirrored: true });
+    await deliver(server, account, ['Subject: Hello', '', 'Good day.']);
+    const client = Nylas.with(account.token);
+    const message = await first(client);
+    const folder = new Folder(client, { displayName: 'Filed' });
+    await folder.save();
+    await rowsOf(server, `update "grant" set scope = '{email.folders_and_labels}' where id = $1`, [
+      account.id,
+    ]);
+    const moved = new Message(client, { to: [], folder });
+    moved.id = message.id;
+    await moved.save();
+    expect(moved).toMatchObject({ id: message.id, accountId: account.id, threadId: message.threadId });
+    expect(moved.folder?.id).toBe(folder.id);
+    expect(moved.subject).toBeUndefined();
   });
 
   it('saves labels of messages', async () => {
