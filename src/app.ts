@@ -11,6 +11,7 @@ import { Draining } from './http/http.module.ts';
 import { watchForwardedHeaders } from './http/forwarded-headers.ts';
 import { nameRequest } from './http/logging.ts';
 import { serveOpenApi } from './http/openapi.ts';
+import { limitServer } from './http/server-limits.ts';
 import { servedPaths } from './http/surface.ts';
 
 /**
@@ -46,8 +47,7 @@ export async function createApp(
   app.use(servedPaths(config));
   if (config.roles.includes('api')) serveOpenApi(app);
   const server = app.getHttpServer() as Server;
-  // Longer than the idle limits of common load balancers: the server must not be the first to close.
-  server.keepAliveTimeout = 65_000;
+  limitServer(server);
   answerClientErrors(server);
   return app;
 }

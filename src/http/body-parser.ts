@@ -1,5 +1,6 @@
 import express, { type Request, type RequestHandler } from 'express';
 import { DomainError } from '../common/errors/domain-error.ts';
+import { assertModestJson } from './json-shape.ts';
 
 /** Bodies that are not JSON and are read by their own handlers. */
 const NOT_JSON = /^(multipart\/form-data|message\/rfc822)\b/i;
@@ -28,19 +29,78 @@ function readForm(request: Request): DomainError | undefined {
   return undefined;
 }
 
+/** Bodies that announce more, or do not say how large they are, are large. */
+const LARGE_BYTES = 1024 * 1024;
+/** Large bodies that are received at a time: they are in memory before anybody knows who sends them. */
+const MOST_LARGE_BODIES = 16;
+
+function isLarge({ headers }: Request): boolean {
+  return 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > LARGE_BYTES;
+}
+
+const tooManyLarge = (): DomainError =>
+  new DomainError(
+    'request.too-many-large',
+    'rate-limited',
+    `The server receives ${MOST_LARGE_BODIES} large request bodies at the moment and takes no more; try again`,
+    { limit: MOST_LARGE_BODIES, retryAfterSeconds: 1 },
+  );
+
+/** Lets so many large bodies be received at a time; more are refused with 429. */
+function limitLargeBodies(parse: RequestHandler): RequestHandler {
+  let receiving = 0;
+  return (request, response, next) => {
+    if (!isLarge(request) || isReadElsewhere(request)) return parse(request, response, next);
+    if (receiving >= MOST_LARGE_BODIES) return next(tooManyLarge());
+    receiving += 1;
+    parse(request, response, (error?: unknown) => {
+      receiving -= 1;
+      next(error);
+    });
+  };
+}
+
+const isReadElsewhere = ({ headers }: Request): boolean => NOT_JSON.test(headers['content-type'] ?? '');
+
+/** What the parser is told to fail with. It adds a status of its own to errors, so a refusal travels inside of one. */
+class RefusedBody extends Error {
+  constructor(readonly refusal: unknown) {
+    super('refused');
+  }
+}
+
+/** @throws {RefusedBody} when the text is not UTF-8 (RFC 8259 8.1), or costs too much to parse */
+function assertParsable(_request: unknown, _response: unknown, body: Buffer, encoding: string): void {
+  try {
+    if (encoding !== 'utf-8') throw unsupported();
+    assertModestJson(body);
+  } catch (refusal) {
+    throw new RefusedBody(refusal);
+  }
+}
+
 /**
  * Parses bodies as JSON whatever the Content-Type says (api facts 1.3: the official client sends JSON as
  * `text/plain`, curl as a form), also on DELETE. An absent or empty body is `{}`.
- * Forms are read where pages and clients of OAuth send them.
+ * Forms are read where pages and clients of OAuth send them. Compressed bodies are refused: a few kilobytes could become
+ * megabytes before anybody knows who sends them.
  * @param limitBytes larger bodies are refused with 413 before they are read whole
  */
 export function jsonBodyParser(limitBytes: number): RequestHandler {
-  const parse = express.json({
-    limit: limitBytes,
-    strict: false,
-    type: (request) => !NOT_JSON.test((request as Request).headers['content-type'] ?? ''),
+  const parse = limitLargeBodies(
+    express.json({
+      limit: limitBytes,
+      strict: false,
+      inflate: false,
+      verify: assertParsable,
+      type: (request) => !isReadElsewhere(request as Request),
+    }),
+  );
+  const text = express.text({
+    limit: Math.min(limitBytes, MOST_FORM_BYTES),
+    inflate: false,
+    type: () => true,
   });
-  const text = express.text({ limit: Math.min(limitBytes, MOST_FORM_BYTES), type: () => true });
   return (request, response, next) => {
     if (FORMS.test(request.originalUrl) && FORM.test(request.headers['content-type'] ?? '')) {
       text(request, response, (error?: unknown) => {
@@ -59,8 +119,13 @@ const malformed = (): DomainError =>
     type: 'api_error',
   });
 
+const unsupported = (): DomainError =>
+  new DomainError('request.encoding', 'invalid', 'The encoding of the request body is not supported');
+
 /** Errors of the parser carry a `type`; what they say may quote the body, so it is not repeated. */
 function toDomainError(error: unknown): unknown {
+  if (error instanceof DomainError) return error;
+  if (error instanceof RefusedBody) return error.refusal;
   switch ((error as { type?: unknown }).type) {
     case 'entity.parse.failed':
       return malformed();
@@ -71,11 +136,7 @@ function toDomainError(error: unknown): unknown {
       return new DomainError('request.incomplete', 'invalid', 'The request body did not arrive whole');
     case 'encoding.unsupported':
     case 'charset.unsupported':
-      return new DomainError(
-        'request.encoding',
-        'invalid',
-        'The encoding of the request body is not supported',
-      );
+      return unsupported();
     default:
       return error;
   }

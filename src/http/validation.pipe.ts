@@ -39,6 +39,14 @@ interface Flaw {
 
 const flaw = (what: string, segments?: number): Flaw => ({ what, path: [], segments });
 
+/** Names by which objects reach what all objects share. Dropping them silently would lose what somebody sent. */
+const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
+
+function flawOfName(name: string): Flaw | undefined {
+  if (FORBIDDEN_NAMES.has(name)) return flaw(`must not be ${name}`);
+  return flawOfText(name);
+}
+
 function flawOfText(text: string): Flaw | undefined {
   if (text.includes('\0')) return flaw('must not contain the NUL character');
   return text.isWellFormed() ? undefined : flaw('must not contain half a surrogate pair');
@@ -54,7 +62,7 @@ function flawOf(value: unknown, left: { values: number }, depth = 0): Flaw | und
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth === MAX_DEPTH) return flaw(`is nested deeper than ${MAX_DEPTH} levels`);
   for (const key in value) {
-    const inKey = Array.isArray(value) ? undefined : flawOfText(key);
+    const inKey = Array.isArray(value) ? undefined : flawOfName(key);
     if (inKey) return flaw(`has a name that ${inKey.what}`);
     const found = flawOf((value as Record<string, unknown>)[key], left, depth + 1);
     if (found) {

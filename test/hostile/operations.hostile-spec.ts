@@ -1,7 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import request from 'supertest';
+import { SERVER_LIMITS } from '../../src/http/server-limits.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 /** What a terminal obeys: the clipboard, the title, the screen, the direction of text. */
 const ATTACK =
@@ -91,4 +98,118 @@ describe('the api command, given text that attacks terminals', () => {
       expect(shown).not.toMatch(CONTROLS);
     },
   );
+});
+
+describe('the HTTP server, given requests that cost more than they should', () => {
+  let server: TestApp;
+  let ada: TestAccount;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    ada = await createAccount(server.app, await createApplication(server.app));
+  });
+  afterAll(() => server.close());
+
+  const post = (path = '/calendars') => request(server.url).post(path).set(ada.bearer).type('json');
+  const port = () => Number(new URL(server.url).port);
+
+  it.each([
+    ['millions of empty objects', `[${'[],'.repeat(3_000_000)}0]`],
+    ['millions of names', `{${'"a":0,'.repeat(1_500_000)}"a":0}`],
+    ['nesting of millions of levels', '['.repeat(5_000_000)],
+  ])('refuses %s with 413 before they are parsed, without credentials too', async (_, body) => {
+    const before = process.memoryUsage().rss;
+    for (const path of ['/calendars', '/connect/authorize', '/connect/token']) {
+      const { status } = await request(server.url).post(path).type('json').send(body);
+      expect(status).toBe(413);
+    }
+    // Parsed, the first of them alone takes 300 MB.
+    expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
+  });
+
+  it('refuses compressed bodies: a bomb of 10 kB is never inflated', async () => {
+    const bomb = gzipSync(JSON.stringify({ name: 'x'.repeat(9_000_000) }));
+    for (const path of ['/calendars', '/connect/authorize', '/oauth/token', '/files', '/send']) {
+      const { status, body } = await post(path).set('content-encoding', 'gzip').send(bomb);
+      expect({ status, message: (body as { message: string }).message }).toEqual({
+        status: 400,
+        message: 'The encoding of the request body is not supported',
+      });
+    }
+  });
+
+  it.each(['utf-16', 'utf-16le', 'utf-32', 'utf-7'])('refuses JSON in %s', async (charset) => {
+    const { status } = await post().set('content-type', `application/json; charset=${charset}`).send('{}');
+    expect(status).toBe(400);
+  });
+
+  it('receives 16 large bodies at a time, answers others meanwhile, and refuses more with 429', async () => {
+    const head = 'POST /calendars HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n{"name":"';
+    const slow = Array.from({ length: 16 }, () => {
+      const socket = net.connect(port(), '127.0.0.1', () => socket.write(head));
+      socket.on('error', () => undefined);
+      return socket;
+    });
+    const large = () => post().send({ name: 'x'.repeat(2_000_000) });
+    await until('no room for another large body', async () => (await large()).status === 429);
+    const refused = await large();
+    expect(refused.headers['retry-after']).toBe('1');
+    expect((await post().send({ name: 'Small' })).status).toBe(200);
+    for (const socket of slow) socket.destroy();
+    await until('room again', async () => (await large()).status === 400);
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype'])(
+    'refuses the name %s in bodies and pollutes nothing',
+    async (name) => {
+      const evil = `{"polluted":true}`;
+      for (const body of [
+        `{"name":"x","${name}":${evil}}`,
+        `{"name":"x","metadata":{"${name}":"polluted"}}`,
+      ]) {
+        const response = await post().send(body);
+        expect(response.status).toBe(400);
+        expect((response.body as { message: string }).message).toContain(`must not be ${name}`);
+      }
+      expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    },
+  );
+
+  it('takes brackets in queries for letters: they build no objects and no arrays', async () => {
+    const nested = `a${'[b]'.repeat(2_000)}=1&__proto__[polluted]=1&limit[__proto__]=1&c[4294967294]=1`;
+    expect((await request(server.url).get(`/messages?${nested}`).set(ada.bearer)).status).toBe(200);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    const many = Array.from({ length: 4_000 }, (_, index) => `x=${index}`)
+      .join('&')
+      .slice(0, 14_000);
+    expect((await request(server.url).get(`/messages?${many}`).set(ada.bearer)).status).toBe(200);
+  });
+
+  it('limits the files and parts of a form', async () => {
+    const form = (count: number, part: (index: number) => string) =>
+      `${Array.from({ length: count }, (_, index) => `--b\r\n${part(index)}\r\n\r\nx\r\n`).join('')}--b--\r\n`;
+    const send = (body: string) =>
+      request(server.url)
+        .post('/files')
+        .set(ada.bearer)
+        .set('content-type', 'multipart/form-data; boundary=b')
+        .send(body);
+    const bodies = [
+      form(21, (index) => `Content-Disposition: form-data; name="file"; filename="${index}"`),
+      form(5_000, (index) => `Content-Disposition: form-data; name="f${index}"`),
+    ];
+    for (const body of bodies) expect((await send(body)).status).toBe(400);
+  });
+
+  it('cuts off a client that sends its headers byte by byte', async () => {
+    const http = server.app.getHttpServer() as http.Server;
+    expect(http).toMatchObject(SERVER_LIMITS);
+    const socket = net.connect(port(), '127.0.0.1');
+    socket.write('GET /health/live HTTP/1.1\r\nHost: x\r\n');
+    const drip = setInterval(() => socket.writable && socket.write('X'), 500);
+    socket.on('error', () => undefined);
+    const answer = await text(socket);
+    clearInterval(drip);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
 });

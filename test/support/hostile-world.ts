@@ -242,7 +242,7 @@ export async function createBelongings(
 export async function fingerprintOf(server: TestApp): Promise<() => Promise<string>> {
   const database = server.app.get(Database);
   const tables = await database.query<{ name: string }>(
-    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename not in ('worker', 'sync_job')`,
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename not in ('worker', 'running_process', 'sync_job')`,
   );
   const text = tables
     .map(

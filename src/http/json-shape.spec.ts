@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { assertModestJson } from './json-shape.ts';
+
+const check = (text: string) => () => assertModestJson(Buffer.from(text));
+const LONG = `"${'x'.repeat(100_000)}"`;
+
+describe('assertModestJson', () => {
+  it.each([
+    ['a long text', LONG],
+    [
+      'a long text with quotes, brackets and commas in it',
+      JSON.stringify({ a: `\\"[{,"\\\\`.repeat(100_000) }),
+    ],
+    ['many values, but fewer than it takes', `[${'0,'.repeat(250_000)}0]`],
+    ['deep nesting in a small body', '['.repeat(10_000)],
+  ])('takes %s', (_, text) => {
+    expect(check(text)).not.toThrow();
+  });
+
+  it.each([
+    ['empty arrays', `[${'[],'.repeat(400_000)}0]`, 'has more than 300000 values'],
+    ['numbers', `[${'0,'.repeat(400_000)}0]`, 'has more than 300000 values'],
+    [
+      'objects behind a text that ends with a backslash',
+      `["\\\\",${'{},'.repeat(400_000)}0]`,
+      '300000 values',
+    ],
+    ['arrays in arrays', '['.repeat(100_000), 'is nested deeper than 200 levels'],
+    ['objects in objects', '{"a":'.repeat(100_000), 'is nested deeper than 200 levels'],
+  ])('refuses too many %s', (_, text, message) => {
+    expect(check(text)).toThrow(message);
+  });
+
+  it('never refuses what holds few values, whatever its texts are', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 5 }), (json) => {
+        expect(check(`[${LONG},${json}]`)).not.toThrow();
+      }),
+    );
+  });
+});
