@@ -18,6 +18,7 @@ import { File } from './files/file.entity.ts';
 import { CalendarFeed } from './feeds/calendar-feed.entity.ts';
 import { Folder } from './folders/folder.entity.ts';
 import { AccessToken } from './grants/access-token.entity.ts';
+import { AddressLoop } from './grants/address-loop.entity.ts';
 import { Grant } from './grants/grant.entity.ts';
 import { Integration } from './integrations/integration.entity.ts';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.ts';
@@ -68,7 +69,7 @@ import { Webhook } from './webhooks/webhook.entity.ts';
 
 /** Every table of the schema: `npm run db:check` compares them with the migrations. */
 export const entities = [
-  Application, Integration, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt,
+  Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt,
   Webhook, WebhookEvent, WebhookAttempt, HookJob,
   JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { EncryptionKey } from '../common/crypto/secret-box.ts';
 import { isEgressAllowEntry } from '../common/egress/egress-policy.ts';
+import { type OperatorMailConfig, operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { type QuotaConfig, quotaConfig, quotaVariables } from './quota-config.ts';
 import { type SmsConfig, smsConfig, smsVariables } from './sms-config.ts';
 import { type TrustedProxies, trustedProxies } from './trusted-proxies.ts';
@@ -97,6 +98,7 @@ export const environmentSchema = z.object({
   IMAP_CONNECTIONS_PER_HOST: integer(200, 1, 100_000),
   ...smsVariables,
   ...quotaVariables,
+  ...operatorMailVariables,
   NEURAL: flag(false),
   SANDBOX: z.enum(['true', 'false'], 'must be true or false').optional(),
   MAIL_DOMAIN: z
@@ -190,6 +192,8 @@ export interface AppConfig {
   };
   /** Who delivers SMS reminders. */
   sms: SmsConfig;
+  /** The mailing service for mails of the server itself; null: it sends none. */
+  operatorMail: OperatorMailConfig | null;
   /** Limits of what costs the operator money. */
   quotas: QuotaConfig;
   /** Whether /neural is served, to applications that have the feature; otherwise it answers 403. */
@@ -256,6 +260,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
   }
   const encryptionKeys = keys ? parseKeyRing(keys, problems) : [];
   const sms = smsConfig(env, problems);
+  const operatorMail = operatorMailConfig(env, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const baseUrl = env.BASE_URL ?? `http://localhost:${env.PORT}`;
   return {
@@ -300,6 +305,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
       connectionsPerHost: env.IMAP_CONNECTIONS_PER_HOST,
     },
     sms,
+    operatorMail,
     quotas: quotaConfig(env),
     neural: env.NEURAL,
     sandbox: env.SANDBOX === undefined ? env.NODE_ENV !== 'production' : env.SANDBOX === 'true',

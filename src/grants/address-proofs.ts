@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { Database } from '../database/sql.ts';
 import type { AddressProof } from '../providers/address-proof.ts';
 import type { Connector, MailboxSettings } from '../providers/connector.ts';
@@ -30,19 +31,23 @@ const IS_PROVEN = `
 /** Finds out what proves that a mailbox is that of its address (docs/account-ownership.md, ADR 0056). */
 @Injectable()
 export class AddressProofs {
-  constructor(private readonly database: Database) {}
+  constructor(
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'operatorMail'>,
+    private readonly database: Database,
+  ) {}
 
   /**
    * For a sign-in: what is known at once. Only where the integration requires a proof, the domain is asked, too.
    * @returns null: nothing has proved it so far
-   * @throws {AddressUnprovenError} when the integration requires a proof and there can be none
+   * @throws {AddressUnprovenError} when the integration requires a proof and there can be none, not even by a mail
    */
   async atSignIn(connector: Connector, account: AcceptedAccount): Promise<AddressProof | null> {
     const integration = await this.#integration(connector, account);
     const known = account.proof ?? integrationProof(connector, account, integration);
     if (known || !integration?.requireProvenAddress) return known;
     const found = (await connector.prove?.(account)) ?? null;
-    if (found || (await this.#isProven(connector, account))) return found;
+    const mailWillTell = this.config.operatorMail !== null && connector.receivesMail === true;
+    if (found || mailWillTell || (await this.#isProven(connector, account))) return found;
     throw new AddressUnprovenError(account.email);
   }
 

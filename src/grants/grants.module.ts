@@ -6,6 +6,8 @@ import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { AccessTokens } from './access-tokens.service.ts';
 import { AddressChecks } from './address-checks.ts';
+import { AddressLoopRepository } from './address-loop.repository.ts';
+import { AddressLoops } from './address-loops.ts';
 import { AddressProofs } from './address-proofs.ts';
 import { CredentialCheck } from './credential-check.ts';
 import { GrantConnections } from './grant-connections.service.ts';
@@ -23,6 +25,8 @@ import { TokenStore } from './token-store.ts';
   providers: [
     AccessTokens,
     AddressChecks,
+    AddressLoopRepository,
+    AddressLoops,
     AddressProofs,
     CredentialCheck,
     GrantConnections,

@@ -69,6 +69,8 @@ export interface Connector {
    * @returns null: nothing proves it, or nobody could be asked. Absent: nothing ever proves it
    */
   prove?(account: MailboxSettings): Promise<AddressProof | null>;
+  /** Whether mail that is sent to the address over the internet can arrive in its mailboxes. Default false. */
+  readonly receivesMail?: boolean;
   /**
    * Stored settings with a change put over them, both before `settingsSchema` and `verify`; absent: name by name.
    * @param change as a request has it, not checked yet

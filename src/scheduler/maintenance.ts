@@ -8,6 +8,7 @@ import { pruneLoginRequests } from '../connect/prune-login-requests.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { pruneChanges } from '../deltas/prune-changes.ts';
 import { pruneFiles } from '../files/prune-files.ts';
+import { pruneAddressLoops } from '../grants/prune-address-loops.ts';
 import { pruneIdempotencyKeys } from '../idempotency/prune-idempotency-keys.ts';
 import { pruneJobAttempts } from '../job-statuses/prune-job-attempts.ts';
 import { pruneQuotaUse } from '../quotas/prune-quota-use.ts';
@@ -29,6 +30,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   files: pruneFiles,
   'tracked messages': pruneTrackedMessages,
   'counts of quotas': pruneQuotaUse,
+  'mails that prove addresses': pruneAddressLoops,
 };
 
 /** One process at a time. */

@@ -34,6 +34,7 @@ export class ImapConnector implements Connector {
   readonly settingsSchema = imapInput;
   readonly mergeSettings = mergeImapSettings;
   readonly mailboxKey = imapMailbox;
+  readonly receivesMail = true;
   readonly mail: ImapMail;
   readonly mailbox: ImapMailbox;
   readonly calendar: DavCalendars;

@@ -1,0 +1,37 @@
+import { loadConfig } from './app-config.ts';
+
+const load = (smtp: string, from = 'check@operator.test') =>
+  loadConfig({
+    DATABASE_URL: 'postgres://localhost/x',
+    ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
+    OPERATOR_SMTP_URL: smtp,
+    OPERATOR_MAIL_FROM: from,
+  }).operatorMail;
+
+describe("the operator's own mail", () => {
+  it('is sent by TLS or STARTTLS, as the address says', () => {
+    expect(load('smtps://me:a%2Fb@mail.operator.test')).toEqual({
+      from: 'check@operator.test',
+      smtp: { host: 'mail.operator.test', port: 465, security: 'tls', username: 'me', password: 'a/b' },
+    });
+    expect(load('smtp://mail.operator.test:2525')?.smtp).toEqual({
+      host: 'mail.operator.test',
+      port: 2525,
+      security: 'starttls',
+    });
+    expect(load('smtp+plain://[::1]:25')?.smtp).toMatchObject({ host: '::1', security: 'none' });
+  });
+
+  it('is off without both settings', () => {
+    expect(load('', '')).toBeNull();
+    expect(() => load('smtp://mail.operator.test', '')).toThrow('OPERATOR_MAIL_FROM: is required');
+    expect(() => load('')).toThrow('OPERATOR_SMTP_URL: is required');
+  });
+
+  it.each(['mail.operator.test', 'http://mail.operator.test', 'smtp://me@mail.operator.test', 'smtp://'])(
+    'refuses %s without repeating it',
+    (url) => {
+      expect(() => load(url)).toThrow(/OPERATOR_SMTP_URL: (must be|user name)/);
+    },
+  );
+});
