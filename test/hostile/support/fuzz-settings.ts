@@ -1,0 +1,12 @@
+/** The seed of the normal run: a failure is the same failure the next time. */
+const USUAL_SEED = 20_261_122;
+
+/**
+ * How much property tests try. `FUZZ_FACTOR` (default 1) multiplies the number of inputs; `FUZZ_SEED` is the seed, a number
+ * or `random`. `npm run test:fuzz` sets both.
+ */
+export function fuzzSettings(): { seed: number; factor: number } {
+  const { FUZZ_SEED: seed, FUZZ_FACTOR: factor } = process.env;
+  const chosen = seed === 'random' ? Math.floor(Math.random() * 2 ** 31) : Number(seed ?? USUAL_SEED);
+  return { seed: chosen, factor: Number(factor ?? 1) };
+}
