@@ -1,7 +1,8 @@
+import type ICAL from 'ical.js';
 import type { RemoteEvent } from '../../connector.ts';
 import type { DavObject } from './dav-session.ts';
 import {
-  eventsIn, instanceIdOf, parseCalendar, readFields, readOrganizer, readSequence,
+  eventsIn, instanceIdOf, parseCalendar, readFields, readOrganizer, readSequence, UnreadableCalendarError,
 } from '../../../common/ical/ical-read.ts'; // prettier-ignore
 
 /** A part of an object, as `providerId`s name it. */
@@ -24,17 +25,25 @@ export function idOf(providerId: string): EventPlace {
  */
 export function readObject({ path, text }: DavObject): RemoteEvent[] {
   const root = parseCalendar(text);
-  return [...eventsIn(root).values()].map((event) => {
-    const instance = instanceIdOf(event, root);
-    const uid = event.getFirstPropertyValue('uid');
-    return {
-      providerId: instance ? `${path}#${instance.key}` : path,
-      icalUid: typeof uid === 'string' && uid ? uid : path,
-      content: { ...readFields(event, root) },
-      masterProviderId: instance ? path : null,
-      originalStartTime: instance?.seconds ?? null,
-      organizer: readOrganizer(event),
-      sequence: readSequence(event),
-    };
-  });
+  try {
+    return [...eventsIn(root).values()].map((event) => readEvent(path, event, root));
+  } catch (cause) {
+    // The library reads values when they are asked for, and throws plain errors for wrong ones.
+    const message = cause instanceof Error ? cause.message.slice(0, 200) : 'not iCalendar';
+    throw new UnreadableCalendarError(message, { cause });
+  }
+}
+
+function readEvent(path: string, event: ICAL.Component, root: ICAL.Component): RemoteEvent {
+  const instance = instanceIdOf(event, root);
+  const uid = event.getFirstPropertyValue('uid');
+  return {
+    providerId: instance ? `${path}#${instance.key}` : path,
+    icalUid: typeof uid === 'string' && uid ? uid : path,
+    content: { ...readFields(event, root) },
+    masterProviderId: instance ? path : null,
+    originalStartTime: instance?.seconds ?? null,
+    organizer: readOrganizer(event),
+    sequence: readSequence(event),
+  };
 }

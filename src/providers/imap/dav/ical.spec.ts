@@ -1,6 +1,6 @@
 import { readObject } from './dav-event-object.ts';
 import type { IcalFields } from '../../../common/ical/ical-fields.ts';
-import { parseCalendar, readFields } from '../../../common/ical/ical-read.ts';
+import { parseCalendar, readFields, UnreadableCalendarError } from '../../../common/ical/ical-read.ts';
 import {
   mergeFields,
   newEvent,
@@ -233,6 +233,20 @@ describe('events of calendar files', () => {
     const recurrence = { rrule: ['RRULE:FREQ=SOMETIMES;INTERVAL=x'], timezone: 'UTC' };
     expect(() => throughIcal(fields({ recurrence }), writer)).toThrow('is not a rule');
   });
+
+  it.each(['EXDATE:20300101T100000Z,x', 'DTSTAMP:20300101T1', 'RECURRENCE-ID:x', 'DTEND:99999999T999999Z'])(
+    'of a file with the wrong value %s are read or refused as unreadable, so that the others of a calendar are read',
+    (line) => {
+      const text = file(['DTSTART:20300101T090000Z', line, 'RRULE:FREQ=DAILY']);
+      let refusal: unknown;
+      try {
+        readObject({ path: '/c/u.ics', etag: null, text });
+      } catch (error) {
+        refusal = error;
+      }
+      expect(refusal === undefined || refusal instanceof UnreadableCalendarError).toBe(true);
+    },
+  );
 
   it('are told with the instances that were changed by themselves', () => {
     const text = file(['DTSTART:20300101T090000Z', 'RRULE:FREQ=DAILY']).replace(
