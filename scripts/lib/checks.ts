@@ -8,6 +8,7 @@ const CHECKS = [
   { title: 'dependency rules', script: 'check:dependencies' },
   { title: 'migrations match entities', script: 'db:check' },
   { title: 'openapi.json is what is served', script: 'openapi:check' },
+  { title: 'no advisories about dependencies', script: 'check:advisories' },
 ] as const;
 
 /** How many passed and failed. */
@@ -16,14 +17,18 @@ export interface Summary {
   failed: number;
 }
 
-/** Runs every check, one after the other, and shows what the failing ones say. */
+/** How a check says that it could not look. */
+const NOT_CHECKED = 'NOT CHECKED';
+
+/** Runs every check, one after the other, and shows what those say that fail or could not look. */
 export async function runChecks(): Promise<Summary> {
   const summary = { passed: 0, failed: 0 };
   for (const { title, script } of CHECKS) {
     const { code, output } = await runCommand(npmScript(script), 'pipe');
     summary[code === 0 ? 'passed' : 'failed'] += 1;
-    process.stdout.write(`${code === 0 ? '✓' : '✗'} ${title} (npm run ${script})\n`);
-    if (code !== 0) process.stdout.write(`${output.trimEnd()}\n`);
+    const unknown = code === 0 && output.includes(NOT_CHECKED);
+    process.stdout.write(`${unknown ? '?' : code === 0 ? '✓' : '✗'} ${title} (npm run ${script})\n`);
+    if (code !== 0 || unknown) process.stdout.write(`${output.trimEnd()}\n`);
   }
   return summary;
 }

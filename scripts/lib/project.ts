@@ -20,11 +20,13 @@ export interface CommandResult {
 /**
  * Runs a command line in the project's folder, with the programs of node_modules first on the path, as npm does.
  * @param stdio `inherit` shows what it prints, `pipe` keeps it
+ * @param limitMs milliseconds after which it is ended with all it has started; default: never
  */
 export function runCommand(
   command: string,
   stdio: 'inherit' | 'pipe',
   environment: Record<string, string> = {},
+  limitMs?: number,
 ): Promise<CommandResult> {
   const programs = path.join(ROOT, 'node_modules/.bin');
   return new Promise((resolve, reject) => {
@@ -37,7 +39,10 @@ export function runCommand(
       },
       shell: true,
       stdio: ['ignore', stdio, stdio],
+      // A group of its own can be ended as a whole.
+      detached: limitMs !== undefined,
     });
+    const limit = limitMs && setTimeout(() => child.pid && process.kill(-child.pid, 'SIGKILL'), limitMs);
     let output = '';
     const keep = (chunk: Buffer): void => {
       output += chunk.toString();
@@ -45,7 +50,10 @@ export function runCommand(
     child.stdout?.on('data', keep);
     child.stderr?.on('data', keep);
     child.once('error', reject);
-    child.once('close', (code) => resolve({ code: code ?? 1, output }));
+    child.once('close', (code) => {
+      clearTimeout(limit);
+      resolve({ code: code ?? 1, output });
+    });
   });
 }
 

@@ -32,6 +32,11 @@ describe('the container files', () => {
     expect(dockerfile.match(/^FROM .*/gm)?.every((line) => line.startsWith('FROM ${NODE_IMAGE}'))).toBe(true);
   });
 
+  it('put the bill of materials of what was installed into the image', () => {
+    expect(dockerfile).toMatch(/npm ci --omit=dev[^]*\nRUN npm run sbom -- sbom\.cdx\.json\n[^]*\nFROM /);
+    expect(dockerfile).toContain('COPY --from=build /carillon/sbom.cdx.json ./');
+  });
+
   it('run Carillon as an ordinary user, without capabilities and on a read-only file system', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
     const common = /^x-carillon:[^]*?\n\n/m.exec(compose)?.[0] ?? '';
