@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ConnectionChecks } from '../common/egress/connection-checks.ts';
 import { SecretBox, UnsealError } from '../common/crypto/secret-box.ts';
 import { DomainError, InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
 import { parseSettings } from '../common/http/parse-settings.ts';
@@ -43,6 +44,7 @@ export class ConferencingServices {
     private readonly secretBox: SecretBox,
     private readonly quotas: Quotas,
     private readonly clock: Clock,
+    private readonly checks: ConnectionChecks,
   ) {}
 
   /** By name. @throws {DomainError} `unavailable` when no key of the server opens the settings of one */
@@ -75,11 +77,13 @@ export class ConferencingServices {
     const settings = parseSettings(driver.settingsSchema, given);
     if (JSON.stringify(settings).length > MOST_CHARACTERS)
       throw new InvalidInputError(`settings must not be longer than ${MOST_CHARACTERS} characters`);
-    await driver.verify(settings).catch((error: unknown) => {
-      throw error instanceof ProviderError
-        ? toSettingsRefusal(error, 'conferencing service', 'conferencing.unavailable')
-        : error;
-    });
+    await this.checks
+      .run({ applicationId }, () => driver.verify(settings))
+      .catch((error: unknown) => {
+        throw error instanceof ProviderError
+          ? toSettingsRefusal(error, 'conferencing service', 'conferencing.unavailable')
+          : error;
+      });
     const seal = (id: string) => this.secretBox.sealJson(settings, conferencingSettingsContext(id));
     const id = await this.repository.put(applicationId, { provider, kind }, seal, this.clock.now());
     return this.get(applicationId, id);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { EncryptionKey } from '../common/crypto/secret-box.ts';
+import type { CheckLimits } from '../common/egress/connection-checks.ts';
 import { isEgressAllowEntry } from '../common/egress/egress-policy.ts';
 import { type OperatorMailConfig, operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { type QuotaConfig, quotaConfig, quotaVariables } from './quota-config.ts';
@@ -94,6 +95,10 @@ export const environmentSchema = z.object({
   SYNC_POLL_SECONDS: integer(60, 1, 86_400),
   SYNC_POLL_WATCHED_SECONDS: integer(300, 1, 86_400),
   SYNC_WATCHES: integer(5_000, 0, 100_000),
+  CONNECT_CHECKS: integer(32, 1, 10_000),
+  CONNECT_CHECKS_PER_APPLICATION: integer(16, 1, 10_000),
+  CONNECT_CHECKS_PER_ADDRESS: integer(8, 1, 10_000),
+  CONNECT_CHECKS_PER_HOST: integer(8, 1, 10_000),
   IMAP_CONNECTIONS_PER_ACCOUNT: integer(3, 1, 100),
   IMAP_CONNECTIONS_PER_HOST: integer(200, 1, 100_000),
   ...smsVariables,
@@ -184,6 +189,8 @@ export interface AppConfig {
     /** Mailboxes one worker watches, a connection each; 0 = none. */
     watches: number;
   };
+  /** How many accounts and services one process verifies at the same time. */
+  checks: CheckLimits;
   imap: {
     /** Connections of one process to the mailbox of an account, the one that watches it included; with 1 none is watched. */
     connectionsPerAccount: number;
@@ -299,6 +306,12 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
       pollSeconds: env.SYNC_POLL_SECONDS,
       pollWatchedSeconds: env.SYNC_POLL_WATCHED_SECONDS,
       watches: env.SYNC_WATCHES,
+    },
+    checks: {
+      perProcess: env.CONNECT_CHECKS,
+      perApplication: env.CONNECT_CHECKS_PER_APPLICATION,
+      perAddress: env.CONNECT_CHECKS_PER_ADDRESS,
+      perHost: env.CONNECT_CHECKS_PER_HOST,
     },
     imap: {
       connectionsPerAccount: env.IMAP_CONNECTIONS_PER_ACCOUNT,

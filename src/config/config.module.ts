@@ -1,5 +1,6 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { SecretBox } from '../common/crypto/secret-box.ts';
+import { ConnectionChecks } from '../common/egress/connection-checks.ts';
 import { EgressClient } from '../common/egress/egress-client.ts';
 import { EgressPolicy } from '../common/egress/egress-policy.ts';
 import { MailConnections } from '../common/egress/mail-connections.ts';
@@ -29,6 +30,7 @@ export class ConfigModule {
           provide: MailConnections,
           useValue: new MailConnections(config.imap.connectionsPerAccount, config.imap.connectionsPerHost),
         },
+        { provide: ConnectionChecks, useValue: new ConnectionChecks(config.checks) },
         { provide: OutsideAddresses, useValue: new OutsideAddresses(config.ispdbUrl) },
         {
           provide: EgressClient,
@@ -45,6 +47,7 @@ export class ConfigModule {
         CurrentWorker,
         EgressPolicy,
         EgressClient,
+        ConnectionChecks,
         MailConnections,
         OutsideAddresses,
       ],

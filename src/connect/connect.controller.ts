@@ -31,6 +31,7 @@ export class ConnectController {
   constructor(private readonly connect: ConnectService) {}
 
   @Post('authorize')
+  @ApiErrors(429)
   @Endpoint({
     summary: 'Authenticate an account with its credentials',
     description:

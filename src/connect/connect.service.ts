@@ -5,6 +5,7 @@ import { ApplicationsService } from '../applications/applications.service.ts';
 import { Credentials } from '../auth/credentials.ts';
 import { FailedAttempts } from '../auth/failed-attempts.ts';
 import type { Scope } from '../auth/scopes.ts';
+import { ConnectionChecks } from '../common/egress/connection-checks.ts';
 import { NotFoundError } from '../common/errors/domain-error.ts';
 import { type AccountCredentials, CredentialCheck } from '../grants/credential-check.ts';
 import { type Connection, GrantConnections } from '../grants/grant-connections.service.ts';
@@ -53,6 +54,7 @@ export class ConnectService {
     private readonly discovery: MailDiscovery,
     private readonly failures: FailedAttempts,
     private readonly servers: ChosenServers,
+    private readonly checks: ConnectionChecks,
   ) {}
 
   /**
@@ -65,7 +67,11 @@ export class ConnectService {
     const { id: applicationId, allowedScopes } = await this.#applicationOf(caller);
     const isProven = caller.clientSecret !== null;
     const { provider, settings } = request.credentials;
-    const credentials = { ...request.credentials, ...toNativeAccount(provider, settings) };
+    const credentials = {
+      ...request.credentials,
+      ...toNativeAccount(provider, settings),
+      ...(isProven ? {} : { clientAddress: caller.client }),
+    };
     this.connectors.assertTurnedOn(credentials.provider);
     const supported = this.connectors.connectable().map(({ name }) => name as string);
     if (!supported.includes(credentials.provider))
@@ -114,8 +120,11 @@ export class ConnectService {
 
   /** @throws {ClientCredentialsError} */
   async detect(caller: Caller, email: string): Promise<DetectedProvider> {
-    await this.#authenticate(caller);
-    return detectProvider(email, this.discovery, this.connectors.isTurnedOn('sandbox'));
+    const { applicationId } = await this.#authenticate(caller);
+    const hosts = [email.slice(email.lastIndexOf('@') + 1)];
+    return this.checks.run({ applicationId, hosts }, () =>
+      detectProvider(email, this.discovery, this.connectors.isTurnedOn('sandbox')),
+    );
   }
 
   /** @throws {ClientCredentialsError} @throws {TooManyFailuresError} instead, when this client was wrong too often */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { FailedAttempts, TooManyFailuresError } from '../auth/failed-attempts.ts';
+import { TooManyChecksError } from '../common/egress/connection-checks.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
 import { CredentialCheck, type VerifiedCredentials } from '../grants/credential-check.ts';
 import { Grant } from '../grants/grant.entity.ts';
@@ -59,10 +60,13 @@ export class SignInCredentials {
       return { redirect: stepPath('', key.link) };
     } catch (error) {
       if (!(error instanceof DomainError) || error instanceof SignInProblem) throw error;
-      if (!(error instanceof TooManyFailuresError))
+      if (!(error instanceof TooManyFailuresError || error instanceof TooManyChecksError))
         return again(await this.#explained(visit, offer, typed, error));
       const seconds = error.details.retryAfterSeconds ?? 0;
-      const errors = { password: TEXTS.errors.slow(Math.max(1, Math.ceil(seconds / 60))) };
+      const errors: Record<string, string> =
+        error instanceof TooManyChecksError
+          ? { '': TEXTS.errors.busy }
+          : { password: TEXTS.errors.slow(Math.max(1, Math.ceil(seconds / 60))) };
       return { ...again(sameCredentials(visit, offer, typed, errors), 429), retryAfterSeconds: seconds };
     }
   }
@@ -91,7 +95,7 @@ export class SignInCredentials {
       const back = request.redirectOnError ? wayBack(visit, 'access_denied', reason) : undefined;
       throw new SignInProblem('tooMany', text, back);
     }
-    const credentials = { provider, email, name: '', settings };
+    const credentials = { provider, email, name: '', settings, clientAddress: client };
     let refused = false;
     try {
       return await this.failures.during(

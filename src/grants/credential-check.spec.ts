@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConnectionChecks } from '../common/egress/connection-checks.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import type { Connector, ProviderAccount } from '../providers/connector.ts';
@@ -12,6 +13,7 @@ type Verify = Connector['verify'];
 /** No account signs in by OAuth. */
 const passing: Pick<OauthCredentials, 'complete'> = { complete: async (_, credentials) => credentials };
 const proofs: Pick<AddressProofs, 'atSignIn'> = { atSignIn: async (_, { proof }) => proof };
+const checks = new ConnectionChecks({ perProcess: 9, perApplication: 9, perAddress: 9, perHost: 9 });
 const check = (verify: Verify) =>
   new CredentialCheck(
     new ConnectorRegistry([
@@ -21,6 +23,7 @@ const check = (verify: Verify) =>
         verify,
       },
     ]),
+    checks,
     passing,
     proofs,
   );
@@ -137,7 +140,7 @@ describe('CredentialCheck.verify', () => {
   it('puts a change over stored settings name by name, or as the connector has it', () => {
     const connector = { name: 'imap' as const, settingsSchema: z.object({}), verify: accepts };
     const merged = (own: Partial<Connector>) =>
-      new CredentialCheck(new ConnectorRegistry([{ ...connector, ...own }]), passing, proofs).merged(
+      new CredentialCheck(new ConnectorRegistry([{ ...connector, ...own }]), checks, passing, proofs).merged(
         'imap',
         { a: 1, b: 1 },
         { b: 2 },

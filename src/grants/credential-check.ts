@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { type CheckPlace, ConnectionChecks } from '../common/egress/connection-checks.ts';
 import { parseSettings } from '../common/http/parse-settings.ts';
 import { emailAddress } from '../common/http/wire.schema.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
@@ -23,6 +24,8 @@ export interface AccountCredentials {
   tokens?: OauthTokens;
   /** The address that the authorization server says this user has; absent or null: it says none. */
   claimedEmail?: string | null;
+  /** Address of the client; absent: the application has sent its secret. Few checks run at a time for one address. */
+  clientAddress?: string | undefined;
 }
 
 /** Credentials that the provider has accepted: what grants are made from. */
@@ -45,6 +48,7 @@ export interface VerifiedCredentials {
 export class CredentialCheck {
   constructor(
     private readonly connectors: ConnectorRegistry,
+    private readonly checks: ConnectionChecks,
     @Inject(OauthCredentials) private readonly oauth: Pick<OauthCredentials, 'complete'>,
     @Inject(AddressProofs) private readonly proofs: Pick<AddressProofs, 'atSignIn'>,
   ) {}
@@ -56,6 +60,7 @@ export class CredentialCheck {
    * @throws {AddressUnprovenError} when the integration requires a proof of the address and there can be none
    * @throws {OauthError} when the authorization server does
    * @throws {DomainError} `unavailable` when the provider cannot be asked
+   * @throws {TooManyChecksError}
    */
   async verify(applicationId: string, credentials: AccountCredentials): Promise<VerifiedCredentials> {
     this.connectors.assertTurnedOn(credentials.provider);
@@ -73,7 +78,9 @@ export class CredentialCheck {
       settings,
       ...(tokens ? { accessToken: tokens.accessToken } : {}),
     };
-    const { organizationUnit, name, ...verified } = await connector.verify(account).catch(explain);
+    const { organizationUnit, name, ...verified } = await this.checks
+      .run(placeOf(applicationId, credentials, settings), () => connector.verify(account))
+      .catch(explain);
     const email = emailAddress().safeParse(verified.email);
     if (!email.success) {
       throw new InvalidInputError(`settings.email: the address of the account is required for ${provider}`, {
@@ -107,6 +114,18 @@ export class CredentialCheck {
       return explain(error);
     }
   }
+}
+
+function placeOf(
+  applicationId: string,
+  { email, clientAddress }: AccountCredentials,
+  { imap_host: host }: Readonly<Record<string, unknown>>,
+): CheckPlace {
+  return {
+    applicationId,
+    clientAddress,
+    hosts: [typeof host === 'string' ? host : email.slice(email.lastIndexOf('@') + 1)],
+  };
 }
 
 function explain(error: unknown): never {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ConnectionChecks } from '../common/egress/connection-checks.ts';
 import { SecretBox, UnsealError } from '../common/crypto/secret-box.ts';
 import { DomainError, InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
 import { parseSettings } from '../common/http/parse-settings.ts';
@@ -30,6 +31,7 @@ export class RelaysService {
     private readonly transports: RelayTransports,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
+    private readonly checks: ConnectionChecks,
   ) {}
 
   /** @throws {NotFoundError} @throws {DomainError} `unavailable` when no key of the server opens its settings */
@@ -46,15 +48,18 @@ export class RelaysService {
    * Sets the service up, or replaces it, once it has accepted the settings. Who it takes mail from is asked anew.
    * @throws {InvalidInputError} when settings are wrong, or the service refuses them
    * @throws {DomainError} `unavailable` when the service cannot be asked
+   * @throws {TooManyChecksError}
    */
   async set(applicationId: string, kind: RelayKind, given: RelaySettings): Promise<RelayDescription> {
     const transport = this.transports.require(kind);
     const settings = parse(transport, given);
-    await transport.verify(settings).catch((error: unknown) => {
-      throw error instanceof ProviderError
-        ? toSettingsRefusal(error, 'mailing service', 'relay.unavailable')
-        : error;
-    });
+    await this.checks
+      .run({ applicationId }, () => transport.verify(settings))
+      .catch((error: unknown) => {
+        throw error instanceof ProviderError
+          ? toSettingsRefusal(error, 'mailing service', 'relay.unavailable')
+          : error;
+      });
     const sealed = sealRelaySettings(this.secretBox, applicationId, settings);
     await this.relays.put(applicationId, kind, sealed, this.clock.now());
     return this.get(applicationId);

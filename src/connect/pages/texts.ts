@@ -102,6 +102,7 @@ export const TEXTS = {
     tooLong: 'This is too long.',
     refused: (words: string) => `The server refused to sign you in. Check the address and the password. It said: ${words}`,
     unavailable: (words: string) => `The provider cannot be reached at the moment. Try again in a minute. (${words})`,
+    busy: 'Many people are signing in at this moment. Enter the password again in a few seconds.',
     otherAccount: (email: string) => `Sign in as ${email}: this is the account that has to sign in again.`,
     slow: (minutes: number) => `Too many wrong passwords for this address. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`,
     provider: 'This provider cannot be used here. Choose another one.',

@@ -6,6 +6,7 @@ import { ATTEMPT_MS, openSocket } from '../smtp/smtp-socket.ts';
 import { waitFor } from '../smtp/wait.ts';
 import type { ImapServer } from './imap.settings.ts';
 import { ImapTroubleError, secretsOf, toImapError } from './imap-error.ts';
+import { type AnswerLimits, ImapInput } from './imap-input.ts';
 import type { ImapLimits } from './imap-limits.ts';
 import type { ImapStage } from './imap-verdict.ts';
 
@@ -31,11 +32,14 @@ export interface ConnectionTraits {
   silenceMs: number;
   /** How long it stays in IDLE; absent: it never idles. */
   renewMs?: number;
+  /** How much the server may answer; absent: `ImapLimits.answers`. */
+  answers?: AnswerLimits;
 }
 
 /** One connection to an IMAP server, logged in. */
 export class ImapConnection {
   readonly client: ImapFlow;
+  readonly input: ImapInput;
   readonly #secrets: readonly string[];
   #failure: unknown = null;
   /** What a command was refused with whose method only tells that it was. */
@@ -46,7 +50,7 @@ export class ImapConnection {
   /** `performance.now()` of the last time it was given back. */
   usedAt = performance.now();
 
-  private constructor(server: ImapServer, options: ImapFlowOptions) {
+  private constructor(server: ImapServer, options: ImapFlowOptions, answers: AnswerLimits) {
     this.#secrets = secretsOf(server.login);
     const note = (entry: { err?: unknown }) => {
       if (entry.err !== undefined) this.#refusal = entry.err;
@@ -55,6 +59,7 @@ export class ImapConnection {
     // The library's log has credentials in it; of it only the errors that its methods turn into `false` are kept.
     const logger = { trace: nothing, debug: nothing, info: nothing, warn: note, error: note, fatal: note };
     this.client = new ImapFlow({ ...options, logger });
+    this.input = new ImapInput(this.client, answers);
     this.client.on('error', (error: unknown) => {
       this.#failure ??= error;
     });
@@ -82,7 +87,8 @@ export class ImapConnection {
     try {
       if ('accessToken' in server.login && server.login.accessToken === '')
         throw new ImapTroubleError('There is no access token for this account');
-      const made = new ImapConnection(server, await optionsOf(server, policy, limits, traits, signal));
+      const options = await optionsOf(server, policy, limits, traits, signal);
+      const made = new ImapConnection(server, options, traits.answers ?? limits.answers);
       connection = made;
       await waitFor<void>(signal, (wait) => {
         wait.within(2 * limits.connectMs + limits.silenceMs, 'the server did not answer the login in time');
@@ -176,11 +182,29 @@ export async function answerOf<T>(
   );
 }
 
+/**
+ * Does work with a connection whose server may answer this much to each command; more ends the connection.
+ * @throws what the work throws
+ */
+export async function answersWithin<T>(
+  client: ImapFlow,
+  limits: Partial<AnswerLimits>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const connection = clients.get(client);
+  return connection ? connection.input.within(limits, work) : work();
+}
+
+/** Whether the server told of more vanished messages since the last time than were taken: which, is not known then. */
+export function takeLeftOut(client: ImapFlow): boolean {
+  return clients.get(client)?.input.takeLeftOut() ?? false;
+}
+
 async function optionsOf(
   server: ImapServer,
   policy: EgressPolicy,
   limits: ImapLimits,
-  { silenceMs, renewMs }: ConnectionTraits,
+  { silenceMs, renewMs, answers = limits.answers }: ConnectionTraits,
   signal: AbortSignal | null,
 ): Promise<ImapFlowOptions> {
   const { host, port, security, login } = server;
@@ -196,9 +220,9 @@ async function optionsOf(
     connectionTimeout: limits.connectMs,
     greetingTimeout: limits.connectMs,
     socketTimeout: silenceMs,
-    maxLiteralSize: limits.answerBytes,
-    maxLineLength: limits.answerBytes,
-    maxResponseSize: 2 * limits.answerBytes,
+    // `ImapInput` tells apart which lines may be so long.
+    maxLineLength: Math.max(answers.textBytes, answers.numbersBytes),
+    maxLiteralSize: answers.literalBytes,
     // A connection has its zlib state in memory otherwise, hundreds of kilobytes of it.
     disableCompression: true,
     disableAutoIdle: true,

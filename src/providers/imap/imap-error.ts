@@ -58,8 +58,8 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
 const CLOSED = /^(NoConnection|EConnectionClosed|StateLogout|ClosedAfterConnect(Text|TLS))$/;
 const NO_LOGIN =
   /^(Login is disabled|Unsupported authentication mechanism|No matching authentication method)$/;
-const NOT_IMAP =
-  /^(ParserError|InvalidResponse|UnexpectedTag|ResponseProcessing|LineTooLarge|LiteralTooLarge|ResponseTooLarge|MAX_IMAP)/;
+const TOO_LARGE = /^(LineTooLarge|LiteralTooLarge|ResponseTooLarge)$/;
+const NOT_IMAP = /^(ParserError|InvalidResponse|UnexpectedTag|ResponseProcessing|MAX_IMAP)/;
 /** Refusals the library words itself. */
 const REFUSED: Readonly<Record<string, [ProviderErrorCode, string]>> = {
   NotFound: ['not-found', 'The mailbox is not there'],
@@ -190,6 +190,7 @@ function ofConnection(parts: LibraryError, error: unknown): [ProviderErrorCode, 
   if (tlsFailed && message.includes('does not support STARTTLS'))
     return ['unsupported', 'The server offers no STARTTLS', 'imap_security'];
   if (CLOSED.test(code)) return ['temporary', 'the server closed the connection', null];
+  if (TOO_LARGE.test(code)) return ['temporary', `the server answered more than is taken (${code})`, null];
   if (NOT_IMAP.test(code)) return ['temporary', `the server does not speak IMAP as expected (${code})`, null];
   if (NO_LOGIN.test(message))
     return ['unsupported', 'The server offers no login that is known here', 'imap_security'];

@@ -1,3 +1,5 @@
+import { ANSWER_LIMITS, type AnswerLimits } from './imap-input.ts';
+
 /** Limits of connections to IMAP servers. Times in milliseconds; numbers of connections are per process. */
 export interface ImapLimits {
   /** For the name, the connection and TLS; default 15000. As much again for the greeting. */
@@ -24,8 +26,8 @@ export interface ImapLimits {
   watchRenewMs: number;
   /** A watched connection that was silent for so long is asked whether it is alive; default 300000. */
   watchSilenceMs: number;
-  /** Longest answer the library takes into memory, in bytes; default 128 MiB. */
-  answerBytes: number;
+  /** How much servers may answer; default `ANSWER_LIMITS`. */
+  answers: AnswerLimits;
   /** Certificate authorities to trust instead of the system's (PEM). */
   ca?: string;
 }
@@ -44,5 +46,5 @@ export const IMAP_LIMITS: ImapLimits = {
   watchesPerHost: 5_000,
   watchRenewMs: 1_500_000,
   watchSilenceMs: 300_000,
-  answerBytes: 128 * 1024 * 1024,
+  answers: ANSWER_LIMITS,
 };

@@ -8,6 +8,7 @@ import { waitFor } from '../smtp/wait.ts';
 import { type ImapServer, imapServerOf } from './imap.settings.ts';
 import { type ConnectionTraits, ImapConnection } from './imap-connection.ts';
 import { isImapRefusal, toImapError } from './imap-error.ts';
+import { VERIFY_LIMITS } from './imap-input.ts';
 import { IMAP_LIMITS, type ImapLimits } from './imap-limits.ts';
 import { ImapSlots, type Place } from './imap-slots.ts';
 
@@ -83,7 +84,8 @@ export class ImapSessions {
   }
 
   /**
-   * As `use`, for an account whose settings may be wrong: over a new connection, which is closed afterwards.
+   * As `use`, for an account whose settings may be wrong: over a new connection, which is closed afterwards. Its server may
+   * answer little (`VERIFY_LIMITS`).
    * @throws {ProviderError} also `unsupported`, when the settings can never work; `setting` says which one it is about
    */
   async useOnce<T>(
@@ -94,7 +96,7 @@ export class ImapSessions {
     const signal = options.signal ?? null;
     const want = wantOf({ ...account, accountId: '' }, `${account.applicationId} ${account.email}`, false);
     await this.#waitForPlace(want, signal);
-    const connection = await this.#start(want, this.#traits, signal);
+    const connection = await this.#start(want, { ...this.#traits, answers: VERIFY_LIMITS }, signal);
     try {
       return await this.#run(connection, work, options);
     } finally {

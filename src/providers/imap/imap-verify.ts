@@ -3,6 +3,7 @@ import type { ProviderAccount } from '../connector.ts';
 import { ProviderError, type ProviderErrorCode } from '../provider-error.ts';
 import { SmtpSession } from '../smtp/smtp-session.ts';
 import { SMTP_LIMITS } from '../smtp/smtp-settings.ts';
+import { DavAllowance } from './dav/dav-allowance.ts';
 import type { CompletedSettings } from './imap-complete.ts';
 import type { ImapSessions } from './imap-sessions.ts';
 import { type ImapServer, imapServerOf, type ImapSettings, smtpServerOf } from './imap.settings.ts';
@@ -19,8 +20,11 @@ export interface DavPlace {
 export interface VerifyDependencies {
   policy: EgressPolicy;
   sessions: ImapSessions;
-  /** @throws {ProviderError} when there is no such server, or it refuses the login */
-  checkDav(place: DavPlace): Promise<void>;
+  /**
+   * @param allowance for all that DAV servers answer in this check
+   * @throws {ProviderError} when there is no such server, it refuses the login, or answers too much
+   */
+  checkDav(place: DavPlace, allowance: DavAllowance): Promise<void>;
   /** Certificate authorities to trust instead of the system's (PEM). */
   ca?: string;
   /** For everything together, in milliseconds; default 20000. */
@@ -31,6 +35,10 @@ type Account = Omit<ProviderAccount, 'accountId'>;
 type Kind = 'imap' | 'smtp';
 
 const LIMIT_MS = 20_000;
+/** For one answer of a DAV server. */
+const DAV_ANSWER_BYTES = 256 * 1024;
+/** For all answers of the DAV servers of an account. */
+const DAV_BYTES = 1024 * 1024;
 /** Up to where the login begins. */
 const PROBE_MS = 12_000;
 
@@ -87,12 +95,16 @@ export async function verifyImap(
 }
 
 class Check {
+  readonly #dav: DavAllowance;
+
   constructor(
     readonly account: ProviderAccount,
     readonly completed: CompletedSettings,
     readonly dependencies: VerifyDependencies,
     readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.#dav = new DavAllowance(DAV_ANSWER_BYTES, DAV_BYTES, signal);
+  }
 
   async imap(): Promise<void> {
     await this.#reach('imap');
@@ -129,7 +141,7 @@ class Check {
     if (!url) return false;
     try {
       const { login } = imapServerOf(this.account);
-      await within(this.dependencies.checkDav({ kind, url, login }), this.signal);
+      await within(this.dependencies.checkDav({ kind, url, login }, this.#dav), this.signal);
       return true;
     } catch (error) {
       if (this.completed.davWasFound && error instanceof ProviderError) return false;

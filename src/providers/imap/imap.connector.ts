@@ -5,7 +5,7 @@ import type { AddressProof } from '../address-proof.ts';
 import type { Connector, MailboxSettings, ProviderAccount, VerifiedAccount } from '../connector.ts';
 import type { MailDiscovery } from '../mail-discovery.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
-import { DavSession } from './dav/dav-session.ts';
+import { checkDavServer } from './dav/dav-accounts.ts';
 import { DavCalendars } from './dav/dav.calendars.ts';
 import { DavContacts } from './dav/dav.contacts.ts';
 import { verifyImapAccount } from './imap-account.ts';
@@ -58,9 +58,7 @@ export class ImapConnector implements Connector {
       policy,
       discovery,
       sessions: this.#sessions,
-      checkDav: async (place) => {
-        await DavSession.open(egress, clock, place);
-      },
+      checkDav: (place, allowance) => checkDavServer(egress, clock, place, allowance),
       ...(limits?.ca === undefined ? {} : { ca: limits.ca }),
     });
   }

@@ -6,6 +6,9 @@ import { GivenUpError, StaleSessionError, toProviderError } from './smtp-failure
 import { SmtpSession } from './smtp-session.ts';
 import { SMTP_LIMITS, type SmtpLimits, type SmtpServer } from './smtp-settings.ts';
 
+/** For checking a server as a whole. Milliseconds. */
+const VERIFY_MS = 30_000;
+
 /**
  * Sends mail by SMTP submission, for everything in this product that does. One message is one attempt: nothing is
  * repeated here. Connections are kept for a while, each for the key and the server it was opened for.
@@ -68,9 +71,10 @@ export class SmtpSender {
   async verify(key: string, server: SmtpServer, from?: string): Promise<void> {
     const id = identityOf(key, server);
     // A login of some seconds ago proves nothing about now.
-    const session = await this.#start(server, null);
+    const signal = AbortSignal.timeout(VERIFY_MS);
+    const session = await this.#start(server, null, signal);
     try {
-      if (from !== undefined) await session.askSender(from, null);
+      if (from !== undefined) await session.askSender(from, signal);
     } finally {
       this.#release(id, session);
     }
@@ -89,8 +93,11 @@ export class SmtpSender {
     return this.close();
   }
 
-  async #start(server: SmtpServer, control: SendControl | null): Promise<SmtpSession> {
-    const signal = control?.signal ?? null;
+  async #start(
+    server: SmtpServer,
+    control: SendControl | null,
+    signal = control?.signal ?? null,
+  ): Promise<SmtpSession> {
     const session = await SmtpSession.open(server, this.#policy, this.#limits, signal);
     this.#open.add(session);
     session.onEnd = () => {

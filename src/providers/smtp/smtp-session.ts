@@ -13,6 +13,7 @@ import {
   toProviderError,
 } from './smtp-failure.ts'; // prettier-ignore
 import { nobodyAccepted, sortRecipients } from './smtp-recipients.ts';
+import { REPLY_BYTES, SmtpReplies } from './smtp-replies.ts';
 import { wordsOf } from './smtp-reply.ts';
 import type { SmtpLimits, SmtpServer } from './smtp-settings.ts';
 import { isTrustedHost, openSocket } from './smtp-socket.ts';
@@ -51,6 +52,7 @@ export class SmtpSession {
   #dirty = false;
   /** Over as soon as everything that came with the last reply has been looked at. */
   #settling: Promise<void> | null = null;
+  readonly #replies: SmtpReplies;
   #sender = '';
   #senderReply = '';
   /** Called once, when the connection is gone. */
@@ -82,7 +84,12 @@ export class SmtpSession {
       socketTimeout: 2 * Math.max(limits.commandMs, limits.contentMs, limits.confirmationMs, limits.idleMs),
       // What is abandoned in the middle has to be cut: a polite end would leave the rest of the content on its way.
       socketCloseTimeout: 0,
+      maxResponseSize: REPLY_BYTES,
       customAuth: { [ASK_SENDER]: (context) => this.#ask(context) },
+    });
+    this.#replies = new SmtpReplies(this.#connection, () => {
+      this.#wait?.reject(new SmtpTroubleError('the server says more than is taken'));
+      this.destroy();
     });
     this.#connection.on('error', (error) => this.#wait?.reject(error));
     this.#connection.once('end', () => {
@@ -262,6 +269,7 @@ export class SmtpSession {
         exchange.phase = phase;
       };
       const limitMs = this.#limits.commandMs * (1 + envelope.to.length / 10);
+      this.#replies.begin(envelope.to.length);
       wait.within(limitMs, 'the server did not answer in time');
       const body = new MessageBody(mime, this.#listener(wait, enter));
       this.#connection.send(envelope, body, (error, info) =>

@@ -3,7 +3,8 @@ import { type Clock, monotonicMs } from '../../../common/time/clock.ts';
 import type { ProviderAccount } from '../../connector.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { settingsOf } from '../imap.settings.ts';
-import { DavAnswerTooLongError, type DavServer, WORDS } from './dav-fetch.ts';
+import { type DavAllowance, DavAnswerTooLongError } from './dav-allowance.ts';
+import { type DavServer, WORDS } from './dav-fetch.ts';
 import { DavSession } from './dav-session.ts';
 
 /** How long a home is taken to be where it was found, in milliseconds. */
@@ -37,9 +38,7 @@ export class DavAccounts {
     try {
       return await work(await this.#session(server));
     } catch (error) {
-      if (!(error instanceof DavAnswerTooLongError)) throw error;
-      const { what, setting } = WORDS[this.#kind];
-      throw new ProviderError('rejected', `The server of the ${what} answered too much`, { setting });
+      throw asRefusal(error, server);
     }
   }
 
@@ -67,4 +66,28 @@ export class DavAccounts {
       password === undefined ? { user, accessToken: account.accessToken ?? '' } : { user, password };
     return { kind: this.#kind, url, login };
   }
+}
+
+/**
+ * Looks for an account's home on a server that nobody has verified yet.
+ * @param allowance for what the server answers
+ * @throws {ProviderError} `rejected` when there is none, or the server answers too much
+ */
+export async function checkDavServer(
+  egress: EgressClient,
+  clock: Clock,
+  server: DavServer,
+  allowance: DavAllowance,
+): Promise<void> {
+  try {
+    await DavSession.open(egress, clock, server, allowance);
+  } catch (error) {
+    throw asRefusal(error, server);
+  }
+}
+
+function asRefusal(error: unknown, { kind }: DavServer): unknown {
+  if (!(error instanceof DavAnswerTooLongError)) return error;
+  const { what, setting } = WORDS[kind];
+  return new ProviderError('rejected', `The server of the ${what} answered too much`, { setting });
 }

@@ -1,10 +1,10 @@
-import type { DAVResponse } from 'tsdav';
 import type { CalendarContent, RemoteCalendar } from '../../connector.ts';
 import { parseCalendar } from '../../../common/ical/ical-read.ts';
 import { newCalendar } from '../../../common/ical/ical-write.ts';
 import { ianaZone, isUtc, vtimezone } from '../../../common/ical/ical-zone.ts';
 import { isTimeZone } from '../../../common/time/time-zone.ts';
 import { childrenOf, type DavProps, textOf } from './dav-session.ts';
+import type { DavResource } from './dav-xml.ts';
 
 /** What is asked of a calendar. */
 export const CALENDAR_PROPS = {
@@ -17,7 +17,7 @@ export const CALENDAR_PROPS = {
 } as const;
 
 /** Whether it is a calendar for events. */
-export function isEventCalendar({ ok, props = {} }: DAVResponse): boolean {
+export function isEventCalendar({ ok, props }: DavResource): boolean {
   if (!ok || !('calendar' in childrenOf(props['resourcetype']))) return false;
   const listed = childrenOf(props['supportedCalendarComponentSet'])['comp'];
   const components = (Array.isArray(listed) ? listed : listed === undefined ? [] : [listed]).map((one) =>

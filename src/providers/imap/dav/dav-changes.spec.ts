@@ -1,5 +1,5 @@
 import { CARD_OBJECTS, collectionChanges } from './dav-changes.ts';
-import { DavAnswerTooLongError } from './dav-fetch.ts';
+import { DavAnswerTooLongError } from './dav-allowance.ts';
 import type { DavSession } from './dav-session.ts';
 
 const MIB = 1024 * 1024;
@@ -12,21 +12,20 @@ function serverWith(objects: Readonly<Record<string, number>>) {
     propfind: (_path, _props, depth) => {
       const paths = depth === '0' ? [BOOK] : [BOOK, ...Object.keys(objects)];
       return Promise.resolve(
-        paths.map((href) => ({ href, status: 200, statusText: 'OK', ok: true, props: { getetag: href === BOOK ? {} : '"1"' } })),
+        paths.map((href) => ({ href, status: 200, ok: true, props: { getetag: href === BOOK ? {} : '"1"' } })),
       );
     },
     report: (_path, body) => {
       const { 'addressbook-multiget': asked } = body as Record<string, { 'd:href': string[] }>;
-      if (!asked) return Promise.resolve([]);
+      if (!asked) return Promise.resolve({ resources: [], token: null, hasRefusals: false });
       const paths = asked['d:href'];
       const total = paths.reduce((sum, path) => sum + (objects[path] ?? 0), 0);
       if (total > 32 * MIB) return Promise.reject(new DavAnswerTooLongError());
-      return Promise.resolve(
-        paths.map((href) => {
-          const props = { getetag: '"1"', addressData: 'x'.repeat(objects[href] ?? 0) };
-          return { href, status: 200, statusText: 'OK', ok: true, props };
-        }),
-      );
+      const resources = paths.map((href) => {
+        const props = { getetag: '"1"', addressData: 'x'.repeat(objects[href] ?? 0) };
+        return { href, status: 200, ok: true, props };
+      });
+      return Promise.resolve({ resources, token: null, hasRefusals: false });
     },
   }; // prettier-ignore
   return (cursor: string | null, limit = 100) =>

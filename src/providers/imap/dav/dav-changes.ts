@@ -1,9 +1,11 @@
-import { type DAVResponse, getDAVAttribute, DAVNamespace } from 'tsdav';
+import { getDAVAttribute, DAVNamespace } from 'tsdav';
 import { z } from 'zod';
 import { ProviderError } from '../../provider-error.ts';
 import { DavRefusedError } from './dav-error.ts';
-import { DavAnswerTooLongError, MOST_BYTES } from './dav-fetch.ts';
-import { childrenOf, type DavObject, type DavSession, textOf } from './dav-session.ts';
+import { DavAnswerTooLongError } from './dav-allowance.ts';
+import { MOST_BYTES } from './dav-fetch.ts';
+import { type DavObject, type DavSession, textOf } from './dav-session.ts';
+import type { DavAnswer } from './dav-xml.ts';
 
 /** What is new in a collection. */
 export interface CollectionChanges {
@@ -127,18 +129,16 @@ async function tryListing(
 function readListing(
   session: DavSession,
   collection: string,
-  responses: readonly DAVResponse[],
+  { resources, token }: DavAnswer,
 ): Listing | null {
-  const multistatus = childrenOf(childrenOf(responses[0]?.raw)['multistatus']);
-  const token = textOf(multistatus['syncToken']);
   if (!token) return null;
   const listing: Listing = { etags: new Map(), removed: [], token, cutOff: false };
-  for (const response of responses) {
+  for (const response of resources) {
     if (!response.href) continue;
     const path = session.pathOf(response.href);
     if (isSame(path, collection)) listing.cutOff ||= response.status === INSUFFICIENT_STORAGE;
     else if (NOT_FOUND.includes(response.status)) listing.removed.push(path);
-    else if (!path.endsWith('/')) listing.etags.set(path, textOf(response.props?.['getetag']) ?? '');
+    else if (!path.endsWith('/')) listing.etags.set(path, textOf(response.props['getetag']) ?? '');
   }
   return listing;
 }
@@ -182,14 +182,14 @@ async function byEtags(
   limit: number,
 ): Promise<CollectionChanges> {
   const [self] = await session.propfind(collection, { 'cs:getctag': {} }, '0');
-  const now = textOf(self?.props?.['getctag']);
+  const now = textOf(self?.props['getctag']);
   const none = { changed: [], removed: [], present: null, tooLarge: [], more: false };
   if (tag !== null && now === tag)
     return { ...none, cursor: JSON.stringify({ by: 'etags', tag, known } satisfies Cursor) };
   const listed = new Map<string, string>();
   for (const response of await session.propfind(collection, { 'd:getetag': {} }, '1')) {
     const path = session.pathOf(response.href);
-    const etag = textOf(response.props?.['getetag']);
+    const etag = textOf(response.props['getetag']);
     if (etag !== null && !path.endsWith('/') && !isSame(path, collection)) listed.set(path, etag);
   }
   const waiting = [...listed].filter(([path, etag]) => known[path] !== etag).map(([path]) => path);
@@ -291,11 +291,12 @@ async function multiget(
       'd:href': [...paths],
     },
   };
-  for (const { href, status, props } of await session.report(collection, body, namespace, '1')) {
+  const { resources } = await session.report(collection, body, namespace, '1');
+  for (const { href, status, props } of resources) {
     if (!href) continue;
     const path = session.pathOf(href);
-    const text = textOf(props?.[property]);
-    if (text !== null) found.changed.push({ path, etag: textOf(props?.['getetag']), text });
+    const text = textOf(props[property]);
+    if (text !== null) found.changed.push({ path, etag: textOf(props['getetag']), text });
     // It went between the listing and now.
     else if (NOT_FOUND.includes(status)) found.removed.push(path);
   }

@@ -3,6 +3,7 @@ import { EgressError } from '../../../common/egress/egress-error.ts';
 import type { Clock } from '../../../common/time/clock.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { registrableDomain } from '../registrable-domain.ts';
+import { DavAllowance } from './dav-allowance.ts';
 import { davFailure, davSilence } from './dav-error.ts';
 
 /** Which of an account's DAV servers, and who logs in there. */
@@ -30,10 +31,6 @@ export const WORDS = {
   carddav: { what: 'address books', setting: 'carddav_url' },
 } as const;
 
-/** An answer was longer than `MOST_BYTES`: ask for less. */
-export class DavAnswerTooLongError extends Error {
-  override name = 'DavAnswerTooLongError';
-}
 
 /**
  * Whether the login of one address may be shown to another: the same host or a sibling below the same parent, where both are of
@@ -79,14 +76,18 @@ function toResponse(answer: EgressAnswer, url: string): Response {
  * A `fetch` for the DAV library that goes through the one outgoing client: guarded addresses, limits of time and size,
  * redirects within `isTrustedMove` only. Unlike the real one it throws what went wrong as `ProviderError`.
  * @param pass statuses of refusals that the caller wants to see as answers
+ * @param allowance of the work the requests belong to; absent: `MOST_BYTES` for each answer
+ * @throws {DavAnswerTooLongError}
  */
 export function davFetch(
   egress: EgressClient,
   clock: Clock,
   server: DavServer,
   pass: readonly number[] = [],
+  allowance: DavAllowance = new DavAllowance(MOST_BYTES, Infinity, null),
 ): typeof fetch {
   const words = WORDS[server.kind];
+  const { signal } = allowance;
   const ask = async (url: URL, init: RequestInit | undefined): Promise<EgressAnswer> => {
     const body = init?.body;
     if (body !== undefined && body !== null && typeof body !== 'string')
@@ -100,9 +101,18 @@ export function davFetch(
           headers,
           ...(body ? { body: Buffer.from(body) } : {}),
         },
-        { deadlineMs: DEADLINE_MS, maxBodyBytes: MOST_BYTES },
+        {
+          deadlineMs: DEADLINE_MS,
+          // One more than allowed, to tell an answer that is too long from one that just fits.
+          maxBodyBytes: allowance.next + 1,
+          ...(signal ? { signal } : {}),
+        },
       );
     } catch (error) {
+      if (signal?.aborted)
+        throw new ProviderError('temporary', `The server of the ${words.what} does not answer in time`, {
+          setting: words.setting,
+        });
       if (error instanceof EgressError) throw davSilence(error, words.what, words.setting);
       throw error;
     }
@@ -111,6 +121,7 @@ export function davFetch(
     let url = new URL(input instanceof Request ? input.url : input);
     for (let hop = 0; ; hop++) {
       const answer = await ask(url, init);
+      allowance.spend(answer.body.length);
       const location = REDIRECTS.includes(answer.status) ? answer.headers['location'] : undefined;
       if (typeof location === 'string' && hop < MOST_REDIRECTS && URL.canParse(location, url.href)) {
         const next = new URL(location, url);
@@ -122,7 +133,6 @@ export function davFetch(
         url = next;
         continue;
       }
-      if (answer.body.length >= MOST_BYTES) throw new DavAnswerTooLongError();
       if (answer.status >= 300 && !pass.includes(answer.status)) {
         throw davFailure({
           ...words,

@@ -1,10 +1,10 @@
-import {
-  createObject, type DAVDepth, davRequest, type DAVResponse, deleteObject, propfind, updateObject,
-} from 'tsdav'; // prettier-ignore
+import { createObject, type DAVDepth, davRequest, deleteObject, propfind, updateObject } from 'tsdav';
 import type { EgressClient } from '../../../common/egress/egress-client.ts';
 import type { Clock } from '../../../common/time/clock.ts';
 import { ProviderError } from '../../provider-error.ts';
+import type { DavAllowance } from './dav-allowance.ts';
 import { davFetch, type DavServer, isTrustedMove, WORDS } from './dav-fetch.ts';
+import { type DavAnswer, type DavHead, type DavResource, DavXmlError, readDavXml } from './dav-xml.ts';
 
 /** Properties of a resource, as the library reads them. */
 export type DavProps = Readonly<Record<string, unknown>>;
@@ -20,16 +20,11 @@ const PRECONDITION_FAILED = 412;
 const CALENDAR_TYPE = 'text/calendar; charset=utf-8';
 const VCARD_TYPE = 'text/vcard; charset=utf-8';
 
-/** Text of a property: the library gives numbers, booleans and CDATA as such. */
+/** Text of a property; null: it has none. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return value.map(textOf).find((one) => one !== null) ?? null;
-  if (typeof value === 'object' && value !== null) {
-    const { _cdata, _text } = value as { _cdata?: unknown; _text?: unknown };
-    return textOf(_cdata ?? _text ?? null);
-  }
-  return null;
+  return typeof value === 'object' && value !== null ? textOf((value as { _text?: unknown })._text) : null;
 }
 
 /** What is below a property that has elements. */
@@ -70,10 +65,16 @@ export class DavSession {
 
   /**
    * Finds the home (RFC 6764, RFC 4791 6.2.1, RFC 6352 7.1.1): from the address itself, the well-known one, or the root.
-   * @throws {ProviderError}
+   * @param allowance for the requests it takes
+   * @throws {ProviderError} {DavAnswerTooLongError}
    */
-  static async open(egress: EgressClient, clock: Clock, server: DavServer): Promise<DavSession> {
-    const home = await findHome(egress, clock, server);
+  static async open(
+    egress: EgressClient,
+    clock: Clock,
+    server: DavServer,
+    allowance?: DavAllowance,
+  ): Promise<DavSession> {
+    const home = await findHome(server, davFetch(egress, clock, server, [], allowance));
     return DavSession.at(egress, clock, server, home);
   }
 
@@ -92,27 +93,22 @@ export class DavSession {
     return path.startsWith(normalPath(this.home.pathname)) && !/(^|\/)(\.|%2E){1,2}(\/|$)/i.test(path);
   }
 
-  async propfind(path: string, props: Record<string, object>, depth: DAVDepth): Promise<DAVResponse[]> {
-    return propfind({ url: this.#url(path), props, depth, fetch: this.#fetch() });
+  async propfind(path: string, props: Record<string, object>, depth: DAVDepth): Promise<DavResource[]> {
+    const asked = { url: this.#url(path), props, depth };
+    const { resources } = await this.#answer((fetch) => propfind({ ...asked, fetch }));
+    return resources;
   }
 
   /** @param body in the library's form, with its namespaces */
-  async report(path: string, body: object, namespace: string, depth: DAVDepth): Promise<DAVResponse[]> {
+  async report(path: string, body: object, namespace: string, depth: DAVDepth): Promise<DavAnswer> {
     const init = { method: 'REPORT' as const, namespace, headers: { depth }, body };
-    return davRequest({ url: this.#url(path), init, fetch: this.#fetch() });
+    return this.#answer((fetch) => davRequest({ url: this.#url(path), init, fetch }));
   }
 
   /** MKCALENDAR, MKCOL or PROPPATCH. */
-  async change(
-    method: 'MKCALENDAR' | 'MKCOL' | 'PROPPATCH',
-    path: string,
-    body: object,
-  ): Promise<DAVResponse[]> {
-    return davRequest({
-      url: this.#url(path),
-      init: { method, namespace: 'd', body },
-      fetch: this.#fetch(),
-    });
+  async change(method: 'MKCALENDAR' | 'MKCOL' | 'PROPPATCH', path: string, body: object): Promise<DavAnswer> {
+    const init = { method, namespace: 'd', body };
+    return this.#answer((fetch) => davRequest({ url: this.#url(path), init, fetch }));
   }
 
   /** @throws {ProviderError} `not-found` */
@@ -169,6 +165,11 @@ export class DavSession {
     return davFetch(this.#egress, this.#clock, this.server, pass);
   }
 
+  async #answer(ask: (fetch: typeof globalThis.fetch) => Promise<unknown>): Promise<DavAnswer> {
+    const { answer } = await answerTo(this.server, this.#fetch(), ask);
+    return answer;
+  }
+
   #url(path: string): string {
     return new URL(path, this.home).href;
   }
@@ -191,22 +192,49 @@ function withSlash(url: URL): URL {
   return url;
 }
 
-async function findHome(egress: EgressClient, clock: Clock, server: DavServer): Promise<URL> {
+/**
+ * What comes of a request that the library writes. It would also read the answer, but on this thread and into twenty times as
+ * much memory; so it is handed an empty one.
+ */
+async function answerTo(
+  server: DavServer,
+  fetchIt: typeof fetch,
+  ask: (fetch: typeof globalThis.fetch) => Promise<unknown>,
+): Promise<{ answer: DavAnswer; head: DavHead }> {
+  let text = '';
+  let head: DavHead = { url: server.url, status: 0, contentType: '' };
+  await ask(async (input, init) => {
+    const response = await fetchIt(input, init);
+    const { url, status, headers } = response;
+    text = await response.text();
+    head = { url, status, contentType: headers.get('content-type') ?? '' };
+    return new Response(null, { status: 204 });
+  });
+  try {
+    return { answer: readDavXml(text, head), head };
+  } catch (error) {
+    if (!(error instanceof DavXmlError)) throw error;
+    const { what, setting } = WORDS[server.kind];
+    const message = `The server of the ${what} answered XML that cannot be read: ${error.message}`;
+    throw new ProviderError('rejected', message, { setting, cause: error });
+  }
+}
+
+async function findHome(server: DavServer, fetchIt: typeof fetch): Promise<URL> {
   const { name, key, wellKnown } = HOME_PROPS[server.kind];
   const { what, setting } = WORDS[server.kind];
   const given = new URL(server.url);
   const ask = async (url: URL): Promise<{ props: DavProps; at: URL } | null> => {
     const props = { 'd:current-user-principal': {}, [name]: {}, 'd:resourcetype': {} };
-    // The library takes no note of where redirects have led to.
-    let at = url;
-    const fetchIt: typeof fetch = async (input, init) => {
-      const answer = await davFetch(egress, clock, server)(input, init);
-      at = new URL(answer.url);
-      return answer;
-    };
     try {
-      const [answer] = await propfind({ url: url.href, props, depth: '0', fetch: fetchIt });
-      return answer?.ok && answer.props ? { props: answer.props, at } : null;
+      const { answer, head } = await answerTo(server, fetchIt, (fetch) =>
+        propfind({ url: url.href, props, depth: '0', fetch }),
+      );
+      const [found] = answer.resources;
+      // Redirects may have led elsewhere.
+      return found?.ok && Object.keys(found.props).length > 0
+        ? { props: found.props, at: new URL(head.url) }
+        : null;
     } catch (error) {
       const elsewhere = ['not-found', 'unsupported', 'rejected'];
       if (error instanceof ProviderError && elsewhere.includes(error.code)) return null;

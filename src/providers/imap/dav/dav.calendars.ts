@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { DAVNamespace, type DAVResponse, getDAVAttribute } from 'tsdav';
+import { DAVNamespace, getDAVAttribute } from 'tsdav';
 import type { EgressClient } from '../../../common/egress/egress-client.ts';
 import type { Clock } from '../../../common/time/clock.ts';
 import type {
@@ -18,6 +18,7 @@ import { CALENDAR_OBJECTS, collectionChanges } from './dav-changes.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { DavEvents } from './dav-events.ts';
 import type { DavSession } from './dav-session.ts';
+import type { DavAnswer } from './dav-xml.ts';
 import { idOf, readObject } from './dav-event-object.ts';
 import { UnreadableCalendarError } from '../../../common/ical/ical-read.ts';
 
@@ -53,7 +54,7 @@ export class DavCalendars implements CalendarPort {
       const responses = await session.propfind(session.home.pathname, CALENDAR_PROPS, '1');
       const calendars = responses
         .filter(isEventCalendar)
-        .map(({ href, props = {} }) => readCalendar(withSlash(session.pathOf(href)), props))
+        .map(({ href, props }) => readCalendar(withSlash(session.pathOf(href)), props))
         .toSorted((a, b) => (a.providerId < b.providerId ? -1 : 1));
       const primary = primaryOf(calendars.map(({ providerId }) => providerId));
       return calendars.map((one) => ({ ...one, isPrimary: one.providerId === primary }));
@@ -251,7 +252,7 @@ function primaryOf(paths: readonly string[]): string | undefined {
 async function exists(session: DavSession, path: string): Promise<boolean> {
   try {
     const [found] = await session.propfind(path, { 'd:resourcetype': {} }, '0');
-    return found !== undefined && found.ok && Object.keys(found.props ?? {}).length > 0;
+    return found !== undefined && found.ok && Object.keys(found.props).length > 0;
   } catch (error) {
     if (error instanceof ProviderError && ['not-found', 'rejected'].includes(error.code)) return false;
     throw error;
@@ -268,8 +269,7 @@ async function setProps(
   assertTaken(await session.change('PROPPATCH', path, body), Object.keys(prop).join());
 }
 
-/** Refusals of parts come within the answer; the library leaves those of properties out of what it tells. */
-function assertTaken([answer]: readonly DAVResponse[], what: string): void {
-  if (answer?.raw !== undefined && /\bHTTP\/1\.1 [45]\d\d\b/.test(JSON.stringify(answer.raw)))
-    throw new ProviderError('rejected', `The server does not take ${what}`);
+/** Refusals of parts come within the answer. */
+function assertTaken({ hasRefusals }: DavAnswer, what: string): void {
+  if (hasRefusals) throw new ProviderError('rejected', `The server does not take ${what}`);
 }

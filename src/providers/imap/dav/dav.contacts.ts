@@ -238,7 +238,7 @@ async function look(
 async function booksOf(session: DavSession): Promise<string[]> {
   const responses = await session.propfind(session.home.pathname, { 'd:resourcetype': {} }, '1');
   return responses
-    .filter(({ ok, props }) => ok && 'addressbook' in childrenOf(props?.['resourcetype']))
+    .filter(({ ok, props }) => ok && 'addressbook' in childrenOf(props['resourcetype']))
     .map(({ href }) => session.pathOf(href))
     .map((path) => (path.endsWith('/') ? path : `${path}/`))
     .toSorted();
