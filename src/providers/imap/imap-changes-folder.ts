@@ -1,5 +1,5 @@
 import type { ExpungeEvent, ImapFlow, MailboxObject } from 'imapflow';
-import { answerOf } from './imap-connection.ts';
+import { answerOf, takeLeftOut } from './imap-connection.ts';
 import { type FolderState, isWithin, messageId, type UidRange } from './imap-cursor.ts';
 import { isImapRefusal, toImapError } from './imap-error.ts';
 import type { FolderStatus } from './imap-changes-folders.ts';
@@ -8,6 +8,9 @@ import { fetchMetas, type MessageMeta } from './imap-fetch.ts';
 
 /** Newest messages whose flags are read again at each look, on servers that do not count changes (RFC 7162). */
 const RECENT = 200;
+
+/** Messages whose changes are asked for with one command. */
+const MOST_AT_ONCE = 50_000;
 
 /** A folder that is open, as it was when it was opened. */
 export interface OpenFolder extends FolderStatus {
@@ -167,9 +170,11 @@ async function giveFlags(
   };
   client.on('expunge', vanished);
   try {
-    const below = await giveScan(client, state, scan, result);
-    if (below === null) return { modseq: scan.to, scan: null, vanishedTold: isTold };
-    return { modseq: state.modseq, scan: { ...scan, below }, vanishedTold: isTold };
+    takeLeftOut(client);
+    const below = await giveScan(client, state, folder, scan, result);
+    const vanishedTold = isTold && !takeLeftOut(client);
+    if (below === null) return { modseq: scan.to, scan: null, vanishedTold };
+    return { modseq: state.modseq, scan: { ...scan, below }, vanishedTold };
   } finally {
     client.off('expunge', vanished);
   }
@@ -181,17 +186,19 @@ function knownModseq({ modseq }: FolderState, present: string): string | null {
 }
 
 /**
- * One command for everything at first; when there is more than there is room for, the rest is read in pieces.
+ * One command for everything at first (in very large folders for a part of it); when there is more than there is room for, the
+ * rest is read in pieces.
  * @returns where to go on; null: that was all
  */
 async function giveScan(
   client: ImapFlow,
   state: FolderState,
+  folder: OpenFolder,
   { from, below }: NonNullable<FolderState['scan']>,
   result: LookResult,
 ): Promise<number | null> {
   let hi = below - 1;
-  let span = state.scan || from === null ? result.room * 4 : hi;
+  let span = state.scan || from === null ? result.room * 4 : spanOf(folder, MOST_AT_ONCE);
   while (hi >= 1) {
     if (result.room <= 0) return hi + 1;
     const lo = Math.max(1, hi - span + 1);
@@ -200,7 +207,7 @@ async function giveScan(
     const rest = giveEach(state, changed, result, result.room);
     if (rest !== null) return rest + 1;
     hi = lo - 1;
-    span *= 4;
+    span = Math.min(span * 4, spanOf(folder, MOST_AT_ONCE));
   }
   return null;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ImapFlow, ListResponse, StatusObject } from 'imapflow';
+import { answersWithin } from './imap-connection.ts';
 import type { RemoteFolder } from '../connector.ts';
 import { type FolderState, messagePrefix } from './imap-cursor.ts';
 
@@ -17,6 +18,9 @@ export interface FolderStatus {
   unseen: number | null;
   modseq: string | null;
 }
+
+/** Room for some ten thousand folders with their numbers. */
+const LIST_BYTES = 4 * 1024 * 1024;
 
 const NAMES: Readonly<Record<string, string>> = {
   '\\Inbox': 'inbox',
@@ -37,9 +41,16 @@ const VIEWS = ['\\All', '\\Flagged', '\\Important'];
  */
 export async function listFolders(client: ImapFlow): Promise<ListedFolder[]> {
   const counts = client.enabled.has('CONDSTORE');
-  const listed = await client.list({
-    statusQuery: { messages: true, uidNext: true, uidValidity: true, unseen: true, highestModseq: true },
-  });
+  const statusQuery = {
+    messages: true,
+    uidNext: true,
+    uidValidity: true,
+    unseen: true,
+    highestModseq: true,
+  };
+  const listed = await answersWithin(client, { commandBytes: LIST_BYTES }, () =>
+    client.list({ statusQuery }),
+  );
   const foreign = [client.namespaces?.other, client.namespaces?.shared]
     .flatMap((spaces) => spaces || [])
     .map(({ prefix }) => prefix)

@@ -200,6 +200,11 @@ export function takeLeftOut(client: ImapFlow): boolean {
   return clients.get(client)?.input.takeLeftOut() ?? false;
 }
 
+/** Whether the answer to the last command had a FETCH response that was too long to be parsed. */
+export function takeFetchLeftOut(client: ImapFlow): boolean {
+  return clients.get(client)?.input.takeFetchLeftOut() ?? false;
+}
+
 async function optionsOf(
   server: ImapServer,
   policy: EgressPolicy,
@@ -221,7 +226,7 @@ async function optionsOf(
     greetingTimeout: limits.connectMs,
     socketTimeout: silenceMs,
     // `ImapInput` tells apart which lines may be so long.
-    maxLineLength: Math.max(answers.textBytes, answers.numbersBytes),
+    maxLineLength: answers.lineBytes,
     maxLiteralSize: answers.literalBytes,
     // A connection has its zlib state in memory otherwise, hundreds of kilobytes of it.
     disableCompression: true,

@@ -1,6 +1,7 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
 import PostalMime from 'postal-mime';
 import type { MessageParts } from '../connector.ts';
+import { takeFetchLeftOut } from './imap-connection.ts';
 import { decodeText, planParts, type TextPart } from './imap-parts.ts';
 
 /** So much is fetched of a message's header. Bytes. */
@@ -12,11 +13,22 @@ const HEAD_BYTES = 256 * 1024;
 
 /**
  * What is worth having of a large message: its header, its texts, and what files there are.
+ * @param withStructure whether the server is asked for the structure; without it there are no files
  * @returns null: it is gone
  */
-export async function fetchParts(client: ImapFlow, uid: number): Promise<MessageParts | null> {
-  const query = { uid: true, bodyStructure: true, bodyParts: [{ key: 'HEADER', maxLength: HEADER_BYTES }] };
+export async function fetchParts(
+  client: ImapFlow,
+  uid: number,
+  withStructure: boolean,
+): Promise<MessageParts | null> {
+  const query = {
+    uid: true,
+    bodyStructure: withStructure,
+    bodyParts: [{ key: 'HEADER', maxLength: HEADER_BYTES }],
+  };
+  takeFetchLeftOut(client);
   const message = await client.fetchOne(`${uid}`, query, { uid: true });
+  if (!message && withStructure && takeFetchLeftOut(client)) return fetchParts(client, uid, false);
   if (!message) return null;
   const headers = message.headers ?? Buffer.from('\r\n');
   if (!message.bodyStructure) return fetchHead(client, uid, headers);

@@ -2,8 +2,10 @@
 const AT_ONCE_MS = 10_000;
 /** A message that ends the connection so often when it is asked for alone is passed. */
 const CONVICTED = 2;
-/** How often a look is begun anew. */
+/** How often a look is begun anew when it is not known which message is the reason. */
 const MOST_LOSSES = 4;
+/** How often it is begun anew when one is blamed. */
+const MOST_BLAMED = 50;
 
 /**
  * Finds the message that ends the connection whenever it is fetched, as a server does that stumbles over it. The look is
@@ -13,10 +15,16 @@ export class Suspects {
   readonly #losses = new Map<string, number>();
   #asked: { messages: readonly string[]; since: number } | null = null;
   #count = 0;
+  #blamed = 0;
 
   /** Whether messages have to be fetched one at a time. */
   get careful(): boolean {
-    return this.#count > 0;
+    return this.#count + this.#blamed > 0;
+  }
+
+  /** Whether the connection has ended when this message was asked for alone. */
+  isSuspect(message: string): boolean {
+    return this.#losses.has(message);
   }
 
   /** Whether a message is not to be fetched. Messages are told by `providerId`s, or whatever tells them apart. */
@@ -43,8 +51,8 @@ export class Suspects {
     const [message, ...others] = asked.messages;
     if (message !== undefined && others.length === 0) {
       this.#losses.set(message, (this.#losses.get(message) ?? 0) + 1);
-    }
-    this.#count += 1;
-    return this.#count <= MOST_LOSSES;
+      this.#blamed += 1;
+    } else this.#count += 1;
+    return this.#count <= MOST_LOSSES && this.#blamed <= MOST_BLAMED;
   }
 }

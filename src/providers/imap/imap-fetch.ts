@@ -1,5 +1,7 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
 import type { RemoteMessage } from '../connector.ts';
+import { ProviderError } from '../provider-error.ts';
+import { answersWithin } from './imap-connection.ts';
 import { uidSets } from './imap-cursor.ts';
 import { isImapRefusal } from './imap-error.ts';
 import { fetchParts } from './imap-fetch-parts.ts';
@@ -7,6 +9,10 @@ import type { Suspects } from './imap-fetch-suspects.ts';
 
 /** Larger messages are not fetched whole. Bytes. */
 const WHOLE_BYTES = 256 * 1024;
+/** Servers count messages in other ways than they send them. */
+const LITTLE_BYTES = 64 * 1024;
+/** Nobody asks for so many at once. */
+const MOST_METAS = 200_000;
 /** How often a refused message is asked for again: a server in trouble refuses what it would give a moment later. */
 const TRIES = 4;
 /** So many refused ones, and none that is given: it is the server, not the messages. */
@@ -34,14 +40,19 @@ export async function fetchMetas(
 ): Promise<MessageMeta[]> {
   const { uid = true, changedSince, size = false } = options;
   const metas: MessageMeta[] = [];
+  let count = 0;
   const query = { uid: true, flags: true, internalDate: true, ...(size ? { size } : {}) };
   for await (const message of client.fetch(range, query, {
     uid,
     ...(changedSince ? { changedSince } : {}),
   })) {
     // A server may tell of any message at any time, and then only what it wants to.
-    if (message.uid && message.flags && message.internalDate !== undefined) metas.push(metaOf(message));
+    if (!message.uid || !message.flags || message.internalDate === undefined) continue;
+    count += 1;
+    if (count <= MOST_METAS) metas.push(metaOf(message));
   }
+  if (count > MOST_METAS)
+    throw new ProviderError('temporary', 'The server lists more messages than were asked for');
   return metas.sort((a, b) => b.uid - a.uid);
 }
 
@@ -94,9 +105,13 @@ export async function fetchContents(
   }
   const asked = metas.filter(({ uid }) => !contents.has(uid));
   const small = asked.filter(({ size }) => size <= WHOLE_BYTES).map(({ uid }) => uid);
-  const sources = suspects.careful
-    ? await oneByOne(client, small, (uid, fetch) => suspects.watch([nameOf(uid)], fetch))
-    : await suspects.watch(small.map(nameOf), () => allTogether(client, small));
+  // A server that says a message is small must not send a large one in its place.
+  const most = LITTLE_BYTES + 2 * WHOLE_BYTES * (suspects.careful ? 1 : small.length);
+  const sources = await answersWithin(client, { literalBytes: most }, () =>
+    suspects.careful
+      ? oneByOne(client, small, (uid, fetch) => suspects.watch([nameOf(uid)], fetch))
+      : suspects.watch(small.map(nameOf), () => allTogether(client, small)),
+  );
   let spent = 0;
   for (const [uid, content] of sources) {
     contents.set(uid, content);
@@ -104,7 +119,9 @@ export async function fetchContents(
   }
   for (const { uid } of asked.filter(({ size }) => size > WHOLE_BYTES)) {
     if (spent > bytes) return { contents, bytes: spent, leftAt: uid };
-    const content = await suspects.watch([nameOf(uid)], () => largeOne(client, uid));
+    const content = await suspects.watch([nameOf(uid)], () =>
+      largeOne(client, uid, !suspects.isSuspect(nameOf(uid))),
+    );
     if (content) contents.set(uid, content);
     if (content?.kind === 'parts') spent += bytesOf(content.parts);
   }
@@ -156,8 +173,12 @@ async function oneByOne(
 const sourceOf = (client: ImapFlow, uid: number) =>
   insistOn(() => client.fetchOne(`${uid}`, { uid: true, source: true }, { uid: true }));
 
-async function largeOne(client: ImapFlow, uid: number): Promise<MessageContent | null> {
-  const answer = await insistOn(() => fetchParts(client, uid));
+async function largeOne(
+  client: ImapFlow,
+  uid: number,
+  withStructure: boolean,
+): Promise<MessageContent | null> {
+  const answer = await insistOn(() => fetchParts(client, uid, withStructure));
   if ('error' in answer) return unreadable(answer.error);
   return answer.value && { kind: 'parts', parts: answer.value };
 }

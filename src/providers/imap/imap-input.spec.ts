@@ -82,6 +82,18 @@ describe('what an IMAP server answers', () => {
     expect([passed.length, input.takeLeftOut(), await failure()]).toEqual([2, false, null]);
   });
 
+  it('is left out, and said to be, when the structure of a message is too long to be parsed', async () => {
+    const { input, send, passed, settled, failure } = inputOf();
+    send(`* 1 FETCH (UID 1 BODYSTRUCTURE (${'("text" "plain")'.repeat(50_000)} "mixed"))`);
+    expect([passed, settled(), input.takeFetchLeftOut(), input.takeFetchLeftOut()]).toEqual([
+      [],
+      1,
+      true,
+      false,
+    ]);
+    expect(await failure()).toBeNull();
+  });
+
   it('is left out when a server uses ESEARCH that it does not offer', () => {
     const { send, passed } = inputOf(ANSWER_LIMITS, []);
     send('* ESEARCH UID ALL 1:16777216');

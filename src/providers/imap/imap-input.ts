@@ -3,8 +3,10 @@ import type { ImapFlow } from 'imapflow';
 
 /** How much a server may answer. Bytes. */
 export interface AnswerLimits {
-  /** For one response without its literals: beyond that the connection is cut. */
+  /** For one response without its literals: beyond that the connection is cut. FETCH responses are left out, up to `lineBytes`. */
   textBytes: number;
+  /** For one line, whatever it is. */
+  lineBytes: number;
   /** As `textBytes`, for lists of message numbers (SEARCH, ESEARCH, VANISHED). */
   numbersBytes: number;
   /** For one literal, and for all literals that come in answer to one command. */
@@ -18,6 +20,7 @@ export interface AnswerLimits {
 /** Of accounts that are connected. */
 export const ANSWER_LIMITS: AnswerLimits = {
   textBytes: 512 * 1024,
+  lineBytes: 32 * 1024 * 1024,
   numbersBytes: 8 * 1024 * 1024,
   literalBytes: 128 * 1024 * 1024,
   commandBytes: 32 * 1024 * 1024,
@@ -27,6 +30,7 @@ export const ANSWER_LIMITS: AnswerLimits = {
 /** While an account is being verified. */
 export const VERIFY_LIMITS: AnswerLimits = {
   textBytes: 64 * 1024,
+  lineBytes: 64 * 1024,
   numbersBytes: 64 * 1024,
   literalBytes: 64 * 1024,
   commandBytes: 256 * 1024,
@@ -64,6 +68,7 @@ const MOST_FOUND = 2_000_000;
 
 const NUMBERS = /^\* (?:SEARCH|ESEARCH|VANISHED)\b/i;
 const VANISHED = /^\* VANISHED\b/i;
+const FETCH = /^\* \d+ FETCH /i;
 const SEARCH = /^\* SEARCH /i;
 const ESEARCH = /^\* ESEARCH\b/i;
 /** Pairs of UIDs of copied messages (RFC 4315). The library expands both sets. */
@@ -93,6 +98,7 @@ export class ImapInput {
   #vanished = 0;
   #total = 0;
   #leftOut = false;
+  #fetchLeftOut = false;
 
   constructor(client: ImapFlow, limits: AnswerLimits) {
     this.#client = client;
@@ -123,10 +129,17 @@ export class ImapInput {
     return leftOut;
   }
 
+  /** Whether a FETCH response since the last time was too long to be parsed, as the structure of a mail with thousands of parts. */
+  takeFetchLeftOut(): boolean {
+    const leftOut = this.#fetchLeftOut;
+    this.#fetchLeftOut = false;
+    return leftOut;
+  }
+
   #applyToStream(): void {
-    const { literalBytes, textBytes } = this.#limits;
+    const { literalBytes, lineBytes } = this.#limits;
     this.#stream.maxLiteralSize = literalBytes;
-    this.#stream.maxResponseSize = literalBytes + Math.max(textBytes, this.#limits.numbersBytes);
+    this.#stream.maxResponseSize = literalBytes + lineBytes;
   }
 
   #take(item: Response): boolean {
@@ -147,8 +160,9 @@ export class ImapInput {
 
   #tooMuch({ payload, literals }: Response): string | null {
     const { textBytes, numbersBytes, literalBytes, commandBytes, connectionBytes } = this.#limits;
-    const isNumbers = payload.length > textBytes && NUMBERS.test(startOf(payload));
-    if (payload.length > (isNumbers ? numbersBytes : textBytes)) return `a line of ${payload.length} bytes`;
+    const isLong = payload.length > textBytes;
+    const most = isLong && NUMBERS.test(startOf(payload)) ? numbersBytes : textBytes;
+    if (payload.length > most && !this.#isLongFetch(payload)) return `a line of ${payload.length} bytes`;
     if (literals.length > MOST_LITERALS) return `${literals.length} literals at once`;
     if (this.#literals > literalBytes) return `more than ${literalBytes} bytes of content for one command`;
     if (this.#text > commandBytes) return `more than ${commandBytes} bytes of lines for one command`;
@@ -159,6 +173,11 @@ export class ImapInput {
   #pass(item: Response): boolean {
     const { payload } = item;
     const isOfMessage = payload[0] === STAR && isOfSet(payload[2] ?? 0);
+    if (this.#isLongFetch(payload)) {
+      this.#fetchLeftOut = true;
+      item.next();
+      return true;
+    }
     if (!isOfMessage && this.#isLeftOut(payload)) {
       item.next();
       return true;
@@ -171,6 +190,10 @@ export class ImapInput {
     if (tame !== null && !isTooMuch) return this.#push({ ...item, payload: tame });
     this.#stream.destroy(new ImapAnswerTooLargeError('the server answered a line that cannot be parsed'));
     return false;
+  }
+
+  #isLongFetch(payload: Buffer): boolean {
+    return payload.length > this.#limits.textBytes && FETCH.test(payload.toString('latin1', 0, 24));
   }
 
   /** Whether the parser goes on without it. */

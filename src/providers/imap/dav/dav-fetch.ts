@@ -31,7 +31,6 @@ export const WORDS = {
   carddav: { what: 'address books', setting: 'carddav_url' },
 } as const;
 
-
 /**
  * Whether the login of one address may be shown to another: the same host or a sibling below the same parent, where both are of
  * one owner (providers keep users on numbered hosts), and never without TLS when the first one has it.
