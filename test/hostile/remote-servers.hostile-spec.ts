@@ -89,13 +89,13 @@ describe('servers that somebody names in a sign-in', () => {
     ['a literal of 128 MiB', 'EXAMINE', { send: ['* LIST () "/" {134217728}\r\n', ...times(128, 'x'.repeat(MIB))] }],
     ['a line without an end', 'EXAMINE', { send: endless('x'.repeat(65_536)) }],
     ['unrequested lines without an end', 'EXAMINE', { send: endless('* 1 EXISTS\r\n'.repeat(1_000)) }],
-    ['a set of numbers as long as a line may be', 'LOGIN', { send: `* VANISHED ${'1,'.repeat(32_000)}1\r\n` }],
-    ['one line that names 16 million messages', 'EXAMINE', { send: '* VANISHED 1:16777216\r\n'.repeat(1_000) }],
+    ['a set of numbers as long as a line may be', 'LOGIN', { send: `* VANISHED ${'1,'.repeat(32_000)}1\r\n* BYE over\r\n` }],
+    ['one line that names 16 million messages', 'EXAMINE', { send: `${'* VANISHED 1:16777216\r\n'.repeat(1_000)}* BYE over\r\n` }],
     ['brackets', 'LOGIN', { send: `* OK ${'['.repeat(60_000)}\r\n` }],
     ['empty literals', 'LOGIN', { send: `* X${' {0}\r\n'.repeat(30_000)}\r\n` }],
     ['capabilities without an end', 'CAPABILITY', { send: endless(`* CAPABILITY ${'A '.repeat(1_000)}\r\n`) }],
   ] as [string, string, ImapReply][])('refuse an account whose IMAP server gives %s, and hold nothing up', async (_what, command, reply) => {
-    const { settings } = await server.mailbox(inAnswerTo(command, { then: 'close', ...reply }));
+    const { settings } = await server.mailbox(inAnswerTo(command, reply));
     const result = await attack(settings);
     expectHeld(result);
     expect(result.answer.status).toBe(400);

@@ -76,7 +76,7 @@ const COPY_UID = /\[COPYUID \d+ ([\d:,*]+) ([\d:,*]+)\]/i;
 const MOST_COPIED = 100_000;
 
 const [STAR, PLUS, QUOTE, BACKSLASH, SPACE, NUL] = [0x2a, 0x2b, 0x22, 0x5c, 0x20, 0];
-const codesOf = (signs: string) => new Set([...signs].map((sign) => sign.charCodeAt(0)));
+const codesOf = (signs: string) => new Set(Buffer.from(signs));
 /** A word of the protocol ends with one of these. */
 const ENDS = codesOf(' ()]\r\n');
 const SLOW_SIGNS = codesOf('[:,\\');
