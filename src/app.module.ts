@@ -8,6 +8,7 @@ import { WorkThreadsModule } from './common/threads/work-threads.module.ts';
 import type { Clock } from './common/time/clock.ts';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
+import type { LogDestination } from './config/log-destination.ts';
 import { ConnectModule } from './connect/connect.module.ts';
 import { ContactsModule } from './contacts/contacts.module.ts';
 import { DatabaseModule } from './database/database.module.ts';
@@ -45,6 +46,8 @@ import { WebhooksModule } from './webhooks/webhooks.module.ts';
 /** What a test may replace. */
 export interface AppOverrides {
   clock?: Clock;
+  /** Where the log goes instead of standard output. */
+  logTo?: LogDestination;
 }
 
 /** Every room of the house; nothing else. */
@@ -54,7 +57,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        ConfigModule.register(config),
+        ConfigModule.register(config, overrides.logTo),
         DatabaseModule.register(config, overrides.clock),
         WorkThreadsModule,
         KeysModule,

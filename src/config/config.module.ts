@@ -10,16 +10,19 @@ import { CurrentWorker } from '../common/work/current-worker.ts';
 import { Readiness } from '../common/work/readiness.ts';
 import { WorkPermit } from '../common/work/work-permit.ts';
 import { APP_CONFIG, type AppConfig } from './app-config.ts';
+import { LOG_DESTINATION, type LogDestination } from './log-destination.ts';
 
 /** The configuration and the values made from it that every room may use. */
 @Global()
 @Module({})
 export class ConfigModule {
-  static register(config: AppConfig): DynamicModule {
+  /** @param logTo where lines of the log go; default: standard output */
+  static register(config: AppConfig, logTo: LogDestination | null = null): DynamicModule {
     return {
       module: ConfigModule,
       providers: [
         { provide: APP_CONFIG, useValue: config },
+        { provide: LOG_DESTINATION, useValue: logTo },
         { provide: SecretBox, useValue: new SecretBox(config.encryptionKeys) },
         { provide: Wake, useValue: new Wake() },
         { provide: Readiness, useValue: new Readiness() },
@@ -40,6 +43,7 @@ export class ConfigModule {
       ],
       exports: [
         APP_CONFIG,
+        LOG_DESTINATION,
         SecretBox,
         Wake,
         Readiness,

@@ -3,6 +3,7 @@ import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { LOG_DESTINATION, type LogDestination } from '../config/log-destination.ts';
 import { jsonBodyParser } from './body-parser.ts';
 import { loggerOptions, logRequests } from './logging.ts';
 import { ProblemFilter } from './problem.filter.ts';
@@ -35,8 +36,8 @@ export class Draining {
 @Module({
   imports: [
     LoggerModule.forRootAsync({
-      inject: [APP_CONFIG],
-      useFactory: (config: AppConfig) => loggerOptions(config),
+      inject: [APP_CONFIG, LOG_DESTINATION],
+      useFactory: (config: AppConfig, logTo: LogDestination | null) => loggerOptions(config, logTo),
     }),
   ],
   providers: [

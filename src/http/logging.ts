@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { NextFunction, Request, Response } from 'express';
 import { type Params, PinoLogger } from 'nestjs-pino';
+import type { Options } from 'pino-http';
 import { principalOf } from '../auth/principal.ts';
 import { newId } from '../common/ids/ids.ts';
 import { escapedJson } from '../common/text/plain-text.ts';
 import { monotonicMs } from '../common/time/clock.ts';
 import type { AppConfig } from '../config/app-config.ts';
+import type { LogDestination } from '../config/log-destination.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,100}$/;
 
@@ -64,38 +66,44 @@ export function logRequests(request: Request, response: Response, next: NextFunc
 /**
  * JSON logs by allow-list: a request is logged with id, method, path (no query: it may hold codes), principal,
  * status and time. Headers and bodies never are.
+ * @param logTo where the lines go; null: standard output
  */
-export function loggerOptions(config: AppConfig): Params {
+export function loggerOptions(config: AppConfig, logTo: LogDestination | null = null): Params {
+  const options = pinoOptions(config);
   return {
     // `logRequests` does it: a logger of its own for each request, as the library makes, costs more than the line.
     forRoutes: [],
-    pinoHttp: {
-      level: config.logLevel,
-      mixin() {
-        const request = current.getStore();
-        return request ? { req: requestFields(request) } : {};
+    pinoHttp: logTo ? [options, logTo] : options,
+  };
+}
+
+function pinoOptions(config: AppConfig): Options {
+  return {
+    level: config.logLevel,
+    mixin() {
+      const request = current.getStore();
+      return request ? { req: requestFields(request) } : {};
+    },
+    hooks: {
+      // pino escapes C0 only; C1 and overrides of direction would reach the terminal of whoever reads the log.
+      streamWrite: escapedJson,
+      logMethod(args, method) {
+        // Left alone, pino would put the error's whole message into the line once more.
+        const [first, text] = args as unknown[];
+        const error = first instanceof Error ? first : (first as { err?: unknown } | null | undefined)?.err;
+        if (text === undefined && error instanceof Error) {
+          method.apply(this, [first as object, messageOf(error)]);
+        } else {
+          method.apply(this, args);
+        }
       },
-      hooks: {
-        // pino escapes C0 only; C1 and overrides of direction would reach the terminal of whoever reads the log.
-        streamWrite: escapedJson,
-        logMethod(args, method) {
-          // Left alone, pino would put the error's whole message into the line once more.
-          const [first, text] = args as unknown[];
-          const error = first instanceof Error ? first : (first as { err?: unknown } | null | undefined)?.err;
-          if (text === undefined && error instanceof Error) {
-            method.apply(this, [first as object, messageOf(error)]);
-          } else {
-            method.apply(this, args);
-          }
-        },
-      },
-      wrapSerializers: false,
-      serializers: {
-        // The library's own expect whole requests and answers.
-        req: (fields: unknown) => fields,
-        res: (fields: unknown) => fields,
-        err: serializeError,
-      },
+    },
+    wrapSerializers: false,
+    serializers: {
+      // The library's own expect whole requests and answers.
+      req: (fields: unknown) => fields,
+      res: (fields: unknown) => fields,
+      err: serializeError,
     },
   };
 }

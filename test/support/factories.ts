@@ -10,6 +10,7 @@ import { AccessToken } from '../../src/grants/access-token.entity.ts';
 import { sealGrantSettings } from '../../src/grants/grant-secrets.ts';
 import { Grant } from '../../src/grants/grant.entity.ts';
 import { scheduleSync } from '../../src/sync/schedule-sync.ts';
+import { secret } from './log-watch.ts';
 
 /** An application with what only its owner knows. */
 export interface TestApplication {
@@ -42,7 +43,7 @@ export async function createApplication(
   const em = app.get(EntityManager).fork();
   const id = newId();
   const clientId = randomBase36(25);
-  const clientSecret = randomBase36(50);
+  const clientSecret = secret('client secret', randomBase36(50));
   const now = new Date();
   em.create(Application, {
     id,
@@ -104,7 +105,7 @@ export async function createAccount(
     updatedAt: now,
     ...columns,
   });
-  const token = randomBase36(50);
+  const token = secret('access token', randomBase36(50));
   em.create(AccessToken, { id: newId(), grant, hash: hashToken(token), createdAt: now });
   await em.flush();
   if (mirrored) {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { assertNoSecretLogged, watchEnvironment } from './log-watch.ts';
 
 const ENTRY = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 /** What processes that ended in order have compiled, for the next ones. */
@@ -54,6 +55,7 @@ export async function startServerProcess(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  watchEnvironment(environment);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -69,10 +71,13 @@ export async function startServerProcess(
     async kill() {
       child.kill('SIGKILL');
       await exited;
+      assertNoSecretLogged(output);
     },
-    stop() {
+    async stop() {
       child.kill('SIGTERM');
-      return exited;
+      const code = await exited;
+      assertNoSecretLogged(output);
+      return code;
     },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../src/app.ts';
 import type { AppOverrides } from '../../src/app.module.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
+import { assertNoSecretLogged, watchedLog, watchEnvironment, watchTraffic } from './log-watch.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 /** The whole application on a database of its own, listening on a free port. */
@@ -17,19 +19,21 @@ export interface TestApp {
 const KEY = `test:${randomBytes(32).toString('base64')}`;
 
 /**
- * @param environment as the process' own would be, on top of quiet logs, no rate limits and loopback allowed
+ * Closing it fails if a secret stands in its log (log-watch.ts).
+ * @param environment as the process' own would be, on top of logs that only `TEST_LOG_LEVEL` shows, no rate limits and
+ *   loopback allowed
  */
 export async function startTestApp(
   environment: Record<string, string> = {},
   overrides: AppOverrides = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase();
-  const config = loadConfig({
+  const settings = {
     NODE_ENV: 'test',
     DATABASE_URL: database.url,
     ENCRYPTION_KEYS: KEY,
     PORT: '0',
-    LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
+    LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'debug',
     EGRESS_ALLOW: '127.0.0.0/8,::1',
     RATE_LIMIT_APPLICATION: '0',
     RATE_LIMIT_ACCOUNT: '0',
@@ -37,8 +41,11 @@ export async function startTestApp(
     RATE_LIMIT_FAILURES: '0',
     SMS_GATEWAY: 'recording',
     ...environment,
-  });
-  const app = await createApp(config, overrides);
+  };
+  watchEnvironment(settings);
+  const config = loadConfig(settings);
+  const app = await createApp(config, { logTo: watchedLog, ...overrides });
+  watchTraffic(app.getHttpServer() as Server);
   await app.listen(config.port, '127.0.0.1');
   const { port } = app.getHttpServer().address() as { port: number };
   return {
@@ -48,6 +55,7 @@ export async function startTestApp(
     async close() {
       await app.close();
       await database.drop();
+      assertNoSecretLogged();
     },
   };
 }
