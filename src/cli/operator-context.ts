@@ -1,6 +1,7 @@
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ApplicationsModule } from '../applications/applications.module.ts';
+import { AuthModule } from '../auth/auth.module.ts';
 import type { AppConfig } from '../config/app-config.ts';
 import { ConfigModule } from '../config/config.module.ts';
 import { DatabaseModule } from '../database/database.module.ts';
@@ -13,7 +14,12 @@ class OperatorModule {
   static register(config: AppConfig): DynamicModule {
     return {
       module: OperatorModule,
-      imports: [ConfigModule.register(config), DatabaseModule.register(config), ApplicationsModule],
+      imports: [
+        ConfigModule.register(config),
+        DatabaseModule.register(config),
+        AuthModule,
+        ApplicationsModule,
+      ],
     };
   }
 }
