@@ -25,6 +25,10 @@ const ApplicationSchema = defineEntity({
     allowsTokenResponse: p.boolean().default(false),
     /** The most that a sign-in may grant; null: every scope. */
     allowedScopes: p.array().nullable(),
+    /** Seconds that access tokens made by a sign-in work; null: until they are revoked. */
+    tokenLifetime: p.integer().nullable(),
+    /** Whether a sign-in revokes the tokens its account had before. */
+    revokesOlderTokens: p.boolean().default(false),
     ...timestampColumns,
   },
 });

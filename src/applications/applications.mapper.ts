@@ -10,6 +10,8 @@ export function toApplicationView(application: Application): ApplicationView {
     redirect_uris: application.redirectUris,
     allow_response_type_token: application.allowsTokenResponse,
     allowed_scopes: application.allowedScopes ?? null,
+    access_token_expires_in: application.tokenLifetime ?? null,
+    revoke_tokens_on_sign_in: application.revokesOlderTokens,
   };
 }
 

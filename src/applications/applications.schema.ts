@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { scopeList } from '../auth/scope.schema.ts';
-import { httpUrl } from '../common/http/wire.schema.ts';
+import { httpUrl, integerLike } from '../common/http/wire.schema.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import type { ApplicationChange } from './applications.service.ts';
 
 const NAMES_NO_SCOPE = 'must name at least one scope, or be null: every scope may be granted';
+
+/** Ten years. */
+export const LONGEST_TOKEN_SECONDS = 315_359_999;
 
 /** PUT /a/{client_id}; each field is optional. */
 export const updateApplicationSchema = z
@@ -23,6 +26,14 @@ export const updateApplicationSchema = z
     allowed_scopes: scopeList(NAMES_NO_SCOPE)
       .optional()
       .describe('The most that a sign-in may grant from now on; null: every scope'),
+    access_token_expires_in: integerLike({ min: 60, max: LONGEST_TOKEN_SECONDS })
+      .nullable()
+      .optional()
+      .describe('Seconds that tokens of later sign-ins work; null: until they are revoked'),
+    revoke_tokens_on_sign_in: z
+      .boolean()
+      .optional()
+      .describe('Whether a sign-in revokes the access tokens its account had before'),
   })
   .meta({
     id: 'UpdateApplication',
@@ -30,7 +41,7 @@ export const updateApplicationSchema = z
       application_name: 'Front desk',
       icon_url: 'https://app.example.test/icon.png',
       redirect_uris: ['https://app.example.test/callback'],
-      allowed_scopes: ['email.send', 'calendar'],
+      allow_response_type_token: false,
     },
   });
 export type UpdateApplication = z.infer<typeof updateApplicationSchema>;
@@ -42,6 +53,8 @@ export const applicationView = z
     redirect_uris: z.array(z.string()),
     allow_response_type_token: z.boolean(),
     allowed_scopes: z.array(z.string()).nullable().describe('Null: a sign-in may grant every scope'),
+    access_token_expires_in: z.number().int().nullable().describe('Seconds; null: until they are revoked'),
+    revoke_tokens_on_sign_in: z.boolean(),
   })
   .meta({
     id: 'Application',
@@ -51,6 +64,8 @@ export const applicationView = z
       redirect_uris: ['https://app.example.test/callback'],
       allow_response_type_token: false,
       allowed_scopes: null,
+      access_token_expires_in: null,
+      revoke_tokens_on_sign_in: false,
     },
   });
 export type ApplicationView = z.infer<typeof applicationView>;
@@ -66,9 +81,10 @@ export type IpAddressesView = z.infer<typeof ipAddressesView>;
 /** @throws {InvalidInputError} when nothing is to be changed: a PUT without content is a mistake (api facts 1.3) */
 export function toApplicationChange(body: UpdateApplication): ApplicationChange {
   const { application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes } = body;
+  const { access_token_expires_in, revoke_tokens_on_sign_in } = body;
   if (Object.values(body).every((value) => value === undefined)) {
     throw new InvalidInputError(
-      'The request body is empty: give application_name, icon_url, redirect_uris, allow_response_type_token or allowed_scopes',
+      'The request body is empty: give application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes, access_token_expires_in or revoke_tokens_on_sign_in',
     );
   }
   return {
@@ -77,5 +93,7 @@ export function toApplicationChange(body: UpdateApplication): ApplicationChange 
     redirectUris: redirect_uris,
     allowsTokenResponse: allow_response_type_token,
     allowedScopes: allowed_scopes,
+    tokenLifetime: access_token_expires_in,
+    revokesOlderTokens: revoke_tokens_on_sign_in,
   };
 }

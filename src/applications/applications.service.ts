@@ -25,6 +25,10 @@ export interface SignInRules {
   allowsTokenResponse?: boolean | undefined;
   /** The most that a sign-in may grant; null, the default: every scope. */
   allowedScopes?: readonly Scope[] | null | undefined;
+  /** Seconds that access tokens made by a sign-in work; null, the default: until they are revoked. */
+  tokenLifetime?: number | null | undefined;
+  /** Whether a sign-in revokes the tokens its account had before. Default: no. */
+  revokesOlderTokens?: boolean | undefined;
 }
 
 /** What can be changed; absent: stays as it is. */
@@ -69,6 +73,8 @@ export class ApplicationsService {
         redirectUris: [],
         allowsTokenResponse: input.allowsTokenResponse ?? false,
         allowedScopes: input.allowedScopes ? [...input.allowedScopes] : null,
+        tokenLifetime: input.tokenLifetime ?? null,
+        revokesOlderTokens: input.revokesOlderTokens ?? false,
         createdAt: now,
         updatedAt: now,
       });

@@ -8,6 +8,7 @@ import {
   ApplicationSecretStrategy,
   ApplicationStrategy,
 } from './strategies.ts';
+import { TokenUses } from './token-uses.ts';
 
 /** Registers the passport strategies behind the decorators of `access.decorators.ts`, whose guards are used in every room. */
 @Global()
@@ -16,6 +17,7 @@ import {
   providers: [
     Credentials,
     FailedAttempts,
+    TokenUses,
     AccessTokenBearerStrategy,
     AccessTokenBasicStrategy,
     ApplicationStrategy,

@@ -1,12 +1,13 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { hashToken, equalHashes } from '../common/crypto/token-hash.ts';
 import { JointLookUp } from '../common/work/joint-look-up.ts';
 import { Database } from '../database/sql.ts';
 import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
 import { restrict, type Scope } from './scopes.ts';
+import { TokenUses } from './token-uses.ts';
 
 const ACCOUNTS_BY_TOKEN = `
-  select t.hash, g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
+  select t.hash, t.id as "tokenId", t.scope as own, g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
          g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
          g.billing_state as "billingState", coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed,
          a.features, coalesce(i.require_proven_address, false) and g.proof is null as unproven
@@ -22,6 +23,8 @@ const APPLICATION_BY_CLIENT_ID = `
 
 type AccountRow = Omit<AccountPrincipal, 'kind' | 'scopes'> & {
   hash: Buffer;
+  tokenId: string;
+  own: Scope[] | null;
   asked: Scope[] | null;
   agreed: Scope[] | null;
 };
@@ -35,27 +38,37 @@ const KEY = 'base64';
  */
 @Injectable()
 export class Credentials {
-  readonly #accounts: JointLookUp<AccountPrincipal>;
+  readonly #accounts: JointLookUp<{ account: AccountPrincipal; tokenId: string }>;
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    @Inject(TokenUses) private readonly uses: Pick<TokenUses, 'note'>,
+  ) {
     this.#accounts = new JointLookUp((keys) => this.#findAccounts(keys));
   }
 
   /** @returns undefined for an unknown, revoked or expired token */
   async accountByToken(token: string): Promise<AccountPrincipal | undefined> {
     if (token.length > 200) return undefined;
-    return this.#accounts.get(hashToken(token).toString(KEY));
+    const found = await this.#accounts.get(hashToken(token).toString(KEY));
+    if (found) this.uses.note(found.tokenId);
+    return found?.account;
   }
 
-  async #findAccounts(keys: readonly string[]): Promise<ReadonlyMap<string, AccountPrincipal>> {
+  async #findAccounts(
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, { account: AccountPrincipal; tokenId: string }>> {
     const rows = await this.database.query<AccountRow>(ACCOUNTS_BY_TOKEN, [
       keys.map((key) => Buffer.from(key, KEY)),
     ]);
     return new Map(
-      rows.map(({ hash, asked, agreed, ...account }) => [
-        hash.toString(KEY),
-        Object.freeze({ kind: 'account', ...account, scopes: restrict(asked, agreed) }),
-      ]),
+      rows.map(({ hash, tokenId, own, asked, agreed, ...account }) => {
+        const scopes = restrict(restrict(asked, agreed), own);
+        return [
+          hash.toString(KEY),
+          { tokenId, account: Object.freeze({ kind: 'account', ...account, scopes } as const) },
+        ];
+      }),
     );
   }
 

@@ -67,6 +67,21 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       patch: change('PATCH', GRANTS, 'settings, metadata or scopes'),
       delete: remove(GRANTS, 'a grant and revoke its access'),
       sync: { verb: 'POST', path: `${GRANTS}/{id}/sync`, id: 'required', summary: 'Fetch its mailbox now' },
+      tokens: {
+        verb: 'GET',
+        path: `${GRANTS}/{id}/tokens`,
+        id: 'required',
+        summary: 'List its access tokens, never the tokens themselves',
+        columns: ['id', 'state', 'created_at', 'last_used_at', 'expires_at'],
+      },
+      'tokens:make': {
+        verb: 'POST',
+        path: `${GRANTS}/{id}/tokens`,
+        id: 'required',
+        body: true,
+        summary: 'Make another access token for it',
+        columns: ['id', 'access_token', 'expires_at'],
+      },
     },
   },
   integrations: {

@@ -22,6 +22,8 @@ export interface AuthorizedAccount extends Omit<ConnectOptions, 'integrationRequ
 export interface AuthorizedToken {
   grantId: string;
   accessToken: string;
+  /** ISO 8601; null: it does not expire. */
+  expiresAt: string | null;
 }
 
 const CODE_LENGTH = 40;

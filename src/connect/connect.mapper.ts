@@ -7,8 +7,13 @@ import type { LoginInfoEnvelope } from './hosted-sign-in.schema.ts';
 import type { StartedLogin } from './login-starts.service.ts';
 import type { TokenView } from './oauth.schema.ts';
 
-export function toConnectedAccountView({ grant, accessToken }: Connection): ConnectedAccountView {
-  return { ...toAccountView(grant), access_token: accessToken };
+export function toConnectedAccountView({ grant, accessToken, expiresAt }: Connection): ConnectedAccountView {
+  return { ...toAccountView(grant), access_token: accessToken, ...expiry(expiresAt) };
+}
+
+/** When a token stops working, where it does. */
+function expiry(expiresAt: Date | null): { expires_at?: number } {
+  return expiresAt ? { expires_at: toUnixSeconds(expiresAt) } : {};
 }
 
 export function toDetectedProviderView(email: string, found: DetectedProvider): DetectedProviderView {
@@ -41,12 +46,13 @@ export function toLoginInfoEnvelope({ request, url }: StartedLogin): LoginInfoEn
   };
 }
 
-export function toTokenView({ grant, accessToken }: Connection): TokenView {
+export function toTokenView({ grant, accessToken, expiresAt }: Connection): TokenView {
   return {
     access_token: accessToken,
     account_id: grant.id,
     email_address: grant.email,
     provider: grant.provider,
     token_type: 'bearer',
+    ...expiry(expiresAt),
   };
 }

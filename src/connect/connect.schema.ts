@@ -54,7 +54,10 @@ export const exchangeCodeSchema = z
 export type ExchangeCode = z.infer<typeof exchangeCodeSchema>;
 
 export const connectedAccountView = accountView
-  .extend({ access_token: z.string().describe('Shown this once') })
+  .extend({
+    access_token: z.string().describe('Shown this once'),
+    expires_at: z.number().int().optional().describe('Absent: the token works until it is revoked'),
+  })
   .meta({ id: 'ConnectedAccount' });
 export type ConnectedAccountView = z.infer<typeof connectedAccountView>;
 

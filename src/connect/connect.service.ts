@@ -169,9 +169,9 @@ export class ConnectService {
 async function connectedAlready(
   em: EntityManager,
   applicationId: string,
-  { grantId, accessToken }: AuthorizedToken,
+  { grantId, accessToken, expiresAt }: AuthorizedToken,
 ): Promise<Connection> {
   const grant = await em.findOne(Grant, { id: grantId, application: applicationId });
   if (!grant) throw new CodeError();
-  return { grant, accessToken, due: [] };
+  return { grant, accessToken, expiresAt: expiresAt === null ? null : new Date(expiresAt), due: [] };
 }

@@ -31,6 +31,7 @@ export const tokenView = z
     email_address: z.string(),
     provider: z.string(),
     token_type: z.literal('bearer'),
+    expires_at: z.number().int().optional().describe('Absent: it works until it is revoked'),
   })
   .meta({
     id: 'Token',

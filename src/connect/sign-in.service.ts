@@ -3,6 +3,7 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import type { Scope } from '../auth/scopes.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { DomainError, ForbiddenError } from '../common/errors/domain-error.ts';
+import { toUnixSeconds } from '../common/time/unix-seconds.ts';
 import type { VerifiedCredentials } from '../grants/credential-check.ts';
 import {
   type Connection,
@@ -124,14 +125,16 @@ export class SignIn {
         return successAddress(request, { code: await this.codes.issue(em, application.id, waiting) });
       }
       connection = await this.connections.connectWithin(em, application.id, verified, options);
-      const { grant, accessToken } = connection;
+      const { grant, accessToken, expiresAt } = connection;
       const { id, provider, email } = grant;
       if (request.flow === 'oauth') {
         return tokenAddress(request, {
           access_token: accessToken, token_type: 'bearer', account_id: id, email_address: email, provider,
+          expires_at: expiresAt && String(toUnixSeconds(expiresAt)),
         }); // prettier-ignore
       }
-      const code = await this.codes.issue(em, application.id, { grantId: id, accessToken });
+      const waiting = { grantId: id, accessToken, expiresAt: expiresAt?.toISOString() ?? null };
+      const code = await this.codes.issue(em, application.id, waiting);
       return successAddress(request, { grant_id: id, provider, email, code });
     });
     if (connection) this.connections.announce(connection);

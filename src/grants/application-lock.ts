@@ -6,6 +6,10 @@ export interface LockedApplication {
   plan: Plan;
   /** The most that a sign-in may grant; null: every scope. */
   allowedScopes: string[] | null;
+  /** Seconds that tokens made by a sign-in work; null: until they are revoked. */
+  tokenLifetime: number | null;
+  /** Whether a sign-in revokes the tokens its account had before. */
+  revokesOlderTokens: boolean;
 }
 
 /**
@@ -14,7 +18,9 @@ export interface LockedApplication {
  */
 export async function lockApplication(sql: Sql, applicationId: string): Promise<LockedApplication> {
   const [application] = await sql.query<LockedApplication>(
-    'select plan, allowed_scopes as "allowedScopes" from application where id = $1 for no key update',
+    `select plan, allowed_scopes as "allowedScopes", token_lifetime as "tokenLifetime",
+       revokes_older_tokens as "revokesOlderTokens"
+     from application where id = $1 for no key update`,
     [applicationId],
   );
   if (!application) throw new Error(`application ${applicationId} is gone`);

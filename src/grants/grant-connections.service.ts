@@ -42,6 +42,8 @@ export interface ConnectOptions {
   ip?: string;
   /** The grant that has to come out of it. */
   reauthAccountId?: string;
+  /** Whether the tokens the account had before are revoked; absent: as the application has it. */
+  revokeOtherTokens?: boolean | undefined;
   /** What the user has agreed to on a page; null: every scope. Absent: to the scopes that apply. */
   agreed?: readonly Scope[] | null;
 }
@@ -51,6 +53,8 @@ export interface Connection {
   grant: Grant;
   /** A new one; it cannot be read again. Earlier ones keep working until they are revoked. */
   accessToken: string;
+  /** When it stops working; null: when it is revoked. */
+  expiresAt: Date | null;
   /** Queues that have work after the commit. */
   due: QueueName[];
 }
@@ -118,7 +122,8 @@ export class GrantConnections {
     options: ConnectOptions,
   ): Promise<Connection> {
     const sql = sqlOf(em);
-    const { plan, allowedScopes } = await lockApplication(sql, applicationId);
+    const application = await lockApplication(sql, applicationId);
+    const { plan, allowedScopes } = application;
     const { provider } = credentials;
     const integration = await em.findOne(
       Integration,
@@ -144,7 +149,10 @@ export class GrantConnections {
     this.#apply(grant, credentials, integration, { ...options, scope, allowedScopes });
     const reproved = storeMailbox(this.secretBox, grant, connector, credentials, grant.updatedAt);
     if (known) await askSenderAgain(sql, known.id);
-    const accessToken = this.tokens.issue(em, grant);
+    const { revokeOtherTokens = application.revokesOlderTokens } = options;
+    if (known && revokeOtherTokens) await this.tokens.revokeOlder(sql, known.id);
+    const lifetimeSeconds = application.tokenLifetime;
+    const { token: accessToken, expiresAt } = this.tokens.issue(em, grant, { lifetimeSeconds });
     await em.flush();
     if (!known && hasMail) await scheduleSync(sql, grant.id);
     const calendar = known ? undefined : connector.firstCalendar?.(grant);
@@ -153,7 +161,7 @@ export class GrantConnections {
     const hooks = await moveGrants(sql, [connectedMove(grant.id, known !== null, moved)], grant.updatedAt);
     if (known && reproved && (await tellProof(sql, grant, applicationId))) due.push('hook');
     if (hooks) due.push('hook');
-    return { grant: await em.refreshOrFail(grant), accessToken, due };
+    return { grant: await em.refreshOrFail(grant), accessToken, expiresAt, due };
   }
 
   /**

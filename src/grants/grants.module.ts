@@ -11,6 +11,8 @@ import { AddressLoops } from './address-loops.ts';
 import { AddressProofs } from './address-proofs.ts';
 import { CredentialCheck } from './credential-check.ts';
 import { GrantConnections } from './grant-connections.service.ts';
+import { GrantTokensController } from './grant-tokens.controller.ts';
+import { GrantTokens } from './grant-tokens.service.ts';
 import { GrantsController } from './grants.controller.ts';
 import { GrantsService } from './grants.service.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
@@ -21,7 +23,7 @@ import { TokenStore } from './token-store.ts';
 /** Connected accounts: making, changing and removing them, their credentials and access tokens. */
 @Module({
   imports: [IntegrationsModule, OauthModule, ProvidersModule],
-  controllers: [GrantsController],
+  controllers: [GrantsController, GrantTokensController],
   providers: [
     AccessTokens,
     AddressChecks,
@@ -31,6 +33,7 @@ import { TokenStore } from './token-store.ts';
     CredentialCheck,
     GrantConnections,
     GrantsService,
+    GrantTokens,
     OauthCredentials,
     ProviderAccounts,
     TokenRefresh,

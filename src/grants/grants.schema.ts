@@ -35,6 +35,10 @@ export const createGrantSchema = z
     scope: scopeList().optional().describe('Instead of the scopes of the integration'),
     state: z.string().max(255, 'must not be longer than 255 characters').nullish(),
     metadata: grantMetadataInput.nullish(),
+    revoke_other_tokens: z
+      .boolean()
+      .nullish()
+      .describe('Whether the tokens the account had before are revoked; absent: as the application has it'),
   })
   .meta({
     id: 'CreateGrant',
@@ -144,7 +148,7 @@ export function toCredentials({ provider, settings }: CreateGrant): AccountCrede
 
 /** @param client who asks, for the record */
 export function toConnectOptions(
-  { scope, state, metadata }: CreateGrant,
+  { scope, state, metadata, revoke_other_tokens }: CreateGrant,
   client: { userAgent?: string; ip?: string },
 ): ConnectOptions {
   return {
@@ -152,6 +156,7 @@ export function toConnectOptions(
     scope,
     state: state ?? undefined,
     metadata: metadata ?? undefined,
+    revokeOtherTokens: revoke_other_tokens ?? undefined,
     userAgent: client.userAgent?.slice(0, 500),
     ip: client.ip,
   };

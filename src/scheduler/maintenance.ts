@@ -8,6 +8,7 @@ import { pruneLoginRequests } from '../connect/prune-login-requests.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { pruneChanges } from '../deltas/prune-changes.ts';
 import { pruneFiles } from '../files/prune-files.ts';
+import { pruneAccessTokens } from '../grants/prune-access-tokens.ts';
 import { pruneAddressLoops } from '../grants/prune-address-loops.ts';
 import { pruneIdempotencyKeys } from '../idempotency/prune-idempotency-keys.ts';
 import { pruneJobAttempts } from '../job-statuses/prune-job-attempts.ts';
@@ -23,6 +24,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'authorization codes': pruneAuthorizationCodes,
   'login requests': pruneLoginRequests,
   'failed attempts': pruneFailedAttempts,
+  'access tokens': pruneAccessTokens,
   'webhook events and attempts': pruneWebhookEvidence,
   changes: pruneChanges,
   'attempts of jobs': pruneJobAttempts,

@@ -8,6 +8,8 @@ const AS_MADE = {
   redirect_uris: [],
   allow_response_type_token: false,
   allowed_scopes: null,
+  access_token_expires_in: null,
+  revoke_tokens_on_sign_in: false,
 };
 
 describe('/a/{client_id}', () => {
@@ -43,6 +45,8 @@ describe('/a/{client_id}', () => {
       redirect_uris: ['https://app.example.test/cb', 'http://localhost:3000/cb'],
       allow_response_type_token: false,
       allowed_scopes: null,
+      access_token_expires_in: null,
+      revoke_tokens_on_sign_in: false,
     });
     const posted = await request(server.url)
       .post(path())
@@ -56,6 +60,8 @@ describe('/a/{client_id}', () => {
       redirect_uris: ['https://app.example.test/cb', 'http://localhost:3000/cb'],
       allow_response_type_token: false,
       allowed_scopes: null,
+      access_token_expires_in: null,
+      revoke_tokens_on_sign_in: false,
     });
     expect((await put({ icon_url: '' })).body.icon_url).toBeNull();
   });
@@ -63,6 +69,8 @@ describe('/a/{client_id}', () => {
   it.each([
     ['an empty body', {}],
     ['a switch that is no switch', { allow_response_type_token: 'yes' }],
+    ['a lifetime of seconds', { access_token_expires_in: 59 }],
+    ['a lifetime that is no number', { access_token_expires_in: 'soon' }],
     ['an unknown scope', { allowed_scopes: ['everything'] }],
     ['no scope at all', { allowed_scopes: [] }],
     ['an empty text of scopes', { allowed_scopes: '' }],

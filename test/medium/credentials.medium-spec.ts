@@ -19,7 +19,7 @@ describe('Credentials', () => {
       loadConfig({ DATABASE_URL: database.url, ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}` }),
     );
     sql = context.get(Database);
-    credentials = new Credentials(sql);
+    credentials = new Credentials(sql, { note: () => undefined });
     const application = await createApplication(context);
     accounts = [];
     for (let index = 0; index < 20; index += 1) accounts.push(await createAccount(context, application));
@@ -71,7 +71,7 @@ describe('Credentials', () => {
         return sql.query(...args);
       },
     });
-    const counted = new Credentials(counting);
+    const counted = new Credentials(counting, { note: () => undefined });
     const found = await Promise.all(accounts.map(({ token }) => counted.accountByToken(token)));
     expect(found.map((account) => account?.accountId)).toEqual(accounts.map(({ id }) => id));
     expect(queries).toBe(1);

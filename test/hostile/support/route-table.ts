@@ -117,6 +117,9 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'DELETE /connect/grants/{id}': application(),
   'GET /connect/grants/{id}/sync': application(),
   'POST /connect/grants/{id}/sync': application(),
+  'GET /connect/grants/{id}/tokens': application(),
+  'POST /connect/grants/{id}/tokens': application(),
+  'DELETE /connect/grants/{id}/tokens/{token_id}': application({ right: 404 }), // there is no token of that id
 
   'GET /a/{client_id}': secret(),
   'POST /a/{client_id}': secret(),
