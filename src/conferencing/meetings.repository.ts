@@ -44,6 +44,8 @@ export type MeetingStart =
 const MEETING = `
   m.id, m.provider, m.kind, m.key, m.remote_id as "remoteId", m.details, m.written`;
 
+const IS_PROVEN = `select from "grant" where id = $1 and proof is not null`;
+
 const STATE = `
   select e.id as "eventId", e.title, e.when_value as "when", e.recurrence, e.conferencing, e.autocreate, e.version,
     (e.provider_id is not null and e.provider_version is not distinct from e.version) as "atProvider",
@@ -123,6 +125,11 @@ export class MeetingsRepository {
     private readonly database: Database,
     private readonly quotas: Quotas,
   ) {}
+
+  /** Whether it is proven that the account's mailbox is that of its address. */
+  async isProven(accountId: string): Promise<boolean> {
+    return (await this.database.query(IS_PROVEN, [accountId])).length > 0;
+  }
 
   /** @returns undefined: the event wants no meeting, or is gone */
   async state(accountId: string, eventId: string): Promise<EventState | undefined> {

@@ -16,6 +16,9 @@ import { type EventState, MeetingsRepository, type StoredMeeting } from './meeti
 import { meetingContent, type MeetingStep, nextStep } from './wanted-meeting.ts';
 
 type StepOutcome = Extract<WriteOutcome, { kind: 'continues' }>;
+/** Meetings are made in the name of an address only for its owner (ADR 0056). */
+const UNPROVEN = 'it is not proven that this mailbox is that of its address';
+
 type Account = Pick<ConnectedAccount, 'accountId' | 'applicationId' | 'email'>;
 
 /**
@@ -122,6 +125,8 @@ export class Meetings {
   async #make(account: Account, state: EventState, service: OpenService): Promise<WriteOutcome> {
     const { email } = account;
     const { provider, driver } = service;
+    if (driver.actsAsAddress?.(service.settings) && !(await this.repository.isProven(account.accountId)))
+      throw new ProviderError('rejected', `the meeting was not made: ${UNPROVEN}`);
     const of = { provider, kind: driver.kind };
     const start = await this.repository.begin(account, state.eventId, of, this.clock.now());
     if (start.kind === 'refused')

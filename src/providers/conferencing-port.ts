@@ -71,6 +71,8 @@ export interface ConferencingPort {
    * @throws {ProviderError} `auth-invalid` when they are refused
    */
   verify(settings: ConferencingSettings): Promise<void>;
+  /** Whether meetings are made in the name of the account's address. Absent: never. */
+  actsAsAddress?(settings: ConferencingSettings): boolean;
   /**
    * Looks for a meeting that an earlier `create` may have made although its answer was lost.
    * @returns null: there is none, as far as the service tells

@@ -306,6 +306,18 @@ describe('conferencing', () => {
       expect(meetings()[0]).not.toHaveProperty('start_time');
     });
 
+    it('is never made in the name of an address that is not proven', async () => {
+      await setUpZoom({ user: '{email}' }).expect(200);
+      await rowsOf(server, 'update "grant" set proof = null where id = $1', [ada.id]);
+      const event = await create('Zoom Meeting');
+      expect(await fate(event.job_status_id)).toMatchObject({
+        status: 'failed',
+        reason: expect.stringContaining('it is not proven that this mailbox is that of its address'),
+      });
+      expect(meetings()).toEqual([]);
+      expect(zoom.countOf(POST_MEETING)).toBe(0);
+    });
+
     it('is not made twice when the answer to making it was lost', async () => {
       await setUpZoom().expect(200);
       zoom.loseAnswer(POST_MEETING);

@@ -254,6 +254,30 @@ describe('taking over an account of somebody else', () => {
       expect(await grantOf(ada.id)).toMatchObject({ address_proven: true });
     });
 
+    it('moves the account when both mailboxes are proven, and revokes its tokens', async () => {
+      await request(server.url)
+        .patch('/connect/integrations/imap')
+        .set(application.basic)
+        .send({
+          settings: {
+            client_id: 'x', authorization_endpoint: 'https://id.example.test/a', oauth_scope: 'mail',
+            token_endpoint: 'https://id.example.test/t', imap_host: '127.0.0.1', imap_port: his.imap.port,
+            smtp_host: '127.0.0.1',
+          },
+        })
+        .expect(200); // prettier-ignore
+      const ada = await nativeSignIn(hers);
+      await untilMirrored(ada, SECRET);
+      await prove(ada.id);
+      const { body } = await authorize(his.settings, { reauth_account_id: ada.id }).expect(200);
+      const moved = await exchange(body.code).expect(200);
+      expect(moved.body).toMatchObject({ id: ada.id, proof: 'integration' });
+      await request(server.url).get('/messages').set(bearer(ada)).expect(401);
+      const again = { id: ada.id, token: moved.body.access_token as string };
+      await untilMirrored(again, 'Planted');
+      expect(await subjects(again)).toEqual(['Planted']);
+    });
+
     it('is refused on the hosted pages, too', async () => {
       const ada = await nativeSignIn(hers);
       const { body } = await request(server.url)

@@ -115,13 +115,19 @@ export class ZoomMeetings implements ConferencingPort {
     return toMeeting(await this.#call(settings, 'GET', `/v2/meetings/${encodeURIComponent(id)}`));
   }
 
+  actsAsAddress(settings: ConferencingSettings): boolean {
+    return opened(settings).user.includes(OWN_ADDRESS);
+  }
+
   #call(settings: ConferencingSettings, method: EgressMethod, path: string, body?: object): Promise<unknown> {
     return this.#api.call(opened(settings), method, path, body);
   }
 }
 
+const OWN_ADDRESS = '{email}';
+
 function pathOf(settings: ConferencingSettings, { email }: MeetingKey): string {
-  const user = opened(settings).user.replace('{email}', email);
+  const user = opened(settings).user.replace(OWN_ADDRESS, email);
   return `/v2/users/${encodeURIComponent(user)}/meetings`;
 }
 

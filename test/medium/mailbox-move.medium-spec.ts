@@ -1,0 +1,86 @@
+import { Database } from '../../src/database/sql.ts';
+import { emptyForMailbox } from '../../src/grants/mailbox-move.ts';
+import { ClaimLostError, MirrorRepository } from '../../src/sync/mirror.repository.ts';
+import { scheduleSync } from '../../src/sync/schedule-sync.ts';
+import { type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+
+describe('moving an account to another mailbox while workers are busy with it', () => {
+  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
+  let send: SendFixture;
+  beforeAll(async () => {
+    fixtures = await startSendFixtures();
+  });
+  beforeEach(async () => {
+    send = await fixtures.next();
+  });
+  afterAll(() => fixtures.close());
+
+  const move = () =>
+    send.database.transaction((sql) =>
+      emptyForMailbox(sql, {
+        applicationId: send.application.id,
+        accountId: send.account.id,
+        at: send.clock.now(),
+      }),
+    );
+  const rowOf = async (id: string) => {
+    const [row] = await send.database.query<{ held: boolean; state: number; waits: boolean }>(
+      'select held, state, run_at >= retry_limit_at as waits from send_job where id = $1',
+      [id],
+    );
+    return row;
+  };
+
+  it('takes a message away from the worker that has claimed it and not handed it over', async () => {
+    const id = await send.accept();
+    const job = await send.claim(id);
+    await move();
+    expect(await rowOf(id)).toEqual({ held: true, state: 0, waits: true });
+    const [row] = await send.database.query<{ fence: number }>('select fence from send_job where id = $1', [
+      id,
+    ]);
+    expect(row?.fence).toBeGreaterThan(job.fence);
+    const [job_status] = await send.database.query('select status, reason from job_status where id = $1', [
+      id,
+    ]);
+    expect(job_status).toEqual({
+      status: 'delayed',
+      reason: expect.stringContaining('moved to another mailbox'),
+    });
+  });
+
+  it('leaves a message that is being handed over to its worker, and never sends it again', async () => {
+    const id = await send.accept();
+    await send.claim(id);
+    await send.database.query('update send_job set handoff_at = now() where id = $1', [id]);
+    await move();
+    expect(await rowOf(id)).toEqual({ held: true, state: 1, waits: false });
+    // Its worker dies, and the row is swept.
+    await send.database.query(
+      'update send_job set state = 0, handoff_at = null, ambiguous = true, run_at = now() where id = $1',
+      [id],
+    );
+    const outcome = await send.attempt(id);
+    expect(outcome?.next).toMatchObject({ kind: 'again', ambiguous: true });
+    expect(await rowOf(id)).toEqual({ held: true, state: 0, waits: true });
+    expect(send.server.taken).toEqual([]);
+  });
+
+  it('keeps a look at the old mailbox from writing into the new mirror', async () => {
+    const { id: accountId } = send.account;
+    await scheduleSync(send.database, accountId);
+    const [row] = await send.database.query<{ id: string; fence: number }>(
+      `update sync_job set state = 1, fence = fence + 1, cursor = 'old' where account_id = $1 returning id, fence`,
+      [accountId],
+    );
+    await move();
+    const claim = { id: row?.id ?? '', fence: row?.fence ?? 0, accountId };
+    const mirror = new MirrorRepository(send.app.app.get(Database));
+    const writing = mirror.holding(claim, 'of the old mailbox', () => Promise.resolve());
+    await expect(writing).rejects.toThrow(ClaimLostError);
+    const [now] = await send.database.query('select cursor, state from sync_job where account_id = $1', [
+      accountId,
+    ]);
+    expect(now).toEqual({ cursor: null, state: 0 });
+  });
+});
