@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { internalReason } from '../common/errors/internal-reason.ts';
 import { Clock } from '../common/time/clock.ts';
 import type { Lease } from '../common/work/dispatcher.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
@@ -60,7 +61,7 @@ function deliveryOf(error: unknown, phase: SendPhase | null): ReminderDelivery {
     return deliveryOfProviderError(error.code, error.message, error.retryAfterSeconds);
   }
   if (error instanceof UnsupportedProviderError) return { kind: 'refused', reason: error.message };
-  const reason = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+  const reason = internalReason(error);
   // A bug or the database: once the content began to leave, nobody knows how far it came.
   const doubtful = phase === 'content' || phase === 'confirmation';
   return doubtful ? { kind: 'unknown', reason } : { kind: 'not-yet', reason };

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { INTERNAL_REASON, internalReason } from '../common/errors/internal-reason.ts';
 import { Clock } from '../common/time/clock.ts';
 import type { QueueName } from '../common/wake.ts';
 import type {
@@ -101,9 +102,10 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     }
   }
 
-  onError(job: ClaimedJob, error: unknown): ReminderOutcome {
+  /** The engine has logged the error. */
+  onError(job: ClaimedJob): ReminderOutcome {
     // Without the reminder at hand its end is not known; the next run looks at it again.
-    const reason = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+    const reason = INTERNAL_REASON;
     if (job.attempt >= MOST_SURPRISES) return done({ kind: 'failed', reason, refused: null });
     const at = new Date(this.clock.now().getTime() + SURPRISE_PAUSE_MS * job.attempt);
     return {
@@ -212,7 +214,9 @@ async function lookUp(
   try {
     return (await sender.wasSent(reminder, account, lease)) ? { kind: 'sent' } : null;
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
-    return { kind: 'unknown', reason: error instanceof ProviderError ? words : `internal error: ${words}` };
+    return {
+      kind: 'unknown',
+      reason: error instanceof ProviderError ? error.message : internalReason(error),
+    };
   }
 }

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { internalReason } from '../common/errors/internal-reason.ts';
 import type { ApplicationFeature } from '../applications/plan.ts';
 import type { Lease } from '../common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
@@ -47,8 +48,7 @@ export class SmsReminderSender implements ReminderSender {
           : { kind: failure, reason };
       }
       // Aborted on its way, or a bug: nobody knows how far it came.
-      const words = error instanceof Error ? error.message : String(error);
-      return { kind: 'unknown', reason: `internal error: ${words}` };
+      return { kind: 'unknown', reason: internalReason(error) };
     }
   }
 }

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { INTERNAL_REASON, internalReason } from '../common/errors/internal-reason.ts';
 import { Clock } from '../common/time/clock.ts';
 import type { QueueName } from '../common/wake.ts';
 import { ByteBudget } from '../common/work/byte-budget.ts';
@@ -113,7 +114,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
   onError(job: SendJobRow, error: unknown): Outcome<SendResult> {
     const attempt = this.#begin(job);
     if (isInDoubt(job)) return this.doubts.stillInDoubt(attempt, error);
-    return this.#conclude(attempt, surprise(null, error), false);
+    return this.#conclude(attempt, surprise(null), false);
   }
 
   onPoison(job: SendJobRow): Outcome<SendResult> {
@@ -188,7 +189,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       if (!(error instanceof ProviderError)) {
         // Nothing has begun: the engine knows what to do.
         if (!attempt.handedOff) throw error;
-        return this.#failed(attempt, surprise(phase, error));
+        return this.#failed(attempt, surprise(phase, internalReason(error)));
       }
       // Refused were the credentials of before: as if it had never been tried.
       if (error.code === 'auth-invalid' && attempt.route === 'account') {
@@ -291,8 +292,7 @@ function endOf(error: ProviderError, reached: SendPhase | null, message: StoredM
 }
 
 /** An error that is no ProviderError is a bug or the database: after the content began to leave, the outcome is unknown. */
-function surprise(phase: SendPhase | null, error: unknown): AttemptEnd {
+function surprise(phase: SendPhase | null, detail = INTERNAL_REASON): AttemptEnd {
   const doubtful = phase === 'content' || phase === 'confirmation';
-  const detail = `internal error: ${error instanceof Error ? error.message : String(error)}`;
   return { code: doubtful ? 'outcome-unknown' : 'temporary', phase, detail, internal: true };
 }

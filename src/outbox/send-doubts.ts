@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { internalReason } from '../common/errors/internal-reason.ts';
 import { Clock } from '../common/time/clock.ts';
 import type { Outcome } from '../common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
@@ -62,7 +63,8 @@ export class SendDoubts {
   /** The look-up failed: whatever happens next, the message may have been sent. */
   stillInDoubt(attempt: Attempt, error: unknown): Outcome<SendResult> {
     const { attempt: made, retryLimitAt } = attempt.job;
-    const detail = `it could not be looked up: ${error instanceof Error ? error.message : String(error)}`;
+    const words = error instanceof ProviderError ? error.message : internalReason(error);
+    const detail = `it could not be looked up: ${words}`;
     const now = this.clock.now();
     // What was made besides the failed attempts are look-ups.
     const decision = decideLookUp(made - attempt.failures, now, retryLimitAt);

@@ -5,6 +5,7 @@ import net, { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
+import { SqlPool } from '../../src/database/sql.ts';
 import { SERVER_LIMITS } from '../../src/http/server-limits.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -199,6 +200,28 @@ describe('the HTTP server, given requests that cost more than they should', () =
       form(5_000, (index) => `Content-Disposition: form-data; name="f${index}"`),
     ];
     for (const body of bodies) expect((await send(body)).status).toBe(400);
+  });
+
+  it('tells callers nothing of what its database says', async () => {
+    const sql = new SqlPool({
+      url: server.database.url,
+      max: 1,
+      statementTimeoutMs: 30_000,
+      applicationName: 'test',
+    });
+    await sql.query('alter table calendar rename to hidden_name');
+    try {
+      for (const path of ['/calendars', '/calendars/019aa1b2-0000-7000-8000-000000000001']) {
+        const { status, body } = await request(server.url).get(path).set(ada.bearer);
+        expect({ status, body: body as unknown }).toEqual({
+          status: 500,
+          body: { message: 'Something went wrong on our side', type: 'api_error' },
+        });
+      }
+    } finally {
+      await sql.query('alter table hidden_name rename to calendar');
+      await sql.close();
+    }
   });
 
   it('cuts off a client that sends its headers byte by byte', async () => {
