@@ -1,0 +1,134 @@
+import { afterAll, describe, expect, it, jest } from '@jest/globals';
+import fc from 'fast-check';
+import { EgressClient } from '../../src/common/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import { SystemClock } from '../../src/common/time/clock.ts';
+import { DavCalendars } from '../../src/providers/imap/dav/dav.calendars.ts';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import { davAccount } from '../support/dav-account.ts';
+import { FakeDav } from './support/fake-dav.ts';
+import { fuzzSettings } from './support/fuzz-settings.ts';
+import { hostileText } from './support/hostile-values.ts';
+import { type Parser, PARSERS } from './support/parsers.ts';
+
+const { seed, factor } = fuzzSettings();
+jest.setTimeout(120_000 * factor);
+
+/** Inputs to each parser. */
+const RUNS = 150;
+/** No input may take longer, however it is made. Two cores run other tests, too. */
+const MOST_MS = 2_000;
+/** Twice the input may take so many times as long. */
+const MOST_GROWTH = 3;
+/** What the longest input takes is harmless below this, however it grows. */
+const MEASURABLE_MS = 250;
+/** Longer messages are read in parts, longer objects not at all. */
+const USUAL_MOST = 256 * 1024;
+
+const mixed = (tokens: readonly string[]) =>
+  fc
+    .array(
+      fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...tokens) }, { weight: 1, arbitrary: hostileText() }),
+      {
+        maxLength: 60,
+      },
+    )
+    .map((parts) => parts.join(''));
+
+/** Reads a text. @returns how long it took @throws what is no refusal */
+async function timed({ read, refusals = [] }: Parser, text: string): Promise<number> {
+  const began = performance.now();
+  try {
+    await read(text);
+  } catch (error) {
+    if (!refusals.some((refusal) => error instanceof refusal)) throw error;
+  }
+  return performance.now() - began;
+}
+
+/** The best of three, because other programs take their time, too. */
+async function fastest(parser: Parser, text: string): Promise<number> {
+  const first = await timed(parser, text);
+  if (first < MEASURABLE_MS) return first;
+  return Math.min(first, await timed(parser, text), await timed(parser, text));
+}
+
+describe(`what strangers wrote (seed ${seed})`, () => {
+  describe.each(PARSERS.map((parser) => [parser.name, parser] as const))('%s', (_, parser) => {
+    const { tokens, fragments, wrap = (inner: string) => inner, most = USUAL_MOST } = parser;
+
+    it('is read or refused, and in time, whatever it is put together of', async () => {
+      const property = fc.asyncProperty(mixed(tokens), fc.boolean(), async (text, wrapped) => {
+        const ms = await timed(parser, wrapped ? wrap(text) : text);
+        if (ms > MOST_MS) throw new Error(`took ${Math.round(ms)} ms`);
+      });
+      await fc.assert(property, { seed, numRuns: RUNS * factor });
+    });
+
+    it('takes no more than three times as long when there is twice as much of it', async () => {
+      const found: string[] = [];
+      for (const fragment of fragments) {
+        for (const outside of [wrap, (inner: string) => inner]) {
+          const of = (size: number) => outside(fragment.repeat(Math.floor(size / fragment.length)));
+          const half = await fastest(parser, of(most / 2));
+          const whole = await fastest(parser, of(most));
+          const isTooSlow = whole > MOST_MS;
+          const grows = whole > MEASURABLE_MS && whole > MOST_GROWTH * half;
+          if (isTooSlow || grows)
+            found.push(`${JSON.stringify(fragment)}: ${Math.round(half)} ms, then ${Math.round(whole)} ms`);
+        }
+      }
+      expect(found).toEqual([]);
+    });
+  });
+
+  describe('XML of a calendar server', () => {
+    let body = '';
+    let dav: FakeDav | undefined;
+    afterAll(() => dav?.stop());
+    const calendarsOf = () =>
+      new DavCalendars(new EgressClient(new EgressPolicy(['127.0.0.0/8'])), new SystemClock());
+    const TOKENS = [
+      '<d:multistatus xmlns:d="DAV:">', '<d:response>', '<d:href>/home/x/</d:href>', '<d:href>\0</d:href>', '<d:propstat>', '<d:prop>',
+      '<d:resourcetype><c:calendar/></d:resourcetype>', '</d:prop>', '<d:status>HTTP/1.1 200 OK</d:status>', '</d:propstat>', '</d:response>',
+      '</d:multistatus>', '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>', '&e;', '<![CDATA[', '<__proto__>', '<', '&', '"', 'x',
+    ]; // prettier-ignore
+
+    it('with one event that cannot be read gives all the others', async () => {
+      dav = await FakeDav.start();
+      const event = (uid: string, ...lines: readonly string[]) =>
+        ['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z', 'DTSTART:20300101T100000Z', ...lines, 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
+      dav.events.set('1.ics', event('one'));
+      dav.events.set('2.ics', event('two', 'RRULE:FREQ=DAILY', 'EXDATE:20300101T100000Z,x'));
+      dav.events.set('3.ics', event('three'));
+      const { events } = await calendarsOf().listEventChanges(
+        davAccount(dav.origin, 'ada', 'x'),
+        '/home/calendar/',
+        null,
+        100,
+      );
+      expect(events.map(({ icalUid }) => icalUid).filter((uid) => uid !== 'two')).toEqual(['one', 'three']);
+      await dav.stop();
+    });
+
+    it('is read or refused as an error of the provider, and in time', async () => {
+      dav = await FakeDav.start({
+        answer: ({ method, url }) => (method === 'PROPFIND' && url === '/home/' ? { body } : undefined),
+      });
+      const calendars = calendarsOf();
+      const account = davAccount(dav.origin, 'ada', 'secret');
+      // The first request finds the calendars and loads what reads them.
+      await calendars.listCalendars(account).catch(() => undefined);
+      const property = fc.asyncProperty(mixed(TOKENS), async (text) => {
+        body = `<d:multistatus xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">${text}</d:multistatus>`;
+        const began = performance.now();
+        await calendars.listCalendars(account).catch((error: unknown) => {
+          if (!(error instanceof ProviderError)) throw error;
+        });
+        if (performance.now() - began > MOST_MS) throw new Error('took too long');
+      });
+      await fc.assert(property, { seed, numRuns: RUNS * factor });
+      expect(dav.requests.length).toBeGreaterThan(100);
+    });
+  });
+});
