@@ -135,6 +135,30 @@ describe('logs', () => {
       .get('/oauth/token')
       .query({ client_id: application.clientId, client_secret, code })
       .expect(200);
+    // What is refused, for its code, its shape or its servers, leaves no more.
+    const refused = request(server.url);
+    await refused
+      .get('/oauth/token')
+      .query({ client_id: application.clientId, client_secret, code })
+      .expect(400);
+    await refused.get('/oauth/token').query({ client_secret, code: '' }).expect(400);
+    await refused.get('/oauth/token').query({ client_id: 'nobody', client_secret, code }).expect(401);
+    await refused
+      .post('/connect/authorize')
+      .send({
+        client_id: application.clientId,
+        name: 'Eve',
+        email_address: WORDS.email,
+        provider: 'imap',
+        settings: {
+          imap_host: '127.0.0.1',
+          imap_port: 1,
+          smtp_host: '127.0.0.1',
+          smtp_port: 1,
+          imap_password: WORDS.password,
+        },
+      })
+      .expect(400);
     return [link.searchParams.get('id') ?? '', code, ...browser.cookies.values()];
   }
 
