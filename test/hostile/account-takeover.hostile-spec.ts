@@ -55,10 +55,13 @@ describe('taking over an account of somebody else', () => {
       .send({ name: 'Mail', provider: 'imap', redirect_uris: [REDIRECT], ...change })
       .expect(200);
 
-  /** @param password absent: any is accepted */
-  async function startServers(password?: string): Promise<Servers> {
+  /**
+   * @param password absent: any is accepted
+   * @param refusal what the SMTP server says to every sender; absent: it takes all mail
+   */
+  async function startServers(password?: string, refusal?: string): Promise<Servers> {
     const imap = await FakeImap.start(password === undefined ? {} : { password });
-    const smtp = await ScriptedSmtp.start();
+    const smtp = await ScriptedSmtp.start({ answer: (step) => (step === 'mail' ? refusal : undefined) });
     running.push(imap, smtp);
     const settings = {
       imap_host: '127.0.0.1',
@@ -397,10 +400,39 @@ describe('taking over an account of somebody else', () => {
         .send({ kind: 'smtp', settings: { host: '127.0.0.1', port: service.port, security: 'none' } })
         .expect(200);
       const asked = service.commands.length;
-      const eve = await nativeSignIn(his);
-      const { body } = await request(server.url).get('/v2/outbox/onboard/verified_status').set(bearer(eve));
+      // His own server is full for today: that is when the service takes over.
+      const limit = '550 5.4.5 Daily user sending limit exceeded';
+      const full = await startServers(undefined, limit);
+      const eve = await nativeSignIn(full);
+      const { body } = await request(server.url)
+        .get('/v2/outbox/onboard/verified_status')
+        .set(bearer(eve))
+        .expect(200);
       expect(body.results).toEqual({ domain_verified: false, sender_verified: false });
+      const routesOf = async (id: string) =>
+        (
+          await rowsOf<{ route: string }>(
+            server,
+            'select route from job_attempt where job_id = $1 order by id',
+            [id],
+          )
+        ).map(({ route }) => route);
+      const now = () => Math.floor(Date.now() / 1000);
+      const first = await messageLater(eve, now());
+      await until('the first attempt', async () => (await routesOf(first)).length > 0);
+      const raw = await request(server.url)
+        .post('/send')
+        .set({ ...bearer(eve), 'content-type': 'message/rfc822' })
+        .send(`From: ${ADA}\r\nTo: bank@victim.test\r\nSubject: Pay\r\n\r\nplease\r\n`);
+      expect(raw.status).toBeGreaterThanOrEqual(400);
+      const [job] = await rowsOf(server, 'select route from send_job where id = $1', [first]);
+      expect(job).toEqual({ route: 'account' });
       expect(service.commands.length).toBe(asked);
+      const ada = await nativeSignIn(await startServers(undefined, limit));
+      await prove(ada.id);
+      const second = await messageLater(ada, now());
+      await until('the service to take over', async () => (await routesOf(second)).includes('relay'));
+      expect(service.messages).toHaveLength(1);
     });
   });
 
