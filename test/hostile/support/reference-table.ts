@@ -171,6 +171,7 @@ export const REFERENCE_TABLE: readonly ReferenceRow[] = [
 export const NO_REFERENCES: readonly [pattern: RegExp, reason: string][] = [
   [/ (settings\.|\?)?client_id$/, 'a credential, or a name of an application at a provider'],
   [/provider$/, 'the name of a service'],
+  [/allow_response_type_token$/, 'a switch'],
   [/customer_event_id$/, 'a label that the application gives'],
   [/event_collection_id$/, 'a label that the application gives'],
   [/ics_options\.(ical_uid|prodid)$/, 'a text that is written into the file'],
