@@ -16,11 +16,15 @@ interface Reading {
   when: When;
   /** Null: nobody understands its rules. */
   series: Series | null;
+  /** Its rules took too long once: they are not worked out again. */
+  tooMuch?: boolean;
 }
 
 /** All-day events begin up to a day from midnight UTC. */
 const DAY_MS = 86_400_000;
 
+/** Rules that take longer for one answer are not worked out again. Usual ones take microseconds. */
+const MOST_MS = 100;
 /** Series that are kept as they were read, and the longest text of one: some 20 MB. */
 const MOST_READINGS = 5_000;
 const LONGEST_KEPT = 2_000;
@@ -54,12 +58,15 @@ function open(when: When, recurrence: Recurrence): Series | null {
  */
 export function busyInstances(event: BusySeries, range: Span): BusyInstance[] {
   const { zone, replaced } = event;
-  const { when, series } = read(event);
+  const reading = read(event);
+  const { when, series } = reading;
   const first = { ...spanOf(when, zone), startMs: null };
   const reaches = ({ start, end }: Span): boolean => start < range.end && end > range.start;
   if (!series) return [first].filter(reaches);
   const length = first.end - first.start;
+  const began = performance.now();
   try {
+    if (reading.tooMuch) throw new TooManyOccurrencesError('it took too long before');
     return series
       .startsBetween((range.start - length) * 1_000 - DAY_MS, range.end * 1_000 + DAY_MS)
       .filter((startMs) => !replaced?.includes(startMs))
@@ -72,6 +79,8 @@ export function busyInstances(event: BusySeries, range: Span): BusyInstance[] {
   } catch (error) {
     if (error instanceof TooManyOccurrencesError) return [{ ...first, end: range.end }].filter(reaches);
     throw error;
+  } finally {
+    if (!series.isUsual && performance.now() - began > MOST_MS) reading.tooMuch = true;
   }
 }
 

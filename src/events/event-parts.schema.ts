@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { emailAddress, integerLike, timeZoneName } from '../common/http/wire.schema.ts';
 import { REMINDER_STATUSES } from '../notifications/reminder-status.ts';
 import { PARTICIPANT_STATUSES } from './event-values.ts';
+import { MOST_RULES } from './recurrence/recurrence-lines.ts';
 
 /*
  * The parts of an event: participants, recurrence, conferencing, notifications, popup reminders. In requests null
@@ -71,8 +72,6 @@ export const participantView = z
 
 /** Without control characters: in a calendar file a line break begins another property. */
 const RULE = /^(RRULE:(?=.*\bFREQ=[A-Z]+)[A-Z]+=[^;\p{Cc}]+(;[A-Z]+=[^;\p{Cc}]+)*;?|EXDATE[;:]\P{Cc}+)$/iu;
-/** One is usual; each more is another one to be worked out. */
-const MOST_RULES = 10;
 
 export const recurrenceInput = z
   .object({

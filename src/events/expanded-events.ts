@@ -21,20 +21,41 @@ const HORIZON_MS = 366 * 86_400_000;
 /** The first piece of time that is looked at; each next one is twice as long. */
 const FIRST_PIECE_MS = 32 * 86_400_000;
 const DAY_MS = 86_400_000;
-/** How long rules are worked out for one answer: rules from elsewhere may be as wild as they like. */
+/** How long the rules of one series are worked out for one answer: rules from elsewhere may be as wild as they like. */
+const MOST_SERIES_MS = 150;
+/** How long all unusual rules together are worked out for one answer, and how long all rules are. */
+const MOST_UNUSUAL_MS = 1_500;
 const MOST_WORK_MS = 5_000;
+/** Unusual rules are worked out for so long at a time. */
+const MOST_PIECE_MS = 128 * 86_400_000;
+/** Other requests are answered in between after this. */
+const TURN_MS = 25;
+/** Series that took too long are not tried again for a while; so many are remembered. */
+const WILD_FOR_MS = 600_000;
+const MOST_WILD = 10_000;
 /** Instances of one answer, those before its page included. */
 const MOST_INSTANCES = 20_000;
 
 interface Expandable {
   master: SeriesRecord;
   series: Series;
+  /** How long it was worked out so far. */
+  spentMs: number;
+}
+
+/** What one answer has taken so far, in milliseconds. */
+interface Spent {
+  allMs: number;
+  unusualMs: number;
+  turnBegan: number;
 }
 
 /** Recurring events as their instances (`expand_recurring`, api facts 7.3). */
 @Injectable()
 export class ExpandedEvents {
   readonly #log = new Logger(ExpandedEvents.name);
+  /** Until when a series that took too long is passed, on the clock of `performance`; by its id and last change. */
+  readonly #wild = new Map<string, number>();
 
   constructor(
     private readonly repository: EventsRepository,
@@ -58,7 +79,7 @@ export class ExpandedEvents {
     ]);
     const instances = name
       ? this.#named(masters, bounds, name)
-      : this.#instances(masters, bounds, end, wanted);
+      : await this.#instances(masters, bounds, end, wanted);
     const events = [...single, ...instances].sort(byStart);
     if (view === 'count') {
       if (events.length >= MOST_INSTANCES) throw tooMany();
@@ -90,34 +111,65 @@ export class ExpandedEvents {
   }
 
   /** The earliest of them, as many as are wanted: piece of time by piece of time, until there are enough. */
-  #instances(masters: readonly SeriesRecord[], bounds: TimeBounds, end: Date, wanted: number): EventRecord[] {
-    let expandables = masters.flatMap((master) => this.#open(master) ?? []);
-    const lastMs = performance.now() + MOST_WORK_MS;
-    const first = Math.min(...expandables.map(({ master }) => master.startsAt.getTime()));
+  async #instances(
+    masters: readonly SeriesRecord[],
+    bounds: TimeBounds,
+    end: Date,
+    wanted: number,
+  ): Promise<EventRecord[]> {
+    const spent: Spent = { allMs: 0, unusualMs: 0, turnBegan: performance.now() };
+    let expandables: Expandable[] = [];
+    for (const master of masters) {
+      expandables.push(...this.#open(master));
+      await breathe(spent);
+    }
+    const first = expandables.reduce(
+      (least, { master }) => Math.min(least, master.startsAt.getTime()),
+      Infinity,
+    );
     const found: EventRecord[] = [];
     let from = Math.max(first, this.#lowestStart(bounds, expandables));
     for (let piece = FIRST_PIECE_MS; from < end.getTime() && found.length < wanted; piece *= 2) {
       const before = Math.min(from + piece, end.getTime());
-      const dense = new Set<Expandable>();
+      const left = new Set<Expandable>();
       for (const one of expandables) {
-        if (one.master.startsAt.getTime() >= before) continue;
-        if (performance.now() > lastMs) throw tooMuch();
-        const instances = expand(one, from, before);
-        if (!instances) dense.add(one);
-        else found.push(...instances.filter((instance) => isWithin(instance, bounds)));
+        const instances = this.#expandOne(one, from, before, spent);
+        if (!instances) left.add(one);
+        for (const instance of instances ?? []) if (isWithin(instance, bounds)) found.push(instance);
         if (found.length > MOST_INSTANCES) throw tooMany();
+        await breathe(spent);
       }
-      if (dense.size > 0) expandables = this.#without(dense, expandables);
+      if (left.size > 0) expandables = this.#without(left, expandables);
       from = before;
     }
     return found;
   }
 
+  /** @returns null for a series that is left out from now on */
+  #expandOne(one: Expandable, from: number, before: number, spent: Spent): EventRecord[] | null {
+    if (one.master.startsAt.getTime() >= before) return [];
+    if (spent.allMs > MOST_WORK_MS) throw tooMuch();
+    const { isUsual } = one.series;
+    if (!isUsual && spent.unusualMs > MOST_UNUSUAL_MS) return null;
+    const began = performance.now();
+    const instances = expand(one, from, before, began + MOST_SERIES_MS - one.spentMs);
+    const ms = performance.now() - began;
+    one.spentMs += ms;
+    spent.allMs += ms;
+    if (!isUsual) spent.unusualMs += ms;
+    if (instances) return instances;
+    if (one.spentMs > MOST_SERIES_MS) {
+      if (this.#wild.size >= MOST_WILD) this.#wild.clear();
+      this.#wild.set(nameOf(one.master), performance.now() + WILD_FOR_MS);
+    }
+    return null;
+  }
+
   /** What ends after an instant may begin before it. */
   #lowestStart({ startsAfter, endsAfter }: TimeBounds, expandables: readonly Expandable[]): number {
-    const longest = Math.max(
+    const longest = expandables.reduce(
+      (most, { master: { startsAt, endsAt } }) => Math.max(most, endsAt.getTime() - startsAt.getTime()),
       0,
-      ...expandables.map(({ master: { startsAt, endsAt } }) => endsAt.getTime() - startsAt.getTime()),
     );
     return Math.max(
       startsAfter?.getTime() ?? -Infinity,
@@ -136,36 +188,54 @@ export class ExpandedEvents {
     return new Date(lower + HORIZON_MS);
   }
 
-  /** A series that came from elsewhere with more times than can be told must not take all lists of the account with it. */
-  #without(dense: ReadonlySet<Expandable>, expandables: readonly Expandable[]): Expandable[] {
-    for (const { master } of dense) this.#log.warn(`event ${master.id}: its recurrence has too many times`);
-    return expandables.filter((one) => !dense.has(one));
+  /** A series that came from elsewhere with rules that take too long must not take all lists of the account with it. */
+  #without(left: ReadonlySet<Expandable>, expandables: readonly Expandable[]): Expandable[] {
+    for (const { master } of left)
+      this.#log.warn(
+        `event ${master.id}: its recurrence has too many times, or takes too long to be worked out`,
+      );
+    return expandables.filter((one) => !left.has(one));
   }
 
   /** A series that came from elsewhere with rules nobody understands has no instances: it is passed. */
-  #open(master: SeriesRecord): Expandable | undefined {
+  #open(master: SeriesRecord): Expandable[] {
+    const wildUntil = this.#wild.get(nameOf(master)) ?? 0;
+    if (wildUntil > performance.now()) return [];
     const series = openSeries(master);
-    if (series) return { master, series };
+    if (series) return [{ master, series, spentMs: 0 }];
     this.#log.debug(`event ${master.id}: its recurrence cannot be read`);
-    return undefined;
+    return [];
   }
 }
 
-/** Instances in a piece of time; undefined: there are too many on a single day. */
-function expand(one: Expandable, fromMs: number, beforeMs: number): EventRecord[] | undefined {
+const nameOf = ({ id, updatedAt }: SeriesRecord): string => `${id} ${updatedAt.getTime()}`;
+
+/** Lets other requests be answered after a turn. */
+async function breathe(spent: Spent): Promise<void> {
+  if (performance.now() - spent.turnBegan < TURN_MS) return;
+  await new Promise((resolve) => setImmediate(resolve));
+  spent.turnBegan = performance.now();
+}
+
+/** Instances in a piece of time; null: there are too many on a single day, or they take too long. */
+function expand(one: Expandable, fromMs: number, beforeMs: number, lastMs: number): EventRecord[] | null {
+  if (performance.now() > lastMs) return null;
+  const span = beforeMs - fromMs;
   try {
-    return instancesBetween(one.master, one.series, fromMs, beforeMs);
+    // The library cannot be stopped: unusual rules are worked out in pieces that it does in a few milliseconds.
+    if (one.series.isUsual || span <= MOST_PIECE_MS)
+      return instancesBetween(one.master, one.series, fromMs, beforeMs);
   } catch (error) {
     if (!(error instanceof TooManyOccurrencesError)) throw error;
-    if (beforeMs - fromMs <= DAY_MS) return undefined;
+    if (span <= DAY_MS) return null;
     // Whatever has too many times on its first day need not be halved down to it.
-    if (!expand(one, fromMs, fromMs + DAY_MS)) return undefined;
-    const middle = Math.floor((fromMs + beforeMs) / 2);
-    const first = expand(one, fromMs, middle);
-    if (!first || first.length > MOST_INSTANCES) return first;
-    const second = expand(one, middle, beforeMs);
-    return second && [...first, ...second];
+    if (!expand(one, fromMs, fromMs + DAY_MS, lastMs)) return null;
   }
+  const middle = Math.floor((fromMs + beforeMs) / 2);
+  const first = expand(one, fromMs, middle, lastMs);
+  if (!first || first.length > MOST_INSTANCES) return first;
+  const second = expand(one, middle, beforeMs, lastMs);
+  return second && [...first, ...second];
 }
 
 const tooMuch = () =>

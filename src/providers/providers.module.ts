@@ -3,6 +3,7 @@ import { EgressClient } from '../common/egress/egress-client.ts';
 import { EgressPolicy } from '../common/egress/egress-policy.ts';
 import { MailConnections } from '../common/egress/mail-connections.ts';
 import { OutsideAddresses } from '../common/egress/outside-addresses.ts';
+import { WorkThreads } from '../common/threads/work-threads.ts';
 import { Clock } from '../common/time/clock.ts';
 import { Database } from '../database/sql.ts';
 import { ConferencingDrivers } from './conferencing-registry.ts';
@@ -26,7 +27,16 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
   providers: [
     {
       provide: ConnectorRegistry,
-      inject: [Database, Clock, EgressPolicy, EgressClient, SmtpSender, MailDiscovery, MailConnections],
+      inject: [
+        Database,
+        Clock,
+        EgressPolicy,
+        EgressClient,
+        SmtpSender,
+        MailDiscovery,
+        MailConnections,
+        WorkThreads,
+      ],
       useFactory: (
         database: Database,
         clock: Clock,
@@ -35,10 +45,19 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
         smtp: SmtpSender,
         discovery: MailDiscovery,
         { perAccount, perHost }: MailConnections,
+        threads: WorkThreads,
       ) =>
         new ConnectorRegistry([
           new SandboxConnector(database, clock),
-          new ImapConnector({ policy, egress, clock, smtp, discovery, limits: { perAccount, perHost } }),
+          new ImapConnector({
+            policy,
+            egress,
+            clock,
+            smtp,
+            discovery,
+            threads,
+            limits: { perAccount, perHost },
+          }),
           new VirtualConnector(),
         ]),
     },

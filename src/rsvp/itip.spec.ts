@@ -65,6 +65,50 @@ describe('readItip', () => {
     });
   });
 
+  it('reads exceptions in 1,150 different years of a zone of the file within a moment', () => {
+    const observance = (kind: string, month: number, to: string, from: string) => [
+      `BEGIN:${kind}`, 'DTSTART:16010101T020000', `RRULE:FREQ=YEARLY;BYMONTH=${month};BYDAY=-1SU`,
+      `TZOFFSETFROM:${from}`, `TZOFFSETTO:${to}`, `END:${kind}`,
+    ]; // prettier-ignore
+    const zone = (name: string) => [
+      'BEGIN:VTIMEZONE', `TZID:${name}`, ...observance('STANDARD', 10, '+0123', '+0246'),
+      ...observance('DAYLIGHT', 3, '+0246', '+0123'), 'END:VTIMEZONE',
+    ]; // prettier-ignore
+    const bomb = (name: string) =>
+      file('REQUEST', [
+        MEETING[0] ?? '', `DTSTART;TZID=${name}:20300601T100000`, 'RRULE:FREQ=YEARLY',
+        ...Array.from({ length: 1_150 }, (_, n) => `EXDATE;TZID=${name}:${1_000 + n}0601T100000`),
+      ], zone(name)); // prettier-ignore
+    const began = performance.now();
+    const [message] = readItip([bomb('One'), bomb('Two'), bomb('Three')]);
+    expect(performance.now() - began).toBeLessThan(4_000);
+    expect(message?.events[0]?.fields?.when).toMatchObject({ time: Date.UTC(2030, 5, 1, 7, 14) / 1000 });
+    expect(message?.events[0]?.fields?.recurrence?.rrule).toHaveLength(1_001);
+  });
+
+  it('keeps an event with hundreds of rules as one at its first time, and says so', () => {
+    const rules = Array.from(
+      { length: 500 },
+      (_, n) => `RRULE:FREQ=DAILY;BYHOUR=${n % 24};INTERVAL=${n + 1}`,
+    );
+    const passed: string[] = [];
+    const lines = [...MEETING, 'DTSTART:20300601T100000Z', ...rules];
+    const [message] = readItip([file('REQUEST', lines)], passed);
+    expect(message?.events[0]?.fields).toMatchObject({ when: { object: 'time' }, recurrence: null });
+    expect(passed).toEqual(['a recurring event has too many rules: its first time is kept']);
+  });
+
+  it.each([
+    ['lines', ['X-A:1'], 30_000],
+    ['components', ['BEGIN:VALARM', 'END:VALARM'], 2_000],
+    ['components deeper', ['BEGIN:VEVENT'], 100],
+  ])('passes a file with too many %s, and says so', (what, lines, times) => {
+    const passed: string[] = [];
+    const body = Array.from({ length: times }, () => lines).flat();
+    expect(readItip([file('REQUEST', [...MEETING, ...body])], passed)).toEqual([]);
+    expect(passed).toEqual([expect.stringContaining(what)]);
+  });
+
   it('says nothing of the times of an event that lasts for ever', () => {
     const [message] = readItip([file('REQUEST', [...MEETING, 'DURATION:P99999999999D'])]);
     expect(message?.events[0]?.fields).toBeNull();

@@ -1,7 +1,8 @@
 import type ICAL from 'ical.js';
 import type { IcalFields, IcalParticipant } from '../common/ical/ical-fields.ts';
 import {
-  type InstanceId, instanceIdOf, parseCalendar, readFields, readOrganizer, readParticipants, UnreadableCalendarError,
+  CalendarLimitError, hasTooManyRules, type InstanceId, instanceIdOf, parseCalendar, readFields, readOrganizer,
+  readParticipants, UnreadableCalendarError,
 } from '../common/ical/ical-read.ts'; // prettier-ignore
 import { instantOf } from '../common/ical/ical-zone.ts';
 import type { Revision } from './revisions.ts';
@@ -50,17 +51,18 @@ export function isCalendarPart(contentType: string, filename: string): boolean {
  * The iTIP messages in calendar files of a mail, each once: many programs send the same one inline and attached. What cannot
  * be read, is too long, or is no iTIP message (a file without METHOD, one that is only published) is passed. Never throws, and
  * its work is bounded.
+ * @param passed gets the reasons why files or rules were passed because of a limit
  */
-export function readItip(texts: readonly string[]): ItipMessage[] {
+export function readItip(texts: readonly string[], passed: string[] = []): ItipMessage[] {
   const found = new Map<string, ItipMessage>();
   for (const text of texts.slice(0, MOST_FILES)) {
-    const message = text.length <= MOST_CALENDAR_TEXT ? readOne(text) : null;
+    const message = text.length <= MOST_CALENDAR_TEXT ? readOne(text, passed) : null;
     if (message) found.set(`${message.method} ${message.uid}`, message);
   }
   return [...found.values()];
 }
 
-function readOne(text: string): ItipMessage | null {
+function readOne(text: string, passed: string[]): ItipMessage | null {
   try {
     const root = parseCalendar(text.replaceAll('\0', ''));
     const name = String(root.getFirstPropertyValue('method') ?? '').toLowerCase();
@@ -68,13 +70,16 @@ function readOne(text: string): ItipMessage | null {
     const components = root.getAllSubcomponents('vevent').slice(0, MOST_EVENTS);
     const uid = uidOf(components[0]);
     if (!method || !uid) return null;
+    if (components.some(hasTooManyRules))
+      passed.push('a recurring event has too many rules: its first time is kept');
     const events = components
       .filter((component) => uidOf(component) === uid)
       .flatMap((component) => readEvent(component, root) ?? [])
       .toSorted((a, b) => Number(a.instance !== null) - Number(b.instance !== null));
     return events.length > 0 ? { method, uid, events } : null;
-  } catch {
+  } catch (error) {
     // Mail may hold anything; the library throws whatever it meets.
+    if (error instanceof CalendarLimitError) passed.push(`a calendar file is passed: ${error.message}`);
     return null;
   }
 }

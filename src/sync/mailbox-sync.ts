@@ -224,7 +224,8 @@ export class MailboxSync {
     for (const [index, { remote }] of fresh.entries()) {
       const { parsed, failure } = read[index] ?? { parsed: UNREADABLE, failure: 'not parsed' };
       batch.incoming.push({ remote, parsed });
-      if (failure !== null) batch.failures.push({ providerId: remote.providerId, reason: failure });
+      const reason = failure ?? parsed.passed;
+      if (reason !== undefined) batch.failures.push({ providerId: remote.providerId, reason });
     }
   }
 }

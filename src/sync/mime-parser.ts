@@ -36,6 +36,8 @@ export interface ParsedMessage {
   report?: DeliveryReport;
   /** What it says of meetings; absent: nothing. */
   itip?: ItipMessage[];
+  /** Why a part of it was passed because of a limit; absent: nothing was. */
+  passed?: string;
 }
 
 /** An attachment without its bytes. */
@@ -228,9 +230,10 @@ function calendarsOf({ attachments }: Email): string[] {
     .map(({ content }) => (typeof content === 'string' ? content : new TextDecoder().decode(content)));
 }
 
-function itipOf(calendars: readonly string[]): Pick<ParsedMessage, 'itip'> {
-  const itip = readItip(calendars);
-  return itip.length > 0 ? { itip } : {};
+function itipOf(calendars: readonly string[]): Pick<ParsedMessage, 'itip' | 'passed'> {
+  const passed: string[] = [];
+  const itip = readItip(calendars, passed);
+  return { ...(itip.length > 0 ? { itip } : {}), ...(passed[0] === undefined ? {} : { passed: passed[0] }) };
 }
 
 /** What can be said of a message whose content cannot be read: its headers, if they can. */

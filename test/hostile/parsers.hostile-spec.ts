@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { SystemClock } from '../../src/common/time/clock.ts';
 import { DavCalendars } from '../../src/providers/imap/dav/dav.calendars.ts';
 import { ProviderError } from '../../src/providers/provider-error.ts';
@@ -85,9 +86,11 @@ describe(`what strangers wrote (seed ${seed})`, () => {
   describe('XML of a calendar server', () => {
     let body = '';
     let dav: FakeDav | undefined;
+    const threads = new WorkThreads();
     afterAll(() => dav?.stop());
+    afterAll(() => threads.close());
     const calendarsOf = () =>
-      new DavCalendars(new EgressClient(new EgressPolicy(['127.0.0.0/8'])), new SystemClock());
+      new DavCalendars(new EgressClient(new EgressPolicy(['127.0.0.0/8'])), new SystemClock(), threads);
     const TOKENS = [
       '<d:multistatus xmlns:d="DAV:">', '<d:response>', '<d:href>/home/x/</d:href>', '<d:href>\0</d:href>', '<d:propstat>', '<d:prop>',
       '<d:resourcetype><c:calendar/></d:resourcetype>', '</d:prop>', '<d:status>HTTP/1.1 200 OK</d:status>', '</d:propstat>', '</d:response>',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { Clock } from '../../src/common/time/clock.ts';
 import { Wake } from '../../src/common/wake.ts';
 import { Database } from '../../src/database/sql.ts';
@@ -39,7 +40,7 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     radicale = await startRadicale();
     server = await startTestApp();
     const { app } = server;
-    const calendar = new DavCalendars(app.get(EgressClient), app.get(Clock));
+    const calendar = new DavCalendars(app.get(EgressClient), app.get(Clock), app.get(WorkThreads));
     // Calendars alone: the mail of these accounts is nowhere.
     app.get(ConnectorRegistry).replace({ name: 'imap', calendar } as unknown as Connector);
     application = await createApplication(app, { features: ['sms'] });

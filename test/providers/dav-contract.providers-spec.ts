@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { SystemClock } from '../../src/common/time/clock.ts';
 import type { ProviderAccount } from '../../src/providers/connector.ts';
 import { DavCalendars } from '../../src/providers/imap/dav/dav.calendars.ts';
@@ -34,6 +35,7 @@ for (const { program, name, start, traits } of SERVERS) {
   describeWith([program], `calendars and contacts of ${name}`, () => {
     const egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
     const clock = new SystemClock();
+    const threads = new WorkThreads();
     const servers: DavServer[] = [];
     /** A server per test where there is but one user. */
     const server = async (): Promise<DavServer> => {
@@ -51,13 +53,14 @@ for (const { program, name, start, traits } of SERVERS) {
       await makeCalendar(one);
       return one;
     };
-    const calendars = async () => ({ calendar: new DavCalendars(egress, clock), account });
+    const calendars = async () => ({ calendar: new DavCalendars(egress, clock, threads), account });
 
     beforeAll(async () => {
       await server();
     });
     afterAll(async () => {
       await egress.onApplicationShutdown();
+      await threads.close();
       for (const one of servers) await one.stop();
     });
 

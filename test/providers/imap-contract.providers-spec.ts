@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { SystemClock } from '../../src/common/time/clock.ts';
 import type { ProviderAccount } from '../../src/providers/connector.ts';
 import { ImapDiscovery } from '../../src/providers/imap/discovery/imap-discovery.ts';
@@ -16,7 +17,9 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'an account at real servers', () 
   const policy = new EgressPolicy(['127.0.0.0/8']);
   const egress = new EgressClient(policy);
   const smtp = new SmtpSender(policy);
+  const threads = new WorkThreads();
   const connector = new ImapConnector({
+    threads,
     policy,
     egress,
     smtp,
@@ -31,6 +34,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'an account at real servers', () 
   });
   afterAll(async () => {
     await connector.close();
+    await threads.close();
     await smtp.close();
     await egress.onApplicationShutdown();
     await Promise.all([servers.stop(), calendars.stop()]);

@@ -33,7 +33,7 @@ function timeLike(property: ICAL.Property, seconds: number, root: ICAL.Component
   const zone = tzid ? ianaZone(tzid, root) : undefined;
   if (zone && !isUtc(zone)) return localStamp(seconds, zone);
   const own = tzid && !zone ? fileZone(tzid, root, utc.year) : undefined;
-  const wall = own ? utc.convertToZone(own) : utc;
+  const wall = own ? localStamp(seconds + own.offsetMs(seconds * 1000) / 1000, 'UTC') : utc;
   // Without a `Z`: the zone is in the parameter, or there is none.
   const { year, month, day: date, hour, minute, second } = wall;
   return ICAL.Time.fromData(

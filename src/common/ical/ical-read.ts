@@ -10,12 +10,49 @@ export class UnreadableCalendarError extends Error {
   override name = 'UnreadableCalendarError';
 }
 
+/** A file that is too large to be read. */
+export class CalendarLimitError extends UnreadableCalendarError {
+  override name = 'CalendarLimitError';
+}
+
 const DAY_SECONDS = 86_400;
 /** A hundred years. */
 const LONGEST_SECONDS = 36_525 * DAY_SECONDS;
 
-/** @throws {UnreadableCalendarError} */
+/** UTF-16 units of a file. Events with large inline attachments are passed. */
+const MOST_TEXT = 1024 * 1024;
+/** Lines of a file, folded ones counted each; BEGIN lines of it. */
+const MOST_LINES = 20_000;
+const MOST_COMPONENTS = 1_000;
+/** Components in each other; the library calls itself for each. */
+const MOST_DEPTH = 10;
+
+/** @throws {CalendarLimitError} when it is so large that reading it could hold up other work */
+function assertBounded(text: string): void {
+  if (text.length > MOST_TEXT) throw new CalendarLimitError(`longer than ${MOST_TEXT} characters`);
+  let [lines, components, depth] = [0, 0, 0];
+  for (let at = 0; at !== -1 && at < text.length; at = nextLine(text, at)) {
+    lines += 1;
+    const start = text.slice(at, at + 6).toUpperCase();
+    if (start === 'BEGIN:') [components, depth] = [components + 1, depth + 1];
+    else if (start.startsWith('END:')) depth -= 1;
+    if (lines > MOST_LINES) throw new CalendarLimitError(`more than ${MOST_LINES} lines`);
+    if (components > MOST_COMPONENTS) throw new CalendarLimitError(`more than ${MOST_COMPONENTS} components`);
+    if (depth > MOST_DEPTH) throw new CalendarLimitError(`components deeper than ${MOST_DEPTH}`);
+  }
+}
+
+function nextLine(text: string, at: number): number {
+  const end = text.indexOf('\n', at);
+  return end === -1 ? -1 : end + 1;
+}
+
+/**
+ * Parses a calendar file.
+ * @throws {UnreadableCalendarError} when it is no calendar file, or too large
+ */
 export function parseCalendar(text: string): ICAL.Component {
+  assertBounded(text);
   let parsed: unknown;
   try {
     parsed = ICAL.parse(text);
@@ -114,10 +151,28 @@ function endOf(
   return { seconds: seconds + duration.seconds, zone };
 }
 
+/** RFC 5545 3.8.5.3: RRULE should not occur more than once. The API takes as many. */
+const MOST_RULES = 10;
+/** UTF-16 units of a rule. */
+const LONGEST_RULE = 2_000;
+/** EXDATE lines, and dates in them. Later ones are not followed: those instances are shown. */
+const MOST_EXCLUSIONS = 1_000;
+
+/** Whether a series has more or longer rules than are followed: it is read as an event at its first time. */
+export function hasTooManyRules(event: ICAL.Component): boolean {
+  const rules = event.getAllProperties('rrule');
+  return rules.length > MOST_RULES || rules.some((rule) => rule.toICALString().length > LONGEST_RULE);
+}
+
 function readRecurrence(event: ICAL.Component, root: ICAL.Component): IcalFields['recurrence'] {
   const rules = event.getAllProperties('rrule');
-  if (rules.length === 0) return null;
-  const exclusions = event.getAllProperties('exdate').map((property) => exclusionLine(property, root));
+  if (rules.length === 0 || hasTooManyRules(event)) return null;
+  let dates = 0;
+  const exclusions = event
+    .getAllProperties('exdate')
+    .slice(0, MOST_EXCLUSIONS)
+    .filter((property) => (dates += property.getValues().length) <= MOST_EXCLUSIONS)
+    .map((property) => exclusionLine(property, root));
   const lines = [...rules.map((property) => property.toICALString()), ...exclusions];
   const property = event.getFirstProperty('dtstart');
   const start = property?.getFirstValue();
@@ -174,12 +229,15 @@ export function popupMinutes(alarm: ICAL.Component): number | undefined {
 }
 
 const METHODS: Record<string, string> = { EMAIL: 'email', AUDIO: 'sound', DISPLAY: 'popup' };
+/** Alarms that are looked at. */
+const MOST_ALARMS = 100;
 /** The wire takes no longer list. */
 const MOST_REMINDERS = 10;
 
 function readReminders(event: ICAL.Component): IcalFields['reminders'] {
   const alarms = event
     .getAllSubcomponents('valarm')
+    .slice(0, MOST_ALARMS)
     .flatMap((alarm) => {
       const minutes = popupMinutes(alarm);
       return minutes === undefined ? [] : [{ minutes, action: text(alarm, 'action').toUpperCase() }];
@@ -294,10 +352,13 @@ export function instanceIdOf(event: ICAL.Component, root: ICAL.Component): Insta
   return { key, seconds };
 }
 
+/** VEVENTs of an object that are looked at: the series, and its changed instances. */
+const MOST_EVENTS = 500;
+
 /** The VEVENTs of an object by the instance they are of; null: the series. The latest revision of each. */
 export function eventsIn(root: ICAL.Component): Map<string | null, ICAL.Component> {
   const found = new Map<string | null, ICAL.Component>();
-  for (const event of root.getAllSubcomponents('vevent')) {
+  for (const event of root.getAllSubcomponents('vevent').slice(0, MOST_EVENTS)) {
     const key = instanceIdOf(event, root)?.key ?? null;
     const other = found.get(key);
     if (!other || readSequence(event) >= readSequence(other)) found.set(key, event);

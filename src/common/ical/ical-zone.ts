@@ -1,4 +1,5 @@
 import ICAL from 'ical.js';
+import { FileZone, LAST_YEAR } from './file-zone.ts';
 import { instantOfWallTime, isTimeZone, offsetMs } from '../time/time-zone.ts';
 import { similarZone } from './similar-zone.ts';
 import { windowsZone } from './windows-zones.ts';
@@ -14,13 +15,20 @@ export function isUtc(zone: string): boolean {
 /** Last two or three parts of a path such as `/freeassociation.sourceforge.net/Europe/Berlin`. */
 const PATH_TAIL = /([A-Za-z_]+\/(?:[A-Za-z_]+\/)?[A-Za-z_+-]+)$/;
 
+/** Spellings that are known: Intl takes a tenth of a millisecond to tell one, and files name the same zone often. */
+const spellings = new Map<string, string>();
+const MOST_SPELLINGS = 2_000;
+
 /** `name` in the spelling of the IANA database, where `Intl` tells it. */
 function spelled(name: string): string {
+  const known = spellings.get(name);
+  if (known !== undefined) return known;
   // Links such as Asia/Calcutta keep their names: Intl answers with what it was asked for, in its own case.
-  return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone.toLowerCase() ===
-    name.toLowerCase()
-    ? new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone
-    : name;
+  const told = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
+  const spelling = told.toLowerCase() === name.toLowerCase() ? told : name;
+  if (spellings.size >= MOST_SPELLINGS) spellings.clear();
+  spellings.set(name, spelling);
+  return spelling;
 }
 
 /**
@@ -44,9 +52,13 @@ export function ianaZone(tzid: string, root: ICAL.Component): string | undefined
   return typeof location === 'string' ? named(location) : undefined;
 }
 
+/** Zones of a file that are looked at. */
+const MOST_ZONES = 20;
+
 function zoneOf(tzid: string, root: ICAL.Component): ICAL.Component | undefined {
   return root
     .getAllSubcomponents('vtimezone')
+    .slice(0, MOST_ZONES)
     .find((zone) => String(zone.getFirstPropertyValue('tzid')) === tzid);
 }
 
@@ -59,9 +71,9 @@ export function wallMs(time: ICAL.Time): number {
 
 /** A date-time of a file: when it is, and in which zone it was written. */
 export interface ZonedInstant {
-  seconds: number;
+  readonly seconds: number;
   /** IANA name, also of a zone whose clocks do what the file says of its own; undefined: UTC, floating, or none does. */
-  zone: string | undefined;
+  readonly zone: string | undefined;
 }
 
 /**
@@ -80,57 +92,29 @@ export function instantOf(property: ICAL.Property, time: ICAL.Time, root: ICAL.C
   }
   const own = fileZone(tzid, root, time.year);
   if (!own) return { seconds: wall / 1000, zone: undefined };
-  const there = ICAL.Time.fromData(
-    { year: time.year, month: time.month, day: time.day, hour: time.hour, minute: time.minute, second: time.second },
-    own,
-  ); // prettier-ignore
-  const similar = similarZone(own, time.year);
-  return { seconds: there.toUnixTime(), zone: similar === undefined || isUtc(similar) ? undefined : similar };
+  return {
+    seconds: own.instantOf(wall) / 1000,
+    // Only when somebody asks: most times of a file are exceptions of a series, of which nobody wants to know the zone.
+    get zone() {
+      const similar = similarZone(own, time.year);
+      return similar === undefined || isUtc(similar) ? undefined : similar;
+    },
+  };
 }
+
+const zones = new WeakMap<ICAL.Component, FileZone>();
 
 /**
  * The zone a file describes itself.
  * @param year of the time that is asked for
  * @returns undefined when the file does not, or not for that year: its times are read as UTC
  */
-export function fileZone(tzid: string, root: ICAL.Component, year: number): ICAL.Timezone | undefined {
+export function fileZone(tzid: string, root: ICAL.Component, year: number): FileZone | undefined {
   const own = zoneOf(tzid, root);
-  return own && year <= LAST_YEAR ? timezoneOf(own, tzid) : undefined;
-}
-
-/** Changes of clocks are worked out from the beginning of the zone to the year in question: later years are read as UTC. */
-const LAST_YEAR = 2200;
-const MOST_OBSERVANCES = 50;
-const MOST_DATES = 200;
-/** The rules by which clocks change; others may have no end, or no instance. */
-const CLOCK_RULE =
-  /^(FREQ=YEARLY|INTERVAL=1|WKST=\w\w|UNTIL=\w+|BYMONTH=(\d|1[0-2])|BYDAY=[+-]?[1-5](MO|TU|WE|TH|FR|SA|SU))$/;
-
-const timezones = new WeakMap<ICAL.Component, ICAL.Timezone>();
-
-/** The zone of a VTIMEZONE, as far as it says how clocks change; work is bounded whatever it says. */
-function timezoneOf(zone: ICAL.Component, tzid: string): ICAL.Timezone {
-  const known = timezones.get(zone);
-  if (known) return known;
-  const component = new ICAL.Component('vtimezone');
-  for (const observance of zone.getAllSubcomponents().slice(0, MOST_OBSERVANCES))
-    component.addSubcomponent(boundedObservance(observance));
-  const made = new ICAL.Timezone({ component, tzid });
-  timezones.set(zone, made);
-  return made;
-}
-
-function boundedObservance(observance: ICAL.Component): ICAL.Component {
-  const copy = new ICAL.Component(observance.name);
-  for (const name of ['dtstart', 'tzoffsetfrom', 'tzoffsetto', 'rrule', 'rdate']) {
-    const properties = observance.getAllProperties(name).slice(0, name === 'rdate' ? MOST_DATES : 1);
-    for (const property of properties) {
-      const parts = name === 'rrule' ? String(property.getFirstValue()).split(';') : [];
-      if (parts.every((part) => CLOCK_RULE.test(part)))
-        copy.addProperty(ICAL.Property.fromString(property.toICALString()));
-    }
-  }
-  return copy;
+  if (!own || year > LAST_YEAR) return undefined;
+  const zone = zones.get(own) ?? new FileZone(own);
+  zones.set(own, zone);
+  return zone;
 }
 
 /** `YYYYMMDDTHHMMSS` of what the clocks of a zone show. */

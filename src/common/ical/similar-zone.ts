@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
-import ICAL from 'ical.js';
-import { instantOfWallTime } from '../time/time-zone.ts';
+import { instantOfWallTime, offsetMs } from '../time/time-zone.ts';
+import type { FileZone } from './file-zone.ts';
 
 /*
  * Programs give their zones names of their own (`Customized Time Zone`) and say in the file what their clocks do. Rules of
@@ -14,49 +13,29 @@ const FIRST = [
 ]; // prettier-ignore
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Years before and after the time that is asked for. */
 const YEARS_BEFORE = 1;
 const YEARS_AFTER = 3;
-const STEP_MS = 7 * DAY_MS;
+/** Changes of clocks in those years that are compared. Real zones have two a year, at most four. */
+const MOST_CHANGES = 16;
 
-/** Known answers, by zone and year. */
-const answers = new Map<string, string | undefined>();
-const MOST_ANSWERS = 1_000;
-/** What tells one zone from another, whichever file it is in. */
-const digests = new WeakMap<ICAL.Timezone, string>();
+/** Answers by zone of a file and year. A search takes some milliseconds, and files name many years. */
+const answers = new WeakMap<FileZone, Map<number, string | undefined>>();
+/** Further years of a zone are not searched: the file tries to keep us busy. */
+const MOST_SEARCHES = 4;
 
 /**
  * The IANA zone whose clocks show the same as those of a zone that only a file describes, in the years around a time. Zones
  * with one offset all year are `Etc/GMT±n`.
- * @param own bounded work is up to the caller (`fileZone`)
- * @returns undefined when there is none
+ * @returns undefined when there is none, or when too many years were asked for
  */
-export function similarZone(own: ICAL.Timezone, year: number): string | undefined {
-  const key = `${digestOf(own)} ${year}`;
-  if (answers.has(key)) return answers.get(key);
-  if (answers.size >= MOST_ANSWERS) answers.clear();
+export function similarZone(own: FileZone, year: number): string | undefined {
+  const known = answers.get(own) ?? new Map<number, string | undefined>();
+  answers.set(own, known);
+  if (known.has(year) || known.size >= MOST_SEARCHES) return known.get(year);
   const answer = search(own, year);
-  answers.set(key, answer);
+  known.set(year, answer);
   return answer;
-}
-
-function digestOf(own: ICAL.Timezone): string {
-  const known = digests.get(own);
-  if (known !== undefined) return known;
-  const digest = createHash('sha256').update(String(own.component)).digest('base64');
-  digests.set(own, digest);
-  return digest;
-}
-
-function search(own: ICAL.Timezone, year: number): string | undefined {
-  const samples = samplesOf(own, year);
-  const first = samples[0]?.offsetMs ?? 0;
-  if (samples.every((sample) => sample.offsetMs === first)) return fixedZone(first);
-  const zones = [...FIRST, ...Intl.supportedValuesOf('timeZone')];
-  return zones.find((zone) =>
-    samples.every(({ wallMs, offsetMs }) => instantOfWallTime(wallMs, zone).getTime() === wallMs - offsetMs),
-  );
 }
 
 interface Sample {
@@ -66,42 +45,32 @@ interface Sample {
   offsetMs: number;
 }
 
-/** What the clocks of a zone do: at noon once a week, and before and after each change. */
-function samplesOf(own: ICAL.Timezone, year: number): Sample[] {
-  const samples: Sample[] = [];
-  const end = Date.UTC(year + YEARS_AFTER, 0, 1);
-  let before = sampleAt(own, Date.UTC(year - YEARS_BEFORE, 0, 1, 12));
-  for (let wallMs = before.wallMs; wallMs < end; wallMs += STEP_MS) {
-    const sample = sampleAt(own, wallMs);
-    if (sample.offsetMs !== before.offsetMs) samples.push(...aroundChange(own, before, sample));
-    samples.push(sample);
-    before = sample;
-  }
-  return samples;
-}
-
-/** Not at the change itself: clocks show some times twice then, or not at all. */
-function aroundChange(own: ICAL.Timezone, before: Sample, after: Sample): Sample[] {
-  let [low, high] = [before, after];
-  while (high.wallMs - low.wallMs > 60_000) {
-    const middle = sampleAt(own, Math.floor((low.wallMs + high.wallMs) / 2));
-    if (middle.offsetMs === low.offsetMs) low = middle;
-    else high = middle;
-  }
-  return [sampleAt(own, low.wallMs - 2 * HOUR_MS), sampleAt(own, high.wallMs + 2 * HOUR_MS)];
-}
-
-function sampleAt(own: ICAL.Timezone, atMs: number): Sample {
-  const wall = new Date(atMs);
-  wall.setUTCMilliseconds(0);
-  const there = ICAL.Time.fromData(
-    {
-      year: wall.getUTCFullYear(), month: wall.getUTCMonth() + 1, day: wall.getUTCDate(),
-      hour: wall.getUTCHours(), minute: wall.getUTCMinutes(), second: wall.getUTCSeconds(),
-    },
-    own,
+function search(own: FileZone, year: number): string | undefined {
+  const samples = samplesOf(own, year);
+  if (!samples) return undefined;
+  const first = samples[0]?.offsetMs ?? 0;
+  if (samples.every((sample) => sample.offsetMs === first)) return fixedZone(first);
+  // Two days of the year tell most zones apart.
+  const seasons = samples.filter((_, index) => index === 0 || index === 6);
+  const isCandidate = (zone: string) =>
+    seasons.every((sample) => offsetMs(zone, sample.wallMs - sample.offsetMs) === sample.offsetMs);
+  return [...FIRST, ...Intl.supportedValuesOf('timeZone')].find(
+    (zone) =>
+      isCandidate(zone) &&
+      samples.every((sample) => instantOfWallTime(sample.wallMs, zone).getTime() === sample.wallMs - sample.offsetMs),
   ); // prettier-ignore
-  return { wallMs: wall.getTime(), offsetMs: wall.getTime() - there.toUnixTime() * 1000 };
+}
+
+/** What the clocks of a zone do: once a month, and before and after each change. Null: they change too often. */
+function samplesOf(own: FileZone, year: number): Sample[] | null {
+  const months = (YEARS_BEFORE + YEARS_AFTER) * 12;
+  const instants = Array.from({ length: months }, (_, month) => Date.UTC(year - YEARS_BEFORE, month, 15, 12));
+  const end = Date.UTC(year + YEARS_AFTER, 0, 1);
+  const changes = own.changesBetween(Date.UTC(year - YEARS_BEFORE, 0, 1), end);
+  if (changes.length > MOST_CHANGES) return null;
+  // Not at the change itself: clocks show some times twice then, or not at all.
+  for (const { atMs } of changes) instants.push(atMs - 2 * HOUR_MS, atMs + 2 * HOUR_MS);
+  return instants.map((at) => ({ wallMs: at + own.offsetMs(at), offsetMs: own.offsetMs(at) }));
 }
 
 /** POSIX turns the sign around. */

@@ -45,7 +45,7 @@ export class WorkThread {
     this.#onSettled = onSettled;
     this.#onEnd = onEnd;
     this.#worker = new Worker(SCRIPT, {
-      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 32 },
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 24 },
       // Keys and passwords of the environment are no business of code that reads strangers' content.
       env: {},
       // Libraries may print what they read, and mail does not belong in the log.

@@ -96,9 +96,14 @@ export function startOfDay(dayMs: number, zone: string): Date {
  * @param wallMs the wall time, as if the zone were UTC
  */
 export function instantOfWallTime(wallMs: number, zone: string): Date {
-  const before = offsetMs(zone, wallMs - DAY_MS);
-  const after = offsetMs(zone, wallMs + DAY_MS);
+  return new Date(instantOfWall(wallMs, (at) => offsetMs(zone, at)));
+}
+
+/** The same for clocks that are described by their offsets from UTC. Milliseconds. */
+export function instantOfWall(wallMs: number, offsetOf: (instantMs: number) => number): number {
+  const before = offsetOf(wallMs - DAY_MS);
+  const after = offsetOf(wallMs + DAY_MS);
   const candidates = [wallMs - Math.max(before, after), wallMs - Math.min(before, after)];
-  const shown = candidates.find((instant) => instant + offsetMs(zone, instant) === wallMs);
-  return new Date(shown ?? wallMs - before);
+  const shown = candidates.find((instant) => instant + offsetOf(instant) === wallMs);
+  return shown ?? wallMs - before;
 }

@@ -99,9 +99,14 @@ function readExclusions(line: string, zone: string): Moment[] {
     throw new InvalidRecurrenceError(`"${tzid.slice(0, 60)}" is not the name of an IANA time zone`);
   return line
     .slice(colon + 1)
-    .split(',')
+    .split(',', MOST_EXCLUSIONS)
     .map((value) => readMoment(value, zone, tzid));
 }
+
+/** Rules of one event: each is worked out by itself for every answer. Mirrored events may have come in with more. */
+export const MOST_RULES = 10;
+/** EXDATE lines, and dates of one line, that are followed. */
+const MOST_EXCLUSIONS = 1_000;
 
 /**
  * Reads RRULE and EXDATE lines.
@@ -113,8 +118,10 @@ export function readRecurrenceLines(lines: readonly string[], zone: string): Rec
     .filter((line) => /^RRULE:/i.test(line))
     .map((line) => readRule(line.slice('RRULE:'.length), zone));
   if (rules.length === 0) throw new InvalidRecurrenceError('there is no RRULE');
+  if (rules.length > MOST_RULES) throw new InvalidRecurrenceError(`there are more than ${MOST_RULES} RRULEs`);
   const moments = lines
     .filter((line) => /^EXDATE[;:]/i.test(line))
+    .slice(0, MOST_EXCLUSIONS)
     .flatMap((line) => readExclusions(line, zone));
   return {
     rules,

@@ -29,7 +29,9 @@ export interface SeriesSource {
 /** Times of one answer of a series: more than anybody looks at. */
 const MOST_OCCURRENCES = 20_000;
 /** Steps the library may take in search of them; impossible rules end here. */
-const LIMITS = { maxIterations: 5_000, maxCandidateEvaluations: 50_000 } as const;
+const LIMITS = { maxIterations: 2_500, maxCandidateEvaluations: 20_000 } as const;
+/** Times of a day that BYHOUR, BYMINUTE and BYSECOND may name together: one every five minutes. */
+const MOST_TIMES_OF_DAY = 288;
 const DAY_MS = 86_400_000;
 /** What all unusual rules of a series may count to together: they are counted anew for every answer. */
 const MOST_COUNTED = 2_000;
@@ -63,10 +65,17 @@ export class Series {
     this.#lines = readRecurrenceLines(source.recurrence.rrule, this.#zone);
     const beginMs = wallTimeOf(firstStart(source.when), this.#zone);
     this.#beginMs = beginMs;
-    this.#rules = this.#lines.rules.map((line) => {
-      const usual = usualRule(line.text, beginMs);
-      return { line, rule: usual ?? unusualRule(line, beginMs), usual: usual !== null };
+    const usualRules = this.#lines.rules.map((line) => usualRule(line.text, beginMs));
+    const unusual = usualRules.filter((rule) => rule === null).length;
+    this.#rules = this.#lines.rules.map((line, index) => {
+      const usual = usualRules[index] ?? null;
+      return { line, rule: usual ?? unusualRule(line, beginMs, unusual), usual: usual !== null };
     });
+  }
+
+  /** Whether all rules are worked out by arithmetic, in microseconds. */
+  get isUsual(): boolean {
+    return this.#rules.every(({ usual }) => usual);
   }
 
   /** FREQ of a rule that is met every moment for ever; undefined: there is none. */
@@ -211,8 +220,22 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 /** `20300131T090000Z` */
 const stamp = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 
-/** Any rule, by the library. @throws {InvalidRecurrenceError} */
-function unusualRule({ text }: RuleLine, beginMs: number): WallRule {
+/** How many times of a day the lists of a rule name together. */
+function timesOfDay(text: string): number {
+  const lists = [...text.matchAll(/\bBY(?:HOUR|MINUTE|SECOND)=([^;]*)/g)];
+  return lists.reduce((product, [, list = '']) => product * list.split(',').length, 1);
+}
+
+/**
+ * Any rule, by the library.
+ * @param sharers unusual rules of the series, which share the steps it may take
+ * @throws {InvalidRecurrenceError}
+ */
+function unusualRule({ text }: RuleLine, beginMs: number, sharers: number): WallRule {
+  if (timesOfDay(text) > MOST_TIMES_OF_DAY)
+    throw new InvalidRecurrenceError(
+      `BYHOUR, BYMINUTE and BYSECOND name more than ${MOST_TIMES_OF_DAY} times of a day`,
+    );
   try {
     // It knows the ranges of all numbers, and does not go beyond them in silence.
     ICAL.Recur.fromString(text);
@@ -220,7 +243,8 @@ function unusualRule({ text }: RuleLine, beginMs: number): WallRule {
       rruleString: `DTSTART:${stamp(beginMs)}\nRRULE:${text}`,
       strict: true,
       cache: false,
-      ...LIMITS,
+      maxIterations: Math.ceil(LIMITS.maxIterations / sharers),
+      maxCandidateEvaluations: Math.ceil(LIMITS.maxCandidateEvaluations / sharers),
     });
     return {
       between: (fromMs, lastMs) =>

@@ -1,5 +1,6 @@
 import type { EgressClient } from '../../common/egress/egress-client.ts';
 import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
+import type { WorkThreads } from '../../common/threads/work-threads.ts';
 import type { Clock } from '../../common/time/clock.ts';
 import type { AddressProof } from '../address-proof.ts';
 import type { Connector, MailboxSettings, ProviderAccount, VerifiedAccount } from '../connector.ts';
@@ -25,6 +26,7 @@ export interface ImapDependencies {
   clock: Clock;
   smtp: SmtpSender;
   discovery: MailDiscovery;
+  threads: WorkThreads;
   limits?: Partial<ImapLimits>;
 }
 
@@ -43,12 +45,12 @@ export class ImapConnector implements Connector {
   readonly #dependencies: ImapDependencies;
 
   constructor(dependencies: ImapDependencies) {
-    const { policy, egress, clock, smtp, limits = {} } = dependencies;
+    const { policy, egress, clock, smtp, threads, limits = {} } = dependencies;
     this.#dependencies = dependencies;
     this.#sessions = new ImapSessions(policy, limits);
     this.mail = new ImapMail(this.#sessions, smtp, new ImapChanges(this.#sessions));
     this.mailbox = new ImapMailbox(this.#sessions);
-    this.calendar = new DavCalendars(egress, clock);
+    this.calendar = new DavCalendars(egress, clock, threads);
     this.contacts = new DavContacts(egress, clock);
   }
 

@@ -23,7 +23,7 @@ export function idOf(providerId: string): EventPlace {
  * The events of an object: a series and its changed instances, or one event. None when it holds something else.
  * @throws {UnreadableCalendarError}
  */
-export function readObject({ path, text }: DavObject): RemoteEvent[] {
+export function readObject({ path, text }: Pick<DavObject, 'path' | 'text'>): RemoteEvent[] {
   const root = parseCalendar(text);
   try {
     return [...eventsIn(root).values()].map((event) => readEvent(path, event, root));

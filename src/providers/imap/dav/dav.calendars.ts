@@ -4,7 +4,7 @@ import type { EgressClient } from '../../../common/egress/egress-client.ts';
 import type { Clock } from '../../../common/time/clock.ts';
 import type {
   CalendarContent, CalendarPort, EventChanges, EventContent, InstancePlace, ProviderAccount,
-  RemoteCalendar, WrittenEvent, WrittenRevision,
+  RemoteCalendar, RemoteEvent, WrittenEvent, WrittenRevision,
 } from '../../connector.ts'; // prettier-ignore
 import { ProviderError } from '../../provider-error.ts';
 import {
@@ -17,10 +17,21 @@ import {
 import { CALENDAR_OBJECTS, collectionChanges } from './dav-changes.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { DavEvents } from './dav-events.ts';
-import type { DavSession } from './dav-session.ts';
+import type { DavObject, DavSession } from './dav-session.ts';
 import type { DavAnswer } from './dav-xml.ts';
-import { idOf, readObject } from './dav-event-object.ts';
-import { UnreadableCalendarError } from '../../../common/ical/ical-read.ts';
+import { idOf } from './dav-event-object.ts';
+import { task } from '../../../common/threads/task.ts';
+import type { WorkThreads } from '../../../common/threads/work-threads.ts';
+import { WorkLimitError } from '../../../common/threads/work-errors.ts';
+
+const MB = 2 ** 20;
+/** An ordinary object takes less than a millisecond. */
+const READ = task<typeof import('./read-objects.ts')>()(
+  import.meta.url,
+  './read-objects',
+  'readCalendarObject',
+  { lane: 'short', timeMs: 3_000, inputBytes: 4 * MB, outputBytes: 16 * MB },
+);
 
 /** Calendars that we have made are named so: never taken for somebody's first one. */
 const OURS = 'carillon-';
@@ -39,7 +50,10 @@ export class DavCalendars implements CalendarPort {
   readonly #events: DavEvents;
   readonly #log = new Logger(DavCalendars.name);
 
-  constructor(egress: EgressClient, clock: Clock) {
+  readonly #threads: WorkThreads;
+
+  constructor(egress: EgressClient, clock: Clock, threads: WorkThreads) {
+    this.#threads = threads;
     this.#accounts = new DavAccounts('caldav', egress, clock);
     this.#events = new DavEvents(clock);
   }
@@ -73,17 +87,29 @@ export class DavCalendars implements CalendarPort {
       const { more, removed, present } = changes;
       for (const one of changes.tooLarge)
         this.#log.warn(`${account.accountId}: ${one} is too large to be read`);
-      const events = changes.changed.flatMap((object) => {
-        try {
-          return readObject(object);
-        } catch (error) {
-          if (!(error instanceof UnreadableCalendarError)) throw error;
-          this.#log.warn(`account ${account.accountId}: ${object.path} cannot be read: ${error.message}`);
-          return [];
-        }
-      });
+      const events = await this.#read(account, changes.changed);
       return { cursor: changes.cursor, more, events, removed, present };
     });
+  }
+
+  /** Reads objects in a thread: others may have put them there. What cannot be read is passed. */
+  async #read(account: ProviderAccount, objects: readonly DavObject[]): Promise<RemoteEvent[]> {
+    const inputs = objects.map(({ path, text }) => ({ path, text }));
+    const results = await this.#threads.runAll(READ, account.accountId, inputs, { patient: true });
+    return results.flatMap((result, index) => {
+      if ('output' in result) {
+        if ('events' in result.output) return result.output.events;
+        return this.#pass(account, objects[index]?.path, result.output.unreadable);
+      }
+      if (result.error instanceof WorkLimitError && result.error.limit === 'closed')
+        throw new ProviderError('temporary', 'The server is stopping', { cause: result.error });
+      return this.#pass(account, objects[index]?.path, result.error.message);
+    });
+  }
+
+  #pass(account: ProviderAccount, path: string | undefined, why: string): RemoteEvent[] {
+    this.#log.warn(`account ${account.accountId}: ${path} cannot be read: ${why}`);
+    return [];
   }
 
   async createCalendar(
