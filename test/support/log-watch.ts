@@ -13,11 +13,13 @@ const lines: string[] = [];
 /** Shorter values, and plain words, stand in logs for other reasons. */
 const LEAST_CHARACTERS = 8;
 const PLAIN_WORDS = /^[a-z][a-z -]{0,19}$/i;
+/** Statuses of requests whose credentials and fields are none: tests of bad input say the same words elsewhere. */
+const REFUSED: readonly number[] = [400, 401];
 const MOST_BODY_BYTES = 256 * 1024;
 
 const NAME = '[a-z_]*(?:token|secret|password|api_key|private_key)';
 const IN_JSON = new RegExp(`"(${NAME})"\\s*:\\s*"((?:[^"\\\\]|\\\\.)+)"`, 'gi');
-const IN_FORM = new RegExp(`(?:^|[?&])(${NAME})=([^&#"\\s]+)`, 'gi');
+const IN_FORM = new RegExp(`(?:^|[?& ])(${NAME})=([^&#"\\s]+)`, 'gi');
 /** Codes of sign-in; names of errors are shorter, or have dots. */
 const CODES = /(?:"code"\s*:\s*"|[?&]code=)([\w-]{20,})/g;
 const LINKS = /\/(connect\/login\?(?:[^"\s]*&)?id=|feeds\/)([\w-]{16,})/g;
@@ -49,14 +51,12 @@ export function watchEnvironment(environment: Readonly<Record<string, string | u
 /** Finds secrets in requests to the server and in its answers. */
 export function watchTraffic(server: Server): void {
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    readHeaders(request);
-    readText(request.url ?? '');
+    const { url = '' } = request;
     const asked = new Collected();
     const emit = request.emit.bind(request);
     // A listener of its own would start the flow before whoever reads the body listens.
     request.emit = (event: string, ...values: unknown[]) => {
       if (event === 'data') asked.add(values[0]);
-      if (event === 'end') readText(asked.text);
       return emit(event, ...values);
     };
     const answered = new Collected();
@@ -68,6 +68,10 @@ export function watchTraffic(server: Server): void {
     };
     response.end = (...values: unknown[]) => {
       answered.add(values[0]);
+      if (!REFUSED.includes(response.statusCode)) {
+        readHeaders(request);
+        readText(`${url} ${asked.text}`);
+      }
       for (const cookie of [response.getHeader('set-cookie') ?? []].flat()) readCookies(String(cookie));
       readText(`${String(response.getHeader('location') ?? '')} ${answered.text}`);
       return end(...values);
