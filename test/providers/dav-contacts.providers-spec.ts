@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import Nylas from 'nylas';
 import contactModule from 'nylas/lib/models/contact.js';
 import request from 'supertest';
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
 import { Clock } from '../../src/common/time/clock.ts';
 import { Wake } from '../../src/common/wake.ts';
@@ -36,7 +37,7 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     radicale = await startRadicale();
     server = await startTestApp();
     const { app } = server;
-    const contacts = new DavContacts(app.get(EgressClient), app.get(Clock));
+    const contacts = new DavContacts(app.get(EgressClient), app.get(Clock), app.get(WorkThreads));
     // Contacts alone: the mail of these accounts is nowhere.
     app.get(ConnectorRegistry).replace({ name: 'imap', contacts } as unknown as Connector);
     application = await createApplication(app);

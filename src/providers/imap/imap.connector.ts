@@ -51,16 +51,16 @@ export class ImapConnector implements Connector {
     this.mail = new ImapMail(this.#sessions, smtp, new ImapChanges(this.#sessions));
     this.mailbox = new ImapMailbox(this.#sessions);
     this.calendar = new DavCalendars(egress, clock, threads);
-    this.contacts = new DavContacts(egress, clock);
+    this.contacts = new DavContacts(egress, clock, threads);
   }
 
   verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
-    const { policy, egress, clock, discovery, limits } = this.#dependencies;
+    const { policy, egress, clock, threads, discovery, limits } = this.#dependencies;
     return verifyImapAccount(account, {
       policy,
       discovery,
       sessions: this.#sessions,
-      checkDav: (place, allowance) => checkDavServer(egress, clock, place, allowance),
+      checkDav: (place, allowance) => checkDavServer(egress, clock, threads, place, allowance),
       ...(limits?.ca === undefined ? {} : { ca: limits.ca }),
     });
   }

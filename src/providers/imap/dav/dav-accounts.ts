@@ -1,5 +1,6 @@
 import type { EgressClient } from '../../../common/egress/egress-client.ts';
 import { type Clock, monotonicMs } from '../../../common/time/clock.ts';
+import type { WorkThreads } from '../../../common/threads/work-threads.ts';
 import type { ProviderAccount } from '../../connector.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { settingsOf } from '../imap.settings.ts';
@@ -16,13 +17,15 @@ export class DavAccounts {
   readonly #kind: DavServer['kind'];
   readonly #egress: EgressClient;
   readonly #clock: Clock;
+  readonly #threads: WorkThreads;
   /** By server and user. */
   readonly #homes = new Map<string, { home: URL; foundMs: number }>();
 
-  constructor(kind: DavServer['kind'], egress: EgressClient, clock: Clock) {
+  constructor(kind: DavServer['kind'], egress: EgressClient, clock: Clock, threads: WorkThreads) {
     this.#kind = kind;
     this.#egress = egress;
     this.#clock = clock;
+    this.#threads = threads;
   }
 
   /** Whether the account has a server of this kind. */
@@ -46,8 +49,8 @@ export class DavAccounts {
     const key = `${server.url} ${server.login.user}`;
     const kept = this.#homes.get(key);
     if (kept && monotonicMs() - kept.foundMs < HOME_KEPT_MS)
-      return DavSession.at(this.#egress, this.#clock, server, kept.home);
-    const session = await DavSession.open(this.#egress, this.#clock, server);
+      return DavSession.at(this.#egress, this.#clock, this.#threads, server, kept.home);
+    const session = await DavSession.open(this.#egress, this.#clock, this.#threads, server);
     if (this.#homes.size >= MOST_KEPT) this.#homes.clear();
     this.#homes.set(key, { home: session.home, foundMs: monotonicMs() });
     return session;
@@ -76,11 +79,12 @@ export class DavAccounts {
 export async function checkDavServer(
   egress: EgressClient,
   clock: Clock,
+  threads: WorkThreads,
   server: DavServer,
   allowance: DavAllowance,
 ): Promise<void> {
   try {
-    await DavSession.open(egress, clock, server, allowance);
+    await DavSession.open(egress, clock, threads, server, allowance);
   } catch (error) {
     throw asRefusal(error, server);
   }

@@ -2,9 +2,11 @@ import { createObject, type DAVDepth, davRequest, deleteObject, propfind, update
 import type { EgressClient } from '../../../common/egress/egress-client.ts';
 import type { Clock } from '../../../common/time/clock.ts';
 import { ProviderError } from '../../provider-error.ts';
+import type { WorkThreads } from '../../../common/threads/work-threads.ts';
 import type { DavAllowance } from './dav-allowance.ts';
+import { readDavAnswer } from './dav-answers.ts';
 import { davFetch, type DavServer, isTrustedMove, WORDS } from './dav-fetch.ts';
-import { type DavAnswer, type DavHead, type DavResource, DavXmlError, readDavXml } from './dav-xml.ts';
+import type { DavAnswer, DavHead, DavResource } from './dav-xml.ts';
 
 /** Properties of a resource, as the library reads them. */
 export type DavProps = Readonly<Record<string, unknown>>;
@@ -52,13 +54,21 @@ export function normalPath(path: string): string {
 export class DavSession {
   readonly #egress: EgressClient;
   readonly #clock: Clock;
+  readonly #threads: WorkThreads;
   readonly server: DavServer;
   /** Where its collections are, with a slash at the end. */
   readonly home: URL;
 
-  private constructor(egress: EgressClient, clock: Clock, server: DavServer, home: URL) {
+  private constructor(
+    egress: EgressClient,
+    clock: Clock,
+    threads: WorkThreads,
+    server: DavServer,
+    home: URL,
+  ) {
     this.#egress = egress;
     this.#clock = clock;
+    this.#threads = threads;
     this.server = server;
     this.home = home;
   }
@@ -71,16 +81,28 @@ export class DavSession {
   static async open(
     egress: EgressClient,
     clock: Clock,
+    threads: WorkThreads,
     server: DavServer,
     allowance?: DavAllowance,
   ): Promise<DavSession> {
-    const home = await findHome(server, davFetch(egress, clock, server, [], allowance));
-    return DavSession.at(egress, clock, server, home);
+    const home = await findHome(
+      threads,
+      server,
+      allowance === undefined,
+      davFetch(egress, clock, server, [], allowance),
+    );
+    return DavSession.at(egress, clock, threads, server, home);
   }
 
   /** At a home that was found before. */
-  static at(egress: EgressClient, clock: Clock, server: DavServer, home: URL): DavSession {
-    return new DavSession(egress, clock, server, home);
+  static at(
+    egress: EgressClient,
+    clock: Clock,
+    threads: WorkThreads,
+    server: DavServer,
+    home: URL,
+  ): DavSession {
+    return new DavSession(egress, clock, threads, server, home);
   }
 
   /** The path of an address the server has given. */
@@ -166,7 +188,7 @@ export class DavSession {
   }
 
   async #answer(ask: (fetch: typeof globalThis.fetch) => Promise<unknown>): Promise<DavAnswer> {
-    const { answer } = await answerTo(this.server, this.#fetch(), ask);
+    const { answer } = await answerTo(this.#threads, this.server, true, this.#fetch(), ask);
     return answer;
   }
 
@@ -197,7 +219,9 @@ function withSlash(url: URL): URL {
  * much memory; so it is handed an empty one.
  */
 async function answerTo(
+  threads: WorkThreads,
   server: DavServer,
+  isPatient: boolean,
   fetchIt: typeof fetch,
   ask: (fetch: typeof globalThis.fetch) => Promise<unknown>,
 ): Promise<{ answer: DavAnswer; head: DavHead }> {
@@ -210,24 +234,22 @@ async function answerTo(
     head = { url, status, contentType: headers.get('content-type') ?? '' };
     return new Response(null, { status: 204 });
   });
-  try {
-    return { answer: readDavXml(text, head), head };
-  } catch (error) {
-    if (!(error instanceof DavXmlError)) throw error;
-    const { what, setting } = WORDS[server.kind];
-    const message = `The server of the ${what} answered XML that cannot be read: ${error.message}`;
-    throw new ProviderError('rejected', message, { setting, cause: error });
-  }
+  return { answer: await readDavAnswer(threads, server, text, head, isPatient), head };
 }
 
-async function findHome(server: DavServer, fetchIt: typeof fetch): Promise<URL> {
+async function findHome(
+  threads: WorkThreads,
+  server: DavServer,
+  isPatient: boolean,
+  fetchIt: typeof fetch,
+): Promise<URL> {
   const { name, key, wellKnown } = HOME_PROPS[server.kind];
   const { what, setting } = WORDS[server.kind];
   const given = new URL(server.url);
   const ask = async (url: URL): Promise<{ props: DavProps; at: URL } | null> => {
     const props = { 'd:current-user-principal': {}, [name]: {}, 'd:resourcetype': {} };
     try {
-      const { answer, head } = await answerTo(server, fetchIt, (fetch) =>
+      const { answer, head } = await answerTo(threads, server, isPatient, fetchIt, (fetch) =>
         propfind({ url: url.href, props, depth: '0', fetch }),
       );
       const [found] = answer.resources;

@@ -1,7 +1,7 @@
 import { DavXmlError, readDavXml } from './dav-xml.ts';
 
 const head = { url: 'https://dav.test/', status: 207, contentType: 'application/xml; charset=utf-8' };
-const read = (text: string) => readDavXml(text, head);
+const read = (text: string) => readDavXml({ text, head });
 const multistatus = (inside: string) =>
   `<?xml version="1.0"?><D:multistatus xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">${inside}</D:multistatus>`;
 
@@ -53,7 +53,7 @@ describe('the XML of a DAV server', () => {
   it('is the answer itself where it is no multistatus, or no XML at all', () => {
     const itself = { resources: [{ href: head.url, status: 207, ok: true, props: {} }], token: null };
     expect(read('<mkcol-response/>')).toMatchObject(itself);
-    expect(readDavXml('<html>', { ...head, contentType: 'text/html' })).toMatchObject(itself);
+    expect(readDavXml({ text: '<html>', head: { ...head, contentType: 'text/html' } })).toMatchObject(itself);
     expect(read('')).toMatchObject(itself);
   });
 

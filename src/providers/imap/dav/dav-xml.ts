@@ -1,5 +1,10 @@
 import sax, { type SaxParser } from 'sax';
 
+/*
+ * Runs in threads (`readDavAnswer`). Node loads this file as it is, in tests too: it may import only what Node itself can strip of
+ * types.
+ */
+
 /**
  * An element: its children by their local names in camel case (`calendar-data` is `calendarData`), several of one name as
  * a list; `_text`, its text; `_attributes`, of which only `name` is kept.
@@ -56,7 +61,7 @@ const STATUS = /^\S+\s+(\d{3})\b/;
  * Takes time and memory in proportion to the text.
  * @throws {DavXmlError}
  */
-export function readDavXml(text: string, head: DavHead): DavAnswer {
+export function readDavXml({ text, head }: { text: string; head: DavHead }): DavAnswer {
   const { url, status, contentType } = head;
   const itself = { href: url, status, ok: status >= 200 && status < 300, props: {} };
   if (text === '' || !contentType.toLowerCase().includes('xml'))

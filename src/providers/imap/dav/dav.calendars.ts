@@ -54,7 +54,7 @@ export class DavCalendars implements CalendarPort {
 
   constructor(egress: EgressClient, clock: Clock, threads: WorkThreads) {
     this.#threads = threads;
-    this.#accounts = new DavAccounts('caldav', egress, clock);
+    this.#accounts = new DavAccounts('caldav', egress, clock, threads);
     this.#events = new DavEvents(clock);
   }
 

@@ -2,6 +2,9 @@ import { Logger } from '@nestjs/common';
 import { DAVNamespace, getDAVAttribute } from 'tsdav';
 import { z } from 'zod';
 import type { EgressClient } from '../../../common/egress/egress-client.ts';
+import { task } from '../../../common/threads/task.ts';
+import { WorkLimitError } from '../../../common/threads/work-errors.ts';
+import type { WorkThreads } from '../../../common/threads/work-threads.ts';
 import type { Clock } from '../../../common/time/clock.ts';
 import type {
   ContactChanges,
@@ -16,17 +19,23 @@ import { ProviderError } from '../../provider-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { CARD_OBJECTS, type CollectionChanges, collectionChanges } from './dav-changes.ts';
 import { childrenOf, type DavObject, type DavSession } from './dav-session.ts';
-import { pictureTag, readPicture } from './vcard-picture.ts';
+import { readPicture } from './vcard-picture.ts';
 import {
-  cardText, isGroupCard, newCard, parseCard, readCard, stampCard, uidOf, UnreadableCardError, writeCard,
+  cardText, newCard, parseCard, readCard, stampCard, UnreadableCardError, writeCard,
 } from './vcard.ts'; // prettier-ignore
 import type ICAL from 'ical.js';
 
 /** Name of the address book that is made for an account that has none. */
 const OWN_BOOK = 'carillon-contacts';
 const MOST_ROUNDS = 5;
-/** Longer paths do not fit the index of the mirror; in characters, all of them ASCII. */
-const MOST_PATH = 1_024;
+const MB = 2 ** 20;
+/** An ordinary card takes less than a millisecond; pictures are inside. */
+const READ = task<typeof import('./read-cards.ts')>()(import.meta.url, './read-cards', 'readContactObject', {
+  lane: 'short',
+  timeMs: 2_000,
+  inputBytes: 16 * MB,
+  outputBytes: 16 * MB,
+});
 
 /** The cursor of each address book, by path. */
 const cursorSchema = z.record(z.string(), z.string());
@@ -50,8 +59,11 @@ export class DavContacts implements ContactsPort {
   readonly #clock: Clock;
   readonly #log = new Logger(DavContacts.name);
 
-  constructor(egress: EgressClient, clock: Clock) {
-    this.#accounts = new DavAccounts('carddav', egress, clock);
+  readonly #threads: WorkThreads;
+
+  constructor(egress: EgressClient, clock: Clock, threads: WorkThreads) {
+    this.#threads = threads;
+    this.#accounts = new DavAccounts('carddav', egress, clock, threads);
     this.#clock = clock;
   }
 
@@ -80,7 +92,7 @@ export class DavContacts implements ContactsPort {
       for (const path of changes.tooLarge)
         this.#log.warn(`account ${account.accountId}: ${path} is too large`);
       const { more, removed, present } = changes;
-      const contacts = changes.changed.flatMap((object) => this.#read(account, object));
+      const contacts = await this.#read(account, changes.changed);
       return { cursor: JSON.stringify(changes.cursors), more, contacts, removed, present };
     });
   }
@@ -151,18 +163,20 @@ export class DavContacts implements ContactsPort {
     throw new ProviderError('temporary', 'The contact is being changed by others all the time');
   }
 
-  /** Cards of groups are none of contacts. */
-  #read(account: ProviderAccount, { path, text }: DavObject): RemoteContact[] {
-    try {
-      if (path.length > MOST_PATH) throw new UnreadableCardError('its path is too long');
-      const card = parseCard(text);
-      if (isGroupCard(card)) return [];
-      return [{ providerId: path, uid: uidOf(card), content: readCard(card), picture: pictureTag(card) }];
-    } catch (error) {
-      if (!(error instanceof UnreadableCardError)) throw error;
-      this.#log.warn(`account ${account.accountId}: ${path} cannot be read: ${error.message}`);
+  /** Reads cards in a thread: others may have put them there. Cards of groups are no contacts; what cannot be read is passed. */
+  async #read(account: ProviderAccount, objects: readonly DavObject[]): Promise<RemoteContact[]> {
+    const inputs = objects.map(({ path, text }) => ({ path, text }));
+    const results = await this.#threads.runAll(READ, account.accountId, inputs, { patient: true });
+    return results.flatMap((result, index) => {
+      const { output, error } = { output: null, error: null, ...result };
+      if (output && 'contact' in output)
+        return output.contact === null ? [] : (JSON.parse(output.contact) as RemoteContact);
+      if (error instanceof WorkLimitError && error.limit === 'closed')
+        throw new ProviderError('temporary', 'The server is stopping', { cause: error });
+      const why = output ? output.unreadable : error?.message;
+      this.#log.warn(`account ${account.accountId}: ${objects[index]?.path} cannot be read: ${why}`);
       return [];
-    }
+    });
   }
 }
 

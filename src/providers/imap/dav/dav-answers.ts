@@ -1,0 +1,49 @@
+import { task } from '../../../common/threads/task.ts';
+import { TaskFailedError, WorkLimitError } from '../../../common/threads/work-errors.ts';
+import type { WorkThreads } from '../../../common/threads/work-threads.ts';
+import { ProviderError } from '../../provider-error.ts';
+import { DavAnswerTooLongError } from './dav-allowance.ts';
+import { type DavServer, WORDS } from './dav-fetch.ts';
+import type { DavAnswer, DavHead } from './dav-xml.ts';
+
+const MB = 2 ** 20;
+/** A megabyte of an ordinary listing takes some 50 milliseconds. */
+const READ = task<typeof import('./dav-xml.ts')>()(import.meta.url, './dav-xml', 'readDavXml', {
+  lane: 'short',
+  timeMs: 2_000,
+  timeMsPerMb: 500,
+  inputBytes: 34 * MB,
+  outputBytes: 96 * MB,
+});
+
+/**
+ * Reads what a DAV server answered, in a thread.
+ * @param isPatient whether to wait however much other work there is; else it fails with `temporary`
+ * @throws {ProviderError} `rejected` when the XML cannot be read
+ * @throws {DavAnswerTooLongError} when reading it takes too much time or memory: ask for less
+ */
+export async function readDavAnswer(
+  threads: WorkThreads,
+  server: DavServer,
+  text: string,
+  head: DavHead,
+  isPatient: boolean,
+): Promise<DavAnswer> {
+  const { what, setting } = WORDS[server.kind];
+  try {
+    return await threads.run(
+      READ,
+      `${server.url} ${server.login.user}`,
+      { text, head },
+      { patient: isPatient },
+    );
+  } catch (error) {
+    if (error instanceof WorkLimitError) {
+      if (error.limit !== 'busy' && error.limit !== 'closed') throw new DavAnswerTooLongError();
+      throw new ProviderError('temporary', error.message, { setting, cause: error });
+    }
+    if (!(error instanceof TaskFailedError) || error.errorName !== 'DavXmlError') throw error;
+    const message = `The server of the ${what} answered XML that cannot be read: ${error.message}`;
+    throw new ProviderError('rejected', message, { setting, cause: error });
+  }
+}
