@@ -1,6 +1,7 @@
 import express, { type Request, type RequestHandler } from 'express';
 import { DomainError } from '../common/errors/domain-error.ts';
 import { assertModestJson } from './json-shape.ts';
+import { LARGE_BYTES, limitLargeBodies } from './large-bodies.ts';
 
 /** Bodies that are not JSON and are read by their own handlers. */
 const NOT_JSON = /^(multipart\/form-data|message\/rfc822)\b/i;
@@ -27,37 +28,6 @@ function readForm(request: Request): DomainError | undefined {
     request.body = Object.fromEntries(new URLSearchParams(text));
   }
   return undefined;
-}
-
-/** Bodies that announce more, or do not say how large they are, are large. */
-const LARGE_BYTES = 1024 * 1024;
-/** Large bodies that are received at a time: they are in memory before anybody knows who sends them. */
-const MOST_LARGE_BODIES = 16;
-
-function isLarge({ headers }: Request): boolean {
-  return 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > LARGE_BYTES;
-}
-
-const tooManyLarge = (): DomainError =>
-  new DomainError(
-    'request.too-many-large',
-    'rate-limited',
-    `The server receives ${MOST_LARGE_BODIES} large request bodies at the moment and takes no more; try again`,
-    { limit: MOST_LARGE_BODIES, retryAfterSeconds: 1 },
-  );
-
-/** Lets so many large bodies be received at a time; more are refused with 429. */
-function limitLargeBodies(parse: RequestHandler): RequestHandler {
-  let receiving = 0;
-  return (request, response, next) => {
-    if (!isLarge(request) || isReadElsewhere(request)) return parse(request, response, next);
-    if (receiving >= MOST_LARGE_BODIES) return next(tooManyLarge());
-    receiving += 1;
-    parse(request, response, (error?: unknown) => {
-      receiving -= 1;
-      next(error);
-    });
-  };
 }
 
 const isReadElsewhere = ({ headers }: Request): boolean => NOT_JSON.test(headers['content-type'] ?? '');
@@ -87,15 +57,16 @@ function assertParsable(_request: unknown, _response: unknown, body: Buffer, enc
  * @param limitBytes larger bodies are refused with 413 before they are read whole
  */
 export function jsonBodyParser(limitBytes: number): RequestHandler {
-  const parse = limitLargeBodies(
+  const json = (limit: number): RequestHandler =>
     express.json({
-      limit: limitBytes,
+      limit,
       strict: false,
       inflate: false,
       verify: assertParsable,
       type: (request) => !isReadElsewhere(request as Request),
-    }),
-  );
+    });
+  const parse = json(limitBytes);
+  const parseLimited = limitLargeBodies(parse, json(Math.min(limitBytes, LARGE_BYTES)));
   const text = express.text({
     limit: Math.min(limitBytes, MOST_FORM_BYTES),
     inflate: false,
@@ -108,7 +79,8 @@ export function jsonBodyParser(limitBytes: number): RequestHandler {
       });
       return;
     }
-    parse(request, response, (error?: unknown) =>
+    const read = isReadElsewhere(request) ? parse : parseLimited;
+    read(request, response, (error?: unknown) =>
       next(error === undefined ? undefined : toDomainError(error)),
     );
   };
