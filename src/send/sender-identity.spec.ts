@@ -25,6 +25,7 @@ describe('namesOnlyItself', () => {
     ['somebody else', 'eve@b.test'],
     ['nobody', ''],
     ['two authors', 'ada@b.test, eve@b.test'],
+    ['a megabyte of quotes before the right address', `${'"\\'.repeat(300_000)}<ada@b.test>`],
     ['a group', 'Staff: ada@b.test;'],
     ['an empty group', 'undisclosed:;'],
     ['two addresses in brackets', '<eve@b.test> <ada@b.test>'],

@@ -1,5 +1,8 @@
 import { addressParser } from 'postal-mime';
 
+/** UTF-16 units of a field that names one author; a megabyte of groups or quotes would take seconds to be read. */
+const LONGEST_FIELD = 2_000;
+
 /** Upper and lower case of ASCII only: other letters have look-alikes that become the same. */
 const folded = (address: string): string => address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
@@ -17,6 +20,7 @@ export function isFromItself(from: string, { email }: { email: string }): boolea
  * @param value of the field, unfolded
  */
 export function namesOnlyItself(value: string, account: { email: string }): boolean {
+  if (value.length > LONGEST_FIELD) return false;
   const authors = addressParser(value, { flatten: true });
   const [author] = authors;
   if (authors.length !== 1 || author?.address === undefined) return false;
