@@ -1,7 +1,7 @@
 import express, { type Request, type RequestHandler } from 'express';
 import { DomainError } from '../common/errors/domain-error.ts';
 import { assertModestJson } from './json-shape.ts';
-import { LARGE_BYTES, limitLargeBodies } from './large-bodies.ts';
+import { BodyRoom } from './large-bodies.ts';
 
 /** Bodies that are not JSON and are read by their own handlers. */
 const NOT_JSON = /^(multipart\/form-data|message\/rfc822)\b/i;
@@ -65,13 +65,13 @@ export function jsonBodyParser(limitBytes: number): RequestHandler {
       verify: assertParsable,
       type: (request) => !isReadElsewhere(request as Request),
     });
-  const parse = json(limitBytes);
-  const parseLimited = limitLargeBodies(parse, json(Math.min(limitBytes, LARGE_BYTES)));
-  const text = express.text({
-    limit: Math.min(limitBytes, MOST_FORM_BYTES),
-    inflate: false,
-    type: () => true,
-  });
+  const room = new BodyRoom();
+  const skip = json(limitBytes);
+  const parse = room.limit(json, limitBytes);
+  const text = room.limit(
+    (limit) => express.text({ limit, inflate: false, type: () => true }),
+    Math.min(limitBytes, MOST_FORM_BYTES),
+  );
   return (request, response, next) => {
     if (FORMS.test(request.originalUrl) && FORM.test(request.headers['content-type'] ?? '')) {
       text(request, response, (error?: unknown) => {
@@ -79,7 +79,7 @@ export function jsonBodyParser(limitBytes: number): RequestHandler {
       });
       return;
     }
-    const read = isReadElsewhere(request) ? parse : parseLimited;
+    const read = isReadElsewhere(request) ? skip : parse;
     read(request, response, (error?: unknown) =>
       next(error === undefined ? undefined : toDomainError(error)),
     );

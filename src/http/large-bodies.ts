@@ -2,12 +2,14 @@ import type { Request, RequestHandler } from 'express';
 import { clientAddress, clientKey } from '../common/http/client-address.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
 
-/** A body that announces more bytes is large. A body that does not announce its size may be. */
-export const LARGE_BYTES = 1024 * 1024;
-/** Large bodies that one process receives at a time. They are in memory before anybody knows who sends them. */
-const MOST = 16;
-/** Large bodies that one client address sends at a time: a slow client must not take the room of all others. */
-const MOST_PER_CLIENT = 8;
+/** Bodies up to this size are always received: with all connections of a process they take 160 MB. */
+const SMALL_BYTES = 16 * 1024;
+/** Larger bodies are large. */
+const MEDIUM_BYTES = 1024 * 1024;
+/** Bytes of medium bodies that one process receives at a time, and those of one client address. */
+const MEDIUM_ROOM = { most: 96 * MEDIUM_BYTES, ofOne: 24 * MEDIUM_BYTES };
+/** Large bodies that one process receives at a time, and those of one client address. */
+const LARGE_ROOM = { most: 16, ofOne: 8 };
 
 const isChunked = ({ headers }: Request): boolean => 'transfer-encoding' in headers;
 const announces = ({ headers }: Request): number => Number(headers['content-length'] ?? 0);
@@ -16,38 +18,71 @@ const tooMany = (): DomainError =>
   new DomainError(
     'request.too-many-large',
     'rate-limited',
-    `The server receives ${MOST} large request bodies at a time, ${MOST_PER_CLIENT} of one client, and has no room for this one; try again`,
-    { limit: MOST_PER_CLIENT, retryAfterSeconds: 1 },
+    `The server receives few bodies of more than ${SMALL_BYTES / 1024} kB at a time, ${LARGE_ROOM.ofOne} large ones of one client, and has no room for this one; try again`,
+    { limit: LARGE_ROOM.ofOne, retryAfterSeconds: 1 },
   );
 
 const isTooLarge = (error: unknown): boolean => (error as { type?: unknown }).type === 'entity.too.large';
 
+/** Room that clients share: nobody takes more than a part of it. */
+class SharedRoom {
+  readonly #most: number;
+  readonly #mostOfOne: number;
+  readonly #taken = new Map<string, number>();
+  #total = 0;
+
+  constructor({ most, ofOne }: { most: number; ofOne: number }) {
+    this.#most = most;
+    this.#mostOfOne = ofOne;
+  }
+
+  /** @returns gives it back, to be called once; null: there is not so much left */
+  take(client: string, amount: number): (() => void) | null {
+    const own = this.#taken.get(client) ?? 0;
+    if (this.#total + amount > this.#most || own + amount > this.#mostOfOne) return null;
+    this.#total += amount;
+    this.#taken.set(client, own + amount);
+    return () => {
+      this.#total -= amount;
+      const left = (this.#taken.get(client) ?? amount) - amount;
+      if (left > 0) this.#taken.set(client, left);
+      else this.#taken.delete(client);
+    };
+  }
+}
+
 /**
- * Limits how many large bodies are received at a time; more are refused with 429. Small bodies are always received.
- * @param parse reads a body up to the limit of the server
- * @param parseSmall reads a body up to `LARGE_BYTES`: for bodies of unknown size while there is no room for a large one
+ * Bounds the memory of bodies that a process receives at a time: they are in memory before anybody knows who sends them. Bodies
+ * that find no room are refused with 429; small ones always find room, whether they announce their size or not.
  */
-export function limitLargeBodies(parse: RequestHandler, parseSmall: RequestHandler): RequestHandler {
-  const receiving = new Map<string, number>();
-  let total = 0;
-  return (request, response, next) => {
-    if (!isChunked(request) && announces(request) <= LARGE_BYTES) return parse(request, response, next);
-    const client = clientKey(clientAddress(request));
-    const own = receiving.get(client) ?? 0;
-    if (total >= MOST || own >= MOST_PER_CLIENT) {
-      if (!isChunked(request)) return next(tooMany());
-      return parseSmall(request, response, (error?: unknown) =>
-        next(error !== undefined && isTooLarge(error) ? tooMany() : error),
-      );
-    }
-    total += 1;
-    receiving.set(client, own + 1);
-    parse(request, response, (error?: unknown) => {
-      total -= 1;
-      const left = (receiving.get(client) ?? 1) - 1;
-      if (left > 0) receiving.set(client, left);
-      else receiving.delete(client);
-      next(error);
-    });
-  };
+export class BodyRoom {
+  readonly #medium = new SharedRoom(MEDIUM_ROOM);
+  readonly #large = new SharedRoom(LARGE_ROOM);
+
+  /**
+   * @param parserOf makes a parser that refuses larger bodies
+   * @param mostBytes of a body that is taken at all
+   */
+  limit(parserOf: (limitBytes: number) => RequestHandler, mostBytes: number): RequestHandler {
+    const sizes = [mostBytes, ...[MEDIUM_BYTES, SMALL_BYTES].filter((size) => size < mostBytes)];
+    const parsers = sizes.map((size) => ({ size, parse: parserOf(size) }));
+    return (request, response, next) => {
+      const client = clientKey(clientAddress(request));
+      // A body of unknown size gets as much room as there is.
+      for (const { size, parse } of isChunked(request) ? parsers : parsers.slice(0, 1)) {
+        const free = this.#take(client, isChunked(request) ? size : Math.min(announces(request), size));
+        if (!free) continue;
+        return parse(request, response, (error?: unknown) => {
+          free();
+          next(size < mostBytes && isTooLarge(error ?? {}) ? tooMany() : error);
+        });
+      }
+      next(tooMany());
+    };
+  }
+
+  #take(client: string, bytes: number): (() => void) | null {
+    if (bytes <= SMALL_BYTES) return () => undefined;
+    return bytes <= MEDIUM_BYTES ? this.#medium.take(client, bytes) : this.#large.take(client, 1);
+  }
 }

@@ -38,7 +38,8 @@ export class RelaySenders {
 
   /**
    * Has the service forget the account: its messages do not go that way any more, until it is connected again or the service
-   * is set up anew. Repeating it is harmless.
+   * is set up anew. Repeating it is harmless. The service is not asked about an address that is not proven: what it knows of
+   * it belongs to somebody else.
    * @param email has to be the account's own
    * @throws {InvalidInputError} for another address
    * @throws {DomainError} when the service cannot be asked; here it is removed all the same
@@ -50,6 +51,7 @@ export class RelaySenders {
     const relay = await this.#open(account);
     if (!relay) return;
     await this.relays.markRemoved(relay, relay.settingsSealed, this.clock.now());
+    if (!relay.proven) return;
     await this.access
       .ask(relay, (transport, settings) => transport.removeSender(settings, account.email))
       .catch((error: unknown) => explain(error, 'remove the address from the mailing service'));

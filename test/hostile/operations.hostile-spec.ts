@@ -169,6 +169,25 @@ describe('the HTTP server, given requests that cost more than they should', () =
     await until('room again', async () => (await large()).status === 400);
   });
 
+  it('bounds the memory of bodies below a megabyte: the 25th of a client that waits for its end is refused, small ones never', async () => {
+    const head = 'POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n{"name":"';
+    const slow = Array.from({ length: 24 }, () => {
+      const socket = net.connect(port(), '127.0.0.1', () => socket.write(head));
+      socket.on('error', () => undefined);
+      return socket;
+    });
+    const medium = () => post('/connect/authorize').send({ name: 'x'.repeat(100_000) });
+    await until('no room for another body', async () => (await medium()).status === 429);
+    const form = await request(server.url)
+      .post('/oauth/token')
+      .type('form')
+      .send({ code: 'x'.repeat(40_000) });
+    expect(form.status).toBe(429);
+    expect((await post().send({ name: 'Small' })).status).toBe(200);
+    for (const socket of slow) socket.destroy();
+    await until('room again', async () => (await medium()).status === 400);
+  });
+
   it.each(['__proto__', 'constructor', 'prototype'])(
     'refuses the name %s in bodies and pollutes nothing',
     async (name) => {

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import request from 'supertest';
+import { RelayEnrolment } from '../../src/relay/relay-enrolment.ts';
+import { rowsOf } from '../support/connect.ts';
+import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
+import { SendGridServer } from '../support/sendgrid-server.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+describe('the mailing service of an application', () => {
+  let server: TestApp;
+  let service: SendGridServer;
+  let application: TestApplication;
+
+  beforeAll(async () => {
+    server = await startTestApp();
+    service = await SendGridServer.start();
+    application = await createApplication(server.app);
+    await request(server.url)
+      .put(`/a/${application.clientId}/relay`)
+      .set(application.secretBasic)
+      .send({ kind: 'sendgrid', settings: { api_key: service.key, base_url: service.origin } })
+      .expect(200);
+  });
+  afterAll(async () => {
+    await server.close();
+    await service.stop();
+  });
+
+  it("does not forget somebody's address because a stranger has connected it, unproven, and has it removed", async () => {
+    const email = 'ada@victim.test';
+    const ada = await createAccount(server.app, application, { email });
+    await server.app.get(RelayEnrolment, { strict: false }).run();
+    expect(service.senders.map(({ from_email }) => from_email)).toEqual([email]);
+    const eve = await createAccount(server.app, application, { email });
+    await rowsOf(server, `update "grant" set proof = null, mailbox = 'his' where id = $1`, [eve.id]);
+    const remove = (account = eve) =>
+      request(server.url).delete('/v2/outbox/onboard/subuser').set(account.bearer).send({ email });
+    await remove().expect(200);
+    expect(service.senders.map(({ from_email }) => from_email)).toEqual([email]);
+    await remove(ada).expect(200);
+    expect(service.senders).toEqual([]);
+  });
+});
