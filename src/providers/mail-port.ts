@@ -70,16 +70,32 @@ export interface RemoteFile {
   size: number;
 }
 
+/**
+ * A text of a message as the provider stores it. Connectors do not decode it: the main thread never reads what strangers
+ * wrote (docs/adr/0058).
+ */
+export interface StoredText {
+  type: 'text/plain' | 'text/html' | 'text/calendar';
+  /** Parameters of its Content-Type, and its Content-Transfer-Encoding; empty: it has none. */
+  charset: string;
+  format: string;
+  delSp: string;
+  encoding: string;
+  /** May be cut anywhere, at a few megabytes. */
+  bytes: Uint8Array;
+}
+
 /** What a connector has fetched of a message that is too large to be fetched whole. */
 export interface MessageParts {
   /** The header block as it is stored, with its empty line. */
   headers: Buffer;
-  /** Decoded; null: it has none. Cut at a few megabytes. */
-  html: string | null;
-  text: string | null;
+  /** The plain and HTML texts that are no attachments. */
+  texts: readonly StoredText[];
+  /** The beginning of the message, header included, where nothing is known of its parts: its texts are read from it. */
+  head?: Uint8Array;
   files: readonly RemoteFile[];
-  /** Decoded text of the first calendar files, short ones only; absent: it has none. They are among `files` as well. */
-  calendars?: readonly string[];
+  /** The first calendar files, short ones only; absent: it has none. They are among `files` as well. */
+  calendars?: readonly StoredText[];
 }
 
 /** A message that is new or changed at the provider. */

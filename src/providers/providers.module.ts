@@ -48,7 +48,7 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
         threads: WorkThreads,
       ) =>
         new ConnectorRegistry([
-          new SandboxConnector(database, clock),
+          new SandboxConnector(database, clock, threads),
           new ImapConnector({
             policy,
             egress,
@@ -74,9 +74,9 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
     },
     {
       provide: RelayTransports,
-      inject: [EgressClient, Clock, SmtpSender],
-      useFactory: (egress: EgressClient, clock: Clock, smtp: SmtpSender) =>
-        new RelayTransports([new SendGridRelay(egress, clock), new SmtpRelay(smtp)]),
+      inject: [EgressClient, Clock, SmtpSender, WorkThreads],
+      useFactory: (egress: EgressClient, clock: Clock, smtp: SmtpSender, threads: WorkThreads) =>
+        new RelayTransports([new SendGridRelay(egress, clock, threads), new SmtpRelay(smtp)]),
     },
     {
       provide: ConferencingDrivers,

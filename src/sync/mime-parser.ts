@@ -11,6 +11,7 @@ import { isCalendarPart, type ItipMessage, readItip } from '../rsvp/itip.ts';
 import { searchDocument } from '../search/search-document.ts';
 import { type DeliveryReport, isReport, readDeliveryReport } from '../tracking/delivery-report.ts';
 import { snippetOf } from './snippet.ts';
+import { decodeText } from './stored-text.ts';
 
 /** What the mirror keeps of a message's MIME. All text is storable: no NUL, no broken surrogates. */
 export interface ParsedMessage {
@@ -191,21 +192,37 @@ export async function parseMessage(mime: Buffer): Promise<ParsedMessage> {
  */
 export async function parseParts({
   headers,
-  html,
-  text,
   files,
   calendars = [],
+  ...content
 }: MessageParts): Promise<ParsedMessage> {
   const block = headers.subarray(0, headerEnd(headers));
   const email = await PostalMime.parse(block, LIMITS);
   const known = headersOf(email, block);
+  const { html, text } = await textsOf(content);
   return withSearchable({
     ...known,
     ...bodyOf(html, text),
     files: files.slice(0, MAX_FILES).map((file, part) => describeFile(part, file)),
     ...reportOf(email, known),
-    ...itipOf(calendars),
+    ...itipOf(await Promise.all(calendars.map(decodeText))),
   });
+}
+
+/** What there is to read of a large message; null: it has no text of that kind. */
+async function textsOf({
+  texts,
+  head,
+}: Pick<MessageParts, 'texts' | 'head'>): Promise<{ html: string | null; text: string | null }> {
+  if (head) {
+    const { html = null, text = null } = await PostalMime.parse(head, LIMITS);
+    return { html, text };
+  }
+  const of = async (type: string) => {
+    const stored = texts.filter((text) => text.type === type);
+    return stored.length === 0 ? null : (await Promise.all(stored.map(decodeText))).join('\n');
+  };
+  return { html: await of('text/html'), text: await of('text/plain') };
 }
 
 function reportOf(

@@ -388,9 +388,11 @@ describe('bad input', () => {
       'secret that was replaced': refused(basic(`${former.clientId}:${former.clientSecret}`)),
       'password and user swapped': refused(basic(`${clientSecret}x:${clientId}`)),
     };
-    return ({ security }) => ({
+    // A cancelled account may still revoke its token.
+    const { 'cancelled account': _, ...revoking } = tokens;
+    return ({ security, path }) => ({
       ...nobody,
-      ...(security.includes('accessToken') ? tokens : strangers),
+      ...(security.includes('accessToken') ? (path === '/oauth/revoke' ? revoking : tokens) : strangers),
       ...(security.includes('application') ? { 'client secret': refused(own.application.secretBasic) } : {}),
       ...(security.includes('applicationSecret')
         ? { 'client id and secret': refused(own.application.basic) }

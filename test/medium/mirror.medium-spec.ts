@@ -475,8 +475,16 @@ describe('the mirror', () => {
             kind: 'parts',
             parts: {
               headers: Buffer.from('Subject: =?utf-8?q?gro=C3=9F?=\r\nX-A: \xe9\r\n\r\n', 'latin1'),
-              html: null,
-              text: '1 < 2',
+              texts: [
+                {
+                  type: 'text/plain',
+                  charset: '',
+                  format: '',
+                  delSp: '',
+                  encoding: '',
+                  bytes: Buffer.from('1 < 2'),
+                },
+              ],
               files: [
                 {
                   section: '2.1',

@@ -1,3 +1,4 @@
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { createEmulator, type Emulator } from 'emulate';
 import PostalMime from 'postal-mime';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
@@ -47,7 +48,7 @@ describe('a reminder that is due', () => {
   function build(gateway: SmsGateway): ReminderDispatcher {
     const { database, secretBox } = fixture;
     const quotas = new Quotas(fixture.config, database, clock, new Wake());
-    const connectors = new ConnectorRegistry([new SandboxConnector(database, clock)]);
+    const connectors = new ConnectorRegistry([new SandboxConnector(database, clock, new WorkThreads())]);
     return new ReminderDispatcher(
       new ReminderRepository(database, new ProviderAccounts(database, secretBox), quotas),
       clock,

@@ -1,3 +1,4 @@
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { randomUUID } from 'node:crypto';
 import { SystemClock } from '../../src/common/time/clock.ts';
 import { Database } from '../../src/database/sql.ts';
@@ -23,7 +24,7 @@ describe('sandbox connector', () => {
   beforeAll(async () => {
     file = await createTestDatabase();
     database = new Database({ url: file.url, max: 5, statementTimeoutMs: 10_000, applicationName: 'test' });
-    connector = new SandboxConnector(database, new SystemClock());
+    connector = new SandboxConnector(database, new SystemClock(), new WorkThreads());
   });
   afterAll(async () => {
     await database.close();

@@ -1,3 +1,4 @@
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { afterAll, beforeAll } from '@jest/globals';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
 import type { ProviderAccount } from '../../src/providers/connector.ts';
@@ -50,7 +51,7 @@ describeWith(['dovecot', 'exim4'], 'an account at a server without extensions', 
       settings: { ...servers.settingsOf(user, { imap_port: proxy.port }) },
     };
   };
-  const mail = new ImapMail(sessions, smtp, new ImapChanges(sessions));
+  const mail = new ImapMail(sessions, smtp, new ImapChanges(sessions, new WorkThreads()));
 
   describeMail(async () => ({ mail, account }));
   describeMailbox(async () => ({ mail, mailbox: new ImapMailbox(sessions), account }));

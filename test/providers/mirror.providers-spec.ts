@@ -1,3 +1,4 @@
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { Wake } from '../../src/common/wake.ts';
 import { Database } from '../../src/database/sql.ts';
@@ -55,7 +56,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
 
   async function connect(one: Correspondent): Promise<TestAccount> {
     sessions = one.sessions;
-    const changes = new ImapChanges(sessions);
+    const changes = new ImapChanges(sessions, new WorkThreads());
     const mail: Partial<MailPort> = {
       listChanges: (...asked) => changes.listChanges(...asked),
       fetchRaw: (...asked) => changes.fetchRaw(...asked),

@@ -1,3 +1,4 @@
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
 import { Wake } from '../../src/common/wake.ts';
@@ -29,7 +30,7 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
     server = await startTestApp({ SYNC_POLL_SECONDS: '5' });
     one = await fixture.correspondent();
     const { sessions } = one;
-    const changes = new ImapChanges(sessions);
+    const changes = new ImapChanges(sessions, new WorkThreads());
     const mail: Partial<MailPort> = {
       listChanges: (...asked) => changes.listChanges(...asked),
       fetchRaw: (...asked) => changes.fetchRaw(...asked),

@@ -1,3 +1,4 @@
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import type { ImapFlow } from 'imapflow';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
 import type { ProviderAccount } from '../../src/providers/connector.ts';
@@ -51,7 +52,7 @@ export class ImapFixture {
       organizationUnit: 'folder',
       settings: { ...this.servers.settingsOf(user, { imap_port: proxy.port }) },
     };
-    const changes = new ImapChanges(sessions);
+    const changes = new ImapChanges(sessions, new WorkThreads());
     return {
       account,
       changes,

@@ -1,5 +1,5 @@
-import { isIPv6 } from 'node:net';
 import { DomainError } from '../errors/domain-error.ts';
+import { clientKey } from '../http/client-address.ts';
 
 /** How many checks may run at the same time in one process. */
 export interface CheckLimits {
@@ -52,21 +52,11 @@ export class ConnectionChecks {
     const places: [key: string, most: number, who: string][] = [
       ['process', perProcess, 'on this server'],
       [`application ${applicationId}`, perApplication, 'for this application'],
-      ...(clientAddress === undefined
-        ? []
-        : [
-            [`address ${networkOf(clientAddress)}`, perAddress, 'for this client address'] as [
-              string,
-              number,
-              string,
-            ],
-          ]),
-      ...[...new Set(hosts.map((host) => host.toLowerCase()))].map((host): [string, number, string] => [
-        `host ${host}`,
-        perHost,
-        'at this mail server',
-      ]),
     ];
+    if (clientAddress !== undefined)
+      places.push([`address ${clientKey(clientAddress)}`, perAddress, 'for this client address']);
+    for (const host of new Set(hosts.map((name) => name.toLowerCase())))
+      places.push([`host ${host}`, perHost, 'at this mail server']);
     const full = places.find(([key, most]) => this.#count(key) >= most);
     if (full) throw new TooManyChecksError(full[2]);
     for (const [key] of places) this.#running.set(key, this.#count(key) + 1);
@@ -84,21 +74,4 @@ export class ConnectionChecks {
   #count(key: string): number {
     return this.#running.get(key) ?? 0;
   }
-}
-
-/** Of an IPv6 address the first 64 bits: whoever has one address there has all of them. */
-function networkOf(address: string): string {
-  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':').filter(Boolean);
-  const after = (tail ?? '').split(':').filter(Boolean);
-  const zeros =
-    tail === undefined
-      ? []
-      : Array.from({ length: Math.max(0, 8 - groups.length - after.length) }, () => '0');
-  return [...groups, ...zeros, ...after]
-    .slice(0, 4)
-    .map((group) => group.toLowerCase().padStart(4, '0'))
-    .join(':');
 }

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ImapFlow } from 'imapflow';
-import PostalMime from 'postal-mime';
+import { openAttachment } from '../../common/mime/open-attachment.ts';
+import type { WorkThreads } from '../../common/threads/work-threads.ts';
 import { KeyedLimit } from '../../common/work/keyed-limit.ts';
 import type { MailChanges, MailLook, ProviderAccount } from '../connector.ts';
 import { ProviderError } from '../provider-error.ts';
@@ -24,7 +25,10 @@ export class ImapChanges {
   /** Whoever reads slowly must leave the account a connection for work, beside the one that watches. */
   readonly #downloads: KeyedLimit;
 
-  constructor(private readonly sessions: ImapSessions) {
+  constructor(
+    private readonly sessions: ImapSessions,
+    private readonly threads: WorkThreads,
+  ) {
     this.#downloads = new KeyedLimit(Math.max(1, sessions.limits.perAccount - 2));
   }
 
@@ -65,17 +69,15 @@ export class ImapChanges {
    * @param section of the message's structure (RFC 9051 6.4.5); or `#` and a position among the attachments that
    *   postal-mime finds in it, for a message that was given whole
    * @throws {ProviderError} `not-found`
+   * @throws {WorkLimitError} as `openAttachment`
    */
   async openFile(account: ProviderAccount, providerId: string, section: string): Promise<Readable> {
     const position = POSITION.exec(section)?.[1];
     if (position === undefined) return this.#download(account, providerId, section);
-    const { attachments } = await PostalMime.parse(await this.fetchRaw(account, providerId), {
-      forceRfc822Attachments: true,
-      maxNestingDepth: 100,
-    });
-    const attachment = attachments[Number(position)];
-    if (!attachment) throw notFound();
-    return Readable.from([Buffer.from(attachment.content as ArrayBuffer)]);
+    const mime = await this.fetchRaw(account, providerId);
+    const content = await openAttachment(this.threads, account.accountId, mime, Number(position));
+    if (!content) throw notFound();
+    return Readable.from([content]);
   }
 
   /** The connection is the stream's until it ends; others wait for their turn. */

@@ -1,8 +1,7 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
-import PostalMime from 'postal-mime';
-import type { MessageParts } from '../connector.ts';
+import type { MessageParts, StoredText } from '../connector.ts';
 import { takeFetchLeftOut } from './imap-connection.ts';
-import { decodeText, planParts, type TextPart } from './imap-parts.ts';
+import { planParts, type TextPart } from './imap-parts.ts';
 
 /** So much is fetched of a message's header. Bytes. */
 const HEADER_BYTES = 1024 * 1024;
@@ -32,24 +31,16 @@ export async function fetchParts(
   if (!message) return null;
   const headers = message.headers ?? Buffer.from('\r\n');
   if (!message.bodyStructure) return fetchHead(client, uid, headers);
-  const { texts, files, calendars: calendarParts } = planParts(message.bodyStructure);
-  const wanted = [...texts, ...calendarParts];
-  const stored = wanted.length === 0 ? null : await fetchTexts(client, uid, wanted);
-  const html: string[] = [];
-  const text: string[] = [];
-  const calendars: string[] = [];
-  for (const part of calendarParts) {
-    const bytes = stored?.get(part.section);
-    if (bytes) calendars.push(await decodeText(part, bytes));
-  }
-  for (const part of texts) {
-    const bytes = stored?.get(part.section);
-    if (bytes) (part.type === 'text/html' ? html : text).push(await decodeText(part, bytes));
-  }
-  return { headers, html: joined(html), text: joined(text), files, calendars };
+  const { texts, files, calendars } = planParts(message.bodyStructure);
+  const wanted = [...texts, ...calendars];
+  const stored = wanted.length === 0 ? undefined : await fetchTexts(client, uid, wanted);
+  const storedOf = (parts: readonly TextPart[]): StoredText[] =>
+    parts.flatMap(({ section, ...part }) => {
+      const bytes = stored?.get(section);
+      return bytes ? [{ ...part, bytes }] : [];
+    });
+  return { headers, texts: storedOf(texts), files, calendars: storedOf(calendars) };
 }
-
-const joined = (texts: readonly string[]) => (texts.length === 0 ? null : texts.join('\n'));
 
 async function fetchTexts(
   client: ImapFlow,
@@ -69,6 +60,5 @@ async function fetchHead(client: ImapFlow, uid: number, headers: Buffer): Promis
     { uid: true },
   );
   if (!message) return null;
-  const { html, text } = await PostalMime.parse(message.source ?? headers, { maxNestingDepth: 100 });
-  return { headers, html: html ?? null, text: text ?? null, files: [] };
+  return { headers, texts: [], head: message.source ?? headers, files: [] };
 }

@@ -1,5 +1,5 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
-import type { RemoteMessage } from '../connector.ts';
+import type { MessageParts, RemoteMessage } from '../connector.ts';
 import { ProviderError } from '../provider-error.ts';
 import { answersWithin } from './imap-connection.ts';
 import { uidSets } from './imap-cursor.ts';
@@ -128,8 +128,8 @@ export async function fetchContents(
   return { contents, bytes: spent, leftAt: null };
 }
 
-const bytesOf = ({ headers, html, text }: { headers: Buffer; html: string | null; text: string | null }) =>
-  headers.length + (html?.length ?? 0) + (text?.length ?? 0);
+const bytesOf = ({ headers, texts, head }: MessageParts) =>
+  headers.length + (head?.length ?? 0) + texts.reduce((sum, { bytes }) => sum + bytes.length, 0);
 
 type Found = Map<number, MessageContent>;
 

@@ -1,6 +1,5 @@
 import type { MessageStructureObject } from 'imapflow';
-import PostalMime from 'postal-mime';
-import type { RemoteFile } from '../connector.ts';
+import type { RemoteFile, StoredText } from '../connector.ts';
 
 /** More are not listed. */
 const MOST_FILES = 1_000;
@@ -11,14 +10,9 @@ const MOST_CALENDARS = 3;
 const LONGEST_CALENDAR = 768 * 1024;
 const DEEPEST = 100;
 
-/** A text of a message. */
-export interface TextPart {
+/** A text of a message, and where it is. */
+export interface TextPart extends Omit<StoredText, 'bytes'> {
   section: string;
-  type: 'text/plain' | 'text/html' | 'text/calendar';
-  charset: string;
-  encoding: string;
-  format: string;
-  delSp: string;
 }
 
 /** What a message is made of. */
@@ -93,22 +87,4 @@ export function hasSection(node: MessageStructureObject, section: string, depth 
   if (!node.childNodes && sectionOf(node) === section) return true;
   if (node.part === section) return true;
   return depth < DEEPEST && (node.childNodes ?? []).some((child) => hasSection(child, section, depth + 1));
-}
-
-const plain = (text: string) => text.replaceAll(/[^\w.:+-]/g, '');
-
-/** The text of a part as it is stored; an unknown charset or a broken encoding gives what can be read of it. */
-export async function decodeText(part: TextPart, stored: Buffer): Promise<string> {
-  const { type, charset, encoding, format, delSp } = part;
-  const parameters = Object.entries({ charset, format, delsp: delSp })
-    .filter(([, value]) => value !== '')
-    .map(([name, value]) => `; ${name}=${plain(value)}`)
-    .join('');
-  const header = `Content-Type: ${type}${parameters}\r\nContent-Transfer-Encoding: ${plain(encoding) || '7bit'}\r\n\r\n`;
-  const { html, text, attachments } = await PostalMime.parse(Buffer.concat([Buffer.from(header), stored]));
-  if (type === 'text/calendar') {
-    const content = attachments[0]?.content ?? '';
-    return typeof content === 'string' ? content : new TextDecoder().decode(content);
-  }
-  return (type === 'text/html' ? html : text) ?? '';
 }

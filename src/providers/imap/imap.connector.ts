@@ -48,7 +48,7 @@ export class ImapConnector implements Connector {
     const { policy, egress, clock, smtp, threads, limits = {} } = dependencies;
     this.#dependencies = dependencies;
     this.#sessions = new ImapSessions(policy, limits);
-    this.mail = new ImapMail(this.#sessions, smtp, new ImapChanges(this.#sessions));
+    this.mail = new ImapMail(this.#sessions, smtp, new ImapChanges(this.#sessions, threads));
     this.mailbox = new ImapMailbox(this.#sessions);
     this.calendar = new DavCalendars(egress, clock, threads);
     this.contacts = new DavContacts(egress, clock, threads);

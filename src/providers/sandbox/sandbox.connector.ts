@@ -1,3 +1,4 @@
+import type { WorkThreads } from '../../common/threads/work-threads.ts';
 import type { Clock } from '../../common/time/clock.ts';
 import type { Database } from '../../database/sql.ts';
 import type { AddressProof } from '../address-proof.ts';
@@ -23,11 +24,11 @@ export class SandboxConnector implements Connector {
   readonly calendar: SandboxCalendars;
   readonly contacts: SandboxContacts;
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Database, clock: Clock, threads: WorkThreads) {
     const faults = new SandboxFaults(database);
     const store = new SandboxMailStore(database);
     const folders = new SandboxFolders(database);
-    this.mail = new SandboxMail(store, folders, faults, clock);
+    this.mail = new SandboxMail(store, folders, faults, clock, threads);
     const changed = (account: ProviderAccount) => this.mail.tell(account);
     this.mailbox = new SandboxMailbox(store, folders, faults, clock, changed);
     this.calendar = new SandboxCalendars(database, faults);

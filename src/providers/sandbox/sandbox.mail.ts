@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import PostalMime from 'postal-mime';
+import { openAttachment } from '../../common/mime/open-attachment.ts';
+import type { WorkThreads } from '../../common/threads/work-threads.ts';
 import { isId } from '../../common/ids/ids.ts';
 import type { Clock } from '../../common/time/clock.ts';
 import type {
@@ -34,6 +35,7 @@ export class SandboxMail implements MailPort {
     private readonly folders: SandboxFolders,
     private readonly faults: SandboxFaults,
     private readonly clock: Clock,
+    private readonly threads: WorkThreads,
   ) {}
 
   /** Goes through the phases of an SMTP exchange; magic recipients fail in the one where a real server would. */
@@ -129,16 +131,11 @@ export class SandboxMail implements MailPort {
 
   /** `section` is `#` and the position among the attachments, as for every message that was fetched whole. */
   async openFile(account: ProviderAccount, providerId: string, section: string): Promise<Readable> {
-    const { attachments } = await PostalMime.parse(await this.fetchRaw(account, providerId), {
-      forceRfc822Attachments: true,
-      maxNestingDepth: 100,
-    });
-    const attachment = attachments[Number(section.replace(/^#/, ''))];
-    if (!attachment) throw new ProviderError('not-found', 'The message has no such attachment');
-    const { content } = attachment;
-    return Readable.from([
-      typeof content === 'string' ? Buffer.from(content) : Buffer.from(content as ArrayBuffer),
-    ]);
+    const mime = await this.fetchRaw(account, providerId);
+    const position = Number(section.replace(/^#/, ''));
+    const content = await openAttachment(this.threads, account.accountId, mime, position);
+    if (!content) throw new ProviderError('not-found', 'The message has no such attachment');
+    return Readable.from([content]);
   }
 
   onChange(listener: (mailbox: Mailbox) => void): () => void {

@@ -2,6 +2,11 @@ import PostalMime, { type Address as ParsedAddress, type Attachment, type Email 
 import type { OutgoingMessage } from '../connector.ts';
 import type { RefusedRecipient } from '../provider-error.ts';
 
+/*
+ * Made in threads (`SendGridRelay`): callers give whole messages. Node loads this file as it is, in tests too: it may import only
+ * what Node itself can strip of types.
+ */
+
 /** Recipients of one request to `POST /v3/mail/send`. */
 export const MOST_RECIPIENTS = 1000;
 /** The argument that carries the Message-ID into SendGrid's Email Activity. */
@@ -18,9 +23,13 @@ interface Personalization {
   bcc?: Address[];
 }
 
+/** What of a message a thread needs. */
+export type OutgoingContent = Omit<OutgoingMessage, 'mime' | 'bcc'> & { mime: Uint8Array };
+
 /** One request, and whom it leaves out. */
 export interface Mailing {
-  payload: Record<string, unknown>;
+  /** The body of the request: JSON. */
+  content: Uint8Array;
   /** Those it goes to, as in the envelope. */
   recipients: string[];
   /** Those beyond the most that one request takes. */
@@ -37,7 +46,7 @@ const VISIBLE_ASCII = /^[\x20-\x7e]+$/;
  * recipients names only them, and Bcc recipients without a To get a copy each that names nobody else.
  * @throws whatever the parser throws for a message that is none
  */
-export async function toMailing(message: OutgoingMessage): Promise<Mailing> {
+export async function toMailing(message: OutgoingContent): Promise<Mailing> {
   const email = await PostalMime.parse(message.mime, {
     forceRfc822Attachments: true,
     attachmentEncoding: 'base64',
@@ -67,7 +76,7 @@ export async function toMailing(message: OutgoingMessage): Promise<Mailing> {
       subscription_tracking: { enable: false },
     },
   };
-  return { payload, recipients, deferred };
+  return { content: new TextEncoder().encode(JSON.stringify(payload)), recipients, deferred };
 }
 
 /** Everybody once, where the message names them first; nobody but the given. */

@@ -1,3 +1,4 @@
+import { WorkThreads } from '../../common/threads/work-threads.ts';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { EgressClient } from '../../common/egress/egress-client.ts';
@@ -22,15 +23,18 @@ describe('SendGridRelay', () => {
   let impatient: SendGridRelay;
   let settings: Record<string, unknown>;
 
+  const threads = new WorkThreads();
+
   beforeAll(async () => {
     service = await SendGridServer.start();
     egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
-    relay = new SendGridRelay(egress, clock);
-    impatient = new SendGridRelay(egress, clock, { sendMs: 3000, askMs: 300 });
+    relay = new SendGridRelay(egress, clock, threads);
+    impatient = new SendGridRelay(egress, clock, threads, { sendMs: 3000, askMs: 300 });
   });
   afterAll(async () => {
     await egress.onApplicationShutdown();
     await service.stop();
+    await threads.close();
   });
   beforeEach(() => {
     service.reset();
@@ -75,7 +79,7 @@ describe('SendGridRelay', () => {
     const parse = (value: unknown) => relay.settingsSchema.safeParse(value);
 
     it("goes to SendGrid's own address by default", () => {
-      const strict = new SendGridRelay(new EgressClient(new EgressPolicy([])), clock);
+      const strict = new SendGridRelay(new EgressClient(new EgressPolicy([])), clock, threads);
       expect(strict.settingsSchema.parse({ api_key: 'SG.x' })).toEqual({
         api_key: 'SG.x',
         base_url: 'https://api.sendgrid.com',
@@ -93,7 +97,7 @@ describe('SendGridRelay', () => {
       'nonsense',
       'https://api.sendgrid.com/?x=1',
     ])('does not go to %s', (base_url) => {
-      const strict = new SendGridRelay(new EgressClient(new EgressPolicy([])), clock);
+      const strict = new SendGridRelay(new EgressClient(new EgressPolicy([])), clock, threads);
       const parsed = strict.settingsSchema.safeParse({ api_key: 'SG.x', base_url });
       expect(parsed.error?.issues.map(({ path }) => path)).toEqual([['base_url']]);
     });

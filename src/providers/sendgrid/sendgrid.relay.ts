@@ -1,13 +1,16 @@
 import type { ZodType } from 'zod';
 import type { EgressAnswer, EgressClient } from '../../common/egress/egress-client.ts';
 import { EgressError } from '../../common/egress/egress-error.ts';
+import { task } from '../../common/threads/task.ts';
+import { WorkLimitError } from '../../common/threads/work-errors.ts';
+import type { WorkThreads } from '../../common/threads/work-threads.ts';
 import type { Clock } from '../../common/time/clock.ts';
 import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from '../connector.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { RelaySettings, RelayTransport, SenderStatus } from '../relay.ts';
 import { authorization, SendGridApi } from './sendgrid.api.ts';
 import { SendGridError, toSendError } from './sendgrid.errors.ts';
-import { MESSAGE_ID_ARGUMENT, toMailing } from './sendgrid.payload.ts';
+import { type Mailing, MESSAGE_ID_ARGUMENT } from './sendgrid.payload.ts';
 import { opened, sendGridSettings } from './sendgrid.settings.ts';
 
 /** How long SendGrid is waited for, in milliseconds. */
@@ -22,6 +25,13 @@ const DEFAULTS: SendGridTimeouts = { sendMs: 60_000, askMs: 10_000 };
 /** "The total size of your email, including attachments, must be less than 30MB." */
 const MOST_BYTES = 30 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
+const MB = 2 ** 20;
+const MAILING = task<typeof import('./sendgrid.payload.ts')>()(
+  import.meta.url,
+  './sendgrid.payload',
+  'toMailing',
+  { lane: 'short', timeMs: 4_000, timeMsPerMb: 250, inputBytes: 64 * MB, outputBytes: 96 * MB },
+);
 
 /** SendGrid, or whatever speaks its v3 API at the `base_url`. */
 export class SendGridRelay implements RelayTransport {
@@ -34,6 +44,7 @@ export class SendGridRelay implements RelayTransport {
   constructor(
     private readonly egress: EgressClient,
     private readonly clock: Clock,
+    private readonly threads: WorkThreads,
     timeouts: Partial<SendGridTimeouts> = {},
   ) {
     const { sendMs, askMs } = { ...DEFAULTS, ...timeouts };
@@ -50,10 +61,8 @@ export class SendGridRelay implements RelayTransport {
   }
 
   async send(settings: RelaySettings, message: OutgoingMessage, control: SendControl): Promise<SendReceipt> {
-    const { payload, recipients, deferred } = await toMailing(message).catch((cause: unknown) => {
-      throw new ProviderError('rejected', 'the message cannot be read', { cause });
-    });
-    const content = Buffer.from(JSON.stringify(payload));
+    const { content: body, recipients, deferred } = await this.#mailingOf(message);
+    const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     if (content.length >= MOST_BYTES) {
       throw new ProviderError('rejected', 'the message is larger than the 30 MB that SendGrid takes');
     }
@@ -63,6 +72,16 @@ export class SendGridRelay implements RelayTransport {
     const response =
       typeof id === 'string' ? `202 accepted, X-Message-Id ${id.slice(0, 100)}` : '202 accepted';
     return { accepted: recipients, refused: [], deferred, response };
+  }
+
+  /** A message that threads have no time for now is sent later; one that costs too much is rejected. */
+  async #mailingOf({ messageIdHeader, mime, envelope }: OutgoingMessage): Promise<Mailing> {
+    try {
+      return await this.threads.run(MAILING, envelope.from, { messageIdHeader, mime, envelope });
+    } catch (cause) {
+      const isLater = cause instanceof WorkLimitError && (cause.limit === 'busy' || cause.limit === 'closed');
+      throw new ProviderError(isLater ? 'temporary' : 'rejected', 'the message cannot be read', { cause });
+    }
   }
 
   /**
