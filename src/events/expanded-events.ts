@@ -21,9 +21,11 @@ const HORIZON_MS = 366 * 86_400_000;
 /** The first piece of time that is looked at; each next one is twice as long. */
 const FIRST_PIECE_MS = 32 * 86_400_000;
 const DAY_MS = 86_400_000;
-/** How long the rules of one series are worked out for one answer: rules from elsewhere may be as wild as they like. */
-const MOST_SERIES_MS = 150;
-/** How long all unusual rules together are worked out for one answer, and how long all rules are. */
+/**
+ * Processor time for the rules of one series, of all unusual rules, and of all rules, for one answer. A quarter of the first one is
+ * enough for an hourly rule over a year. Rules from elsewhere may be as wild as they like.
+ */
+const MOST_SERIES_MS = 600;
 const MOST_UNUSUAL_MS = 1_500;
 const MOST_WORK_MS = 5_000;
 /** Unusual rules are worked out for so long at a time. */
@@ -39,11 +41,11 @@ const MOST_INSTANCES = 20_000;
 interface Expandable {
   master: SeriesRecord;
   series: Series;
-  /** How long it was worked out so far. */
+  /** Processor time that it took so far. */
   spentMs: number;
 }
 
-/** What one answer has taken so far, in milliseconds. */
+/** What one answer has taken so far: milliseconds of processor time, and when it last let others go on. */
 interface Spent {
   allMs: number;
   unusualMs: number;
@@ -133,7 +135,7 @@ export class ExpandedEvents {
       const before = Math.min(from + piece, end.getTime());
       const left = new Set<Expandable>();
       for (const one of expandables) {
-        const instances = this.#expandOne(one, from, before, spent);
+        const instances = await this.#expandOne(one, from, before, spent);
         if (!instances) left.add(one);
         for (const instance of instances ?? []) if (isWithin(instance, bounds)) found.push(instance);
         if (found.length > MOST_INSTANCES) throw tooMany();
@@ -146,23 +148,21 @@ export class ExpandedEvents {
   }
 
   /** @returns null for a series that is left out from now on */
-  #expandOne(one: Expandable, from: number, before: number, spent: Spent): EventRecord[] | null {
+  async #expandOne(
+    one: Expandable,
+    from: number,
+    before: number,
+    spent: Spent,
+  ): Promise<EventRecord[] | null> {
     if (one.master.startsAt.getTime() >= before) return [];
     if (spent.allMs > MOST_WORK_MS) throw tooMuch();
-    const { isUsual } = one.series;
-    if (!isUsual && spent.unusualMs > MOST_UNUSUAL_MS) return null;
-    const began = performance.now();
-    const instances = expand(one, from, before, began + MOST_SERIES_MS - one.spentMs);
-    const ms = performance.now() - began;
-    one.spentMs += ms;
-    spent.allMs += ms;
-    if (!isUsual) spent.unusualMs += ms;
-    if (instances) return instances;
-    if (one.spentMs > MOST_SERIES_MS) {
+    if (!one.series.isUsual && spent.unusualMs > MOST_UNUSUAL_MS) return null;
+    const instances = await expand(one, from, before, spent);
+    if (!instances && one.spentMs > MOST_SERIES_MS) {
       if (this.#wild.size >= MOST_WILD) this.#wild.clear();
       this.#wild.set(nameOf(one.master), performance.now() + WILD_FOR_MS);
     }
-    return null;
+    return instances;
   }
 
   /** What ends after an instant may begin before it. */
@@ -217,25 +217,49 @@ async function breathe(spent: Spent): Promise<void> {
   spent.turnBegan = performance.now();
 }
 
+/** Of this thread alone: how busy the machine is must not decide which events are listed. */
+function processorMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 /** Instances in a piece of time; null: there are too many on a single day, or they take too long. */
-function expand(one: Expandable, fromMs: number, beforeMs: number, lastMs: number): EventRecord[] | null {
-  if (performance.now() > lastMs) return null;
+async function expand(
+  one: Expandable,
+  fromMs: number,
+  beforeMs: number,
+  spent: Spent,
+): Promise<EventRecord[] | null> {
+  if (one.spentMs > MOST_SERIES_MS) return null;
+  await breathe(spent);
   const span = beforeMs - fromMs;
   try {
     // The library cannot be stopped: unusual rules are worked out in pieces that it does in a few milliseconds.
-    if (one.series.isUsual || span <= MOST_PIECE_MS)
-      return instancesBetween(one.master, one.series, fromMs, beforeMs);
+    if (one.series.isUsual || span <= MOST_PIECE_MS) return workOut(one, fromMs, beforeMs, spent);
   } catch (error) {
     if (!(error instanceof TooManyOccurrencesError)) throw error;
     if (span <= DAY_MS) return null;
     // Whatever has too many times on its first day need not be halved down to it.
-    if (!expand(one, fromMs, fromMs + DAY_MS, lastMs)) return null;
+    if (!(await expand(one, fromMs, fromMs + DAY_MS, spent))) return null;
   }
   const middle = Math.floor((fromMs + beforeMs) / 2);
-  const first = expand(one, fromMs, middle, lastMs);
+  const first = await expand(one, fromMs, middle, spent);
   if (!first || first.length > MOST_INSTANCES) return first;
-  const second = expand(one, middle, beforeMs, lastMs);
+  const second = await expand(one, middle, beforeMs, spent);
   return second && [...first, ...second];
+}
+
+/** Instances in a piece of time, counted for what they cost. @throws {TooManyOccurrencesError} */
+function workOut(one: Expandable, fromMs: number, beforeMs: number, spent: Spent): EventRecord[] {
+  const began = processorMs();
+  try {
+    return instancesBetween(one.master, one.series, fromMs, beforeMs);
+  } finally {
+    const ms = processorMs() - began;
+    one.spentMs += ms;
+    spent.allMs += ms;
+    if (!one.series.isUsual) spent.unusualMs += ms;
+  }
 }
 
 const tooMuch = () =>

@@ -1,4 +1,4 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 
 /** What of a request says where it comes from. */
 export interface FromClient {
@@ -38,6 +38,6 @@ function network(address: string): string {
 
 /** What limits per client count by: the IPv4 address, or the /64 of an IPv6 address. */
 export function clientKey(address: string): string {
-  if (isIPv4(address) || !isIPv6(address)) return address;
-  return `${network(address)}::/64`;
+  const plain = unmapped(address);
+  return isIPv6(plain) ? `${network(plain)}::/64` : plain;
 }
