@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
 import { finished } from 'node:stream/promises';
 import { RewritingStream } from 'parse5-html-rewriting-stream';
 
@@ -31,7 +30,7 @@ export const MOST_HTML = 1024 * 1024;
  */
 export const MOST_FOREIGN = 1_000;
 const FOREIGN = /<(?:svg|math)/gi;
-/** UTF-16 units that are parsed before others have their turn. */
+/** UTF-16 units that the parser is given at a time. */
 const AT_ONCE = 64 * 1024;
 const LINK_TAGS = ['a', 'area'];
 /** Elements whose content is no markup: nothing is shown of an image in them. */
@@ -52,29 +51,67 @@ interface Offsets {
 
 type StartTag = Parameters<RewritingStream['emitStartTag']>[0];
 
+/** What is looked for in HTML. */
+export interface MarksWanted {
+  html: string;
+  /** The image that will be put in, because what stands around it decides where it is shown; null: none. */
+  pixel: string | null;
+  links: boolean;
+}
+
+/** An address in HTML: its attribute, and its position in `FoundMarks.urls`. */
+interface FoundLink {
+  from: number;
+  to: number;
+  url: number;
+}
+
+/** Where marks belong. */
+export interface FoundMarks {
+  links: FoundLink[];
+  /** Different addresses, in their order. */
+  urls: string[];
+  /** Where the image belongs. */
+  pixelAt: number;
+}
+
 /**
  * Puts marks into HTML. Everything else stays as it is, to the character: the parser says where things are, and only there the
  * text is replaced. Text without any markup is HTML too: the image comes at its end.
+ * @param find looks for the places; default: here. Long HTML is looked at in a thread.
  */
-export async function markHtml(whole: string, marks: HtmlMarks): Promise<MarkedHtml> {
+export async function markHtml(
+  whole: string,
+  marks: HtmlMarks,
+  find: (wanted: MarksWanted) => Promise<FoundMarks> = findMarks,
+): Promise<MarkedHtml> {
   const html = whole.slice(0, lookedAt(whole));
-  const links = new Links(html, marks.link);
   const pixel = marks.pixel === null ? null : pixelTag(marks.pixel);
+  const found = await find({ html, pixel, links: marks.link !== null });
+  const pieces = found.links.map(({ from, to, url }): Piece => {
+    const address = marks.link?.(found.urls[url] ?? '', url) ?? '';
+    return { from, to, text: withValue(html.slice(from, to), address) };
+  });
+  if (pixel !== null) pieces.push({ from: found.pixelAt, to: found.pixelAt, text: pixel });
+  return { html: replaced(html, pieces) + whole.slice(html.length), urls: found.urls };
+}
+
+/** Finds where marks belong. Threads call this too: Node loads this file as it is. */
+export async function findMarks({ html, pixel, links: isWanted }: MarksWanted): Promise<FoundMarks> {
+  const links = new Links();
   const place = new PixelPlace(html.length);
   await parse(html, pixel, {
     startTag: (tag) => {
       const { from, to } = offsetsOf(tag);
       // One without an end has swallowed the image behind it: it is no tag, and stays as it is.
       if (from < html.length && to > html.length) return;
-      if (LINK_TAGS.includes(tag.tagName)) links.look(tag);
+      if (isWanted && LINK_TAGS.includes(tag.tagName)) links.look(tag);
       place.startTag(tag.tagName, from, to);
     },
     endTag: (name, from) => place.endTag(name, from),
     comment: (from) => place.comment(from),
   });
-  const pieces = links.pieces;
-  if (pixel !== null) pieces.push({ from: place.found, to: place.found, text: pixel });
-  return { html: replaced(html, pieces) + whole.slice(html.length), urls: links.urls };
+  return { links: links.found, urls: links.urls, pixelAt: place.found };
 }
 
 /** How much of the text is looked at, so that the time it takes has a bound. */
@@ -110,22 +147,16 @@ async function parse(html: string, pixel: string | null, handlers: Handlers): Pr
   stream.on('endTag', (tag) => handlers.endTag(tag.tagName, offsetsOf(tag).from));
   stream.on('comment', (tag) => handlers.comment(offsetsOf(tag).from));
   for (let from = 0; from < html.length; from += AT_ONCE) {
-    if (from > 0) await setImmediate();
     if (!stream.write(html.slice(from, from + AT_ONCE))) await once(stream, 'drain');
   }
   stream.end(pixel ?? '');
   await finished(stream);
 }
 
-/** Collects the links of a text, and what they are replaced with. */
+/** Collects the links of a text. */
 class Links {
-  readonly pieces: Piece[] = [];
+  readonly found: FoundLink[] = [];
   readonly #known = new Map<string, number>();
-
-  constructor(
-    private readonly html: string,
-    private readonly link: HtmlMarks['link'],
-  ) {}
 
   get urls(): string[] {
     return [...this.#known.keys()];
@@ -136,16 +167,10 @@ class Links {
     // The library's types leave out that start tags have it.
     const { attrs: places } = (sourceCodeLocation ?? {}) as { attrs?: Record<string, Offsets> };
     const at = places?.['href'];
-    if (!this.link || value === undefined || !at || this.pieces.length >= MOST_PLACES) return;
-    const url = trackableUrl(value);
-    const index = url === null ? undefined : this.#indexOf(url);
-    if (url === null || index === undefined) return;
-    const written = this.html.slice(at.startOffset, at.endOffset);
-    this.pieces.push({
-      from: at.startOffset,
-      to: at.endOffset,
-      text: withValue(written, this.link(url, index)),
-    });
+    if (value === undefined || !at || this.found.length >= MOST_PLACES) return;
+    const address = trackableUrl(value);
+    const url = address === null ? undefined : this.#indexOf(address);
+    if (url !== undefined) this.found.push({ from: at.startOffset, to: at.endOffset, url });
   }
 
   #indexOf(url: string): number | undefined {
@@ -180,10 +205,15 @@ class PixelPlace {
   #seen = false;
   #lastTag = 0;
   #lastComment: number | null = null;
-  /** Open elements whose content is not shown as markup, and where the outermost of them began. */
+  /** Open elements whose content is not shown as markup, the outermost first. */
   readonly #plain: { name: string; from: number }[] = [];
+  /** How many of them have a name: looking for one that is not there would take as long as there are others. */
+  readonly #count = new Map<string, number>();
+  private readonly length: number;
 
-  constructor(private readonly length: number) {}
+  constructor(length: number) {
+    this.length = length;
+  }
 
   startTag(name: string, from: number, to: number): void {
     if (from >= this.length) {
@@ -191,18 +221,27 @@ class PixelPlace {
       return;
     }
     this.#lastTag = to;
-    if (PLAIN_CONTENT.includes(name)) this.#plain.push({ name, from });
+    if (!PLAIN_CONTENT.includes(name)) return;
+    this.#plain.push({ name, from });
+    this.#count.set(name, (this.#count.get(name) ?? 0) + 1);
   }
 
   endTag(name: string, from: number): void {
     if (from >= this.length) return;
-    const opened = this.#plain.findLastIndex((one) => one.name === name);
-    if (opened !== -1) this.#plain.splice(opened);
+    for (let isOpen = this.#has(name); isOpen;) {
+      const closed = this.#plain.pop()?.name ?? name;
+      this.#count.set(closed, (this.#count.get(closed) ?? 1) - 1);
+      isOpen = closed !== name;
+    }
     if (name === 'body' && this.#plain.length === 0) this.#body ??= from;
   }
 
   comment(from: number): void {
     this.#lastComment = from;
+  }
+
+  #has(name: string): boolean {
+    return (this.#count.get(name) ?? 0) > 0;
   }
 
   get found(): number {

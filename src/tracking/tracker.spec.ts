@@ -1,12 +1,17 @@
 import type { AppConfig } from '../config/app-config.ts';
-import { Tracker } from './tracker.ts';
+import { WorkLimitError } from '../common/threads/work-errors.ts';
+import { WorkThreads } from '../common/threads/work-threads.ts';
+import { MOST_AT_ONCE, Tracker } from './tracker.ts';
 import { TrackingTokens } from './tracking-tokens.ts';
 
 const KEY = { id: 'a', key: Buffer.alloc(32, 1) };
 const MESSAGE = '019aa1b2-0000-7000-8000-000000000001';
 
 describe('Tracker', () => {
-  const tracker = new Tracker({ baseUrl: 'https://mail.test/base' } as AppConfig, new TrackingTokens([KEY]));
+  const threads = new WorkThreads();
+  const config = { baseUrl: 'https://mail.test/base' } as AppConfig;
+  const tracker = new Tracker(config, new TrackingTokens([KEY]), threads);
+  afterAll(() => threads.close());
   const message = (html: string) => {
     return {
       accountId: MESSAGE,
@@ -33,5 +38,39 @@ describe('Tracker', () => {
     const hostile = `${'http://'.repeat(100_000)}/t/c?l=abc`;
     expect(tracker.withoutMarks(hostile)).toBe(hostile);
     expect(await sent(hostile)).toContain(hostile);
+  });
+
+  it('marks long HTML in a thread as it marks short HTML', async () => {
+    const links = '<p>ü <a href="https://a.test/?b=1&amp;c=2">x</a></p>'.repeat(20);
+    const long = `${links}<p>${' '.repeat(MOST_AT_ONCE)}</p>`;
+    const [short, marked] = [await sent(links), await sent(long)];
+    expect(marked.slice(0, marked.indexOf(' '.repeat(99)))).toBe(
+      `${short.slice(0, short.indexOf('<img'))}<p>`,
+    );
+    expect(tracker.withoutMarks(marked)).toBe(long);
+  });
+
+  it('takes no longer for thousands of open elements and ends of others', async () => {
+    const began = performance.now();
+    await sent('<select>'.repeat(60_000) + '</template>'.repeat(45_000));
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+
+  it('looks at no more links of others than a message of ours has', () => {
+    const began = performance.now();
+    const hostile = 'http:///t/c?l=a'.repeat(500_000);
+    expect(tracker.withoutMarks(hostile).length).toBe(hostile.length);
+    expect(performance.now() - began).toBeLessThan(400);
+  });
+
+  it('refuses to track HTML that hits a limit, and names the field', async () => {
+    const full = { run: () => Promise.reject(new WorkLimitError('time')) } as unknown as WorkThreads;
+    const limited = new Tracker(config, new TrackingTokens([KEY]), full);
+    await expect(
+      limited.prepare(message('x'.repeat(MOST_AT_ONCE + 1)), { opens: true }),
+    ).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('body: the HTML takes too much time'),
+    });
   });
 });

@@ -1,7 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { InvalidInputError } from '../common/errors/domain-error.ts';
+import { task } from '../common/threads/task.ts';
+import { WorkLimitError } from '../common/threads/work-errors.ts';
+import { WorkThreads } from '../common/threads/work-threads.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import type { Sql } from '../database/sql.ts';
-import { markHtml, pixelTag } from './track-html.ts';
+import { type FoundMarks, markHtml, type MarksWanted, MOST_PLACES, pixelTag } from './track-html.ts';
 import { TRACKED_DAYS } from './tracked-message.ts';
 import { TrackingTokens } from './tracking-tokens.ts';
 
@@ -32,6 +36,17 @@ export interface PreparedMessage {
   alongside: (sql: Sql) => Promise<void>;
 }
 
+/** UTF-16 units of HTML that are looked at on the main thread. The time is linear: 5 ms as a rule, 35 ms at most. */
+export const MOST_AT_ONCE = 64 * 1024;
+const MB = 2 ** 20;
+/** A megabyte takes about 200 ms, and never more than 600 ms: the limit is only for what nobody has thought of. */
+const FIND = task<typeof import('./track-html.ts')>()(import.meta.url, './track-html', 'findMarks', {
+  lane: 'short',
+  timeMs: 10_000,
+  inputBytes: 2 * MB,
+  outputBytes: 2 * MB,
+});
+
 export const OPENING_PATH = 't/o';
 export const LINK_PATH = 't/c';
 export const OPENING_QUERY = 'i';
@@ -55,11 +70,15 @@ export class Tracker {
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
     private readonly tokens: TrackingTokens,
+    private readonly threads: WorkThreads,
   ) {
     this.#address = config.baseUrl;
   }
 
-  /** The HTML that is sent instead of what was written, and what is to be stored with the message; writes nothing. */
+  /**
+   * The HTML that is sent instead of what was written, and what is to be stored with the message; writes nothing.
+   * @throws {InvalidInputError} when it takes too long to look at the HTML
+   */
   async prepare(message: TrackableMessage, wish: TrackingWish): Promise<PreparedMessage> {
     const { accountId, messageId, messageIdHeader, sendAt } = message;
     const { opens = false, links = false, thread_replies: threadReplies = false, payload = null } = wish;
@@ -69,10 +88,14 @@ export class Tracker {
     }
     const { html, urls } =
       opens || links
-        ? await markHtml(links ? this.#withoutLinks(message.html) : message.html, {
-            pixel: opens ? this.#opening(messageId) : null,
-            link: links ? (url, index) => this.#link(messageId, index, url) : null,
-          })
+        ? await markHtml(
+            links ? this.#withoutLinks(message.html) : message.html,
+            {
+              pixel: opens ? this.#opening(messageId) : null,
+              link: links ? (url, index) => this.#link(messageId, index, url) : null,
+            },
+            message.html.length > MOST_AT_ONCE ? (wanted) => this.#find(accountId, wanted) : undefined,
+          )
         : { html: message.html, urls: [] };
     const row = [messageId, accountId, messageIdHeader, opens, links, threadReplies, payload, urls, sendAt];
     return { html, alongside: async (sql) => void (await sql.query(STORE, row)) };
@@ -84,16 +107,33 @@ export class Tracker {
    */
   withoutMarks(html: string): string {
     if (!html.includes(`/${OPENING_PATH}?`) && !html.includes(`/${LINK_PATH}?`)) return html;
-    const unseen = html.replace(PIXELS, (image, token: string) =>
-      this.tokens.readOpening(token) ? '' : image,
-    );
+    let images = 0;
+    const unseen = html.replace(PIXELS, (image, token: string) => {
+      images += 1;
+      return images <= MOST_PLACES && this.tokens.readOpening(token) ? '' : image;
+    });
     return this.#withoutLinks(unseen);
+  }
+
+  async #find(accountId: string, wanted: MarksWanted): Promise<FoundMarks> {
+    try {
+      // Senders wait: how many of them there are is bounded by their requests.
+      return await this.threads.run(FIND, accountId, wanted, { patient: true });
+    } catch (error) {
+      if (!(error instanceof WorkLimitError) || error.limit === 'closed') throw error;
+      throw new InvalidInputError(
+        'body: the HTML takes too much time or memory to be tracked; send simpler HTML, or send it without tracking of opens and links',
+      );
+    }
   }
 
   /** In what is forwarded or quoted, our links become what they stand for: none leads through another. */
   #withoutLinks(html: string): string {
-    let [text, done] = ['', 0];
+    let [text, done, seen] = ['', 0, 0];
     for (const { 0: mark, 1: token, index } of html.matchAll(LINKS)) {
+      // No message that we have marked has more; checking signatures of hundreds of thousands takes seconds.
+      seen += 1;
+      if (seen > MOST_PLACES) break;
       const before = html.slice(Math.max(done, index - LONGEST_ADDRESS), index);
       const [address] = ADDRESS.exec(before) ?? [];
       const url = address === undefined ? undefined : this.tokens.readLink(token)?.url;
@@ -115,14 +155,14 @@ export class Tracker {
   }
 }
 
+/** UTF-16 units of a main address, and more. */
+const LONGEST_ADDRESS = 512;
 /** Whatever the main address was when they were written. */
 const IMAGE = pixelTag('ADDRESS').split('ADDRESS') as [string, string];
 const PIXELS = new RegExp(
-  `${IMAGE[0]}[^"<>\\s]*/${OPENING_PATH}\\?${OPENING_QUERY}=([\\w-]+)${IMAGE[1]}`,
+  `${IMAGE[0]}[^"<>\\s]{0,${LONGEST_ADDRESS}}/${OPENING_PATH}\\?${OPENING_QUERY}=([\\w-]{1,64})${IMAGE[1]}`,
   'g',
 );
 /** What stands in front of it is looked for from here: a text of nothing but beginnings of addresses takes no longer. */
 const LINKS = new RegExp(`/${LINK_PATH}\\?${LINK_QUERY}=([\\w-]+)`, 'g');
 const ADDRESS = /https?:\/\/[^"'<>\s?]*$/;
-/** UTF-16 units of a main address, and more. */
-const LONGEST_ADDRESS = 512;
