@@ -6,17 +6,22 @@ export interface Act {
   fail?: string;
   spin?: boolean;
   hoard?: boolean;
+  fill?: boolean;
   exit?: boolean;
   env?: boolean;
 }
 
 /** Behaves as it is told, as bad as that may be. */
-export function act({ say = '', times = 1, bytes, fail, spin, hoard, exit, env }: Act): string {
+export function act({ say = '', times = 1, bytes, fail, spin, hoard, fill, exit, env }: Act): string {
   if (fail !== undefined) throw new RangeError(fail);
   if (exit) process.exit(1);
   const kept: string[][] = [];
   if (spin) for (;;);
   if (hoard) for (;;) kept.push(Array.from({ length: 10_000 }, (_, index) => `text ${index} ${kept.length}`));
+  const buffers: Uint8Array[] = [];
+  // At most 2 GB, in case that nobody stops it.
+  while (fill && buffers.length < 2_000) buffers.push(new Uint8Array(2 ** 20).fill(1));
+  if (fill) for (;;);
   if (env) return JSON.stringify(process.env);
   return bytes ? new TextDecoder().decode(bytes) : say.repeat(times);
 }

@@ -9,6 +9,16 @@ const SCRIPT = new URL(
 /** Time to start a thread and to load the module of a task, in milliseconds. */
 const LOAD_MS = 30_000;
 const MB = 2 ** 20;
+/** How often the buffers of a thread that works are measured, in milliseconds. */
+const MEASURE_MS = 100;
+
+/** Memory of a thread, in megabytes. */
+export interface ThreadMemory {
+  /** JavaScript heap: text and objects. */
+  heapMb: number;
+  /** Everything outside of the heap that JavaScript can reach: files and pictures. */
+  buffersMb: number;
+}
 
 /** The result for one input. */
 export type WorkResult<Output> = { output: Output } | { error: WorkLimitError | TaskFailedError };
@@ -27,7 +37,9 @@ export class WorkThread {
   readonly #onSettled: (ms: number) => void;
   readonly #onEnd: (unsettled: WorkItem[], limit: WorkLimit, cause: unknown) => void;
   readonly #items: { id: number; item: WorkItem }[] = [];
+  readonly #buffersMb: number;
   #timer: NodeJS.Timeout | undefined;
+  #measuring: NodeJS.Timeout | undefined;
   #since = 0;
   #nextId = 0;
   #ending: { limit: WorkLimit; cause: unknown } | null = null;
@@ -38,12 +50,13 @@ export class WorkThread {
    * @param onEnd the thread and its memory are gone. The first of the items without result is the one that hit the limit.
    */
   constructor(
-    heapMb: number,
+    { heapMb, buffersMb }: ThreadMemory,
     onSettled: (ms: number) => void,
     onEnd: (unsettled: WorkItem[], limit: WorkLimit, cause: unknown) => void,
   ) {
     this.#onSettled = onSettled;
     this.#onEnd = onEnd;
+    this.#buffersMb = buffersMb;
     this.#worker = new Worker(SCRIPT, {
       resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 24 },
       // Keys and passwords of the environment are no business of code that reads strangers' content.
@@ -92,7 +105,7 @@ export class WorkThread {
   async end(limit: WorkLimit, cause?: unknown): Promise<void> {
     this.alive = false;
     this.#ending ??= { limit, cause };
-    clearTimeout(this.#timer);
+    this.#rest();
     await this.#worker.terminate();
   }
 
@@ -107,7 +120,7 @@ export class WorkThread {
     const ms = performance.now() - this.#since;
     this.#items.shift();
     if (this.#items.length > 0) this.#watch(LOAD_MS);
-    else clearTimeout(this.#timer);
+    else this.#rest();
     if (reply.kind === 'done') head.item.settle({ output: reply.output });
     else if (reply.kind === 'tooLarge') head.item.settle({ error: new WorkLimitError('size') });
     else head.item.settle({ error: new TaskFailedError(reply.errorName, reply.message) });
@@ -118,11 +131,27 @@ export class WorkThread {
     clearTimeout(this.#timer);
     this.#since = performance.now();
     this.#timer = setTimeout(() => void this.end('time', `more than ${Math.round(limitMs)} ms`), limitMs);
+    this.#measuring ??= setInterval(() => void this.#measure(), MEASURE_MS);
+  }
+
+  /** Nothing is being worked on. */
+  #rest(): void {
+    clearTimeout(this.#timer);
+    clearInterval(this.#measuring);
+    this.#measuring = undefined;
+  }
+
+  /** V8 limits the heap of a thread, but not its buffers: 1.5 MB of a PDF file became 1.5 GB of them. */
+  async #measure(): Promise<void> {
+    // It also answers in the middle of the work. Rejected: the thread is gone, which `#ended` is told.
+    const used = await this.#worker.getHeapStatistics().catch(() => null);
+    if (used === null || !this.alive || used.external_memory <= this.#buffersMb * MB) return;
+    await this.end('memory', `more than ${this.#buffersMb} MB of buffers`);
   }
 
   #ended(): void {
     this.alive = false;
-    clearTimeout(this.#timer);
+    this.#rest();
     const unsettled = this.#items.splice(0).map(({ item }) => item);
     const { limit, cause } = this.#ending ?? { limit: 'crash', cause: 'the thread ended' };
     this.#onEnd(unsettled, limit, cause);

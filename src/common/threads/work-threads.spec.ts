@@ -6,7 +6,7 @@ const LIMITS: TaskLimits = { lane: 'short', timeMs: 1_500, inputBytes: MB, outpu
 const define = task<typeof import('../../../test/support/acting-task.ts')>();
 const act = (limits: Partial<TaskLimits> = {}) =>
   define(import.meta.url, '../../../test/support/acting-task', 'act', { ...LIMITS, ...limits });
-const short = { threads: 2, heapMb: 64, waiting: 2, perKey: 3 };
+const short = { threads: 2, heapMb: 64, buffersMb: 64, waiting: 2, perKey: 3 };
 const lanes = { short, long: { ...short, threads: 1 } };
 
 describe('WorkThreads', () => {
@@ -48,6 +48,7 @@ describe('WorkThreads', () => {
 
   it.each([
     ['memory', { hoard: true }],
+    ['memory', { fill: true }],
     ['crash', { exit: true }],
     ['size', { say: 'x', times: 2 * MB }],
     ['size', { say: 'x'.repeat(2 * MB) }],

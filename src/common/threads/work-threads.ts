@@ -2,13 +2,11 @@ import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common
 import { sizeOf } from './size-of.ts';
 import type { Task, TaskLimits } from './task.ts';
 import { type WorkLimit, WorkLimitError } from './work-errors.ts';
-import { type WorkItem, type WorkResult, WorkThread } from './work-thread.ts';
+import { type ThreadMemory, type WorkItem, type WorkResult, WorkThread } from './work-thread.ts';
 
 /** How many threads a lane has, and what may wait for them. */
-export interface LaneLimits {
+export interface LaneLimits extends ThreadMemory {
   threads: number;
-  /** JavaScript heap of a thread, in megabytes. */
-  heapMb: number;
   /** Requests that wait, at most. Patient work is not counted. */
   waiting: number;
   /** Requests of one key that wait or run, at most. */
@@ -18,8 +16,8 @@ export interface LaneLimits {
 /** Limits by lane. Small heaps: all threads and the process itself are to stay below 700 MB. */
 const LANES: Record<TaskLimits['lane'], LaneLimits> = {
   // Two, on small machines too: one may be stuck with a bomb until its time is over.
-  short: { threads: 2, heapMb: 112, waiting: 100, perKey: 16 },
-  long: { threads: 1, heapMb: 320, waiting: 7, perKey: 3 },
+  short: { threads: 2, heapMb: 112, buffersMb: 256, waiting: 100, perKey: 16 },
+  long: { threads: 1, heapMb: 320, buffersMb: 384, waiting: 7, perKey: 3 },
 };
 /** A thread without work ends after this. */
 const IDLE_MS = 30_000;
@@ -225,7 +223,7 @@ class Lane {
 
   #start(): LaneThread | undefined {
     if (this.#threads.size >= this.#limits.threads) return undefined;
-    const thread: LaneThread = new LaneThread(this.#limits.heapMb, {
+    const thread: LaneThread = new LaneThread(this.#limits, {
       othersWait: () => this.#queue.length > 0,
       slow: (key) => this.#slow.set(key, performance.now() + SLOW_FOR_MS),
       over: (job) => this.#enqueue(job),
@@ -261,10 +259,10 @@ class LaneThread {
   #idleTimer: NodeJS.Timeout | undefined;
   job: Job | null = null;
 
-  constructor(heapMb: number, events: LaneEvents) {
+  constructor(memory: ThreadMemory, events: LaneEvents) {
     this.#events = events;
     this.#thread = new WorkThread(
-      heapMb,
+      memory,
       (ms) => this.#settled(ms),
       (unsettled, limit, cause) => this.#ended(unsettled, limit, cause),
     );
