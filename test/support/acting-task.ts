@@ -18,10 +18,11 @@ export function act({ say = '', times = 1, bytes, fail, spin, hoard, fill, exit,
   const kept: string[][] = [];
   if (spin) for (;;);
   if (hoard) for (;;) kept.push(Array.from({ length: 10_000 }, (_, index) => `text ${index} ${kept.length}`));
-  const buffers: Uint8Array[] = [];
-  // At most 2 GB, in case that nobody stops it.
-  while (fill && buffers.length < 2_000) buffers.push(new Uint8Array(2 ** 20).fill(1));
-  if (fill) for (;;);
+  if (fill) {
+    // At most 2 GB, in case that nobody stops it.
+    const buffers = Array.from({ length: 2_000 }, () => new Uint8Array(2 ** 20).fill(1));
+    while (buffers.length > 0);
+  }
   if (env) return JSON.stringify(process.env);
   return bytes ? new TextDecoder().decode(bytes) : say.repeat(times);
 }

@@ -129,9 +129,11 @@ async function readPage(
 function toPnm({ data, width, height, channels }: PageImage): Uint8Array {
   const kept = channels === 1 ? 1 : 3;
   const header = Buffer.from(`P${kept === 1 ? 5 : 6}\n${width} ${height}\n255\n`);
-  const pixels = Buffer.alloc(width * height * kept);
+  // One buffer: a page may have 75 MB of pixels.
+  const image = Buffer.alloc(header.length + width * height * kept);
+  header.copy(image);
   for (let pixel = 0; pixel < width * height; pixel += 1)
     for (let channel = 0; channel < kept; channel += 1)
-      pixels[pixel * kept + channel] = data[pixel * channels + channel] ?? 0;
-  return Buffer.concat([header, pixels]);
+      image[header.length + pixel * kept + channel] = data[pixel * channels + channel] ?? 0;
+  return image;
 }

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { DAVNamespace, getDAVAttribute } from 'tsdav';
 import { z } from 'zod';
 import type { EgressClient } from '../../../common/egress/egress-client.ts';
-import { task } from '../../../common/threads/task.ts';
+import { type Task, task } from '../../../common/threads/task.ts';
 import { WorkLimitError } from '../../../common/threads/work-errors.ts';
 import type { WorkThreads } from '../../../common/threads/work-threads.ts';
 import type { Clock } from '../../../common/time/clock.ts';
@@ -14,28 +14,23 @@ import type {
   ProviderAccount,
   RemoteContact,
 } from '../../connector.ts';
-import { contactFields, mergeContacts } from '../../contact-content.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { CARD_OBJECTS, type CollectionChanges, collectionChanges } from './dav-changes.ts';
 import { childrenOf, type DavObject, type DavSession } from './dav-session.ts';
-import { readPicture } from './vcard-picture.ts';
-import {
-  cardText, newCard, parseCard, readCard, stampCard, UnreadableCardError, writeCard,
-} from './vcard.ts'; // prettier-ignore
-import type ICAL from 'ical.js';
+import { throughCard, type UnreadableCard } from './read-one-card.ts';
+import { cardText, newCard, stampCard, writeCard } from './vcard.ts';
 
 /** Name of the address book that is made for an account that has none. */
 const OWN_BOOK = 'carillon-contacts';
 const MOST_ROUNDS = 5;
 const MB = 2 ** 20;
 /** An ordinary card takes less than a millisecond; pictures are inside. */
-const READ = task<typeof import('./read-cards.ts')>()(import.meta.url, './read-cards', 'readContactObject', {
-  lane: 'short',
-  timeMs: 2_000,
-  inputBytes: 16 * MB,
-  outputBytes: 16 * MB,
-});
+const LIMITS = { lane: 'short', timeMs: 2_000, inputBytes: 16 * MB, outputBytes: 16 * MB } as const;
+const READ = task<typeof import('./read-cards.ts')>()(import.meta.url, './read-cards', 'readContactObject', LIMITS); // prettier-ignore
+const one = task<typeof import('./read-one-card.ts')>();
+const READ_PICTURE = one(import.meta.url, './read-one-card', 'readCardPicture', LIMITS);
+const CHANGE = one(import.meta.url, './read-one-card', 'changeCard', LIMITS);
 
 /** The cursor of each address book, by path. */
 const cursorSchema = z.record(z.string(), z.string());
@@ -101,7 +96,9 @@ export class DavContacts implements ContactsPort {
     return this.#accounts.run(account, async (session) => {
       if (!isOwn(session, providerId)) throw gone();
       const { text } = await session.get(providerId);
-      return readPicture(parsed(text));
+      const { picture } = await this.#inThread(READ_PICTURE, account, text);
+      // Bytes of a thread are plain.
+      return picture && { ...picture, bytes: Buffer.from(picture.bytes) };
     });
   }
 
@@ -115,7 +112,8 @@ export class DavContacts implements ContactsPort {
       const card = newCard(key);
       writeCard(card, contact);
       stampCard(card, this.#clock.now());
-      if (!(await session.create(path, cardText(card)))) await this.#update(session, path, contact, null);
+      if (!(await session.create(path, cardText(card))))
+        await this.#update(account, session, path, contact, null);
       return { providerId: path };
     });
   }
@@ -128,7 +126,7 @@ export class DavContacts implements ContactsPort {
   ): Promise<void> {
     await this.#accounts.run(account, async (session) => {
       if (!isOwn(session, providerId)) throw gone();
-      await this.#update(session, providerId, contact, base);
+      await this.#update(account, session, providerId, contact, base);
     });
   }
 
@@ -146,6 +144,7 @@ export class DavContacts implements ContactsPort {
    * concern stays as it is there now.
    */
   async #update(
+    account: ProviderAccount,
     session: DavSession,
     path: string,
     contact: ContactContent,
@@ -153,14 +152,32 @@ export class DavContacts implements ContactsPort {
   ): Promise<void> {
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const { etag, text } = await session.get(path);
-      const card = parsed(text);
-      const before = card.toString();
-      writeCard(card, changeOf(card, contact, base));
-      if (card.toString() === before) return;
-      stampCard(card, this.#clock.now());
-      if (await session.replace(path, cardText(card), etag)) return;
+      const at = this.#clock.now().getTime();
+      const changed = await this.#inThread(CHANGE, account, { text, contact, base, at });
+      if ('conflicts' in changed) throw changedElsewhere(changed.conflicts);
+      if (changed.text === null || (await session.replace(path, changed.text, etag))) return;
     }
     throw new ProviderError('temporary', 'The contact is being changed by others all the time');
+  }
+
+  /** Works on a single card in a thread. @throws {ProviderError} `rejected` when it cannot be read */
+  async #inThread<Input, Output>(
+    work: Task<Input, Output>,
+    account: ProviderAccount,
+    input: Input,
+  ): Promise<Exclude<Output, UnreadableCard>> {
+    const unreadable = (cause: unknown) =>
+      new ProviderError('rejected', 'The contact as it is at the provider cannot be read', { cause });
+    let output: Output;
+    try {
+      output = await this.#threads.run(work, account.accountId, input, { patient: true });
+    } catch (cause) {
+      if (!(cause instanceof WorkLimitError)) throw cause;
+      if (cause.limit !== 'closed') throw unreadable(cause);
+      throw new ProviderError('temporary', 'The server is stopping', { cause });
+    }
+    if (isUnreadable(output)) throw unreadable(output.unreadable);
+    return output as Exclude<Output, UnreadableCard>;
   }
 
   /** Reads cards in a thread: others may have put them there. Cards of groups are no contacts; what cannot be read is passed. */
@@ -182,44 +199,16 @@ export class DavContacts implements ContactsPort {
 
 const gone = () => new ProviderError('not-found', 'The contact is not there');
 
-/** A contact as it reads once it has been in a card. */
-function throughCard(contact: ContactContent): ContactContent {
-  const card = newCard('none');
-  writeCard(card, contact);
-  return readCard(card);
-}
+const isUnreadable = (output: unknown): output is UnreadableCard =>
+  typeof output === 'object' && output !== null && 'unreadable' in output;
 
-/** The fields that have to be written into a card for it to have our change. */
-function changeOf(
-  card: ICAL.Component,
-  contact: ContactContent,
-  base: ContactContent | null,
-): ContactContent {
-  if (base === null) return contact;
-  const [before, ours, theirs] = [throughCard(base), throughCard(contact), readCard(card)].map(contactFields);
-  if (!before || !ours || !theirs) return contact;
-  const { write, conflicts } = mergeContacts(before, ours, theirs);
-  if (conflicts.length > 0) {
-    throw new ProviderError(
-      'conflict',
-      `Changed at the provider in the meantime: ${conflicts.join(', ')}. Read the contact and repeat what is still wanted`,
-    );
-  }
-  return write;
-}
+const changedElsewhere = (fields: readonly string[]) =>
+  new ProviderError(
+    'conflict',
+    `Changed at the provider in the meantime: ${fields.join(', ')}. Read the contact and repeat what is still wanted`,
+  );
 
 const isOwn = (session: DavSession, path: string) => path.startsWith('/') && session.owns(path);
-
-function parsed(text: string): ICAL.Component {
-  try {
-    return parseCard(text);
-  } catch (error) {
-    if (!(error instanceof UnreadableCardError)) throw error;
-    throw new ProviderError('rejected', 'The contact as it is at the provider cannot be read', {
-      cause: error,
-    });
-  }
-}
 
 type Look = Omit<CollectionChanges, 'cursor'> & { cursors: Cursors };
 
