@@ -11,6 +11,7 @@ import { Draining } from './http/http.module.ts';
 import { watchForwardedHeaders } from './http/forwarded-headers.ts';
 import { nameRequest } from './http/logging.ts';
 import { serveOpenApi } from './http/openapi.ts';
+import { oneAtATime } from './http/pipelining.ts';
 import { limitServer } from './http/server-limits.ts';
 import { servedPaths } from './http/surface.ts';
 
@@ -34,6 +35,7 @@ export async function createApp(
   app.useLogger(app.get(Logger));
   app.disable('x-powered-by');
   app.disable('etag');
+  app.use(oneAtATime());
   app.use(nameRequest);
   app.use(constantHeaders());
   app.use(watchForwardedHeaders(config.trustedProxies));

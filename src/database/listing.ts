@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../common/errors/domain-error.ts';
+import { largeAnswer } from '../common/work/large-answers.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
 import type { Conditions } from './conditions.ts';
 import type { Sql } from './sql.ts';
@@ -33,6 +34,8 @@ export interface ListingQuery {
 
 /** The most a page may hold: what is longer would take the memory of everybody else's requests. */
 export const MAX_PAGE_BYTES = 64 * 1024 * 1024;
+/** Longer pages wait until there is room for them, and are read with a statement of their own. */
+const LARGE_PAGE_BYTES = 8 * 1024 * 1024;
 
 /** Long items were asked for together; they can be had in smaller pages. */
 export class PageTooLargeError extends InvalidInputError {
@@ -62,16 +65,27 @@ export async function runListing<T extends object>(sql: Sql, query: ListingQuery
     const rows = await sql.query<{ id: string }>(text, conditions.values, options);
     return { view, ids: rows.map((row) => row.id) };
   }
-  const rows = await sql.query<T & Measured>(itemsText(query, paged), conditions.values, options);
-  const [first] = rows;
-  if (first && first.pageBytes > MAX_PAGE_BYTES && first.itemId === null) throw new PageTooLargeError();
-  return { view: 'items', items: first?.itemId === null ? [] : rows };
+  const read = (most: number) =>
+    sql.query<T & Measured>(itemsText(query, paged, most), conditions.values, options);
+  let rows = await read(LARGE_PAGE_BYTES);
+  const left = leftOut(rows, LARGE_PAGE_BYTES);
+  if (left > 0 && left <= MAX_PAGE_BYTES) {
+    await largeAnswer(left);
+    rows = await read(MAX_PAGE_BYTES);
+  }
+  if (leftOut(rows, MAX_PAGE_BYTES) > 0) throw new PageTooLargeError();
+  return { view: 'items', items: rows[0]?.itemId === null ? [] : rows };
 }
 
 interface Measured {
   pageBytes: number;
   /** Null in the one row of a page that is empty or too large. */
   itemId: string | null;
+}
+
+/** How long a page is that was measured and not read, because it is longer than `most`; 0: it was read. */
+function leftOut([first]: readonly Measured[], most: number): number {
+  return first && first.itemId === null && first.pageBytes > most ? first.pageBytes : 0;
 }
 
 /**
@@ -81,6 +95,7 @@ interface Measured {
 function itemsText(
   { columns, bytes = '0', items, parts, joins = '', ...query }: ListingQuery,
   paged: string,
+  most: number,
 ): string {
   const { from, id, orderBy } = items ?? query;
   return `
@@ -89,7 +104,7 @@ function itemsText(
       select coalesce(sum((${bytes})::bigint), 0)::float8 as total, count(*) as items
       from ${from} join page on ${id} = page.id),
     fitting as materialized (
-      select page.id from page cross join size where size.total <= ${MAX_PAGE_BYTES} or size.items = 1)
+      select page.id from page cross join size where size.total <= ${most} or size.items = 1)
     ${parts === undefined ? '' : `, ${parts}`}
     select size.total as "pageBytes", fitting.id as "itemId", ${columns}
     from size left join (${from} join fitting on ${id} = fitting.id ${joins}) on true

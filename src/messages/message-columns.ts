@@ -62,5 +62,21 @@ export const messageParts = (messages: string): string => `
 export const MESSAGE_JOINS = `
   left join message_files mp on mp.message_id = m.id left join message_folders mf on mf.message_id = m.id`;
 
-/** How long the body is, known without reading it: `bytes` of a listing. */
-export const MESSAGE_BYTES = '(select octet_length(b.body) from message_body b where b.message_id = m.id)';
+/**
+ * About how much memory addresses take: each is an object of its own. What is long may be stored compressed, to a ninetieth, so it is
+ * measured unpacked.
+ */
+const addressBytes = ['from', 'to', 'cc', 'bcc', 'reply_to']
+  .map((header) => `m.${header}_addresses`)
+  .map(
+    (column) => `case when pg_column_size(${column}) > 250 then 4 * octet_length(${column}::text) else 0 end`,
+  )
+  .join(' + ');
+
+/** What senders of mail can make long in a message `m` besides its body: addresses, the subject, and the list of its files. */
+export const HEADER_BYTES = `(${addressBytes} + octet_length(m.subject)
+  + case when m.has_attachments then (select 1000 * count(*) from file f where f.message_id = m.id) else 0 end)`;
+
+/** How long a message `m` is; the body is measured without being read. `bytes` of a listing. */
+export const MESSAGE_BYTES = `
+  coalesce((select octet_length(b.body) from message_body b where b.message_id = m.id), 0) + ${HEADER_BYTES}`;

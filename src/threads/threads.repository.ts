@@ -5,7 +5,7 @@ import { Conditions } from '../database/conditions.ts';
 import { type Listing, runListing } from '../database/listing.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
-import { THREAD_MESSAGE_COLUMNS } from '../messages/message-columns.ts';
+import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/message-columns.ts';
 import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
 import type { ThreadFilter, ThreadListRequest, ThreadRecord } from './thread-filter.ts';
 
@@ -50,8 +50,7 @@ const WITH_MESSAGES = {
   parts: `${FOLDERS}, ${EXPANDED}`,
   joins: `${JOINS} left join thread_messages tm on tm.thread_id = t.id`,
   bytes: `
-    (select coalesce(sum(pg_column_size(m.from_addresses) + pg_column_size(m.to_addresses) + pg_column_size(m.cc_addresses)
-                         + pg_column_size(m.bcc_addresses) + 1000), 0)
+    (select coalesce(sum(1000 + ${HEADER_BYTES}), 0)
      from message m where m.thread_id = t.id)`,
 };
 

@@ -252,6 +252,22 @@ describe('the HTTP server, given requests that cost more than they should', () =
     }
   });
 
+  it('answers requests that are sent ahead in their order, and cuts off who sends hundreds', async () => {
+    const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const ahead = async (requests: string) => {
+      const socket = net.connect(port(), '127.0.0.1', () => socket.write(requests));
+      socket.on('error', () => undefined);
+      return text(socket).catch(() => '');
+    };
+    const last = 'GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const answers = await ahead(get('/nowhere') + get('/health/ready') + get('/messages') + last);
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(
+      [404, 200, 401, 200].map((status) => `HTTP/1.1 ${status}`),
+    );
+    const flood = await ahead(get('/feeds/nobody.ics').repeat(500) + last);
+    expect(flood.match(/HTTP\/1\.1/g)?.length ?? 0).toBeLessThan(200);
+  });
+
   it('cuts off a client that sends its headers byte by byte', async () => {
     const http = server.app.getHttpServer() as http.Server;
     expect(http).toMatchObject(SERVER_LIMITS);

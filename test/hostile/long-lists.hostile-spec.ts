@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import request from 'supertest';
+import { newId } from '../../src/common/ids/ids.ts';
+import { rowsOf } from '../support/connect.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+/** Messages of a sender who has written to 6,000 people each time. */
+const FILL = `
+  insert into message (id, account_id, thread_id, date, from_addresses, to_addresses, cc_addresses, bcc_addresses,
+    reply_to_addresses, unread, starred, draft, deleting, has_attachments, metadata, reference_ids, subject, snippet, participants)
+  select gen_random_uuid(), $1, $2, now(), a.people, a.people, a.people, '[]', '[]',
+    true, false, false, false, false, '{}', '{}', 'x', 'x', '{}'
+  from generate_series(1, 60),
+    (select jsonb_agg(jsonb_build_object('email', 'someone' || n || '@example.test', 'name', 'Someone ' || n)) as people
+     from generate_series(1, 2000) n) a`;
+
+describe('lists of messages to thousands', () => {
+  let server: TestApp;
+  let ada: TestAccount;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    ada = await createAccount(server.app, await createApplication(server.app));
+    const thread = newId();
+    const now = new Date();
+    await rowsOf(
+      server,
+      `insert into thread (id, account_id, subject, first_message_at, last_message_at, message_count)
+       values ($1, $2, 'x', $3, $3, 60)`,
+      [thread, ada.id, now],
+    );
+    await rowsOf(
+      server,
+      `insert into thread_summary (thread_id, people, message_ids, snippet, has_attachments, length)
+       values ($1, '[]', '{}', '', false, 100)`,
+      [thread],
+    );
+    await rowsOf(server, FILL, [ada.id, thread]);
+  });
+  afterAll(() => server.close());
+
+  const get = (path: string) => request(server.url).get(path).set(ada.bearer);
+
+  it('are refused where the addresses together would take the memory of everybody else, and given in smaller pages', async () => {
+    const { status, body } = await get('/messages');
+    expect({ status, message: (body as { message: string }).message }).toEqual({
+      status: 400,
+      message: 'Together these are longer than 64 MB: ask for fewer at a time',
+    });
+    const few = await get('/messages?limit=20').expect(200);
+    expect(few.body).toHaveLength(20);
+    expect((few.body as { to: unknown[] }[])[0]?.to).toHaveLength(2_000);
+    expect((await get('/messages?view=ids').expect(200)).body).toHaveLength(60);
+  });
+});
