@@ -25,8 +25,8 @@ export function nameRequest(request: Request, response: Response, next: NextFunc
 /** The request a line of the log belongs to. */
 const current = new AsyncLocalStorage<Request>();
 
-/** Paths that are a key by themselves. */
-const SECRET_PATH = /^(\/+feeds\/).*/i;
+/** Paths that are a key by themselves, and paths in which a caller may name a token by itself instead of by its id. */
+const SECRET_PATH = /^(\/+feeds\/|\/+connect\/+grants\/+[^/]+\/+tokens\/+(?![0-9a-f-]{36}$)).*/i;
 
 const requestFields = (request: Request) => ({
   id: request.id,

@@ -18,7 +18,7 @@ describe('a server that is killed while reminders leave', () => {
   const servers: ServerProcess[] = [];
 
   beforeAll(async () => {
-    seed = await startTestApp({ ROLES: 'api', ENCRYPTION_KEYS: encryptionKeys });
+    seed = await startTestApp({ ROLES: 'api', ENCRYPTION_KEYS: encryptionKeys, QUOTA_EVENT_SMS: '0' });
     receiver = await Receiver.start();
     const application = await createApplication(seed.app, { features: ['sms'] });
     ada = await createAccount(seed.app, application, { email: 'ada@sandbox.test' });
