@@ -3,6 +3,7 @@ import zlib from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { EgressClient } from '../../src/common/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import { parseCalendar } from '../../src/common/ical/ical-read.ts';
 import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { SystemClock } from '../../src/common/time/clock.ts';
 import type { AppConfig } from '../../src/config/app-config.ts';
@@ -183,4 +184,19 @@ describe('HTML, pictures and files that are made to take time or memory', () => 
     });
     expect(pause).toBeLessThan(LONGEST_PAUSE_MS);
   });
+
+  it.each(['A=b;', 'A=b;\r\n '])(
+    'an event of 15,000 parameters (%j) is refused before it is parsed',
+    (parameter) => {
+      const lines = [
+        'BEGIN:VCALENDAR',
+        'VERSION:2.0',
+        'BEGIN:VEVENT',
+        'UID:1',
+        `X-A;${parameter.repeat(15_000)}X=y:1`,
+      ];
+      const event = [...lines, 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n');
+      expect(() => parseCalendar(event)).toThrow('semicolons in a line');
+    },
+  );
 });

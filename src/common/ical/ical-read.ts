@@ -24,6 +24,8 @@ const MOST_TEXT = 1024 * 1024;
 /** Lines of a file, folded ones counted each; BEGIN lines of it. */
 const MOST_LINES = 20_000;
 const MOST_COMPONENTS = 1_000;
+/** Semicolons of a line with its folds: the library's time grows with the square of a line's parameters. */
+const MOST_SEMICOLONS = 10_000;
 /** Components in each other; the library calls itself for each. */
 const MOST_DEPTH = 10;
 
@@ -39,6 +41,17 @@ function assertBounded(text: string): void {
     if (lines > MOST_LINES) throw new CalendarLimitError(`more than ${MOST_LINES} lines`);
     if (components > MOST_COMPONENTS) throw new CalendarLimitError(`more than ${MOST_COMPONENTS} components`);
     if (depth > MOST_DEPTH) throw new CalendarLimitError(`components deeper than ${MOST_DEPTH}`);
+  }
+  assertFewParameters(text);
+}
+
+/** @throws {CalendarLimitError} */
+function assertFewParameters(text: string): void {
+  let count = 0;
+  for (const [sign] of text.matchAll(/;|\n(?![ \t])/g)) {
+    count = sign === ';' ? count + 1 : 0;
+    if (count > MOST_SEMICOLONS)
+      throw new CalendarLimitError(`more than ${MOST_SEMICOLONS} semicolons in a line`);
   }
 }
 
