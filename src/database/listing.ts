@@ -69,12 +69,22 @@ export async function runListing<T extends object>(sql: Sql, query: ListingQuery
     sql.query<T & Measured>(itemsText(query, paged, most), conditions.values, options);
   let rows = await read(LARGE_PAGE_BYTES);
   const left = leftOut(rows, LARGE_PAGE_BYTES);
-  if (left > 0 && left <= MAX_PAGE_BYTES) {
-    await largeAnswer(left);
+  if (left > 0) {
+    await admitPage(2, left);
     rows = await read(MAX_PAGE_BYTES);
+    if (leftOut(rows, MAX_PAGE_BYTES) > 0) throw new PageTooLargeError();
   }
-  if (leftOut(rows, MAX_PAGE_BYTES) > 0) throw new PageTooLargeError();
   return { view: 'items', items: rows[0]?.itemId === null ? [] : rows };
+}
+
+/**
+ * Waits until there is room in memory for a page of items.
+ * @param bytes of all of them together
+ * @throws {PageTooLargeError} for more than one item of together more than `MAX_PAGE_BYTES`
+ */
+export async function admitPage(items: number, bytes: number): Promise<void> {
+  if (items > 1 && bytes > MAX_PAGE_BYTES) throw new PageTooLargeError();
+  if (bytes > LARGE_PAGE_BYTES) await largeAnswer(bytes);
 }
 
 interface Measured {

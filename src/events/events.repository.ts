@@ -23,7 +23,7 @@ const COLUMNS = `
 
 /** Reminders and participants can hold megabytes; the length of JSON is only known when it is read. */
 const BYTES = `
-  octet_length(e.description) + octet_length(e.notifications::text) + octet_length(e.participants::text)
+  octet_length(e.title) + octet_length(e.description) + octet_length(e.location) + octet_length(e.notifications::text) + octet_length(e.participants::text)
   + coalesce(octet_length(e.recurrence::text), 0)`;
 
 const FIND = `select ${COLUMNS} from event e where e.id = $1 and e.account_id = $2`;

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
 import { Clock } from '../common/time/clock.ts';
 import { fromUnixSeconds } from '../common/time/unix-seconds.ts';
-import type { Listing } from '../database/listing.ts';
+import { admitPage, type Listing } from '../database/listing.ts';
 import type { EventRecord } from './event-record.ts';
 import { EventsRepository, type SeriesRecord } from './events.repository.ts';
 import type { ListEventsQuery } from './events.schema.ts';
@@ -15,6 +15,12 @@ import {
   type TimeBounds,
 } from './recurrence/instances.ts';
 import { openSeries, type Series, TooManyOccurrencesError } from './recurrence/series.ts';
+
+/** A participant is an object of its own, which takes several times as much memory as its text. */
+const PARTICIPANT_BYTES = 400;
+/** About what an event takes in an answer: each time of a series repeats what may be half a megabyte. */
+const bytesOf = ({ title, description, location, participants }: EventRecord): number =>
+  title.length + description.length + location.length + participants.length * PARTICIPANT_BYTES;
 
 /** Without an upper bound instances are told for so long from now, or from the lower bound. */
 const HORIZON_MS = 366 * 86_400_000;
@@ -66,7 +72,7 @@ export class ExpandedEvents {
 
   /**
    * Single events, and instances of series in the place of the series, by start; paged after that.
-   * @throws {InvalidInputError} when there are too many of them
+   * @throws {InvalidInputError} when there are too many of them @throws {PageTooLargeError}
    */
   async list(accountId: string, query: ListEventsQuery): Promise<Listing<EventRecord>> {
     const { limit, offset, view } = query;
@@ -88,7 +94,10 @@ export class ExpandedEvents {
       return { view, count: events.length };
     }
     const items = events.slice(offset, offset + limit);
-    return view === 'ids' ? { view, ids: items.map(({ id }) => id) } : { view: 'items', items };
+    if (view === 'ids') return { view, ids: items.map(({ id }) => id) };
+    const bytes = items.reduce((sum, event) => sum + bytesOf(event), 0);
+    await admitPage(items.length, bytes);
+    return { view: 'items', items };
   }
 
   /** An instance by its id: as it was changed by itself, or as the rules say; undefined: there is none. */

@@ -53,4 +53,34 @@ describe('lists of messages to thousands', () => {
     expect((few.body as { to: unknown[] }[])[0]?.to).toHaveLength(2_000);
     expect((await get('/messages?view=ids').expect(200)).body).toHaveLength(60);
   });
+
+  it('of the times of one series are refused where they repeat a description too often', async () => {
+    const start = 1_900_000_000;
+    const calendar = await request(server.url)
+      .post('/calendars')
+      .set(ada.bearer)
+      .send({ name: 'Work' })
+      .expect(200);
+    const { body } = await request(server.url)
+      .post('/events')
+      .set(ada.bearer)
+      .send({
+        calendar_id: (calendar.body as { id: string }).id,
+        title: 'Daily',
+        when: { start_time: start, end_time: start + 600 },
+        recurrence: { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' },
+      })
+      .expect(200);
+    // As long as a file of a mailed invitation may be.
+    await rowsOf(server, `update event set description = repeat('d', 490000) where id = $1`, [
+      (body as { id: string }).id,
+    ]);
+    const list = (limit: number) =>
+      get(
+        `/events?expand_recurring=true&starts_after=${start - 1}&ends_before=${start + 86_400 * 300}&limit=${limit}`,
+      );
+    expect((await list(200)).status).toBe(400);
+    expect((await list(50).expect(200)).body).toHaveLength(50);
+    expect((await list(200).query({ view: 'ids' }).expect(200)).body).toHaveLength(200);
+  });
 });
