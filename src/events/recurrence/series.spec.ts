@@ -183,4 +183,13 @@ describe('the id of an instance', () => {
   it.each([id, `${id}_`, `${id}_2026`, 'nonsense_20260105', `${id}_20260105T0900`])('is none: %s', (text) => {
     expect(readInstanceId(text)).toBeUndefined();
   });
+
+  it('says so where a step leads beyond all times', () => {
+    expect(() =>
+      series(['RRULE:FREQ=DAILY;INTERVAL=2147483647']).between(
+        Date.parse('2026-02-01'),
+        Date.parse('2027-02-01'),
+      ),
+    ).toThrow(TooManyOccurrencesError);
+  });
 });

@@ -267,13 +267,16 @@ function timesOf(rule: WallRule, fromMs: number, lastMs: number): number[] {
   return times;
 }
 
-/** @throws {TooManyOccurrencesError} in the place of the library's error for what takes too many steps */
+/** @throws {TooManyOccurrencesError} in the place of the library's errors for what takes too many steps, or too long ones */
 function bounded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
     if (error instanceof Error && error.message.startsWith('Maximum '))
       throw new TooManyOccurrencesError(TOO_LONG, { cause: error });
+    // A step of millions of years.
+    if (error instanceof RangeError)
+      throw new TooManyOccurrencesError('it leads to times that there are not', { cause: error });
     throw error;
   }
 }
