@@ -57,6 +57,20 @@ describe('CredentialCheck.verify', () => {
     });
   });
 
+  it('counts looking for a proof of the address as part of the check', async () => {
+    const single = new ConnectionChecks({ perProcess: 1, perApplication: 9, perAddress: 9, perHost: 9 });
+    const imap = { name: 'imap', settingsSchema: z.object({ host: z.string() }), verify: accepts };
+    let meanwhile: unknown;
+    const searching: Pick<AddressProofs, 'atSignIn'> = {
+      atSignIn: async () => {
+        meanwhile = await refusal(single.run({ applicationId: 'other' }, async () => undefined));
+        return null;
+      },
+    };
+    await new CredentialCheck(new ConnectorRegistry([imap]), single, passing, searching).verify('app', ada);
+    expect(meanwhile).toMatchObject({ kind: 'rate-limited' });
+  });
+
   it('takes the settings that the provider has completed', async () => {
     const verified = await check(async (account) => ({
       ...(await accepts(account)),

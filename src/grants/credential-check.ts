@@ -3,6 +3,7 @@ import { type CheckPlace, ConnectionChecks } from '../common/egress/connection-c
 import { parseSettings } from '../common/http/parse-settings.ts';
 import { emailAddress } from '../common/http/wire.schema.ts';
 import { InvalidInputError } from '../common/errors/domain-error.ts';
+import type { Connector } from '../providers/connector.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import type { OauthTokens } from '../oauth/oauth-registration.ts';
@@ -78,23 +79,38 @@ export class CredentialCheck {
       settings,
       ...(tokens ? { accessToken: tokens.accessToken } : {}),
     };
-    const { organizationUnit, name, ...verified } = await this.checks
-      .run(placeOf(applicationId, credentials, settings), () => connector.verify(account))
+    const place = placeOf(applicationId, credentials, settings);
+    // Looking for a proof asks servers that the address names: it counts as part of the check.
+    return this.checks.run(place, async () => {
+      const accepted = await this.#accepted(connector, account);
+      const proof = await this.proofs.atSignIn(connector, {
+        applicationId,
+        email: accepted.email,
+        settings: accepted.settings,
+        claimedEmail: claimedEmail ?? null,
+        proof: accepted.proof ?? null,
+      });
+      return { provider, ...accepted, ...(tokens ? { tokens } : {}), proof };
+    });
+  }
+
+  /** What the provider makes of the account. @throws {InvalidInputError} also without an address that can be one */
+  async #accepted(
+    connector: Connector,
+    account: Parameters<Connector['verify']>[0],
+  ): Promise<Omit<VerifiedCredentials, 'provider' | 'tokens'>> {
+    const { organizationUnit, name, proof, ...verified } = await Promise.resolve(account)
+      .then((given) => connector.verify(given))
       .catch(explain);
     const email = emailAddress().safeParse(verified.email);
     if (!email.success) {
-      throw new InvalidInputError(`settings.email: the address of the account is required for ${provider}`, {
-        missingFields: ['settings.email'],
-      });
+      throw new InvalidInputError(
+        `settings.email: the address of the account is required for ${connector.name}`,
+        { missingFields: ['settings.email'] },
+      );
     }
-    const owned = { email: email.data.toLowerCase(), settings: { ...(verified.settings ?? settings) } };
-    const proof = await this.proofs.atSignIn(connector, {
-      applicationId,
-      ...owned,
-      claimedEmail: claimedEmail ?? null,
-      proof: verified.proof ?? null,
-    });
-    return { provider, name, organizationUnit, ...owned, ...(tokens ? { tokens } : {}), proof };
+    const settings = { ...(verified.settings ?? account.settings) };
+    return { email: email.data.toLowerCase(), name, organizationUnit, settings, proof: proof ?? null };
   }
 
   /**
