@@ -45,6 +45,20 @@ describe('what an IMAP server answers', () => {
     expect([passed, await failure()]).toEqual([lines, null]);
   });
 
+  it('lets other work have its turn while very many lines come, those that are left out too', async () => {
+    const { send, settled } = inputOf();
+    let turns = 0;
+    const end = performance.now() + 200;
+    while (performance.now() < end) {
+      const before = settled();
+      send('* VANISHED 1:16777216');
+      if (settled() > before) continue;
+      await new Promise((resolve) => void setImmediate(resolve));
+      turns += 1;
+    }
+    expect(turns).toBeGreaterThan(3);
+  });
+
   it('reaches the parser with long sets of numbers in quotes, which it reads a thousand times faster', async () => {
     const { send, passed, failure } = inputOf();
     const long = set(2_000);

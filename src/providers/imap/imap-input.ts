@@ -66,6 +66,9 @@ const MOST_VANISHED = 200_000;
 /** Messages an ESEARCH response may name: for some searches the library keeps each number. */
 const MOST_FOUND = 2_000_000;
 
+/** Responses are read for so long before other work of the process has its turn. Milliseconds. */
+const MOST_MS_AT_ONCE = 5;
+
 const NUMBERS = /^\* (?:SEARCH|ESEARCH|VANISHED)\b/i;
 const VANISHED = /^\* VANISHED\b/i;
 const FETCH = /^\* \d+ FETCH /i;
@@ -99,13 +102,16 @@ export class ImapInput {
   #total = 0;
   #leftOut = false;
   #fetchLeftOut = false;
+  /** `performance.now()` of the first response in this turn of the event loop; null: there was none yet. */
+  #turnBegan: number | null = null;
 
   constructor(client: ImapFlow, limits: AnswerLimits) {
     this.#client = client;
     this.#limits = limits;
     this.#stream = (client as unknown as { streamer: ResponseStream }).streamer;
     this.#push = this.#stream.push.bind(this.#stream);
-    this.#stream.push = (item: Response | null) => (item === null ? this.#push(null) : this.#take(item));
+    this.#stream.push = (item: Response | null) =>
+      item === null ? this.#push(null) : this.#take(this.#withPauses(item));
     this.#applyToStream();
   }
 
@@ -140,6 +146,23 @@ export class ImapInput {
     const { literalBytes, lineBytes } = this.#limits;
     this.#stream.maxLiteralSize = literalBytes;
     this.#stream.maxResponseSize = literalBytes + lineBytes;
+  }
+
+  /**
+   * The library goes through ten chunks, 640 kB or some ten thousand lines, before anything else of the process runs: a
+   * server that sends without end would hold up all other requests for seconds.
+   */
+  #withPauses(item: Response): Response {
+    if (this.#turnBegan === null) {
+      this.#turnBegan = performance.now();
+      setImmediate(() => (this.#turnBegan = null));
+    }
+    const began = this.#turnBegan;
+    const next = () => {
+      if (performance.now() - began < MOST_MS_AT_ONCE) item.next();
+      else setImmediate(item.next);
+    };
+    return { ...item, next };
   }
 
   #take(item: Response): boolean {
