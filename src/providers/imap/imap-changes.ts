@@ -7,7 +7,9 @@ import { KeyedLimit } from '../../common/work/keyed-limit.ts';
 import type { MailChanges, MailLook, ProviderAccount } from '../connector.ts';
 import { ProviderError } from '../provider-error.ts';
 import { MailboxLook } from './imap-changes-look.ts';
+import { answersWithin } from './imap-connection.ts';
 import { parseMessageId } from './imap-cursor.ts';
+import { CONTENT_BYTES } from './imap-input.ts';
 import { hasSection } from './imap-parts.ts';
 import { Suspects } from './imap-fetch-suspects.ts';
 import type { ImapSessions } from './imap-sessions.ts';
@@ -59,7 +61,9 @@ export class ImapChanges {
   async fetchRaw(account: ProviderAccount, providerId: string): Promise<Buffer> {
     return this.sessions.use(account, async (client) => {
       const uid = await openMessage(client, providerId);
-      const message = await client.fetchOne(`${uid}`, { uid: true, source: true }, { uid: true });
+      const message = await answersWithin(client, { literalBytes: CONTENT_BYTES }, () =>
+        client.fetchOne(`${uid}`, { uid: true, source: true }, { uid: true }),
+      );
       if (!message || !message.source) throw notFound();
       return message.source;
     });

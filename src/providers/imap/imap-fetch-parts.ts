@@ -1,6 +1,6 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
 import type { MessageParts, StoredText } from '../connector.ts';
-import { takeFetchLeftOut } from './imap-connection.ts';
+import { answersWithin, takeFetchLeftOut } from './imap-connection.ts';
 import { planParts, type TextPart } from './imap-parts.ts';
 
 /** So much is fetched of a message's header. Bytes. */
@@ -48,7 +48,9 @@ async function fetchTexts(
   texts: readonly TextPart[],
 ): Promise<FetchMessageObject['bodyParts']> {
   const bodyParts = texts.map(({ section }) => ({ key: section, maxLength: TEXT_BYTES }));
-  const message = await client.fetchOne(`${uid}`, { uid: true, bodyParts }, { uid: true });
+  const message = await answersWithin(client, { literalBytes: (texts.length + 1) * TEXT_BYTES }, () =>
+    client.fetchOne(`${uid}`, { uid: true, bodyParts }, { uid: true }),
+  );
   return message ? message.bodyParts : undefined;
 }
 

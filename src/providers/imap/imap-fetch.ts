@@ -104,9 +104,11 @@ export async function fetchContents(
     contents.set(uid, { kind: 'unreadable', reason: 'The connection ends whenever it is asked for' });
   }
   const asked = metas.filter(({ uid }) => !contents.has(uid));
-  const small = asked.filter(({ size }) => size <= WHOLE_BYTES).map(({ uid }) => uid);
+  const smallOnes = asked.filter(({ size }) => size <= WHOLE_BYTES);
+  const small = smallOnes.map(({ uid }) => uid);
   // A server that says a message is small must not send a large one in its place.
-  const most = LITTLE_BYTES + 2 * WHOLE_BYTES * (suspects.careful ? 1 : small.length);
+  const said = smallOnes.reduce((sum, { size }) => sum + LITTLE_BYTES + 2 * size, 0);
+  const most = Math.max(LITTLE_BYTES + 2 * WHOLE_BYTES, suspects.careful ? 0 : said);
   const sources = await answersWithin(client, { literalBytes: most }, () =>
     suspects.careful
       ? oneByOne(client, small, (uid, fetch) => suspects.watch([nameOf(uid)], fetch))

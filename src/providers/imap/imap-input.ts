@@ -17,12 +17,15 @@ export interface AnswerLimits {
   connectionBytes: number;
 }
 
-/** Of accounts that are connected. */
+/** For the content of one message that somebody asks for as a whole. Bytes. */
+export const CONTENT_BYTES = 128 * 1024 * 1024;
+
+/** Of accounts that are connected. What fetches contents asks for more literals (`answersWithin`). */
 export const ANSWER_LIMITS: AnswerLimits = {
   textBytes: 512 * 1024,
   lineBytes: 32 * 1024 * 1024,
   numbersBytes: 8 * 1024 * 1024,
-  literalBytes: 128 * 1024 * 1024,
+  literalBytes: 4 * 1024 * 1024,
   commandBytes: 32 * 1024 * 1024,
   connectionBytes: Infinity,
 };
