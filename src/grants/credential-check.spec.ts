@@ -59,7 +59,7 @@ describe('CredentialCheck.verify', () => {
 
   it('counts looking for a proof of the address as part of the check', async () => {
     const single = new ConnectionChecks({ perProcess: 1, perApplication: 9, perAddress: 9, perHost: 9 });
-    const imap = { name: 'imap', settingsSchema: z.object({ host: z.string() }), verify: accepts };
+    const imap: Connector = { name: 'imap', settingsSchema: z.object({ host: z.string() }), verify: accepts };
     let meanwhile: unknown;
     const searching: Pick<AddressProofs, 'atSignIn'> = {
       atSignIn: async () => {
