@@ -33,7 +33,7 @@ export interface ListingQuery {
 }
 
 /** The most a page may hold: what is longer would take the memory of everybody else's requests. */
-export const MAX_PAGE_BYTES = 64 * 1024 * 1024;
+export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
 /** Longer pages wait until there is room for them, and are read with a statement of their own. */
 const LARGE_PAGE_BYTES = 8 * 1024 * 1024;
 
