@@ -2,7 +2,6 @@ import { Inject, Injectable, type MiddlewareConsumer, Module, type NestModule } 
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
-import { duringAnswer } from '../common/work/large-answers.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { LOG_DESTINATION, type LogDestination } from '../config/log-destination.ts';
 import { jsonBodyParser } from './body-parser.ts';
@@ -33,10 +32,6 @@ export class Draining {
   };
 }
 
-/** What a request reads knows which answer it is for. */
-const answering = (_request: Request, response: Response, next: NextFunction): void =>
-  duringAnswer(response, next);
-
 /** Manners of every route: logging, validation, response whitelist, errors, rate limits. */
 @Module({
   imports: [
@@ -59,6 +54,6 @@ export class HttpModule implements NestModule {
 
   /** Here and not in front of the application: what the parser refuses is logged like everything else. */
   configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(logRequests, answering, jsonBodyParser(this.config.maxBodyBytes)).forRoutes('{*path}');
+    consumer.apply(logRequests, jsonBodyParser(this.config.maxBodyBytes)).forRoutes('{*path}');
   }
 }

@@ -66,7 +66,9 @@ export class BodyRoom {
   limit(parserOf: (limitBytes: number) => RequestHandler, mostBytes: number): RequestHandler {
     const sizes = [mostBytes, ...[MEDIUM_BYTES, SMALL_BYTES].filter((size) => size < mostBytes)];
     const parsers = sizes.map((size) => ({ size, parse: parserOf(size) }));
+    const parseAny = parserOf(mostBytes);
     return (request, response, next) => {
+      if (!isChunked(request) && announces(request) <= SMALL_BYTES) return parseAny(request, response, next);
       const client = clientKey(clientAddress(request));
       // A body of unknown size gets as much room as there is.
       for (const { size, parse } of isChunked(request) ? parsers : parsers.slice(0, 1)) {

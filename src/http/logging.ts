@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { NextFunction, Request, Response } from 'express';
 import { type Params, PinoLogger } from 'nestjs-pino';
 import type { Options } from 'pino-http';
@@ -6,6 +5,7 @@ import { principalOf } from '../auth/principal.ts';
 import { newId } from '../common/ids/ids.ts';
 import { escapedJson } from '../common/text/plain-text.ts';
 import { monotonicMs } from '../common/time/clock.ts';
+import { currentAnswer, duringAnswer } from '../common/work/large-answers.ts';
 import type { AppConfig } from '../config/app-config.ts';
 import type { LogDestination } from '../config/log-destination.ts';
 
@@ -21,9 +21,6 @@ export function nameRequest(request: Request, response: Response, next: NextFunc
   response.setHeader('X-Request-Id', request.id);
   next();
 }
-
-/** The request a line of the log belongs to. */
-const current = new AsyncLocalStorage<Request>();
 
 /** Paths that are a key by themselves, and paths in which a caller may name a token by itself instead of by its id. */
 const SECRET_PATH = /^(\/+feeds\/|\/+connect\/+grants\/+[^/]+\/+tokens\/+(?![0-9a-f-]{36}$)).*/i;
@@ -60,7 +57,7 @@ export function logRequests(request: Request, response: Response, next: NextFunc
     if (status >= 500) PinoLogger.root.error(fields, text);
     else PinoLogger.root.info(fields, text);
   });
-  current.run(request, next);
+  duringAnswer(response, next);
 }
 
 /**
@@ -81,7 +78,7 @@ function pinoOptions(config: AppConfig): Options {
   return {
     level: config.logLevel,
     mixin() {
-      const request = current.getStore();
+      const request = (currentAnswer() as Response | undefined)?.req;
       return request ? { req: requestFields(request) } : {};
     },
     hooks: {

@@ -7,19 +7,20 @@ const MOST_BYTES = 64 * 1024 * 1024;
 /** How long a client may take to receive a large answer; it would hold up those of all others. */
 const MOST_MS = 120_000;
 
-/** An answer that is on its way to a client. */
-interface Answer {
-  to: Writable;
-  /** Whether it is one of the large ones. */
-  large: boolean;
+/** Of everything that is done for a request, its answer: one store for all who ask, because each costs every request. */
+const answers = new AsyncLocalStorage<Writable>();
+const budget = new ByteBudget(MOST_BYTES);
+/** Answers that have room, or wait for it. */
+const large = new WeakSet<Writable>();
+
+/** Runs the work of a request, so that `currentAnswer` and `largeAnswer` know which answer it is for. */
+export function duringAnswer(to: Writable, work: () => void): void {
+  answers.run(to, work);
 }
 
-const answers = new AsyncLocalStorage<Answer>();
-const budget = new ByteBudget(MOST_BYTES);
-
-/** Runs the work of a request, so that `largeAnswer` knows which answer it is for. */
-export function duringAnswer(to: Writable, work: () => void): void {
-  answers.run({ to, large: false }, work);
+/** The answer of the request that is worked on; undefined outside of one. */
+export function currentAnswer(): Writable | undefined {
+  return answers.getStore();
 }
 
 /**
@@ -31,12 +32,12 @@ export function duringAnswer(to: Writable, work: () => void): void {
 export function largeAnswer(bytes: number): Promise<void> {
   const answer = answers.getStore();
   // Who waited for more while holding some would wait for others that do the same.
-  if (!answer || answer.large) return Promise.resolve();
-  answer.large = true;
+  if (!answer || large.has(answer)) return Promise.resolve();
+  large.add(answer);
   const { promise, resolve } = Promise.withResolvers<void>();
   void budget.run(bytes, () => {
     resolve();
-    return closed(answer.to);
+    return closed(answer);
   });
   return promise;
 }
