@@ -19,7 +19,7 @@ export const SCOPES_FOR = {
   readFiles: ['email', 'email.modify', 'email.read_only', 'email.drafts'],
   writeFiles: ['email', 'email.modify', 'email.drafts', 'email.send'],
   sendMail: ['email', 'email.send'],
-  /** People of the mail: whom messages are from and to. */
+  /** Contacts made from senders and recipients of messages. */
   readPeopleOfMail: ['email', 'email.modify', 'email.read_only', 'email.metadata'],
   /** What becomes of changes of messages. */
   followMail: ['email', 'email.modify', 'email.read_only', 'email.folders_and_labels'],

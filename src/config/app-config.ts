@@ -205,7 +205,7 @@ export interface AppConfig {
   quotas: QuotaConfig;
   /** Whether /neural is served, to applications that have the feature; otherwise it answers 403. */
   neural: boolean;
-  /** Whether accounts of the sandbox can be connected. Those that are connected keep working without it. */
+  /** Whether sandbox accounts can be connected. Connected sandbox accounts keep working if it is false. */
   sandbox: boolean;
   logLevel: string;
   /** How long a stopping process finishes what it holds, in milliseconds. */

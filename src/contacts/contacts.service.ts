@@ -56,7 +56,7 @@ export class ContactsService {
   ) {}
 
   /**
-   * Oldest first. People of the mail are there only for tokens that may know them.
+   * Oldest first. Contacts made from mail are listed only for tokens that may read them.
    * @throws {ForbiddenError} when the query asks for people of the mail without the scope to know them
    */
   async list(account: AccountPrincipal, query: ListContactsQuery): Promise<Listing<ContactRecord>> {

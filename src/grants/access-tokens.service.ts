@@ -20,7 +20,7 @@ export interface ListedToken {
   lastUsedAt: Date | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
-  /** What it may be used for now. */
+  /** The scopes that requests with it have. */
   scopes: readonly Scope[];
 }
 

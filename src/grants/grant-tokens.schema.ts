@@ -25,7 +25,7 @@ export const accessTokenView = z
   .object({
     id: z.string().describe('Names the token; is not the token'),
     state: z.enum(['valid', 'revoked', 'expired']),
-    scope: z.array(z.string()).describe('What it may be used for now'),
+    scope: z.array(z.string()).describe('The scopes that requests with it have'),
     created_at: z.number().int(),
     last_used_at: z
       .number()

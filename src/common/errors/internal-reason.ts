@@ -2,10 +2,10 @@ import { Logger } from '@nestjs/common';
 
 const log = new Logger('Internal');
 
-/** What callers are told of an error that is ours. The error itself may quote statements, rows and hosts. */
+/** Shown to callers instead of an internal error, whose text may quote statements, rows and hosts. */
 export const INTERNAL_REASON = 'internal error, described in the log of the server';
 
-/** Writes an error that is ours to the log. @returns what callers may be told of it */
+/** Writes an internal error to the log. @returns the text for callers */
 export function internalReason(error: unknown): string {
   log.error(error);
   return INTERNAL_REASON;

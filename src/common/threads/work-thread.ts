@@ -143,7 +143,7 @@ export class WorkThread {
 
   /** V8 limits the heap of a thread, but not its buffers: 1.5 MB of a PDF file became 1.5 GB of them. */
   async #measure(): Promise<void> {
-    // It also answers in the middle of the work. Rejected: the thread is gone, which `#ended` is told.
+    // Works while the thread is busy. If the thread has ended, the call fails and `#ended` handles it.
     const used = await this.#worker.getHeapStatistics().catch(() => null);
     if (used === null || !this.alive || used.external_memory <= this.#buffersMb * MB) return;
     await this.end('memory', `more than ${this.#buffersMb} MB of buffers`);

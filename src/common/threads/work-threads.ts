@@ -39,7 +39,7 @@ export interface RunOptions {
 interface Job {
   key: string;
   patient: boolean;
-  /** In order; those that have begun are gone. */
+  /** Items that no thread has started, in order. */
   items: WorkItem[];
 }
 
@@ -195,7 +195,7 @@ class Lane {
     }
   }
 
-  /** The position of the job whose key has waited longest among those that may have a thread; -1: none. */
+  /** Index of the next job: of the keys that may use a thread, the one that has waited longest. -1 if there is none. */
   #nextJob(): number {
     const most = Math.max(1, this.#limits.threads - 1);
     const running = [...this.#threads].flatMap(({ job }) => job?.key ?? []);

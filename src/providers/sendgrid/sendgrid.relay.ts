@@ -74,7 +74,7 @@ export class SendGridRelay implements RelayTransport {
     return { accepted: recipients, refused: [], deferred, response };
   }
 
-  /** A message that threads have no time for now is sent later; one that costs too much is rejected. */
+  /** @throws {ProviderError} `temporary` while too much other work waits for threads, `rejected` for a message that costs too much */
   async #mailingOf({ messageIdHeader, mime, envelope }: OutgoingMessage): Promise<Mailing> {
     try {
       return await this.threads.run(MAILING, envelope.from, { messageIdHeader, mime, envelope });
