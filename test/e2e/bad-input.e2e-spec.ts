@@ -1,8 +1,9 @@
 import { jest } from '@jest/globals';
 import { ApplicationsService } from '../../src/applications/applications.service.ts';
 import { hashToken } from '../../src/common/crypto/token-hash.ts';
-import { Adversary, type Answer, type Attack, messageOf } from '../support/adversary.ts';
-import { ApiDocument, jsonTypeOf, type Operation, type Schema } from '../support/api-document.ts';
+import { type Answer, type Attack, messageOf } from '../support/adversary.ts';
+import { jsonTypeOf, type Operation, type Schema } from '../support/api-document.ts';
+import { type AttackedOwners, startAttackedOwners } from '../support/attacked-owners.ts';
 import { rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import {
@@ -13,17 +14,7 @@ import {
   removeAt,
   replaceAt,
 } from '../support/hostile.ts';
-import {
-  addressOf,
-  type Belongings,
-  bodyOf,
-  createBelongings,
-  credentialsOf,
-  fingerprintOf,
-  idIn,
-} from '../support/hostile-world.ts';
-import { SendGridServer } from '../support/sendgrid-server.ts';
-import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { addressOf, bodyOf, credentialsOf, idIn } from '../support/hostile-world.ts';
 
 jest.setTimeout(600_000);
 
@@ -38,27 +29,11 @@ const LEADING_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 describe('bad input', () => {
-  let server: TestApp;
-  let document: ApiDocument;
-  let service: SendGridServer;
-  let own: Belongings;
-  let neighbour: Belongings;
-  let stranger: Belongings;
-  let adversary: Adversary;
-
+  let world: AttackedOwners;
   beforeAll(async () => {
-    server = await startTestApp({ ROLES: 'api', NEURAL: 'true', MAX_BODY_BYTES: String(MAX_BODY_BYTES) });
-    document = await ApiDocument.of(server.url);
-    service = await SendGridServer.start();
-    own = await createBelongings(server, service.origin);
-    neighbour = await createBelongings(server, service.origin, own.application);
-    stranger = await createBelongings(server, service.origin);
-    adversary = new Adversary(server, own, await fingerprintOf(server), [own, neighbour, stranger]);
+    world = await startAttackedOwners({ MAX_BODY_BYTES: String(MAX_BODY_BYTES) });
   });
-  afterAll(async () => {
-    await server.close();
-    await service.stop();
-  });
+  afterAll(() => world.close());
 
   /** Whether a message names the field at `path`, or the one it is in. */
   const names = (message: string, path: readonly string[]): boolean =>
@@ -69,8 +44,8 @@ describe('bad input', () => {
   const goodPath = (operation: Operation, without?: string) =>
     addressOf(
       operation,
-      own,
-      operation.method === 'DELETE' ? HOSTILE_IDS['a random id'] : idIn(operation, own),
+      world.own,
+      operation.method === 'DELETE' ? HOSTILE_IDS['a random id'] : idIn(operation, world.own),
       without,
     );
 
@@ -84,10 +59,10 @@ describe('bad input', () => {
     which: (operation: Operation) => boolean = () => true,
   ): Promise<Record<string, string[]>> => {
     const found: Record<string, string[]> = {};
-    const chosen = document.operations.filter((each) => which(each) && each.path !== PAGE);
+    const chosen = world.document.operations.filter((each) => which(each) && each.path !== PAGE);
     expect(chosen.length).toBeGreaterThan(5);
     for (const operation of chosen) {
-      const faults = await adversary.attack(operation, (run) => attack(operation, run));
+      const faults = await world.adversary.attack(operation, (run) => attack(operation, run));
       if (faults.length > 0) found[operation.name] = faults;
     }
     return found;
@@ -112,7 +87,7 @@ describe('bad input', () => {
 
   /** Hostile values of a field: all for the first of its kind, a sample for those at the top of a body after it. */
   const valuesFor = ({ path, schema }: { path: readonly string[]; schema: Schema }): [string, string][] => {
-    const { description: _, ...kind } = document.resolve(schema) as Schema & { description?: string };
+    const { description: _, ...kind } = world.document.resolve(schema) as Schema & { description?: string };
     const all = Object.entries(HOSTILE_VALUES);
     if (isFirst(triedFields, JSON.stringify(kind))) return all;
     return path.length > 1 ? [] : all.filter(([name]) => SAMPLE.includes(name));
@@ -122,11 +97,11 @@ describe('bad input', () => {
     const found = await everyOperation(
       async (operation, attack) => {
         const schema = operation.body ?? {};
-        const good = bodyOf(document, operation, own);
+        const good = bodyOf(world.document, operation, world.own);
         const path = goodPath(operation);
-        for (const field of document.fieldsOf(schema, good)) {
+        for (const field of world.document.fieldsOf(schema, good)) {
           const name = field.path.join('.');
-          const types = document.typesOf(field.schema);
+          const types = world.document.typesOf(field.schema);
           for (const [kind, text] of valuesFor(field)) {
             const what = `${name} = ${kind}`;
             const body = replaceAt(good, field.path, text);
@@ -161,7 +136,7 @@ describe('bad input', () => {
           const { status } = await attack.send(kind, path, body);
           if (status !== (kind === 'too much' ? 413 : 400)) attack.fault(kind, String(status));
         }
-        const encoded = { ...credentialsOf(operation, own), 'content-encoding': 'compress' };
+        const encoded = { ...credentialsOf(operation, world.own), 'content-encoding': 'compress' };
         const { status } = await attack.send('encoding', path, '{}', encoded);
         if (status !== 400) attack.fault('encoding', String(status));
       },
@@ -173,7 +148,7 @@ describe('bad input', () => {
   it('in a query is refused by name, or taken', async () => {
     const found = await everyOperation(
       async (operation, attack) => {
-        const body = operation.body && JSON.stringify(bodyOf(document, operation, own));
+        const body = operation.body && JSON.stringify(bodyOf(world.document, operation, world.own));
         for (const name of operation.queryParameters) {
           const all = Object.entries(HOSTILE_QUERIES);
           const again = !isFirst(triedParameters, name);
@@ -194,9 +169,9 @@ describe('bad input', () => {
 
   it('instead of an id finds nothing', async () => {
     const found = await everyOperation(async (operation, attack) => {
-      const body = operation.body && JSON.stringify(bodyOf(document, operation, own));
+      const body = operation.body && JSON.stringify(bodyOf(world.document, operation, world.own));
       for (const [kind, id] of Object.entries(HOSTILE_IDS)) {
-        const { status } = await attack.send(kind, addressOf(operation, own, id), body);
+        const { status } = await attack.send(kind, addressOf(operation, world.own, id), body);
         if (status !== 404 && !(UNDECODABLE.includes(kind) && status === 400))
           attack.fault(kind, String(status));
       }
@@ -224,13 +199,13 @@ describe('bad input', () => {
   it.each(['account', 'application'] as const)(
     'cannot reach what belongs to another %s: 404 as if it were not there',
     async (whose) => {
-      const other = whose === 'account' ? neighbour : stranger;
+      const other = whose === 'account' ? world.neighbour : world.stranger;
       const found = await everyOperation(
         async (operation, attack) => {
-          const body = operation.body && JSON.stringify(bodyOf(document, operation, own));
+          const body = operation.body && JSON.stringify(bodyOf(world.document, operation, world.own));
           const id = idIn(operation, other) ?? '';
           const unknown = HOSTILE_IDS['a random id'] ?? '';
-          const ask = (each: string) => attack.send(each, addressOf(operation, own, each), body);
+          const ask = (each: string) => attack.send(each, addressOf(operation, world.own, each), body);
           const foreign = await ask(id);
           const absent = await ask(unknown);
           if (foreign.status !== 404)
@@ -247,55 +222,64 @@ describe('bad input', () => {
   );
 
   it('cannot name what belongs to others in a body', async () => {
-    const { bearer } = own.account;
-    const before = await adversary.fingerprint();
-    for (const { calendar, message, account } of [neighbour, stranger]) {
+    const { bearer } = world.own.account;
+    const before = await world.adversary.fingerprint();
+    for (const { calendar, message, account } of [world.neighbour, world.stranger]) {
       const event = JSON.stringify({ calendar_id: calendar, title: 'x', when: { time: 1_900_000_000 } });
       const reply = JSON.stringify({ to: [{ email: 'bo@example.test' }], reply_to_message_id: message });
       const again = JSON.stringify({
-        client_id: own.application.clientId,
+        client_id: world.own.application.clientId,
         name: 'Ada',
         email_address: account.email,
         provider: 'sandbox',
-        reauth_account_id: stranger.account.id,
+        reauth_account_id: world.stranger.account.id,
       });
       const keep = JSON.stringify({ keep_access_token: account.token });
-      const accounts = `/a/${own.application.clientId}/accounts/${own.spare.id}`;
+      const accounts = `/a/${world.own.application.clientId}/accounts/${world.own.spare.id}`;
       const refused = [
-        await adversary.send('POST', '/events', bearer, event),
-        await adversary.send(
+        await world.adversary.send('POST', '/events', bearer, event),
+        await world.adversary.send(
           'PUT',
-          `/events/${own.event}`,
+          `/events/${world.own.event}`,
           bearer,
           JSON.stringify({ calendar_id: calendar }),
         ),
-        await adversary.send('POST', '/v2/outbox', bearer, reply),
-        await adversary.send('PATCH', `/v2/outbox/${own.outbox}`, bearer, reply),
-        await adversary.send('POST', '/connect/authorize', {}, again),
-        await adversary.send('POST', `${accounts}/revoke-all`, own.application.secretBasic, keep),
+        await world.adversary.send('POST', '/v2/outbox', bearer, reply),
+        await world.adversary.send('PATCH', `/v2/outbox/${world.own.outbox}`, bearer, reply),
+        await world.adversary.send('POST', '/connect/authorize', {}, again),
+        await world.adversary.send('POST', `${accounts}/revoke-all`, world.own.application.secretBasic, keep),
       ];
       expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400]);
       const info = JSON.stringify({ access_token: account.token });
       expect(
-        (await adversary.send('POST', `${accounts}/token-info`, own.application.secretBasic, info)).status,
+        (
+          await world.adversary.send(
+            'POST',
+            `${accounts}/token-info`,
+            world.own.application.secretBasic,
+            info,
+          )
+        ).status,
       ).toBe(404);
     }
-    expect(await adversary.fingerprint()).toBe(before);
+    expect(await world.adversary.fingerprint()).toBe(before);
   });
 
   it('in the method is refused with 405 and says what is supported', async () => {
-    const paths = Map.groupBy(document.operations, ({ path }) => path);
+    const paths = Map.groupBy(world.document.operations, ({ path }) => path);
     for (const operations of paths.values()) {
       const [operation] = operations;
       if (!operation) continue;
-      const path = addressOf(operation, own, idIn(operation, own));
+      const path = addressOf(operation, world.own, idIn(operation, world.own));
       // `/messages/search` is a message's address, too.
       const supported = [
-        ...new Set(document.operations.filter((other) => meets(other, path)).map(({ method }) => method)),
+        ...new Set(
+          world.document.operations.filter((other) => meets(other, path)).map(({ method }) => method),
+        ),
       ];
       for (const method of METHODS.filter((each) => !supported.includes(each))) {
-        const answer = await adversary.send(method, path, credentialsOf(operation, own));
-        expect([method, path, answer.status, ...adversary.faultsOf(answer, path)]).toEqual([
+        const answer = await world.adversary.send(method, path, credentialsOf(operation, world.own));
+        expect([method, path, answer.status, ...world.adversary.faultsOf(answer, path)]).toEqual([
           method,
           path,
           405,
@@ -309,8 +293,8 @@ describe('bad input', () => {
     const wrong = await wrongCredentials();
     const found = await everyOperation(
       async (operation, attack) => {
-        const body = operation.body && JSON.stringify(bodyOf(document, operation, own));
-        const path = addressOf(operation, own, idIn(operation, own));
+        const body = operation.body && JSON.stringify(bodyOf(world.document, operation, world.own));
+        const path = addressOf(operation, world.own, idIn(operation, world.own));
         for (const [kind, { status: expected, headers }] of Object.entries(wrong(operation))) {
           const answer = await attack.send(kind, path, body, headers);
           if (answer.status !== expected) attack.fault(kind, `${answer.status} instead of ${expected}`);
@@ -324,21 +308,21 @@ describe('bad input', () => {
   });
 
   it('in the credentials of a body is refused with 401', async () => {
-    const { clientId, clientSecret } = own.application;
+    const { clientId, clientSecret } = world.own.application;
     const bodies = [
-      { client_id: clientId, client_secret: stranger.application.clientSecret },
-      { client_id: stranger.application.clientId, client_secret: clientSecret },
+      { client_id: clientId, client_secret: world.stranger.application.clientSecret },
+      { client_id: world.stranger.application.clientId, client_secret: clientSecret },
       { client_id: 'nobody', client_secret: clientSecret },
     ];
-    const before = await adversary.fingerprint();
+    const before = await world.adversary.fingerprint();
     for (const credentials of bodies) {
       for (const path of ['/connect/token', '/connect/detect-provider']) {
         const body = JSON.stringify({ ...credentials, code: 'x', email_address: 'ada@sandbox.test' });
-        const answer = await adversary.send('POST', path, own.application.basic, body);
-        expect([path, answer.status, ...adversary.faultsOf(answer, path)]).toEqual([path, 401]);
+        const answer = await world.adversary.send('POST', path, world.own.application.basic, body);
+        expect([path, answer.status, ...world.adversary.faultsOf(answer, path)]).toEqual([path, 401]);
       }
     }
-    expect(await adversary.fingerprint()).toBe(before);
+    expect(await world.adversary.fingerprint()).toBe(before);
   });
 
   interface Refusal {
@@ -348,15 +332,16 @@ describe('bad input', () => {
 
   /** Credentials an operation refuses, by what is wrong with them. */
   async function wrongCredentials(): Promise<(operation: Operation) => Record<string, Refusal>> {
-    const { app } = server;
+    const { app } = world.server;
     const token = async (change: string, overrides: Parameters<typeof createAccount>[2] = {}) => {
-      const account = await createAccount(app, own.application, overrides);
-      if (change) await rowsOf(server, `update access_token set ${change} where grant_id = $1`, [account.id]);
+      const account = await createAccount(app, world.own.application, overrides);
+      if (change)
+        await rowsOf(world.server, `update access_token set ${change} where grant_id = $1`, [account.id]);
       return account.bearer;
     };
     const former = await createApplication(app);
     await app.get(ApplicationsService).rotateSecret(former.clientId);
-    const { clientId, clientSecret } = own.application;
+    const { clientId, clientSecret } = world.own.application;
     const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
     const refused = (headers: Record<string, string>, status = 401): Refusal => ({ status, headers });
     const nobody = {
@@ -369,22 +354,26 @@ describe('bad input', () => {
       'empty basic': refused(basic(':')),
       'basic without a colon': refused(basic('nobody')),
       'NUL in basic': refused(basic('a\0b:c\0d')),
-      'another scheme': refused({ authorization: `Digest ${own.account.token}` }),
+      'another scheme': refused({ authorization: `Digest ${world.own.account.token}` }),
       'hash instead of the secret': refused(basic(`${clientId}:${hashToken(clientSecret).toString('hex')}`)),
     };
     const tokens = {
       'revoked token': refused(await token('revoked_at = now()')),
       'expired token': refused(await token("expires_at = now() - interval '1 second'")),
       'cancelled account': refused(await token('', { billingState: 'cancelled' }), 403),
-      'token cut short': refused({ authorization: own.account.bearer['authorization']?.slice(0, -1) ?? '' }),
-      'client credentials': refused(own.application.basic),
-      'client secret': refused(own.application.secretBasic),
+      'token cut short': refused({
+        authorization: world.own.account.bearer['authorization']?.slice(0, -1) ?? '',
+      }),
+      'client credentials': refused(world.own.application.basic),
+      'client secret': refused(world.own.application.secretBasic),
     };
     const strangers = {
-      'access token': refused(own.account.bearer),
-      'access token as user': refused(basic(`${own.account.token}:`)),
-      'secret of another application': refused(stranger.application.secretBasic),
-      'id with the secret of another': refused(basic(`${clientId}:${stranger.application.clientSecret}`)),
+      'access token': refused(world.own.account.bearer),
+      'access token as user': refused(basic(`${world.own.account.token}:`)),
+      'secret of another application': refused(world.stranger.application.secretBasic),
+      'id with the secret of another': refused(
+        basic(`${clientId}:${world.stranger.application.clientSecret}`),
+      ),
       'secret that was replaced': refused(basic(`${former.clientId}:${former.clientSecret}`)),
       'password and user swapped': refused(basic(`${clientSecret}x:${clientId}`)),
     };
@@ -393,9 +382,11 @@ describe('bad input', () => {
     return ({ security, path }) => ({
       ...nobody,
       ...(security.includes('accessToken') ? (path === '/oauth/revoke' ? revoking : tokens) : strangers),
-      ...(security.includes('application') ? { 'client secret': refused(own.application.secretBasic) } : {}),
+      ...(security.includes('application')
+        ? { 'client secret': refused(world.own.application.secretBasic) }
+        : {}),
       ...(security.includes('applicationSecret')
-        ? { 'client id and secret': refused(own.application.basic) }
+        ? { 'client id and secret': refused(world.own.application.basic) }
         : {}),
     });
   }

@@ -40,6 +40,7 @@ describe('proving an address by a mail', () => {
     count += 1;
     email = `ada${count}@victim.test`;
     operator.messages.length = 0;
+    operator.commands.length = 0;
   });
   afterAll(async () => {
     await server.close();
@@ -172,9 +173,9 @@ describe('proving an address by a mail', () => {
     await discover();
     await loops();
     await loops();
-    expect(
-      operator.commands.filter((line) => /^MAIL/i.test(line) && sent().length === 0).length,
-    ).toBeGreaterThan(0);
+    // The second look comes too early for another attempt.
+    expect(operator.commands.filter((line) => /^MAIL/i.test(line))).toHaveLength(1);
+    expect(sent()).toEqual([]);
     const rows = await rowsOf(server, 'select failed from address_loop where address = $1', [email]);
     expect(rows).toEqual([{ failed: true }]);
     delete script.answer;

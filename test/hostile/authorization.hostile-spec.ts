@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SCOPES, type Scope } from '../../src/auth/scopes.ts';
-import { Adversary } from '../support/adversary.ts';
-import { ApiDocument, type Operation } from '../support/api-document.ts';
+import type { Operation } from '../support/api-document.ts';
+import { type AttackedOwners, startAttackedOwners } from '../support/attacked-owners.ts';
 import { rowsOf } from '../support/connect.ts';
 import { createAccount } from '../support/factories.ts';
 import { HOSTILE_IDS } from '../support/hostile.ts';
@@ -11,11 +11,8 @@ import {
   bodyOf,
   createBelongings,
   credentialsOf,
-  fingerprintOf,
   idIn,
 } from '../support/hostile-world.ts';
-import { SendGridServer } from '../support/sendgrid-server.ts';
-import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { ROUTE_TABLE, type RouteRow } from './support/route-table.ts';
 import { routesOf } from './support/routes.ts';
 
@@ -28,42 +25,25 @@ const basic = (text: string): Headers => ({
 const NOWHERE = HOSTILE_IDS['a random id'] ?? '';
 
 describe('the authorization matrix', () => {
-  let server: TestApp;
-  let document: ApiDocument;
-  let service: SendGridServer;
-  /** Whose objects are asked for. */
-  let own: Belongings;
-  /** Another account of the same application. */
-  let neighbour: Belongings;
-  /** An account of another application. */
-  let stranger: Belongings;
-  let adversary: Adversary;
-
+  let world: AttackedOwners;
   beforeAll(async () => {
-    server = await startTestApp({ ROLES: 'api', NEURAL: 'true' });
-    document = await ApiDocument.of(server.url);
-    service = await SendGridServer.start();
-    own = await createBelongings(server, service.origin);
-    neighbour = await createBelongings(server, service.origin, own.application);
-    stranger = await createBelongings(server, service.origin);
-    adversary = new Adversary(server, own, await fingerprintOf(server), [own, neighbour, stranger]);
+    world = await startAttackedOwners();
   });
-  afterAll(async () => {
-    await server.close();
-    await service.stop();
-  });
+  afterAll(() => world.close());
 
   const rowOf = ({ name }: Operation): RouteRow => {
     const row = ROUTE_TABLE[name];
     if (!row) throw new Error(`${name} has no row in test/hostile/support/route-table.ts`);
     return row;
   };
-  const guarded = () => document.operations.filter((operation) => rowOf(operation).caller !== 'anybody');
-  const ofAccounts = () => document.operations.filter((operation) => rowOf(operation).caller === 'account');
+  const guarded = () =>
+    world.document.operations.filter((operation) => rowOf(operation).caller !== 'anybody');
+  const ofAccounts = () =>
+    world.document.operations.filter((operation) => rowOf(operation).caller === 'account');
   const hasId = ({ pathParameters }: Operation) => pathParameters.some((name) => name !== 'client_id');
   const goodBody = (operation: Operation, owner: Belongings): string | undefined => {
     if (!operation.body) return undefined;
-    const body = bodyOf(document, operation, owner) as Record<string, unknown>;
+    const body = bodyOf(world.document, operation, owner) as Record<string, unknown>;
     if (!operation.path.startsWith('/neural/') || 'text' in body) return JSON.stringify(body);
     const list = (id: string) => (operation.method === 'PUT' && !operation.path.endsWith('ocr') ? [id] : id);
     const object = 'file_id' in body ? { file_id: owner.file } : { message_id: list(owner.message) };
@@ -71,20 +51,21 @@ describe('the authorization matrix', () => {
   };
   /** A right request of the owner with other credentials. */
   const ask = (operation: Operation, headers: Headers) =>
-    adversary.send(
+    world.adversary.send(
       operation.method,
-      addressOf(operation, own, idIn(operation, own)),
+      addressOf(operation, world.own, idIn(operation, world.own)),
       headers,
-      goodBody(operation, own),
+      goodBody(operation, world.own),
     );
   const unchanged = async (work: () => Promise<unknown>) => {
-    const before = await adversary.fingerprint();
+    const before = await world.adversary.fingerprint();
     await work();
-    expect(await adversary.fingerprint()).toBe(before);
+    expect(await world.adversary.fingerprint()).toBe(before);
   };
   const tokenOf = async (change: string, overrides: Parameters<typeof createAccount>[2] = {}) => {
-    const account = await createAccount(server.app, own.application, overrides);
-    if (change) await rowsOf(server, `update access_token set ${change} where grant_id = $1`, [account.id]);
+    const account = await createAccount(world.server.app, world.own.application, overrides);
+    if (change)
+      await rowsOf(world.server, `update access_token set ${change} where grant_id = $1`, [account.id]);
     return account.bearer;
   };
   /** Each cell that is not as expected, as `route: caller: status`. */
@@ -97,7 +78,7 @@ describe('the authorization matrix', () => {
     for (const operation of operations) {
       for (const [kind, [headers, status]] of Object.entries(cells)) {
         const answer = await request(operation, headers);
-        const faults = adversary.faultsOf(answer, operation.path);
+        const faults = world.adversary.faultsOf(answer, operation.path);
         if (answer.status !== status || faults.length > 0)
           wrong.push(`${operation.name}: ${kind}: ${answer.status} ${faults.join(', ')}`);
       }
@@ -106,7 +87,7 @@ describe('the authorization matrix', () => {
   }
 
   it('has a row for every route that the program registers, and no row without a route', () => {
-    const routes = new Set(routesOf(server));
+    const routes = new Set(routesOf(world.server));
     expect(routes.size).toBeGreaterThan(150);
     expect([...routes].filter((route) => !(route in ROUTE_TABLE))).toEqual([]);
     expect(Object.keys(ROUTE_TABLE).filter((route) => !routes.has(route))).toEqual([]);
@@ -114,7 +95,7 @@ describe('the authorization matrix', () => {
 
   it('agrees with the documentation about who may call a route', () => {
     const scheme = { account: 'accessToken', application: 'application', secret: 'applicationSecret' };
-    const wrong = document.operations.filter((operation) => {
+    const wrong = world.document.operations.filter((operation) => {
       const { caller } = rowOf(operation);
       return operation.security[0] !== (caller === 'anybody' ? undefined : scheme[caller]);
     });
@@ -122,32 +103,37 @@ describe('the authorization matrix', () => {
   });
 
   it('knows an object of its owner for every route with an id in its path', () => {
-    const without = document.operations.filter((each) => hasId(each) && idIn(each, own) === undefined);
+    const without = world.document.operations.filter(
+      (each) => hasId(each) && idIn(each, world.own) === undefined,
+    );
     expect(without.map(({ name }) => name)).toEqual([]);
   });
 
   it('refuses everybody without right credentials on every guarded route, and stores nothing', async () => {
-    const { clientId, clientSecret } = own.application;
+    const { clientId, clientSecret } = world.own.application;
     const nobody: Record<string, [Headers, number]> = {
       'no credential': [{}, 401],
       'a wrong token': [{ authorization: `Bearer ${'x'.repeat(50)}` }, 401],
       'a bearer of two words': [{ authorization: `Bearer a b` }, 401],
       'no base64': [{ authorization: 'Basic %%%' }, 401],
       'a NUL': [basic('a\0b:c\0d'), 401],
-      'another scheme': [{ authorization: `Digest ${own.account.token}` }, 401],
+      'another scheme': [{ authorization: `Digest ${world.own.account.token}` }, 401],
     };
     await unchanged(async () => {
       expect(await wrongCells(guarded(), nobody)).toEqual([]);
       const tokens: typeof nobody = {
-        'a client id and secret': [own.application.basic, 401],
-        'a client secret': [own.application.secretBasic, 401],
+        'a client id and secret': [world.own.application.basic, 401],
+        'a client secret': [world.own.application.secretBasic, 401],
       };
       expect(await wrongCells(ofAccounts(), tokens)).toEqual([]);
       const others: typeof nobody = {
-        'an access token': [own.account.bearer, 401],
-        'an access token as user name': [basic(`${own.account.token}:`), 401],
-        'a secret of another application': [stranger.application.secretBasic, 401],
-        'an id with the secret of another': [basic(`${clientId}:${stranger.application.clientSecret}`), 401],
+        'an access token': [world.own.account.bearer, 401],
+        'an access token as user name': [basic(`${world.own.account.token}:`), 401],
+        'a secret of another application': [world.stranger.application.secretBasic, 401],
+        'an id with the secret of another': [
+          basic(`${clientId}:${world.stranger.application.clientSecret}`),
+          401,
+        ],
         'a secret with one character more': [basic(`${clientId}:${clientSecret}x`), 401],
       };
       const ofApplications = guarded().filter((operation) => rowOf(operation).caller !== 'account');
@@ -186,8 +172,8 @@ describe('the authorization matrix', () => {
         const { scopes } = rowOf(operation);
         const allowed = scopes === null || scopes.includes(scope as Scope);
         // Nothing is there and nothing is said: only who asks counts.
-        const address = addressOf(operation, own, NOWHERE, 'cursor');
-        const { status } = await adversary.send(operation.method, address, bearer, '{}');
+        const address = addressOf(operation, world.own, NOWHERE, 'cursor');
+        const { status } = await world.adversary.send(operation.method, address, bearer, '{}');
         if ((status === 403) === allowed || status === 401 || status >= 500)
           wrong.push(`${operation.name}: ${scope}: ${status}`);
       }
@@ -199,15 +185,17 @@ describe('the authorization matrix', () => {
     const withId = guarded().filter(hasId);
     const foreign = async (operation: Operation, owner: Belongings) => {
       const asking = { ...credentialsOf(operation, owner) };
-      const place = { ...owner, account: own.account };
-      const address = addressOf(operation, place, idIn(operation, own));
-      return adversary.send(operation.method, address, asking, goodBody(operation, owner));
+      const place = { ...owner, account: world.own.account };
+      const address = addressOf(operation, place, idIn(operation, world.own));
+      return world.adversary.send(operation.method, address, asking, goodBody(operation, owner));
     };
     await unchanged(async () => {
       const wrong: string[] = [];
       for (const operation of withId) {
         const isOfAccounts = rowOf(operation).caller === 'account';
-        const callers = isOfAccounts ? { neighbour, stranger } : { stranger };
+        const callers = isOfAccounts
+          ? { neighbour: world.neighbour, stranger: world.stranger }
+          : { stranger: world.stranger };
         for (const [name, owner] of Object.entries(callers)) {
           const { status } = await foreign(operation, owner);
           if (status !== 404) wrong.push(`${operation.name}: ${name}: ${status}`);
@@ -227,19 +215,20 @@ describe('the authorization matrix', () => {
     );
     /** What `caller` sees of what is `own`, and of nobody else. */
     const seenBy = async (caller: Belongings, operation: Operation): Promise<string[]> => {
-      const { text } = await adversary.send(
+      const { text } = await world.adversary.send(
         'GET',
         addressOf(operation, caller).replace('cursor=0', 'cursor=0&timeout=1'),
         credentialsOf(operation, caller),
       );
-      const shared = caller === own ? [] : idsOf(caller);
-      return idsOf(own).filter((id) => !shared.includes(id) && text.includes(id));
+      const shared = caller === world.own ? [] : idsOf(caller);
+      return idsOf(world.own).filter((id) => !shared.includes(id) && text.includes(id));
     };
     const wrong: string[] = [];
     const rightly: string[] = [];
     for (const operation of lists) {
-      rightly.push(...(await seenBy(own, operation)));
-      const others = rowOf(operation).caller === 'account' ? [neighbour, stranger] : [stranger];
+      rightly.push(...(await seenBy(world.own, operation)));
+      const others =
+        rowOf(operation).caller === 'account' ? [world.neighbour, world.stranger] : [world.stranger];
       for (const caller of others) {
         const seen = await seenBy(caller, operation);
         if (seen.length > 0) wrong.push(`${operation.name}: ${seen.join(', ')}`);
@@ -250,7 +239,7 @@ describe('the authorization matrix', () => {
   });
 
   it('lets the right caller in on every route', async () => {
-    const owner = await createBelongings(server, service.origin);
+    const owner = await createBelongings(world.server, world.service.origin);
     // What is read or taken away has to be there before; what is inside goes before what it is in.
     const order = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'];
     const operations = guarded()
@@ -259,9 +248,9 @@ describe('the authorization matrix', () => {
     const wrong: string[] = [];
     for (const operation of operations) {
       // Some routes end an account, or its tokens.
-      owner.spare = await createAccount(server.app, owner.application);
+      owner.spare = await createAccount(world.server.app, owner.application);
       const { right } = rowOf(operation);
-      const { status, text } = await adversary.send(
+      const { status, text } = await world.adversary.send(
         operation.method,
         addressOf(operation, owner, idIn(operation, owner)).replace('cursor=0', 'cursor=0&timeout=1'),
         credentialsOf(operation, owner),

@@ -212,15 +212,7 @@ describe('bombs in mail', () => {
     );
   });
 
-  it('do not slow the answers of others, nor take much memory', async () => {
-    const watched = await stop();
-    expect(watched.failures).toEqual([]);
-    expect(watched.longest['live']).toBeLessThan(LONGEST_ANSWER_MS);
-    expect(watched.longestMs).toBeLessThan(LONGEST_ANSWER_MS);
-    expect(watched.highestRssMb).toBeLessThan(HIGHEST_RSS_MB);
-  });
-
-  it.each(WILD_RULES)('are refused or answered at once as rules of the API: %s', async (rule) => {
+  it.each(WILD_RULES)('are refused or answered as rules of the API, too: %s', async (rule) => {
     const calendars = (await server.send('GET', '/calendars', server.bystander.bearer)).body as {
       id: string;
     }[];
@@ -231,5 +223,14 @@ describe('bombs in mail', () => {
       recurrence: { rrule: [`RRULE:${rule}`], timezone: 'UTC' },
     });
     expect([200, 400]).toContain(status);
+  });
+
+  // The last test: everything above was watched.
+  it('do not slow the answers of others, nor take much memory', async () => {
+    const watched = await stop();
+    expect(watched.failures).toEqual([]);
+    expect(watched.longest['live']).toBeLessThan(LONGEST_ANSWER_MS);
+    expect(watched.longestMs).toBeLessThan(LONGEST_ANSWER_MS);
+    expect(watched.highestRssMb).toBeLessThan(HIGHEST_RSS_MB);
   });
 });

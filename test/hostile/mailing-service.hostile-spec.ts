@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { RelayEnrolment } from '../../src/relay/relay-enrolment.ts';
-import { rowsOf } from '../support/connect.ts';
+import { connectSendGrid, rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { SendGridServer } from '../support/sendgrid-server.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -15,11 +15,7 @@ describe('the mailing service of an application', () => {
     server = await startTestApp();
     service = await SendGridServer.start();
     application = await createApplication(server.app);
-    await request(server.url)
-      .put(`/a/${application.clientId}/relay`)
-      .set(application.secretBasic)
-      .send({ kind: 'sendgrid', settings: { api_key: service.key, base_url: service.origin } })
-      .expect(200);
+    await connectSendGrid(server, application, service);
   });
   afterAll(async () => {
     await server.close();

@@ -1,18 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Adversary } from '../support/adversary.ts';
-import { ApiDocument, type Operation } from '../support/api-document.ts';
+import type { Operation } from '../support/api-document.ts';
+import { type AttackedOwners, startAttackedOwners } from '../support/attacked-owners.ts';
 import { rowsOf } from '../support/connect.ts';
 import { HOSTILE_IDS } from '../support/hostile.ts';
-import {
-  addressOf,
-  type Belongings,
-  createBelongings,
-  credentialsOf,
-  fingerprintOf,
-  idIn,
-} from '../support/hostile-world.ts';
-import { SendGridServer } from '../support/sendgrid-server.ts';
-import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { addressOf, type Belongings, credentialsOf, idIn } from '../support/hostile-world.ts';
 import { NO_REFERENCES, type Owner, REFERENCE_TABLE, type ReferenceRow } from './support/reference-table.ts';
 
 jest.setTimeout(300_000);
@@ -24,34 +15,26 @@ const LIKE_A_REFERENCE =
 const LIKE_A_FILTER = /(ids?|cursor|^in|not_in|calendars?|group|token|provider)$/i;
 
 describe('references to what belongs to others', () => {
-  let server: TestApp;
-  let document: ApiDocument;
-  let service: SendGridServer;
+  let world: AttackedOwners;
   let own: Owner;
-  /** Another account of the same application. */
   let neighbour: Owner;
-  /** An account of another application. */
   let stranger: Owner;
-  let adversary: Adversary;
-
   beforeAll(async () => {
-    server = await startTestApp({ ROLES: 'api', NEURAL: 'true' });
-    document = await ApiDocument.of(server.url);
-    service = await SendGridServer.start();
-    own = await withMore(await createBelongings(server, service.origin));
-    neighbour = await withMore(await createBelongings(server, service.origin, own.application));
-    stranger = await withMore(await createBelongings(server, service.origin));
-    adversary = new Adversary(server, own, await fingerprintOf(server), [own, neighbour, stranger]);
+    world = await startAttackedOwners();
+    own = await withMore(world.own);
+    neighbour = await withMore(world.neighbour);
+    stranger = await withMore(world.stranger);
   });
-  afterAll(async () => {
-    await server.close();
-    await service.stop();
-  });
+  afterAll(() => world.close());
 
   async function withMore(owner: Belongings): Promise<Owner> {
     const post = async <T>(path: string, body: object) => {
       const headers = { 'content-type': 'application/json', ...owner.account.bearer };
-      const answer = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      const answer = await fetch(world.server.url + path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
       expect([path, answer.status]).toEqual([path, 200]);
       return (await answer.json()) as T;
     };
@@ -59,7 +42,7 @@ describe('references to what belongs to others', () => {
     const path = `People of ${owner.account.id}`;
     const contact = { given_name: 'Cy', groups: [{ path }] };
     const { groups } = await post<{ groups: { id: string }[] }>('/contacts', contact);
-    await rowsOf(server, 'update application set redirect_uris = $2 where id = $1', [
+    await rowsOf(world.server, 'update application set redirect_uris = $2 where id = $1', [
       owner.application.id,
       ['https://app.example.test/callback'],
     ]);
@@ -67,7 +50,7 @@ describe('references to what belongs to others', () => {
   }
 
   const operationOf = ({ route }: ReferenceRow): Operation => {
-    const operation = document.operations.find(({ name }) => name === route);
+    const operation = world.document.operations.find(({ name }) => name === route);
     if (!operation) throw new Error(`${route} of test/hostile/support/reference-table.ts is no route`);
     return operation;
   };
@@ -78,14 +61,14 @@ describe('references to what belongs to others', () => {
     const isQuery = row.field.startsWith('?');
     const query = isQuery ? `?${new URLSearchParams(content as Record<string, string>).toString()}` : '';
     const body = isQuery ? undefined : JSON.stringify(content);
-    return adversary.send(operation.method, address + query, credentialsOf(operation, own), body);
+    return world.adversary.send(operation.method, address + query, credentialsOf(operation, own), body);
   };
 
   it('have a row for every field of the documentation that may hold an id', () => {
     const rows = new Set(REFERENCE_TABLE.map(({ route, field }) => `${route} ${field}`));
-    const fields = document.operations.flatMap(({ name, body, queryParameters }) =>
+    const fields = world.document.operations.flatMap(({ name, body, queryParameters }) =>
       [
-        ...[...document.namesOf(body ?? {})].filter((field) => LIKE_A_REFERENCE.test(field)),
+        ...[...world.document.namesOf(body ?? {})].filter((field) => LIKE_A_REFERENCE.test(field)),
         ...queryParameters.filter((field) => LIKE_A_FILTER.test(field)).map((field) => `?${field}`),
       ].map((field) => `${name} ${field}`),
     );
@@ -100,7 +83,7 @@ describe('references to what belongs to others', () => {
     async (whose) => {
       const other = whose === 'account' ? neighbour : stranger;
       const wrong: string[] = [];
-      const before = await adversary.fingerprint();
+      const before = await world.adversary.fingerprint();
       for (const row of REFERENCE_TABLE) {
         if (row.answer === 'ignored' || (row.sharedInApplication && whose === 'account')) continue;
         const { status, text } = await send(row, other);
@@ -111,7 +94,7 @@ describe('references to what belongs to others', () => {
         if (!isRight) wrong.push(`${row.route} ${row.field}: ${status} ${text.slice(0, 150)}`);
       }
       expect(wrong).toEqual([]);
-      expect(await adversary.fingerprint()).toBe(before);
+      expect(await world.adversary.fingerprint()).toBe(before);
     },
   );
 

@@ -2,18 +2,13 @@ import { Database } from '../../src/database/sql.ts';
 import { emptyForMailbox } from '../../src/grants/mailbox-move.ts';
 import { ClaimLostError, MirrorRepository } from '../../src/sync/mirror.repository.ts';
 import { scheduleSync } from '../../src/sync/schedule-sync.ts';
-import { type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 
 describe('moving an account to another mailbox while workers are busy with it', () => {
-  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
   let send: SendFixture;
-  beforeAll(async () => {
-    fixtures = await startSendFixtures();
+  beforeEachSend((one) => {
+    send = one;
   });
-  beforeEach(async () => {
-    send = await fixtures.next();
-  });
-  afterAll(() => fixtures.close());
 
   const move = () =>
     send.database.transaction((sql) =>

@@ -44,11 +44,12 @@ describe('a reminder that is due', () => {
   let wakes: string[];
   let dispatcher: ReminderDispatcher;
   let planner: ReminderPlanner;
+  const threads = new WorkThreads();
 
   function build(gateway: SmsGateway): ReminderDispatcher {
     const { database, secretBox } = fixture;
     const quotas = new Quotas(fixture.config, database, clock, new Wake());
-    const connectors = new ConnectorRegistry([new SandboxConnector(database, clock, new WorkThreads())]);
+    const connectors = new ConnectorRegistry([new SandboxConnector(database, clock, threads)]);
     return new ReminderDispatcher(
       new ReminderRepository(database, new ProviderAccounts(database, secretBox), quotas),
       clock,
@@ -72,6 +73,7 @@ describe('a reminder that is due', () => {
     dispatcher = build(new RecordingSmsGateway(fixture.database));
   });
   afterAll(async () => {
+    await threads.close();
     await egress.onApplicationShutdown();
     await receiver.stop();
     await fixture.close();

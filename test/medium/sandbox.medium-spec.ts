@@ -20,13 +20,15 @@ describe('sandbox connector', () => {
   let file: TestDatabase;
   let database: Database;
   let connector: SandboxConnector;
+  const threads = new WorkThreads();
 
   beforeAll(async () => {
     file = await createTestDatabase();
     database = new Database({ url: file.url, max: 5, statementTimeoutMs: 10_000, applicationName: 'test' });
-    connector = new SandboxConnector(database, new SystemClock(), new WorkThreads());
+    connector = new SandboxConnector(database, new SystemClock(), threads);
   });
   afterAll(async () => {
+    await threads.close();
     await database.close();
     await file.drop();
   });

@@ -1,20 +1,15 @@
 import request from 'supertest';
 import { ProviderError } from '../../src/providers/provider-error.ts';
 import { ended } from '../support/ended.ts';
-import { type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 import { fakeLease } from '../support/sync.ts';
 
 describe('SendDispatcher: unknown outcomes', () => {
-  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
   let send: SendFixture;
   const lost = new ProviderError('outcome-unknown', 'connection lost', { phase: 'confirmation' });
-  beforeAll(async () => {
-    fixtures = await startSendFixtures();
+  beforeEachSend((one) => {
+    send = one;
   });
-  beforeEach(async () => {
-    send = await fixtures.next();
-  });
-  afterAll(() => fixtures.close());
 
   const rules = async (id: string) =>
     (await send.job(id)).attempts.map(({ outcome, rule }: Record<string, string>) => [outcome, rule]);

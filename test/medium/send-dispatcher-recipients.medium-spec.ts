@@ -5,7 +5,12 @@ import { StoredMessages } from '../../src/outbox/stored-messages.ts';
 import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
 import { queueStatements } from '../../src/scheduler/queue-statements.ts';
 import { ended } from '../support/ended.ts';
-import { loadingLease, type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+import {
+  beforeEachSend,
+  loadingLease,
+  type SendFixture,
+  startSendFixtures,
+} from '../support/send-fixture.ts';
 import { fakeLease } from '../support/sync.ts';
 import { until } from '../support/until.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
@@ -15,15 +20,10 @@ const REFUSED = { email: B, reason: '550 no such user' };
 const PUT_OFF = { email: C, reason: '450 greylisted' };
 
 describe('SendDispatcher: recipients', () => {
-  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
   let send: SendFixture;
-  beforeAll(async () => {
-    fixtures = await startSendFixtures();
+  beforeEachSend((one) => {
+    send = one;
   });
-  beforeEach(async () => {
-    send = await fixtures.next();
-  });
-  afterAll(() => fixtures.close());
 
   const toAll = (overrides: object = {}) =>
     send.accept({ to: [{ email: A }, { email: B }], bcc: [{ email: C }], ...overrides });
@@ -274,15 +274,10 @@ describe('SendDispatcher: recipients', () => {
 });
 
 describe('SendDispatcher: messages found late', () => {
-  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
   let send: SendFixture;
-  beforeAll(async () => {
-    fixtures = await startSendFixtures();
+  beforeEachSend((one) => {
+    send = one;
   });
-  beforeEach(async () => {
-    send = await fixtures.next();
-  });
-  afterAll(() => fixtures.close());
 
   const found = async (lateSeconds: number, columns: Record<string, unknown>) => {
     const id = await send.accept({}, columns);

@@ -1,21 +1,16 @@
 import request from 'supertest';
 import { ProviderError, type ProviderErrorCode, type SendPhase } from '../../src/providers/provider-error.ts';
 import { ended } from '../support/ended.ts';
-import { type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
+import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
 
 const DAY = 86_400;
 
 describe('SendDispatcher: routes (spec 8)', () => {
-  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
   let send: SendFixture;
-  beforeAll(async () => {
-    fixtures = await startSendFixtures();
+  beforeEachSend((one) => {
+    send = one;
   });
-  beforeEach(async () => {
-    send = await fixtures.next();
-  });
-  afterAll(() => fixtures.close());
 
   const fails = (code: ProviderErrorCode, phase: SendPhase = 'envelope', retryAfterSeconds?: number) =>
     new ProviderError(code, `${code}!`, { phase, ...(retryAfterSeconds ? { retryAfterSeconds } : {}) });

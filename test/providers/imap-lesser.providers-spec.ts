@@ -20,6 +20,7 @@ describeWith(['dovecot', 'exim4'], 'an account at a server without extensions', 
   const policy = new EgressPolicy(['127.0.0.0/8']);
   const sessions = new ImapSessions(policy);
   const smtp = new SmtpSender(policy);
+  const threads = new WorkThreads();
   let servers: MailServers;
   let proxy: ImapProxy;
   beforeAll(async () => {
@@ -29,6 +30,7 @@ describeWith(['dovecot', 'exim4'], 'an account at a server without extensions', 
   afterAll(async () => {
     await sessions.close();
     await smtp.close();
+    await threads.close();
     await proxy.stop();
     await servers.stop();
   });
@@ -51,7 +53,7 @@ describeWith(['dovecot', 'exim4'], 'an account at a server without extensions', 
       settings: { ...servers.settingsOf(user, { imap_port: proxy.port }) },
     };
   };
-  const mail = new ImapMail(sessions, smtp, new ImapChanges(sessions, new WorkThreads()));
+  const mail = new ImapMail(sessions, smtp, new ImapChanges(sessions, threads));
 
   describeMail(async () => ({ mail, account }));
   describeMailbox(async () => ({ mail, mailbox: new ImapMailbox(sessions), account }));

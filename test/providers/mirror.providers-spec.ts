@@ -1,11 +1,9 @@
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { Wake } from '../../src/common/wake.ts';
 import { Database } from '../../src/database/sql.ts';
 import { GrantsService } from '../../src/grants/grants.service.ts';
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/connector.ts';
-import { ImapChanges } from '../../src/providers/imap/imap-changes.ts';
 import type { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
 import { watchInbox } from '../../src/providers/imap/imap-watch.ts';
 import { scheduleSync } from '../../src/sync/schedule-sync.ts';
@@ -55,8 +53,8 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
   });
 
   async function connect(one: Correspondent): Promise<TestAccount> {
+    const { changes } = one;
     sessions = one.sessions;
-    const changes = new ImapChanges(sessions, new WorkThreads());
     const mail: Partial<MailPort> = {
       listChanges: (...asked) => changes.listChanges(...asked),
       fetchRaw: (...asked) => changes.fetchRaw(...asked),

@@ -1,11 +1,9 @@
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
 import { Wake } from '../../src/common/wake.ts';
 import { Database } from '../../src/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/connector.ts';
-import { ImapChanges } from '../../src/providers/imap/imap-changes.ts';
 import { ImapMailbox } from '../../src/providers/imap/imap-mailbox.ts';
 import { scheduleSync } from '../../src/sync/schedule-sync.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
@@ -29,8 +27,7 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
     fixture = await ImapFixture.start();
     server = await startTestApp({ SYNC_POLL_SECONDS: '5' });
     one = await fixture.correspondent();
-    const { sessions } = one;
-    const changes = new ImapChanges(sessions, new WorkThreads());
+    const { sessions, changes } = one;
     const mail: Partial<MailPort> = {
       listChanges: (...asked) => changes.listChanges(...asked),
       fetchRaw: (...asked) => changes.fetchRaw(...asked),

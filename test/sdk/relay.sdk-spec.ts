@@ -1,6 +1,7 @@
 import Nylas from 'nylas';
 import draftModule from 'nylas/lib/models/draft.js';
 import request from 'supertest';
+import { connectSendGrid } from '../support/connect.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { SendGridServer } from '../support/sendgrid-server.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -25,11 +26,7 @@ describe('nylas@6.11.1, the mailing service', () => {
     nylas = Nylas.with(ada.token);
     const before = await nylas.outbox.sendGridVerificationStatus();
     expect([before.domainVerified, before.senderVerified]).toEqual([false, false]);
-    await request(server.url)
-      .put(`/a/${clientId}/relay`)
-      .set(application.secretBasic)
-      .send({ kind: 'sendgrid', settings: { api_key: service.key, base_url: service.origin } })
-      .expect(200);
+    await connectSendGrid(server, application, service);
   });
   afterAll(async () => {
     await server.close();

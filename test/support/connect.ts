@@ -1,6 +1,7 @@
 import { Database } from '../../src/database/sql.ts';
 import request from 'supertest';
 import type { TestApplication } from './factories.ts';
+import type { SendGridServer } from './sendgrid-server.ts';
 import type { TestApp } from './test-app.ts';
 
 /** Registers the sandbox for an application. */
@@ -13,6 +14,19 @@ export async function registerSandbox(
     .post('/connect/integrations')
     .set(application.basic)
     .send({ name: 'Sandbox', provider: 'sandbox', ...change })
+    .expect(200);
+}
+
+/** Connects the mailing service of an application. */
+export async function connectSendGrid(
+  server: TestApp,
+  application: TestApplication,
+  service: SendGridServer,
+): Promise<void> {
+  await request(server.url)
+    .put(`/a/${application.clientId}/relay`)
+    .set(application.secretBasic)
+    .send({ kind: 'sendgrid', settings: { api_key: service.key, base_url: service.origin } })
     .expect(200);
 }
 

@@ -25,6 +25,8 @@ export interface Correspondent {
 
 /** A real server for a suite, and mailboxes for its tests. */
 export class ImapFixture {
+  /** Reads the messages of every mailbox. */
+  readonly threads = new WorkThreads();
   readonly #closing: (() => Promise<void>)[] = [];
 
   private constructor(readonly servers: MailServers) {}
@@ -52,7 +54,7 @@ export class ImapFixture {
       organizationUnit: 'folder',
       settings: { ...this.servers.settingsOf(user, { imap_port: proxy.port }) },
     };
-    const changes = new ImapChanges(sessions, new WorkThreads());
+    const changes = new ImapChanges(sessions, this.threads);
     return {
       account,
       changes,
@@ -72,6 +74,7 @@ export class ImapFixture {
 
   async stop(): Promise<void> {
     await this.closeAll();
+    await this.threads.close();
     await this.servers.stop();
   }
 }

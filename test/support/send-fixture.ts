@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import request from 'supertest';
 import type { ClaimedJob, Lease, LoadingLease, Outcome } from '../../src/common/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
@@ -240,4 +241,14 @@ export async function startSendFixtures(): Promise<{ next(): Promise<SendFixture
     },
     close: () => app.close(),
   };
+}
+
+/** The same for the suite that calls it. @param take gets the new account before each test */
+export function beforeEachSend(take: (send: SendFixture) => void): void {
+  let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
+  beforeAll(async () => {
+    fixtures = await startSendFixtures();
+  });
+  beforeEach(async () => take(await fixtures.next()));
+  afterAll(() => fixtures.close());
 }

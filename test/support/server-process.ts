@@ -8,6 +8,8 @@ import { assertNoSecretLogged, watchEnvironment } from './log-watch.ts';
 const ENTRY = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 /** What processes that ended in order have compiled, for the next ones. */
 const COMPILED = path.join(os.tmpdir(), 'carillon-test-compiled');
+/** A bound against hanging: a process whose `LOG_LEVEL` hides the address never says it. */
+const START_MS = 120_000;
 
 /** A server in a process of its own, from the built program: one that can be killed. */
 export interface ServerProcess {
@@ -32,7 +34,10 @@ export interface ServerProcessOptions {
   nodeArguments?: readonly string[];
 }
 
-/** @param environment needs DATABASE_URL and ENCRYPTION_KEYS; the port is chosen by the system */
+/**
+ * @param environment needs DATABASE_URL and ENCRYPTION_KEYS; the port is chosen by the system
+ * @throws Error when the process ends, or has not logged its address after two minutes. It is dead then.
+ */
 export async function startServerProcess(
   environment: Readonly<Record<string, string>>,
   { entry = ENTRY, nodeArguments = [] }: ServerProcessOptions = {},
@@ -64,8 +69,13 @@ export async function startServerProcess(
   }
   // Not `exit`: what it wrote last may still be on its way then.
   const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+  const url = await listeningAt(child, () => output).catch(async (error: unknown) => {
+    child.kill('SIGKILL');
+    await exited;
+    throw error;
+  });
   return {
-    url: await listeningAt(child, () => output),
+    url,
     pid: child.pid ?? 0,
     output: () => output,
     async kill() {
@@ -86,16 +96,21 @@ export async function startServerProcess(
 
 function listeningAt(child: ChildProcess, output: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
+    const fail = (what: string) => reject(new Error(`the server ${what}: ${output().slice(-2000)}`));
+    const limit = setTimeout(() => fail('has not said where it listens'), START_MS);
     const read = () => {
       const url = /http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+/.exec(
         /listening[^\n]*/i.exec(output())?.[0] ?? '',
       );
-      if (url) resolve(url[0]);
+      if (!url) return;
+      clearTimeout(limit);
+      for (const stream of [child.stdout, child.stderr]) stream?.off('data', read);
+      resolve(url[0]);
     };
-    child.stdout?.on('data', read);
-    child.stderr?.on('data', read);
-    child.once('close', (code) =>
-      reject(new Error(`the server ended with ${code}: ${output().slice(-2000)}`)),
-    );
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', read);
+    child.once('close', (code) => {
+      clearTimeout(limit);
+      fail(`ended with ${code}`);
+    });
   });
 }

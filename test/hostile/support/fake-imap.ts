@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { TEST_CERTIFICATE, TEST_KEY } from '../../support/tls-certificate.ts';
 import {
@@ -195,16 +195,25 @@ class Talk {
 
   /** Waits for the client, so that a flood is limited by what it reads. */
   async #sendAll(pieces: Iterable<string | Buffer>): Promise<void> {
-    const source = Readable.from(pieces);
-    this.wire.once('close', () => source.destroy());
-    try {
-      for await (const piece of source as AsyncIterable<string | Buffer>) {
-        if (this.wire.destroyed) return;
-        if (!this.wire.write(piece)) await Promise.race([once(this.wire, 'drain'), once(this.wire, 'close')]);
-      }
-    } catch (error) {
-      if (!this.wire.destroyed) throw error;
+    for (const piece of pieces) {
+      if (this.wire.destroyed) return;
+      // A client that reads at once must not keep this process from everything else.
+      await (this.wire.write(piece) ? setImmediate() : this.#drained());
     }
+  }
+
+  /** Resolves when the client has read what was written, or is gone. */
+  #drained(): Promise<void> {
+    const { wire } = this;
+    return new Promise((resolve) => {
+      // `close` comes once, and may have come already.
+      if (wire.destroyed) return resolve();
+      const done = () => {
+        wire.off('drain', done).off('close', done);
+        resolve();
+      };
+      wire.on('drain', done).on('close', done);
+    });
   }
 
   #say(line: string | Buffer): void {

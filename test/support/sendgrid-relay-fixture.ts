@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { EgressClient } from '../../src/common/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
+import { WorkThreads } from '../../src/common/threads/work-threads.ts';
+import type { OutgoingMessage } from '../../src/providers/connector.ts';
+import { ProviderError } from '../../src/providers/provider-error.ts';
+import { SendGridRelay } from '../../src/providers/sendgrid/sendgrid.relay.ts';
+import { compose } from '../../src/send/compose.ts';
+import { SendGridServer } from './sendgrid-server.ts';
+import { TestClock } from './test-clock.ts';
+
+/** Sender of every message. Its domain is confirmed at the service unless a test changes that. */
+export const ADA = { email: 'ada@example.test', name: 'Ada' };
+
+/** A SendGrid stand-in and what talks to it. */
+export class SendGridFixture {
+  readonly clock = new TestClock();
+  readonly threads = new WorkThreads();
+  readonly #egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
+  readonly relay = new SendGridRelay(this.#egress, this.clock, this.threads);
+  /** For services that never answer. */
+  readonly impatient = new SendGridRelay(this.#egress, this.clock, this.threads, {
+    sendMs: 3000,
+    askMs: 300,
+  });
+  #service: SendGridServer | undefined;
+
+  /** @throws Error before `start` */
+  get service(): SendGridServer {
+    if (!this.#service) throw new Error('the service is not started');
+    return this.#service;
+  }
+
+  /** A right key, and where the service is. */
+  get settings(): Record<string, unknown> {
+    return { api_key: this.service.key, base_url: this.service.origin };
+  }
+
+  async start(): Promise<void> {
+    this.#service = await SendGridServer.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#egress.onApplicationShutdown();
+    await this.#service?.stop();
+    await this.threads.close();
+  }
+}
+
+/** A fixture for the suite that calls it, as new before each of its tests. */
+export function useSendGrid(): SendGridFixture {
+  const fixture = new SendGridFixture();
+  beforeAll(() => fixture.start());
+  afterAll(() => fixture.stop());
+  beforeEach(() => {
+    fixture.service.reset();
+    fixture.service.domains.push({ domain: 'example.test', valid: true });
+  });
+  return fixture;
+}
+
+/** A message of Ada's. @param recipients of the envelope, and of the header unless `change` says otherwise */
+export async function relayMessage(
+  recipients: string[],
+  change: Partial<Parameters<typeof compose>[0]> = {},
+): Promise<OutgoingMessage> {
+  const messageIdHeader = '<m1@carillon.test>';
+  const mime = await compose({
+    from: ADA,
+    to: recipients.map((email) => ({ email, name: '' })),
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: 'Hello',
+    html: '<p>Hello</p>',
+    messageIdHeader,
+    date: new Date(),
+    ...change,
+  });
+  return { messageIdHeader, mime, envelope: { from: ADA.email, recipients }, bcc: [] };
+}
+
+/** How a piece of work failed. @throws Error when it succeeded, or failed in another way */
+export async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
+  const error: unknown = await work.then(
+    () => new Error('it succeeded'),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ProviderError)) throw error;
+  return error;
+}
