@@ -83,8 +83,9 @@ export class FailedAttempts {
   }
 
   /**
-   * Runs an attempt to sign in. It counts before it is made, so that many at once do not slip through. A success does not
-   * count; a provider's refusal counts for the account and the client; any other failure for the client alone.
+   * Runs an attempt to sign in. It counts before it is made, so that many at once do not slip through. A provider's refusal counts
+   * for the account and the client; any other failure for the client alone. A success does not count, nor does an attempt that
+   * was turned away before any server was asked (429).
    * @throws {TooManyFailuresError} before the attempt is made
    * @throws what the attempt throws
    */
@@ -95,7 +96,8 @@ export class FailedAttempts {
     try {
       return await work();
     } catch (error) {
-      released = isRefusal(error) ? [] : counted.filter(({ kind }) => kind !== 'client');
+      if (isRefusal(error)) released = [];
+      else if (!isTurnedAway(error)) released = counted.filter(({ kind }) => kind !== 'client');
       throw error;
     } finally {
       await this.#release(released);
@@ -159,6 +161,8 @@ export class FailedAttempts {
   }
 
   async #release(counted: readonly Counted[]): Promise<void> {
+    // A limit may have been reached by attempts under way, this one among them.
+    for (const { key } of counted) this.#reached.delete(key);
     if (counted.length > 0) await this.database.query(RELEASE, [buffersOf(counted)]);
   }
 
@@ -173,9 +177,14 @@ export class FailedAttempts {
 }
 
 /** Whether the provider has said no to the credentials of an attempt. */
-function isRefusal(error: unknown): boolean {
+export function isRefusal(error: unknown): boolean {
   const cause = error instanceof DomainError ? error.details.cause : undefined;
   return cause instanceof ProviderError && cause.code === 'auth-invalid';
+}
+
+/** Whether too many checks were running: nobody learns anything from it, and it is no fault of the client. */
+function isTurnedAway(error: unknown): boolean {
+  return error instanceof DomainError && error.kind === 'rate-limited';
 }
 
 function tooMany({ kind, most }: Counted, until: number, now: Date): TooManyFailuresError {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
-import { FailedAttempts, TooManyFailuresError } from '../auth/failed-attempts.ts';
+import { FailedAttempts, isRefusal, TooManyFailuresError } from '../auth/failed-attempts.ts';
 import { TooManyChecksError } from '../common/egress/connection-checks.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
 import { CredentialCheck, type VerifiedCredentials } from '../grants/credential-check.ts';
@@ -17,7 +17,6 @@ import {
   errorsOf,
   flawsOf,
   isAboutServers,
-  isRefusal,
   namesServers,
   sameCredentials,
   type Typed,
@@ -103,7 +102,7 @@ export class SignInCredentials {
         () => this.check.verify(application.id, credentials),
       );
     } catch (error) {
-      refused = error instanceof DomainError && isRefusal(error);
+      refused = isRefusal(error);
       throw this.servers.withoutDetails(error, { applicationId: application.id, ...credentials });
     } finally {
       if (!refused) await this.requests.uncountAttempt(request.id);

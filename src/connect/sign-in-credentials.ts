@@ -167,12 +167,6 @@ function fieldOf(setting: string | null): string {
   return (FIELDS as readonly string[]).includes(setting) ? setting : '';
 }
 
-/** Whether the provider has said no to these credentials: guessing goes no faster by it. */
-export function isRefusal(error: DomainError): boolean {
-  const { cause } = error.details;
-  return cause instanceof ProviderError && cause.code === 'auth-invalid';
-}
-
 /** Whether nobody knows the servers. */
 export function isAboutServers(error: DomainError): boolean {
   const { cause } = error.details;

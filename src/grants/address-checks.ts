@@ -38,7 +38,7 @@ const TAKE = `
     g.prove_failures as failures`;
 
 const KEEP_KEY = `
-  update "grant" set mailbox = coalesce(mailbox, $3) where id = $1 and settings_sealed = $2`;
+  update "grant" set mailbox = $3 where id = $1 and settings_sealed = $2 and mailbox is null`;
 
 const POSTPONE = `
   update "grant" set prove_failures = least(prove_failures + 1, 1000), prove_at = $3

@@ -14,12 +14,8 @@ export interface LoopMail {
 }
 
 const SUBJECT = 'Check of your mail address';
-const CODE = /\[([0-9a-z]{25})\]/;
-
-/** The code in the subject of such a mail; undefined: there is none. */
-export function codeIn(subject: string): string | undefined {
-  return CODE.exec(subject)?.[1];
-}
+/** Where the code stands in the subject of such a mail, as a regular expression with one group. */
+export const CODE_IN_SUBJECT = '\\[([0-9a-z]{25})\\]';
 
 /** Composes the mail: what happened, which application, and that nobody has to do anything. */
 export function composeLoopMail(mail: LoopMail): Promise<Buffer> {

@@ -16,6 +16,7 @@ const AddressLoopSchema = defineEntity({
     /** Not a foreign key: what was sent to an address counts when the account is gone, too. */
     accountId: p.uuid(),
     applicationId: p.uuid(),
+    /** Without what stands behind a `+`. */
     address: p.text(),
     /** SHA-256 of the code in the subject; the code is stored nowhere. */
     codeHash: p.blob(),

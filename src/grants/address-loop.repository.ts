@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/sql.ts';
+import { CODE_IN_SUBJECT } from './address-loop-mail.ts';
 
 /** Mails one address gets in a day at most, whoever connects it, and however often. */
 export const MOST_PER_ADDRESS = 3;
@@ -14,13 +15,14 @@ export interface LoopAccount {
   applicationName: string;
 }
 
-/** A mail that has come back: it is in the mailbox of the account it was sent for. */
+/** An account whose mail has come back: it is in the mailbox of the account it was sent for, with its code. */
 export interface ReturnedMail {
   accountId: string;
   settingsSealed: string;
-  subject: string;
-  codeHash: Buffer;
 }
+
+/** Most servers deliver what stands behind a `+` to the same mailbox: its owner gets no more mails than any other. */
+const inboxOf = (email: string): string => `regexp_replace(${email}, '\\+.*@', '@')`;
 
 const hasRoom = (address: string, applicationId: string, now: string): string => `
   (select count(*) from address_loop l
@@ -39,25 +41,27 @@ const WAITING = `
     and not exists (
       select 1 from address_loop l where l.account_id = g.id
         and l.sent_at > $2::timestamptz - case when l.failed then interval '10 minutes' else interval '1 day' end)
-    and ${hasRoom('g.email', 'a.id', '$2')}
+    and ${hasRoom(inboxOf('g.email'), 'a.id', '$2')}
   order by g.prove_at limit 10`;
 
 // Everybody who wants to send to an address goes one after the other, so that the limit is exact.
-const HOLD_ADDRESS = `select pg_advisory_xact_lock(hashtextextended($1, 560001))`;
+const HOLD_ADDRESS = `select pg_advisory_xact_lock(hashtextextended(${inboxOf('$1')}, 560001))`;
 const BEGIN = `
   insert into address_loop (id, account_id, address, code_hash, sent_at, application_id)
-  select $1, $2, $3, $4, $5, $6
-  where ${hasRoom('$3::text', '$6::uuid', '$5')} and not exists (
+  select $1, $2, ${inboxOf('$3::text')}, $4, $5, $6
+  where ${hasRoom(inboxOf('$3::text'), '$6::uuid', '$5')} and not exists (
       select 1 from address_loop l where l.account_id = $2
         and l.sent_at > $5::timestamptz - case when l.failed then interval '10 minutes' else interval '1 day' end)
   returning 1`;
 
+// Codes are compared here: mails with wrong ones, however many a mailbox holds, must not crowd out those of others.
 const RETURNED = `
-  select g.id as "accountId", g.settings_sealed as "settingsSealed", m.subject, l.code_hash as "codeHash"
+  select distinct g.id as "accountId", g.settings_sealed as "settingsSealed"
   from address_loop l
-  join "grant" g on g.id = l.account_id and g.proof is null and g.email = l.address
+  join "grant" g on g.id = l.account_id and g.proof is null and ${inboxOf('g.email')} = l.address
   join message m on m.account_id = g.id and m.message_id_header = '<address-check.' || l.id || '@' || $1 || '>'
   where l.sent_at > $2::timestamptz - interval '7 days' and not l.failed
+    and l.code_hash = sha256(convert_to(substring(m.subject from '${CODE_IN_SUBJECT}'), 'UTF8'))
   limit 100`;
 
 /** SQL of the mails that prove addresses. */
@@ -91,7 +95,7 @@ export class AddressLoopRepository {
     await this.database.query('update address_loop set failed = true where id = $1', [id]);
   }
 
-  /** Mails that are in the mirror of the mailbox they were sent for. @param domain right side of their Message-IDs */
+  /** Accounts whose mirror has the mail that was sent for them, at most 100. @param domain right side of their Message-IDs */
   returned(domain: string, now: Date): Promise<ReturnedMail[]> {
     return this.database.query<ReturnedMail>(RETURNED, [domain, now]);
   }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { equalHashes, hashToken } from '../common/crypto/token-hash.ts';
+import { hashToken } from '../common/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../common/ids/ids.ts';
 import { Clock } from '../common/time/clock.ts';
 import { Wake } from '../common/wake.ts';
@@ -10,7 +10,7 @@ import { Database } from '../database/sql.ts';
 import { ConnectorRegistry } from '../providers/connector-registry.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import { RelayTransports } from '../providers/relay-registry.ts';
-import { codeIn, composeLoopMail } from './address-loop-mail.ts';
+import { composeLoopMail } from './address-loop-mail.ts';
 import { AddressLoopRepository, type LoopAccount } from './address-loop.repository.ts';
 import { recordProof } from './address-proof-state.ts';
 
@@ -70,9 +70,7 @@ export class AddressLoops {
 
   async #takeReturned(): Promise<void> {
     const returned = await this.repository.returned(this.config.outbox.mailDomain, this.clock.now());
-    for (const { accountId: id, settingsSealed, subject, codeHash } of returned) {
-      const code = codeIn(subject);
-      if (code === undefined || !equalHashes(codeHash, hashToken(code))) continue;
+    for (const { accountId: id, settingsSealed } of returned) {
       const found = { id, settingsSealed, proof: 'loop' } as const;
       if (await recordProof(this.database, found, this.clock.now())) this.wake.wake('hook');
     }

@@ -179,7 +179,6 @@ export class GrantConnections {
     const connector = this.connectors.require(provider);
     const mailbox = mailboxOf(connector, credentials);
     const known = await findByMailbox(em, this.secretBox, { applicationId, connector, email, mailbox });
-    await em.flush();
     if (!reauthAccountId || reauthAccountId === known?.id) return { known, moved: false };
     const where = { id: reauthAccountId, application: applicationId, provider, email };
     const named = known ? null : await em.findOne(Grant, where);

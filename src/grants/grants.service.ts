@@ -118,7 +118,9 @@ export class GrantsService {
         assertAllowedScopes((await grant.application.loadOrFail()).allowedScopes, change.scope);
         grant.scope = scope ? [...scope] : null;
       }
-      const asked = await askedScopes(em, grant);
+      const scopesChanged = change.scope !== undefined;
+      // Other changes of a connected account have nothing to do with what a sign-in may grant.
+      const asked = renewal || scopesChanged ? await askedScopes(em, grant) : null;
       if (renewal) {
         if (grant.settingsSealed !== renewal.replaces) throw new GrantChangedError();
         const connector = this.connectors.require(grant.provider);
@@ -136,7 +138,7 @@ export class GrantsService {
       await em.flush();
       const hooks = await this.#settleStatus(sql, grant, asked, {
         verified: renewal !== undefined,
-        scopesChanged: change.scope !== undefined,
+        scopesChanged,
       });
       return { grant: await em.refreshOrFail(grant), hooks };
     });
@@ -205,7 +207,6 @@ export class GrantsService {
     const connector = this.connectors.require(provider);
     const mailbox = mailboxOf(connector, credentials);
     const holder = await findByMailbox(em, this.secretBox, { applicationId, connector, email, mailbox });
-    await em.flush();
     if (holder && holder.id !== grantId) throw new MailboxTakenError(holder.id);
     return holder === null;
   }

@@ -20,8 +20,8 @@ export interface WantedMailbox {
 }
 
 /**
- * The grant of a mailbox. A grant of the same address with another mailbox is another account, and not found. Grants from
- * before there were keys get theirs here; flush to keep them.
+ * The grant of a mailbox. A grant of the same address with another mailbox is another account, and not found. Writes nothing:
+ * the caller locks queue rows before it locks grants.
  * @returns null: this mailbox is not connected
  */
 export async function findByMailbox(
@@ -31,8 +31,7 @@ export async function findByMailbox(
 ): Promise<Grant | null> {
   const where = { application: applicationId, provider: connector.name, email };
   const grants = await em.find(Grant, where, { orderBy: { id: 'asc' } });
-  for (const grant of grants) grant.mailbox ??= keyOf(grant, connector, box);
-  return grants.find((grant) => grant.mailbox === mailbox) ?? null;
+  return grants.find((grant) => (grant.mailbox ?? keyOf(grant, connector, box)) === mailbox) ?? null;
 }
 
 /**
@@ -59,8 +58,11 @@ export function storeMailbox(
   return (before === null) !== (grant.proof === null);
 }
 
-/** Key of a stored grant; null when no key opens its settings: whoever signs in then is somebody else. */
-export function keyOf(
+/**
+ * Key of a grant that was connected before there were keys; null when no key opens its settings: whoever signs in then is
+ * somebody else.
+ */
+function keyOf(
   { id, email, settingsSealed }: Pick<Grant, 'id' | 'email' | 'settingsSealed'>,
   connector: Connector,
   box: SecretBox,

@@ -35,6 +35,8 @@ import { MESSAGE_LOADING, type StoredMessage, StoredMessages } from './stored-me
 
 type Loaded = Attempt & { message: StoredMessage };
 
+const HELD_TOO_LONG =
+  'the account was moved to another mailbox after this message was accepted, and it got no new send_at';
 /** Bytes of long messages in hand while servers take them. */
 const MOST_LONG_BYTES = 256 * 1024 * 1024;
 
@@ -79,7 +81,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
   }
 
   async run(job: SendJobRow, lease: LoadingLease): Promise<Outcome<SendResult> | null> {
-    if (job.held && !isTooLate(job, this.clock.now())) return heldUntilDeadline(job);
+    if (job.held && this.clock.now() < job.retryLimitAt) return heldUntilDeadline(job);
     const plain = !job.ambiguous && job.route === 'account' && !isTooLate(job, this.clock.now());
     const message = await this.messages.find(lease, plain);
     // The account was deleted, or the job settled by somebody else: there is nothing left to send.
@@ -98,6 +100,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
 
   async #settle(attempt: Loaded, lease: Lease): Promise<Outcome<SendResult> | null> {
     const { job, message } = attempt;
+    if (job.held) return this.#heldTooLong(attempt);
     const outdated = message.account.grantStatus === 'invalid';
     if (isInDoubt(job)) {
       if (outdated && job.route === 'account') return this.#outdated(attempt);
@@ -158,13 +161,19 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       return stop('unknown', 'the retry limit came before it could be sent again');
     const missed = secondsMissed(attempt);
     if (missed > 0) return stop('missed', `found ${missed} s after its time, and it is to be skipped then`);
-    if (!isTooLate(job, startedAt)) return null;
-    return stop(
-      'deadline',
-      job.held
-        ? `not sent before the retry limit; ${HELD}`
-        : 'no attempt was possible before the retry limit',
-    );
+    return isTooLate(job, startedAt)
+      ? stop('deadline', 'no attempt was possible before the retry limit')
+      : null;
+  }
+
+  /** Held until its retry limit: it ends here, and the new mailbox is not asked about an attempt at the old one. */
+  #heldTooLong(attempt: Loaded): Outcome<SendResult> {
+    const { job, startedAt } = attempt;
+    const [code, rule] = job.ambiguous
+      ? (['outcome-unknown', 'unknown'] as const)
+      : (['temporary', 'deadline'] as const);
+    const detail = job.ambiguous ? `${HELD_TOO_LONG}; ${UNSURE}` : HELD_TOO_LONG;
+    return concluded(attempt, startedAt, { code, phase: null, detail }, { kind: 'stop', rule });
   }
 
   async #send(attempt: Loaded, lease: Lease): Promise<Outcome<SendResult> | null> {

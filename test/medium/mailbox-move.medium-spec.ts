@@ -61,6 +61,43 @@ describe('moving an account to another mailbox while workers are busy with it', 
     expect(send.server.taken).toEqual([]);
   });
 
+  it.each([
+    ['a retry limit later than its time', { seconds: 3_600 }],
+    ['a single attempt', { seconds: 0 }],
+  ])(
+    'ends a held message with %s at its retry limit, without waiting any further',
+    async (_, { seconds }) => {
+      const sendAt = Math.floor(Date.now() / 1000) + 60;
+      const id = await send.accept({ send_at: sendAt, retry_limit_datetime: seconds && sendAt + seconds });
+      await move();
+      if (seconds > 0) {
+        const waiting = await send.attempt(id);
+        expect(waiting?.next).toMatchObject({ kind: 'again', at: new Date((sendAt + seconds) * 1000) });
+      }
+      send.clock.advance(seconds * 1000);
+      expect((await send.attempt(id))?.next).toEqual({ kind: 'done' });
+      expect(await send.job(id)).toMatchObject({
+        status: 'failed',
+        reason: expect.stringContaining('it got no new send_at'),
+      });
+      expect(send.server.taken).toEqual([]);
+    },
+  );
+
+  it('does not look in the new mailbox for what may have been sent by the old one', async () => {
+    const id = await send.accept();
+    await send.crash(id);
+    await move();
+    send.clock.advance(24 * 3_600_000);
+    expect((await send.attempt(id))?.next).toEqual({ kind: 'done' });
+    expect(send.server).toMatchObject({ lookUps: 0, taken: [] });
+    const [row] = await send.database.query('select status, reason from job_status where id = $1', [id]);
+    expect(row).toEqual({
+      status: 'failed',
+      reason: expect.stringContaining('whether an earlier attempt succeeded is unknown'),
+    });
+  });
+
   it('keeps a look at the old mailbox from writing into the new mirror', async () => {
     const { id: accountId } = send.account;
     await scheduleSync(send.database, accountId);
