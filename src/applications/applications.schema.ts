@@ -6,7 +6,8 @@ import type { ApplicationChange } from './applications.service.ts';
 
 const NAMES_NO_SCOPE = 'must name at least one scope, or be null: every scope may be granted';
 
-/** Ten years. */
+/** A minute, and ten years: how long access tokens may work. */
+export const SHORTEST_TOKEN_SECONDS = 60;
 export const LONGEST_TOKEN_SECONDS = 315_359_999;
 
 /** PUT /a/{client_id}; each field is optional. */
@@ -26,7 +27,7 @@ export const updateApplicationSchema = z
     allowed_scopes: scopeList(NAMES_NO_SCOPE)
       .optional()
       .describe('The most that a sign-in may grant from now on; null: every scope'),
-    access_token_expires_in: integerLike({ min: 60, max: LONGEST_TOKEN_SECONDS })
+    access_token_expires_in: integerLike({ min: SHORTEST_TOKEN_SECONDS, max: LONGEST_TOKEN_SECONDS })
       .nullable()
       .optional()
       .describe('Seconds that tokens of later sign-ins work; null: until they are revoked'),

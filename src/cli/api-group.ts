@@ -1,4 +1,4 @@
-/* What the groups of the `api` command are made of. Templates hold `{id}` (the positional argument) and `{client_id}` (from the settings). */
+/* What the groups of the `api` command are made of. Templates hold `{id}` and `{token_id}` (the positional arguments) and `{client_id}` (from the settings). */
 
 /** Whose credentials a group needs. */
 export type Credentials = 'access token' | 'client secret' | 'client id and secret';
@@ -9,6 +9,8 @@ export interface Action {
   path: string;
   /** Whether an id has to, may or cannot follow. With `optional` the path without it is the list. */
   id?: 'required' | 'optional';
+  /** Whether the id of one of its tokens has to follow the id. */
+  tokenId?: true;
   /** Whether it sends a body. */
   body?: boolean;
   /** Sends files of this machine, named by their paths; or writes bytes, to the path behind the id. */

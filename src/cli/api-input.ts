@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { ApiCommandError } from './api-error.ts';
+import type { Action } from './api-group.ts';
 
 /** A terminal and /dev/null have no body to give; a file and a pipe have. */
 function hasInput(): boolean {
@@ -31,13 +32,13 @@ export async function readBody(flag: string | undefined): Promise<string | undef
 const FILTER = /^--([a-z][a-z0-9_]*)=(.*)$/s;
 
 /**
- * What follows the method: at most one id, and filters the command itself does not know.
- * @param transfer then paths of files too: behind the id of a download, or those of an upload
+ * What follows the method: at most one id, or the ids a method needs, and filters the command itself does not know.
+ * @param action `transfer`: paths of files too, behind the id of a download, or those of an upload
  */
 export function readArguments(
   words: readonly string[],
-  transfer?: 'upload' | 'download',
-): { id?: string; paths: string[]; filters: [string, string][] } {
+  { transfer, tokenId }: Pick<Action, 'transfer' | 'tokenId'> = {},
+): { id?: string; tokenId?: string; paths: string[]; filters: [string, string][] } {
   const filters: [string, string][] = [];
   const ids: string[] = [];
   for (const word of words) {
@@ -49,6 +50,7 @@ export function readArguments(
   }
   if (transfer === 'upload') return { paths: ids, filters };
   if (transfer === 'download' && ids.length <= 2) return { id: ids[0], paths: ids.slice(1), filters };
+  if (tokenId && ids.length <= 2) return { id: ids[0], tokenId: ids[1], paths: [], filters };
   if (ids.length > 1)
     throw new ApiCommandError(`One id is enough; several have commas between them: ${ids.join(',')}`);
   return { id: ids[0], paths: [], filters };

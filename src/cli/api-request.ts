@@ -19,6 +19,7 @@ export interface ApiRequest {
   action: Action;
   credentials: Credentials;
   id?: string;
+  tokenId?: string;
   query: readonly (readonly [string, string])[];
   /** JSON text. */
   body?: string;
@@ -55,10 +56,10 @@ function authorization(credentials: Credentials, settings: ApiSettings): string 
 }
 
 function addressOf(request: ApiRequest, settings: ApiSettings): URL {
-  const { action, id, query, credentials } = request;
+  const { action, id, tokenId = '', query, credentials } = request;
   // Several ids with commas between them are one segment (api facts 5.1): the comma stays.
   const segment = id && encodeURIComponent(id).replaceAll('%2C', ',');
-  let place = action.path;
+  let place = action.path.replace('{token_id}', encodeURIComponent(tokenId));
   if (place.includes('{client_id}')) {
     place = place.replace('{client_id}', encodeURIComponent(need(settings, 'clientId')));
   }

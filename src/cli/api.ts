@@ -26,9 +26,11 @@ async function run(
   words: readonly string[],
   flags: Flags,
 ): Promise<string> {
-  const { id, paths, filters } = readArguments(words, action.transfer);
+  const { id, tokenId, paths, filters } = readArguments(words, action);
   if (action.id === 'required' && !id)
     throw new ApiCommandError('This needs an id: api <group> <method> <id>');
+  if (action.tokenId && !tokenId)
+    throw new ApiCommandError('This needs the id of a token too: api <group> <method> <id> <token_id>');
   if (!action.id && id) throw new ApiCommandError(`This takes no id (${id})`);
   if (flags.raw && (name !== 'messages' || !id))
     throw new ApiCommandError('--raw belongs to: api messages get <id>');
@@ -39,6 +41,7 @@ async function run(
     action,
     credentials: group.credentials,
     id,
+    tokenId,
     query: [...paging, ...readQuery(flags.query ?? []), ...filters],
     body: action.body ? await readBody(flags.body) : undefined,
     raw: flags.raw,
@@ -71,7 +74,8 @@ function addGroup(program: Command, name: string, group: Group): void {
     .command(name)
     .description(group.summary)
     .configureHelp({
-      subcommandTerm: (method) => [method.name(), /^[<[]id[>\]]/.exec(method.usage())].join(' '),
+      subcommandTerm: (method) =>
+        [method.name(), /^[<[]id[>\]]( <token_id>)?/.exec(method.usage())?.[0]].join(' '),
     });
   for (const [method, action] of Object.entries(group.actions)) {
     const placeholder = action.id === 'required' ? '<id>' : '[id]';
@@ -79,7 +83,7 @@ function addGroup(program: Command, name: string, group: Group): void {
       .command(method)
       .description(`${action.summary} (${action.verb} ${action.path})`)
       .usage(
-        `${action.id ? `${placeholder} ` : ''}${PATHS[action.transfer ?? 'none']}[flags] [--filter=value …]`,
+        `${action.id ? `${placeholder} ` : ''}${action.tokenId ? '<token_id> ' : ''}${PATHS[action.transfer ?? 'none']}[flags] [--filter=value …]`,
       )
       .argument('[words...]')
       .allowUnknownOption()

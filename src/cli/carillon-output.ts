@@ -23,6 +23,8 @@ const applicationRow = (application: Application, clientSecret?: string) => ({
   region: application.region,
   allow_response_type_token: application.allowsTokenResponse,
   allowed_scopes: application.allowedScopes ?? null,
+  access_token_expires_in: application.tokenLifetime ?? null,
+  revoke_tokens_on_sign_in: application.revokesOlderTokens,
   created_at: application.createdAt.toISOString(),
 });
 

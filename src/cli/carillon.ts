@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { APPLICATION_FEATURES, type ApplicationFeature, type Plan, PLANS } from '../applications/plan.ts';
-import { ApplicationsService } from '../applications/applications.service.ts';
+import { LONGEST_TOKEN_SECONDS, SHORTEST_TOKEN_SECONDS } from '../applications/applications.schema.ts';
+import { ApplicationsService, type SignInRules } from '../applications/applications.service.ts';
 import { isScope, type Scope, SCOPES } from '../auth/scopes.ts';
 import { SecretBox } from '../common/crypto/secret-box.ts';
 import { DomainError } from '../common/errors/domain-error.ts';
@@ -12,8 +13,7 @@ import { Clock } from '../common/time/clock.ts';
 import { type Region, REGIONS } from '../config/app-config.ts';
 import { Database } from '../database/sql.ts';
 import { giveUpKey, requireRightKeys, WrongKeysError } from '../keys/key-check.ts';
-import { reseal } from '../keys/reseal.ts';
-import { requireKeyEverywhere } from '../keys/running-processes.ts';
+import { prepareReseal, reseal } from '../keys/reseal.ts';
 import { LOCAL_ERRORS } from '../local/environment.ts';
 import { listQuotaUse } from '../quotas/list-quota-use.ts';
 import type { SmsMessage } from '../sms/sms-message.entity.ts';
@@ -48,6 +48,18 @@ interface ApplicationFlags extends OutputOptions {
   region?: Region;
   responseTypeToken?: boolean;
   allowedScopes?: Scope[] | null;
+  accessTokenExpiresIn?: number | null;
+  revokeTokensOnSignIn?: boolean;
+}
+
+/** What sign-ins may do, of the flags that were given. */
+function rulesOf(flags: ApplicationFlags): SignInRules {
+  return {
+    allowsTokenResponse: flags.responseTypeToken,
+    allowedScopes: flags.allowedScopes,
+    tokenLifetime: flags.accessTokenExpiresIn,
+    revokesOlderTokens: flags.revokeTokensOnSignIn,
+  };
 }
 
 /** Some secrets cannot be opened by any key of the ring. */
@@ -76,13 +88,29 @@ function scopesOf(value: string): Scope[] | null {
   return names.filter(isScope);
 }
 
-const tokenOption = () =>
-  new Option('--response-type-token', 'let /oauth/authorize answer response_type=token');
-const scopesOption = () =>
+function lifetimeOf(value: string): number | null {
+  if (value === 'never') return null;
+  const seconds = /^\d{1,9}$/.test(value) ? Number(value) : NaN;
+  if (!(seconds >= SHORTEST_TOKEN_SECONDS && seconds <= LONGEST_TOKEN_SECONDS))
+    throw new InvalidArgumentError(
+      `It must be never, or seconds from ${SHORTEST_TOKEN_SECONDS} to ${LONGEST_TOKEN_SECONDS}.`,
+    );
+  return seconds;
+}
+
+/** Options about what sign-ins of an application may do. */
+const ruleOptions = () => [
+  new Option('--response-type-token', 'let /oauth/authorize answer response_type=token'),
   new Option(
     '--allowed-scopes <scopes>',
     'the most that sign-ins may grant, with commas between them; all: every scope',
-  ).argParser(scopesOf);
+  ).argParser(scopesOf),
+  new Option(
+    '--access-token-expires-in <seconds>',
+    'how long tokens of sign-ins work; never: until they are revoked',
+  ).argParser(lifetimeOf),
+  new Option('--revoke-tokens-on-sign-in', 'let a sign-in revoke the tokens its account had before'),
+];
 const planOption = () => new Option('--plan <plan>', 'quickstart: one connected account').choices(PLANS);
 const regionOption = () => new Option('--region <region>', 'which integrations address').choices(REGIONS);
 const featureOption = () =>
@@ -93,34 +121,25 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
     .command('application')
     .alias('applications')
     .description('Applications: who may use this server');
-  application
+  const create = application
     .command('create')
     .description('make one; its client secret is shown this once')
     .requiredOption('--name <name>', 'what it is called', nameOf)
     .addOption(planOption().default('standard' satisfies Plan))
     .addOption(featureOption())
     .addOption(regionOption().default('us' satisfies Region))
-    .addOption(tokenOption())
-    .addOption(scopesOption())
     .action(async (_: unknown, command: Command) => {
-      const {
-        name = '',
-        plan = 'standard',
-        feature = [],
-        region = 'us',
-        responseTypeToken: allowsTokenResponse,
-        allowedScopes,
-        ...output
-      } = command.optsWithGlobals<ApplicationFlags>();
+      const flags = command.optsWithGlobals<ApplicationFlags>();
+      const { name = '', plan = 'standard', feature = [], region = 'us' } = flags;
       const made = await withOperator(environment, async (context) => {
         await requireRightKeys(context.get(Database), context.get(SecretBox));
         return context
           .get(ApplicationsService)
-          .create({ name, plan, features: feature, region, allowsTokenResponse, allowedScopes });
+          .create({ name, plan, features: feature, region, ...rulesOf(flags) });
       });
-      print(showApplication(made.application, output, made.clientSecret));
+      print(showApplication(made.application, flags, made.clientSecret));
     });
-  application
+  const update = application
     .command('update <client_id>')
     .description(
       'change name, plan, features, region or what sign-ins may do; features replace the present ones',
@@ -130,21 +149,21 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
     .addOption(featureOption())
     .option('--no-features', 'switch all features off')
     .addOption(regionOption())
-    .addOption(tokenOption())
-    .option('--no-response-type-token', 'refuse response_type=token')
-    .addOption(scopesOption())
-    .action(async (clientId: string, flags: { features: boolean }, command: Command) => {
-      const { name, plan, feature, region, responseTypeToken, allowedScopes, ...output } =
-        command.optsWithGlobals<ApplicationFlags>();
-      const features = flags.features ? feature : (feature ?? []);
+    .action(async (clientId: string, given: { features: boolean }, command: Command) => {
+      const flags = command.optsWithGlobals<ApplicationFlags>();
+      const { name, plan, feature, region } = flags;
+      const features = given.features ? feature : (feature ?? []);
       const changed = await withOperator(environment, async (context) => {
         const applications = context.get(ApplicationsService);
         const { id } = await applications.findByClientId(clientId);
-        const rules = { allowsTokenResponse: responseTypeToken, allowedScopes };
-        return applications.update(id, { name, plan, features, region, ...rules });
+        return applications.update(id, { name, plan, features, region, ...rulesOf(flags) });
       });
-      print(showApplication(changed, output));
+      print(showApplication(changed, flags));
     });
+  for (const command of [create, update]) for (const option of ruleOptions()) command.addOption(option);
+  update
+    .option('--no-response-type-token', 'refuse response_type=token')
+    .option('--no-revoke-tokens-on-sign-in', 'let older tokens work on');
   application
     .command('rotate-secret <client_id>')
     .description('make a new client secret; the old one is refused at once')
@@ -187,7 +206,7 @@ function addKeys(program: Command, { environment, print }: Omit<OperatorIo, 'wri
     .action(async ({ force }: { force?: boolean }, command: Command) => {
       const { resealed, unopened } = await withOperator(environment, async (context) => {
         const [database, box] = [context.get(Database), context.get(SecretBox)];
-        if (!force) await requireKeyEverywhere(database, box);
+        await prepareReseal(database, box, force);
         return reseal(database, box);
       });
       const { json } = command.optsWithGlobals<OutputOptions>();

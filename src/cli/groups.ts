@@ -82,6 +82,13 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
         summary: 'Make another access token for it',
         columns: ['id', 'access_token', 'expires_at'],
       },
+      'tokens:revoke': {
+        verb: 'DELETE',
+        path: `${GRANTS}/{id}/tokens/{token_id}`,
+        id: 'required',
+        tokenId: true,
+        summary: 'Revoke one of its access tokens',
+      },
     },
   },
   integrations: {

@@ -28,6 +28,10 @@ describe("the operator's own mail", () => {
     expect(() => load('')).toThrow('OPERATOR_SMTP_URL: is required');
   });
 
+  it('refuses a password with a bare "%" and says how it is written', () => {
+    expect(() => load('smtps://me:100%@mail.operator.test')).toThrow(/OPERATOR_SMTP_URL: .* as %25/);
+  });
+
   it.each(['mail.operator.test', 'http://mail.operator.test', 'smtp://me@mail.operator.test', 'smtp://'])(
     'refuses %s without repeating it',
     (url) => {

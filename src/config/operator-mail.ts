@@ -20,6 +20,14 @@ const SECURITIES: Readonly<Record<string, { security: 'tls' | 'starttls' | 'none
   'smtp+plain:': { security: 'none', port: 25 },
 };
 
+function isEncoded(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== null;
+  } catch {
+    return false;
+  }
+}
+
 const smtpUrl = z
   .string()
   .refine(
@@ -31,6 +39,11 @@ const smtpUrl = z
     const { username, password } = new URL(value);
     return (username === '') === (password === '');
   }, 'user name and password go together')
+  .refine((value) => {
+    if (!URL.canParse(value)) return true;
+    const { username, password } = new URL(value);
+    return isEncoded(username) && isEncoded(password);
+  }, 'must have a "%" of the user name or password as %25')
   .transform((value): OperatorMailConfig['smtp'] => {
     const { protocol, hostname, port, username, password } = new URL(value);
     const { security, port: usual } = SECURITIES[protocol] ?? { security: 'starttls', port: 587 };

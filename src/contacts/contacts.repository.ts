@@ -42,8 +42,13 @@ const COLUMNS = `
 const AT_PROVIDER = `
   ${COLUMNS}, c.provider_id as "providerId", c.provider_content as "providerContent", c.deleting`;
 
-const FIND_MANY = `
-  select ${COLUMNS} from contact c where c.account_id = $1 and c.id = any($2::uuid[]) and not c.deleting`;
+/** How contacts are listed: read by their ids, and measured before. */
+const LISTED = {
+  columns: COLUMNS,
+  bytes: 'octet_length(c.content::text)',
+  items: { from: 'contact c', id: 'c.id', orderBy: 'c.id' },
+};
+
 const AT = `select ${AT_PROVIDER} from contact c where c.id = $1 and c.account_id = $2`;
 
 const HOLD = `${AT} and not c.deleting for update of c`;
@@ -78,12 +83,10 @@ export class ContactsRepository {
     const account = conditions.value(accountId);
     const { from, id } = fromOf(conditions, account, query);
     const listing = await runListing<Row<ContactRecord>>(this.database, {
-      columns: COLUMNS,
+      ...LISTED,
       from,
       id,
-      bytes: 'octet_length(c.content::text)',
       orderBy: id,
-      items: { from: 'contact c', id: 'c.id', orderBy: 'c.id' },
       conditions,
       page: query,
       view: query.view,
@@ -93,10 +96,18 @@ export class ContactsRepository {
       : listing;
   }
 
-  /** Those that the account has, in no order. */
+  /** Those that the account has, in no order. @throws {PageTooLargeError} */
   async findMany(accountId: string, ids: readonly string[]): Promise<ContactRecord[]> {
-    const rows = await this.database.query<Row<ContactRecord>>(FIND_MANY, [accountId, ids]);
-    return rows.map((row) => record(row));
+    const conditions = new Conditions();
+    conditions.add(`c.account_id = ${conditions.value(accountId)} and not c.deleting`);
+    conditions.add(`c.id = any(${conditions.value(ids)}::uuid[])`);
+    const listing = await runListing<Row<ContactRecord>>(this.database, {
+      ...LISTED,
+      ...LISTED.items,
+      conditions,
+      page: { limit: ids.length, offset: 0 },
+    });
+    return listing.view === 'items' ? listing.items.map((row) => record(row)) : [];
   }
 
   /** Also one that is being deleted. */

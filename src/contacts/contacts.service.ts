@@ -74,7 +74,7 @@ export class ContactsService {
     return this.repository.groups(account.accountId);
   }
 
-  /** Those of the contacts that the account has and its scopes let be seen, in no order. */
+  /** Those of the contacts that the account has and its scopes let be seen, in no order. @throws {PageTooLargeError} */
   async findMany(
     account: Pick<AccountPrincipal, 'accountId' | 'scopes'>,
     ids: readonly string[],

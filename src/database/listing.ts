@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../common/errors/domain-error.ts';
-import { largeAnswer } from '../common/work/large-answers.ts';
+import { largeAnswer, mayBeLarge } from '../common/work/large-answers.ts';
 import type { Page } from '../common/http/pagination.schema.ts';
 import type { Conditions } from './conditions.ts';
 import type { Sql } from './sql.ts';
@@ -70,21 +70,22 @@ export async function runListing<T extends object>(sql: Sql, query: ListingQuery
   let rows = await read(LARGE_PAGE_BYTES);
   const left = leftOut(rows, LARGE_PAGE_BYTES);
   if (left > 0) {
-    await admitPage(2, left);
-    rows = await read(MAX_PAGE_BYTES);
+    // A single item is never left out.
+    rows = await admitPage(2, left, () => read(MAX_PAGE_BYTES));
     if (leftOut(rows, MAX_PAGE_BYTES) > 0) throw new PageTooLargeError();
   }
   return { view: 'items', items: rows[0]?.itemId === null ? [] : rows };
 }
 
 /**
- * Waits until there is room in memory for a page of items.
+ * Reads a page of items when there is room for it in memory.
  * @param bytes of all of them together
- * @throws {PageTooLargeError} for more than one item of together more than `MAX_PAGE_BYTES`
+ * @throws {PageTooLargeError} for more than one item of together more than `MAX_PAGE_BYTES`, or more than 8 MB where the answer
+ *   has to stay small (`keepSmall`)
  */
-export async function admitPage(items: number, bytes: number): Promise<void> {
-  if (items > 1 && bytes > MAX_PAGE_BYTES) throw new PageTooLargeError();
-  if (bytes > LARGE_PAGE_BYTES) await largeAnswer(bytes);
+export async function admitPage<T>(items: number, bytes: number, read: () => Promise<T>): Promise<T> {
+  if (items > 1 && bytes > (mayBeLarge() ? MAX_PAGE_BYTES : LARGE_PAGE_BYTES)) throw new PageTooLargeError();
+  return bytes > LARGE_PAGE_BYTES ? largeAnswer(bytes, read) : read();
 }
 
 interface Measured {

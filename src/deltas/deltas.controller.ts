@@ -5,6 +5,7 @@ import { AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
 import { PresentedToken } from '../auth/presented-token.ts';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import { fromUnixSeconds } from '../common/time/unix-seconds.ts';
+import { keepSmall } from '../common/work/large-answers.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
 import { DELTA_SCOPES } from './delta-types.ts';
@@ -86,6 +87,7 @@ export class DeltasController {
   ) {
     const types = toTypes(query, account.scopes);
     const reader = { account, token, timeoutMs: timeout * 1000 };
+    keepSmall(response);
     const page = await this.waits.longPoll(reader, { ...query, types }, (gone) => {
       response.once('close', gone);
     });
@@ -121,6 +123,7 @@ export class DeltasController {
       return response;
     };
     const reader = { account, token, timeoutMs: request.method === 'HEAD' ? 0 : timeout * 1000 };
+    keepSmall(response);
     await this.waits.stream(reader, { ...query, types }, (gone) => response.once('close', gone), open);
     response.end();
     // Nobody waits for a client that does not read.

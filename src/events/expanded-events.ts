@@ -96,8 +96,7 @@ export class ExpandedEvents {
     const items = events.slice(offset, offset + limit);
     if (view === 'ids') return { view, ids: items.map(({ id }) => id) };
     const bytes = items.reduce((sum, event) => sum + bytesOf(event), 0);
-    await admitPage(items.length, bytes);
-    return { view: 'items', items };
+    return admitPage(items.length, bytes, async () => ({ view: 'items', items }));
   }
 
   /** An instance by its id: as it was changed by itself, or as the rules say; undefined: there is none. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { AccountPrincipal } from '../auth/principal.ts';
 import { CalendarsService } from '../calendars/calendars.service.ts';
 import { hashToken } from '../common/crypto/token-hash.ts';
@@ -36,11 +35,11 @@ const DAY_MS = 86_400_000;
 const PAST_MS = 366 * DAY_MS;
 /** Events of one file; later ones are left out. */
 const MOST_EVENTS = 10_000;
-/** Readings of one address in a minute. Calendar programs come every few minutes. */
+const WINDOW_SECONDS = 60;
+/** Readings of one address in a window. Calendar programs come every few minutes. */
 const MOST_READINGS = 60;
 /** Unknown addresses that one client may try in a window. */
 const MOST_GUESSES = 30;
-const GUESSES_WITHIN_SECONDS = 60;
 const NOBODY = { organizer: null, attendeesOf: () => [] };
 
 /**
@@ -51,8 +50,8 @@ const NOBODY = { organizer: null, attendeesOf: () => [] };
 export class Feeds {
   readonly #log = new Logger(Feeds.name);
   readonly #address: string;
-  readonly #readings = new RateLimiterMemory({ points: MOST_READINGS, duration: 60 });
-  readonly #guesses = new WindowedCounts(GUESSES_WITHIN_SECONDS);
+  readonly #readings = new WindowedCounts(WINDOW_SECONDS);
+  readonly #guesses = new WindowedCounts(WINDOW_SECONDS);
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
@@ -97,11 +96,10 @@ export class Feeds {
     const hash = secret === undefined ? undefined : hashToken(secret);
     const calendar = hash && (await this.repository.open(hash));
     if (!hash || !calendar) {
-      const { count, secondsLeft } = this.#guesses.add(clientKey(client));
-      if (count > MOST_GUESSES) throw new TooManyReadersError(MOST_GUESSES, secondsLeft);
+      spend(this.#guesses, clientKey(client), MOST_GUESSES);
       throw new NotFoundError('feed', '');
     }
-    await spend(this.#readings, hash.toString('base64'), MOST_READINGS);
+    spend(this.#readings, hash.toString('base64'), MOST_READINGS);
     const now = this.clock.now();
     // What is too old is another every day.
     const day = Math.floor(now.getTime() / DAY_MS);
@@ -153,11 +151,8 @@ function asBusy(row: IcsRow): IcsRow {
   return { ...row, title: row.busy ? 'Busy' : 'Private', description: '', location: '', conferencing: null };
 }
 
-async function spend(limiter: RateLimiterMemory, key: string, limit: number): Promise<void> {
-  try {
-    await limiter.consume(key);
-  } catch (rejection) {
-    if (!(rejection instanceof RateLimiterRes)) throw rejection;
-    throw new TooManyReadersError(limit, Math.max(1, Math.ceil(rejection.msBeforeNext / 1000)));
-  }
+/** @throws {TooManyReadersError} when the key has reached its limit in this window before */
+function spend(counts: WindowedCounts, key: string, limit: number): void {
+  const { count, secondsLeft } = counts.add(key);
+  if (count > limit) throw new TooManyReadersError(limit, secondsLeft);
 }

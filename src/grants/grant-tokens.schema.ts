@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LONGEST_TOKEN_SECONDS } from '../applications/applications.schema.ts';
+import { LONGEST_TOKEN_SECONDS, SHORTEST_TOKEN_SECONDS } from '../applications/applications.schema.ts';
 import { scopeList } from '../auth/scope.schema.ts';
 import { betaPageQuery } from '../common/http/pagination.schema.ts';
 import { integerLike } from '../common/http/wire.schema.ts';
@@ -9,7 +9,7 @@ export type ListTokens = z.infer<typeof listTokensSchema>;
 
 export const createTokenSchema = z
   .object({
-    expires_in: integerLike({ min: 60, max: LONGEST_TOKEN_SECONDS })
+    expires_in: integerLike({ min: SHORTEST_TOKEN_SECONDS, max: LONGEST_TOKEN_SECONDS })
       .nullish()
       .describe('Seconds it works; absent: `access_token_expires_in` of the application'),
     scope: scopeList().optional().describe('Narrower than the scopes of the account; absent: these'),

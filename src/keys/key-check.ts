@@ -103,13 +103,40 @@ export async function adoptKeys(sql: Sql, box: SecretBox): Promise<KeyProblems> 
 
 /** @throws {WrongKeysError} when the ring does not open what is sealed in this database */
 export async function requireRightKeys(sql: Sql, box: SecretBox): Promise<void> {
-  const problem = describeProblems(await adoptKeys(sql, box));
+  refuse(await adoptKeys(sql, box));
+}
+
+/** @throws {WrongKeysError} unless there are no problems */
+function refuse(problems: KeyProblems): void {
+  const problem = describeProblems(problems);
   if (problem !== null) throw new WrongKeysError(`${problem}. Nothing was changed. Correct ENCRYPTION_KEYS.`);
 }
 
-const FORGET_UNUSED = `
-  delete from sealing_key k where k.id <> $1 and not exists (
+const SEALED_BY_NOBODY = `
+  not exists (
     select 1 from running_process p where p.sealing_key = k.id and p.seen_at > now() - interval '1 minute')`;
+
+const REMEMBER = `${ADOPT} returning id`;
+
+/**
+ * Remembers the newest key before anything is sealed with it: a process that starts from now on without it is not ready.
+ * @returns whether it was new
+ * @throws {WrongKeysError} when secrets are sealed with other bytes under its id
+ */
+export async function rememberNewestKey(sql: Sql, box: SecretBox): Promise<boolean> {
+  const id = box.currentKeyId;
+  const { wrong } = await examineKeys(sql, box);
+  if (wrong.includes(id)) refuse({ missing: [], wrong: [id] });
+  return (await sql.query(REMEMBER, [id, box.seal(CHECK_TEXT, checkContext(id))])).length > 0;
+}
+
+/** Takes `rememberNewestKey` back, unless a running process seals with the key by now. */
+export async function forgetNewestKey(sql: Sql, box: SecretBox): Promise<void> {
+  await sql.query(`delete from sealing_key k where k.id = $1 and ${SEALED_BY_NOBODY}`, [box.currentKeyId]);
+}
+
+const FORGET_UNUSED = `
+  delete from sealing_key k where k.id <> $1 and ${SEALED_BY_NOBODY}`;
 
 /** After a complete reseal: only the newest key is in use, and those that running processes still seal with. */
 export async function forgetUnusedKeys(sql: Sql, box: SecretBox): Promise<void> {

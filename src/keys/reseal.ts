@@ -1,6 +1,7 @@
 import { type SecretBox, UnsealError } from '../common/crypto/secret-box.ts';
 import type { Sql } from '../database/sql.ts';
-import { forgetUnusedKeys } from './key-check.ts';
+import { forgetNewestKey, forgetUnusedKeys, rememberNewestKey } from './key-check.ts';
+import { requireKeyEverywhere } from './running-processes.ts';
 import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 
 /** What became of the values that older keys had sealed. */
@@ -15,9 +16,26 @@ const DEFAULT_BATCH = 500;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
+ * Makes sure that whoever runs, or starts from now on, opens what the newest key seals. The key is remembered before running
+ * processes are asked. A process registers before it examines its keys, so each one is either asked or finds that it lacks the key.
+ * @param force asks no running process
+ * @throws {WrongKeysError} then nothing has changed
+ */
+export async function prepareReseal(sql: Sql, box: SecretBox, force = false): Promise<void> {
+  const isNew = await rememberNewestKey(sql, box);
+  if (force) return;
+  try {
+    await requireKeyEverywhere(sql, box);
+  } catch (error) {
+    if (isNew) await forgetNewestKey(sql, box);
+    throw error;
+  }
+}
+
+/**
  * Seals everything with the newest key of the ring, batch by batch, while Carillon runs: a value that changes in the
  * meantime is left to whoever changed it. Every running process must already know the newest key:
- * ask `requireKeyEverywhere` first.
+ * call `prepareReseal` first.
  * @param batch rows per statement
  */
 export async function reseal(sql: Sql, box: SecretBox, batch = DEFAULT_BATCH): Promise<ResealReport> {

@@ -44,6 +44,9 @@ interface HeldCount extends Count, Omit<StoredCount, 'used'> {
   refused: string | null;
 }
 
+/** A count that has refused a use. */
+type FullCount = Pick<HeldCount, 'id' | 'quota' | 'per' | 'limit' | 'refused'>;
+
 // In the order of the key, so that two transactions never wait for each other. The rows stay locked until the commit: nobody
 // counts from the same number.
 const COUNT = `
@@ -57,10 +60,11 @@ const COUNT = `
 const CORRECT = `
   update quota_use q set used = n.used from unnest($1::uuid[], $2::int[]) n(id, used) where q.id = n.id`;
 
-const ALERT = 'update quota_use set alerted_at = $2 where id = any($1::uuid[])';
+const ALERT = `
+  update quota_use set alerted_at = $2 where id = any($1::uuid[]) and alerted_at is null returning id`;
 
 const FULL = `
-  select q.quota, q.owner_id as "ownerId", q.used from quota_use q
+  select q.id, q.quota, q.owner_id as "ownerId", q.used, q.alerted_at is not null as alerted from quota_use q
   where q.day = $1::date and q.quota = $2 and q.owner_id = any($3::uuid[])`;
 
 const keyOf = ({ quota, ownerId }: { quota: Quota; ownerId: string }) => `${ownerId} ${quota}`;
@@ -112,18 +116,26 @@ export class Quotas {
   }
 
   /**
-   * Whether the quota has no room at the moment, without counting anything: for a request that is to be refused early.
+   * Whether the quota has no room at the moment, without counting anything: for a request that is then refused. That counts as a
+   * refusal: the first one of a quota in a day raises the alert.
    * @returns the limit that is used up, or null
    */
   async usedUp(quota: Quota, accountId: string, applicationId: string): Promise<UsedUp | null> {
     const at = this.clock.now();
-    const counts = this.#countsOf([{ accountId, applicationId, quotas: [quota] }]);
+    const use = { accountId, applicationId, quotas: [quota] };
+    const counts = this.#countsOf([use]);
     if (counts.length === 0) return null;
     const owners = counts.map(({ ownerId }) => ownerId);
     const rows = await this.database.query<StoredCount>(FULL, [dayOf(at), quota, owners]);
-    const used = new Map(rows.map((row) => [keyOf(row), row.used]));
-    const full = counts.find((count) => (used.get(keyOf(count)) ?? 0) >= count.limit);
-    return full ? { quota, per: full.per, limit: full.limit, until: windowOf(at).end } : null;
+    const stored = new Map(rows.map((row) => [keyOf(row), row]));
+    for (const { per, limit, ownerId } of counts) {
+      const row = stored.get(keyOf({ quota, ownerId }));
+      if (!row || row.used < limit) continue;
+      const refused = { id: row.id, quota, per, limit, refused: accountId };
+      if (!row.alerted) await this.database.transaction((sql) => this.#alert(sql, [refused], [use], at));
+      return { quota, per, limit, until: windowOf(at).end };
+    }
+    return null;
   }
 
   /** Counts that have a limit, each once. */
@@ -141,11 +153,14 @@ export class Quotas {
     return [...counts.values()];
   }
 
-  async #alert(sql: Sql, counts: readonly HeldCount[], uses: readonly Use[], at: Date): Promise<void> {
-    await sql.query(ALERT, [counts.map(({ id }) => id), at]);
+  /** Once for each of the counts, whoever finds it full at the same moment. */
+  async #alert(sql: Sql, counts: readonly FullCount[], uses: readonly Use[], at: Date): Promise<void> {
+    const rows = await sql.query<{ id: string }>(ALERT, [counts.map(({ id }) => id), at]);
+    const first = new Set(rows.map(({ id }) => id));
     const { start, end } = windowOf(at);
     const applications = new Map(uses.map(({ accountId, applicationId }) => [accountId, applicationId]));
-    const changes = counts.flatMap(({ id, quota, per, limit, refused: accountId }) => {
+    const news = counts.filter(({ id }) => first.has(id));
+    const changes = news.flatMap(({ id, quota, per, limit, refused: accountId }) => {
       const applicationId = accountId === null ? undefined : applications.get(accountId);
       if (accountId === null || applicationId === undefined) return [];
       const attributes = {

@@ -155,6 +155,21 @@ describe('api command', () => {
     );
   });
 
+  it('makes, lists and revokes access tokens of an account', async () => {
+    const made = await api(['grants', 'tokens:make', ada.id, '--body={}']);
+    expect(made.stderr).toBe('');
+    const { id, access_token: token } = (
+      JSON.parse(made.stdout) as { data: { id: string; access_token: string } }
+    ).data;
+    const flag = `--access_token=${token}`;
+    expect(await api(['account', 'get', flag])).toMatchObject({ code: 0 });
+    expect((await api(['grants', 'tokens', ada.id])).stdout).toContain(id);
+    expect(await api(['grants', 'tokens:revoke', ada.id, id])).toMatchObject({ code: 0, stderr: '' });
+    expect((await api(['account', 'get', flag])).stderr).toContain('HTTP 401');
+    expect(await api(['account', 'get'])).toMatchObject({ code: 0 });
+    expect((await api(['grants', '--help'])).stdout).toContain('tokens:revoke <id> <token_id>');
+  });
+
   it('shows a list as a table with the columns asked for', async () => {
     await api(['outbox', 'post', `--body=${message('In a table')}`]);
     const { stdout } = await api([
@@ -206,6 +221,7 @@ describe('api command', () => {
     ],
     ['a body that is not JSON', ['outbox', 'post', '--body={'], 'The body is not valid JSON'],
     ['a method without its id', ['calendars', 'put'], 'This needs an id'],
+    ['a method without its second id', ['grants', 'tokens:revoke', 'a'], 'This needs the id of a token too'],
     [
       'an id too many',
       ['events', 'get', 'a', 'b'],

@@ -192,6 +192,7 @@ describe('an access token that is used to spend the money of the operator', () =
     expect(late.body.message).toMatch(/^conferencing.autocreate: quota meetings:/);
     expect(Number(late.headers['retry-after'])).toBeGreaterThan(0);
     expect(zoom.meetings.size).toBe(MEETINGS);
+    expect(await alerts()).toEqual([{ account_id: mallory.id, quota: 'meetings', per: 'account' }]);
   });
 });
 

@@ -8,6 +8,7 @@ import { newId } from '../../src/common/ids/ids.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
 import { SqlPool } from '../../src/database/sql.ts';
 import { sealApplicationSecret } from '../../src/applications/application-secrets.ts';
+import { prepareReseal } from '../../src/keys/reseal.ts';
 import { KeyGuard } from '../../src/keys/key-guard.ts';
 import { Engine } from '../../src/scheduler/engine.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
@@ -176,6 +177,7 @@ describe('encryption keys', () => {
         new RegExp(`process ${process.pid} \\(api\\): lacks the key "next"[^]*--force`),
       );
       expect(await sql.query('select secret_sealed from application')).toEqual(before);
+      expect(await sql.query('select id from sealing_key')).toEqual([{ id: 'old' }]);
       await stop(api);
       expect(await carillon([nextKey, oldKey], 'keys', 'reseal')).toBe(
         '1 values sealed with the newest key.',
@@ -188,6 +190,23 @@ describe('encryption keys', () => {
       await expect(carillon([nextKey, oldKey], 'keys', 'reseal')).rejects.toThrow(
         'has other bytes under "next"',
       );
+    });
+
+    it('only if the newest one has the bytes that were sealed with before, also with --force', async () => {
+      await stop(await start([nextKey, oldKey]));
+      const other = [newKey('next'), oldKey];
+      for (const flags of [[], ['--force']])
+        await expect(carillon(other, 'keys', 'reseal', ...flags)).rejects.toThrow(
+          'has other bytes under "next" than those the secrets were sealed with',
+        );
+    });
+
+    it('and a process that starts meanwhile without the newest one is not ready', async () => {
+      const running = await start([oldKey, nextKey]);
+      await createApplication(running);
+      const box = new SecretBox(loadConfig(environment([nextKey, oldKey])).encryptionKeys);
+      await prepareReseal(sql, box);
+      expect((await ready(await start([oldKey]))).problem).toContain('lacks "next"');
     });
 
     it('not while a worker of an older version runs, which does not say what it knows', async () => {

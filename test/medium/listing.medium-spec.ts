@@ -1,3 +1,5 @@
+import { PassThrough } from 'node:stream';
+import { duringAnswer, keepSmall } from '../../src/common/work/large-answers.ts';
 import { Conditions } from '../../src/database/conditions.ts';
 import {
   type ListingQuery,
@@ -68,5 +70,18 @@ describe('runListing', () => {
     );
     expect(await numbers({ page: { limit: 1, offset: 3 } })).toEqual([4]);
     expect(await numbers({ page: { limit: 2, offset: 4 } })).toEqual([5]);
+  });
+
+  it('refuses several items of more than 8 MB together in a request whose answer has to stay small', async () => {
+    const answer = new PassThrough();
+    const during = <T>(work: () => Promise<T>) =>
+      new Promise<T>((done, failed) => duringAnswer(answer, () => void work().then(done, failed)));
+    const two = () => numbers({ page: { limit: 2, offset: 0 } });
+    const one = () => numbers({ page: { limit: 1, offset: 0 } });
+    expect(await during(two)).toEqual([1, 2]);
+    keepSmall(answer);
+    await expect(during(two)).rejects.toThrow(PageTooLargeError);
+    expect(await during(one)).toEqual([1]);
+    answer.destroy();
   });
 });

@@ -105,6 +105,27 @@ describe('carillon', () => {
     expect(await json<Application>(...args, '--no-features')).toMatchObject({ name: 'y', features: [] });
   });
 
+  it('sets what sign-ins may do, and keeps what is not named', async () => {
+    const made = await json<Application>(
+      ...'application create --access-token-expires-in 3600 --revoke-tokens-on-sign-in --name x'.split(' '),
+    );
+    const rules = { access_token_expires_in: 3600, revoke_tokens_on_sign_in: true };
+    expect(made).toMatchObject({ ...rules, allow_response_type_token: false });
+    const args = ['application', 'update', made.client_id];
+    expect(await json<Application>(...args, '--name', 'y')).toMatchObject(rules);
+    expect(await json<Application>(...args, '--response-type-token')).toMatchObject({
+      ...rules,
+      allow_response_type_token: true,
+    });
+    expect(
+      await json<Application>(...args, '--access-token-expires-in', 'never', '--no-revoke-tokens-on-sign-in'),
+    ).toMatchObject({
+      access_token_expires_in: null,
+      revoke_tokens_on_sign_in: false,
+      allow_response_type_token: true,
+    });
+  });
+
   it('refuses what it does not know and changes nothing', async () => {
     await expect(carillon('application', 'rotate-secret', 'nobody')).rejects.toThrow(
       "Couldn't find application nobody",
@@ -115,13 +136,17 @@ describe('carillon', () => {
       ['application', 'create', '--name', 'x', '--plan', 'gold'],
       ['application', 'create', '--name', 'x', '--feature', 'fax'],
       ['application', 'create', '--name', 'x', '--region', 'moon'],
+      ['application', 'create', '--name', 'x', '--access-token-expires-in', '59'],
+      ['application', 'create', '--name', 'x', '--access-token-expires-in', '1e9'],
       ['sms', 'list', '--limit', '0'],
       ['mailbox', 'failures', '--account', 'nobody'],
       ['nonsense'],
     ];
     for (const args of wrong) {
       await expect(carillon(...args)).rejects.toMatchObject({ exitCode: 1 });
-      expect(errors).toMatch(/^error: .*--(name|plan|feature|region|limit|account)|unknown command/);
+      expect(errors).toMatch(
+        /^error: .*--(name|plan|feature|region|access-token-expires-in|limit|account)|unknown command/,
+      );
     }
     expect(await json('application', 'list')).toEqual([]);
   });

@@ -163,8 +163,27 @@ describe('quotas', () => {
     const quotas = quotasOf({ sms: { account: 2, application: 0 } });
     await take(quotas, [text(ada), text(ada)]);
     expect(await alerts()).toEqual([]);
-    expect(await quotas.usedUp('sms', ada, applicationId)).toMatchObject({ per: 'account', limit: 2 });
     expect(await quotas.usedUp('sms', bo, applicationId)).toBeNull();
+    expect(await alerts()).toEqual([]);
+    expect(await quotas.usedUp('sms', ada, applicationId)).toMatchObject({ per: 'account', limit: 2 });
+  });
+
+  it('raises one alert when requests are refused before anything is counted, however many come at the same time', async () => {
+    const quotas = quotasOf({ meetings: { account: 1, application: 0 } });
+    await take(quotas, [{ accountId: ada, applicationId, quotas: ['meetings'] }]);
+    expect(await alerts()).toEqual([]);
+    const ask = () => quotas.usedUp('meetings', ada, applicationId);
+    const refusals = await Promise.all([ask(), ask(), ask()]);
+    expect(refusals).toMatchObject(Array(3).fill({ quota: 'meetings', per: 'account', limit: 1 }));
+    await ask();
+    expect((await alerts()).map((alert) => alert.object_data.attributes)).toMatchObject([
+      { quota: 'meetings', per: 'account', limit: 1 },
+    ]);
+    const [use] = await fixture.database.query<{ used: number }>(
+      'select used from quota_use where owner_id = $1',
+      [ada],
+    );
+    expect(use?.used).toBe(1);
   });
 
   it('starts again at midnight UTC', async () => {
