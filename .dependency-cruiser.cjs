@@ -1,14 +1,32 @@
 /**
- * Who may import whom (CONTRIBUTING.md has the same as a table). Arrows point one way: controllers → services →
- * repositories and ports → database.
+ * Who may import whom; docs/architecture.md draws the same. A group imports itself and the groups below it:
+ * platform ← formats ← providers ← accounts ← contacts, mail ← calendar ← sync, deltas ← app, cli.
  */
-const FOUNDATION = ['common', 'config', 'database', 'http', 'auth', 'providers', 'scheduler', 'cli', 'local'];
-const FEATURE = `^src/(?!(${FOUNDATION.join('|')})/)[^/]+/`;
+const GROUPS_BELOW = {
+  platform: [],
+  formats: ['platform'],
+  providers: ['platform', 'formats'],
+  accounts: ['platform', 'formats', 'providers'],
+  contacts: ['platform', 'formats', 'providers', 'accounts'],
+  mail: ['platform', 'formats', 'providers', 'accounts', 'contacts'],
+  calendar: ['platform', 'formats', 'providers', 'accounts', 'contacts', 'mail'],
+  sync: ['platform', 'formats', 'providers', 'accounts', 'contacts', 'mail', 'calendar'],
+  deltas: ['platform', 'formats', 'providers', 'accounts', 'contacts', 'mail', 'calendar'],
+};
 const NOT_TESTS = '\\.spec\\.ts$';
+
+const groupRules = Object.entries(GROUPS_BELOW).map(([group, below]) => ({
+  name: `${group}-imports-what-is-below-it`,
+  comment: 'What two groups need moves down, or the lower one declares a port that the upper one implements.',
+  severity: ['platform', 'accounts', 'mail'].includes(group) ? 'warn' : 'error',
+  from: { path: `^src/${group}/`, pathNot: NOT_TESTS },
+  to: { path: '^src/', pathNot: `^src/(${[group, ...below].join('|')})/` },
+}));
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
+    ...groupRules,
     {
       name: 'no-cycles',
       comment: 'A cycle is a design error: move the shared part down. Types may refer to each other.',
@@ -17,105 +35,75 @@ module.exports = {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
-      name: 'common-stands-alone',
-      comment: 'common imports nothing of ours; dispatchers there describe themselves with the type Sql.',
+      name: 'calendar-uses-sending-only',
+      comment: 'Of mail, the calendar uses the outbox and the composing of messages.',
       severity: 'error',
-      from: { path: '^src/common/' },
-      to: { path: '^src/', pathNot: ['^src/common/'], dependencyTypesNot: ['type-only'] },
+      from: { path: '^src/calendar/', pathNot: NOT_TESTS },
+      to: { path: '^src/mail/', pathNot: '^src/mail/(outbox|composing)/' },
     },
     {
-      name: 'common-types-of-the-database-only',
+      name: 'base-stands-alone',
       severity: 'error',
-      from: { path: '^src/common/' },
-      to: { path: '^src/', pathNot: ['^src/common/', '^src/database/sql\\.ts$'] },
-    },
-    {
-      name: 'config-uses-common-only',
-      severity: 'error',
-      from: { path: '^src/config/' },
-      to: { path: '^src/', pathNot: '^src/(config|common)/' },
-    },
-    {
-      name: 'database-knows-no-feature',
-      comment: 'Only the list of entities does.',
-      severity: 'error',
-      from: { path: '^src/database/' },
-      to: { path: '^src/', pathNot: '^src/((database|common|config)/|mikro-orm\\.config\\.ts$)' },
+      from: { path: '^src/platform/base/' },
+      to: { path: '^src/', pathNot: '^src/platform/base/' },
     },
     {
       name: 'entities-by-the-orm-configuration-only',
       severity: 'error',
-      from: { path: '^src/mikro-orm\\.config\\.ts$' },
+      from: { path: '^src/app/mikro-orm\\.config\\.ts$' },
       to: { path: '^src/', pathNot: '\\.entity\\.ts$' },
-    },
-    {
-      name: 'providers-know-nobody',
-      comment: 'Plain values in, plain values or ProviderError out: no feature, no entity, no HTTP.',
-      severity: 'error',
-      from: { path: '^src/providers/', pathNot: NOT_TESTS },
-      to: { path: '^src/', pathNot: '^src/(providers/|common/|database/(sql|base-columns)\\.ts$)' },
     },
     {
       name: 'a-provider-does-not-know-another',
       comment: 'What several of them speak has a folder of its own: smtp.',
       severity: 'error',
       from: { path: '^src/providers/([^/]+)/' },
-      to: { path: '^src/providers/[^/]+/', pathNot: '^src/providers/($1|smtp)/' },
+      to: { path: '^src/providers/[^/]+/', pathNot: '^src/providers/($1|smtp|port)/' },
     },
     {
       name: 'connectors-behind-the-port',
       comment: 'Features call ConnectorRegistry; only the module that lists connectors knows them.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/providers/', '^src/mikro-orm\\.config\\.ts$', NOT_TESTS] },
-      to: { path: '^src/providers/[^/]+/' },
+      from: { path: '^src/', pathNot: ['^src/providers/', '^src/app/mikro-orm\\.config\\.ts$', NOT_TESTS] },
+      to: { path: '^src/providers/(?!port/)[^/]+/' },
     },
     {
-      name: 'nobody-waits-for-the-scheduler',
-      comment: 'Features wake the engine through common/wake.ts; health alone looks at it.',
+      name: 'nobody-waits-for-the-engine',
+      comment: 'Features wake it through platform/work/wake.ts; the application alone starts it.',
       severity: 'error',
-      from: {
-        path: '^src/',
-        pathNot: '^src/(scheduler/|health/|app\\.module\\.ts$|mikro-orm\\.config\\.ts$)',
-      },
-      to: { path: '^src/scheduler/' },
+      from: { path: '^src/(?!app/|platform/work/)', pathNot: NOT_TESTS },
+      to: { path: '^src/(app/scheduler|platform/work/engine\\.ts$)' },
     },
     {
-      name: 'scheduler-imports-dispatchers-only',
-      comment: 'And what clears away old rows: prune-*.ts.',
+      name: 'private-files-of-a-room',
+      comment: "Another room's tables and wire formats are reached through its services and functions.",
       severity: 'error',
-      from: { path: '^src/scheduler/', pathNot: NOT_TESTS },
-      to: { path: FEATURE, pathNot: '(-dispatcher|\\.module|/prune-[a-z-]+)\\.ts$' },
-    },
-    {
-      name: 'repositories-and-controllers-are-private',
-      comment: "Another feature's table is read through that feature's service.",
-      severity: 'error',
-      from: { path: '^src/([^/]+)/' },
-      to: { path: '^src/[^/]+/.+\\.(repository|controller)\\.ts$', pathNot: '^src/$1/' },
+      from: { path: '^src/([^/]+/[^/]+)/', pathNot: NOT_TESTS },
+      to: { path: '^src/[^/]+/[^/]+/.*\\.(repository|controller)\\.ts$', pathNot: '^src/$1/' },
     },
     {
       name: 'services-know-no-wire',
-      comment: 'Schemas and mappers know snake_case and Unix seconds; services and repositories do not.',
-      severity: 'error',
+      comment: 'Schemas and mappers know snake_case and Unix seconds; services, repositories and entities do not.',
+      severity: 'warn',
       from: { path: '\\.(service|repository|entity)\\.ts$' },
-      to: { path: '^src/.+\\.(controller|module)\\.ts$' },
+      to: { path: '^src/.+\\.(controller|module|schema|mapper)\\.ts$' },
     },
     {
       name: 'features-know-no-http',
       comment: 'Services throw DomainError; the HTTP filter alone turns kinds into status codes.',
       severity: 'error',
       from: {
-        path: FEATURE,
-        pathNot: ['\\.(controller|schema|module|spec)\\.ts$', '^src/(health|app|startup|main|local)'],
+        path: '^src/(accounts|contacts|mail|calendar|sync|deltas)/',
+        pathNot: ['\\.(controller|schema|module|spec)\\.ts$'],
       },
-      to: { path: '^src/http/' },
+      to: { path: '^src/platform/http/' },
     },
     {
       name: 'the-client-stands-alone',
       comment: 'The api command is an HTTP client: it starts fast and could live in a package of its own.',
       severity: 'error',
       from: { path: '^src/cli/(api[^/]*|groups)\\.ts$' },
-      to: { path: '^src/', pathNot: '^src/(common/|cli/(api[^/]*|groups)\\.ts$)' },
+      to: { path: '^src/', pathNot: '^src/(platform/base/|cli/(api[^/]*|groups)\\.ts$)' },
     },
     {
       name: 'entry-points-are-not-imported',

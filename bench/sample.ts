@@ -1,4 +1,4 @@
-import { compose } from '../src/send/compose.ts';
+import { compose } from '../src/formats/mime/compose.ts';
 
 const HTML = `<p>Hello Bo</p>${'<p>The figures of last month are in, and they are better than anybody had expected.</p>'.repeat(12)}`;
 

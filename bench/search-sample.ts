@@ -1,6 +1,6 @@
-import { peopleOf } from '../src/messages/people.ts';
-import { newId } from '../src/common/ids/ids.ts';
-import { documentFor, searchDocument } from '../src/search/search-document.ts';
+import { peopleOf } from '../src/mail/messages/people.ts';
+import { newId } from '../src/platform/base/ids/ids.ts';
+import { documentFor, searchDocument } from '../src/formats/text/search-document.ts';
 
 const BATCH = 1_000;
 /** Words of the language of the sample, and how many of them a message has. */

@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { hashToken } from '../src/common/crypto/token-hash.ts';
-import { SecretBox } from '../src/common/crypto/secret-box.ts';
-import { newId, randomBase36 } from '../src/common/ids/ids.ts';
-import { sealGrantSettings } from '../src/grants/grant-secrets.ts';
-import { openGate } from '../src/webhooks/delivery.repository.ts';
+import { hashToken } from '../src/platform/base/crypto/token-hash.ts';
+import { SecretBox } from '../src/platform/base/crypto/secret-box.ts';
+import { newId, randomBase36 } from '../src/platform/base/ids/ids.ts';
+import { sealGrantSettings } from '../src/accounts/grants/grant-secrets.ts';
+import { openGate } from '../src/platform/webhooks/delivery.repository.ts';
 import { sampleMime } from './sample.ts';
 
 /** A connected account with a token. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../src/database/embedded-postgres.ts';
-import { migrate } from '../src/database/migrate.ts';
-import { SecretBox } from '../src/common/crypto/secret-box.ts';
+import { startEmbeddedPostgres } from '../src/platform/database/embedded-postgres.ts';
+import { migrate } from '../src/platform/database/migrate.ts';
+import { SecretBox } from '../src/platform/base/crypto/secret-box.ts';
 import { BenchProcess } from './child.ts';
 import { type BenchOptions, type Scale, scaleOf } from './options.ts';
 import { parentOf } from './usage.ts';

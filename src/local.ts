@@ -1,10 +1,10 @@
-import type { AppConfig } from './config/app-config.ts';
-import { EmbeddedPostgresError } from './database/embedded-postgres.ts';
-import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from './local/environment.ts';
-import { firstWelcome, laterWelcome, productionWelcome, serverWelcome } from './local/welcome.ts';
-import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from './startup.ts';
+import type { AppConfig } from './platform/config/app-config.ts';
+import { EmbeddedPostgresError } from './platform/database/embedded-postgres.ts';
+import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from './app/local/environment.ts';
+import { firstWelcome, laterWelcome, productionWelcome, serverWelcome } from './app/local/welcome.ts';
+import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from './app/startup.ts';
 
-export { openLocalEnvironment } from './local/environment.ts';
+export { openLocalEnvironment } from './app/local/environment.ts';
 
 /** A Carillon started by `startLocal`. */
 export interface RunningCarillon {
@@ -32,9 +32,9 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   // Loading the program and starting the database take about as long: they go side by side.
   const [environment, { closeApp, createApp }, { migrate }, { createDemoData }] = await Promise.all([
     opening,
-    import('./app.ts'),
-    import('./database/migrate.ts'),
-    import('./local/demo-data.ts'),
+    import('./app/app.ts'),
+    import('./platform/database/migrate.ts'),
+    import('./app/local/demo-data.ts'),
   ]);
   const { embedded } = environment.config.database;
   const production = environment.config.environment === 'production';

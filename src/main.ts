@@ -1,5 +1,5 @@
-import { closeApp, createApp } from './app.ts';
-import { loadConfig } from './config/app-config.ts';
+import { closeApp, createApp } from './app/app.ts';
+import { loadConfig } from './platform/config/app-config.ts';
 import {
   fail,
   listen,
@@ -7,7 +7,7 @@ import {
   requireFreePort,
   stopOnSignals,
   waitForDatabase,
-} from './startup.ts';
+} from './app/startup.ts';
 
 /** The container's entry: everything from the environment, no embedded database; waits a minute for the database. */
 export async function main(): Promise<void> {

@@ -1,7 +1,7 @@
-import { categorize } from '../../src/neural/text/categorize.ts';
-import { cleanConversation } from '../../src/neural/text/clean-message.ts';
-import { sentimentOf } from '../../src/neural/text/sentiment.ts';
-import { signatureOf } from '../../src/neural/text/signature.ts';
+import { categorize } from '../../src/mail/neural/text/categorize.ts';
+import { cleanConversation } from '../../src/mail/neural/text/clean-message.ts';
+import { sentimentOf } from '../../src/mail/neural/text/sentiment.ts';
+import { signatureOf } from '../../src/mail/neural/text/signature.ts';
 import { DEVELOPMENT, HELD_OUT, inputOf, type MailSample } from './samples-mail.ts';
 import { SENTIMENTS, TEXTS } from './samples-text.ts';
 

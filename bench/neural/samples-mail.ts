@@ -1,4 +1,4 @@
-import type { CategorizeInput, Category } from '../../src/neural/text/categorize.ts';
+import type { CategorizeInput, Category } from '../../src/mail/neural/text/categorize.ts';
 
 /** A composed message with what a person says it is. */
 export interface MailSample {

@@ -1,5 +1,5 @@
-import type { MessageInput } from '../../src/neural/text/clean-message.ts';
-import type { Sentiment } from '../../src/neural/text/sentiment.ts';
+import type { MessageInput } from '../../src/mail/neural/text/clean-message.ts';
+import type { Sentiment } from '../../src/mail/neural/text/sentiment.ts';
 
 /** Composed sentences of mail with how a person says they feel. */
 export const SENTIMENTS: readonly (readonly [Sentiment, string])[] = [

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Connector, MailPort, SendReceipt } from '../../src/providers/connector.ts';
+import type { Connector, MailPort, SendReceipt } from '../../src/providers/port/connector.ts';
 import type { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
 import type { SmtpServer } from '../../src/providers/smtp/smtp-settings.ts';
 

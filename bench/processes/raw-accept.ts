@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import express, { type Request, type Response } from 'express';
 import pg from 'pg';
-import { newId } from '../../src/common/ids/ids.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
 import { SAMPLE_BODY, sampleMime } from '../sample.ts';
 import { serve } from './serve.ts';
 

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { compiled } from '../../scripts/lib/project.ts';
-import type { Connector } from '../../src/providers/connector.ts';
+import type { Connector } from '../../src/providers/port/connector.ts';
 import { type BenchMail, instantConnector, Lateness, smtpConnector } from './connectors.ts';
 import { serve } from './serve.ts';
 
@@ -10,10 +10,12 @@ import { serve } from './serve.ts';
  */
 
 const load = <T>(name: string): Promise<T> => import(compiled(name)) as Promise<T>;
-const { closeApp, createApp } = await load<typeof import('../../src/app.ts')>('app');
-const { loadConfig } = await load<typeof import('../../src/config/app-config.ts')>('config/app-config');
-const { ConnectorRegistry } = await load<typeof import('../../src/providers/connector-registry.ts')>(
-  'providers/connector-registry',
+const { closeApp, createApp } = await load<typeof import('../../src/app/app.ts')>('app/app');
+const { loadConfig } = await load<typeof import('../../src/platform/config/app-config.ts')>(
+  'platform/config/app-config',
+);
+const { ConnectorRegistry } = await load<typeof import('../../src/providers/port/connector-registry.ts')>(
+  'providers/port/connector-registry',
 );
 
 const mail = JSON.parse(process.env['BENCH_MAIL'] ?? '{"kind":"instant","delayMs":0}') as BenchMail;
@@ -24,19 +26,20 @@ async function connectorOf(): Promise<Connector> {
   const { SmtpSender } = await load<typeof import('../../src/providers/smtp/smtp-sender.ts')>(
     'providers/smtp/smtp-sender',
   );
-  const { EgressPolicy } = await load<typeof import('../../src/common/egress/egress-policy.ts')>(
-    'common/egress/egress-policy',
+  const { EgressPolicy } = await load<typeof import('../../src/platform/egress/egress-policy.ts')>(
+    'platform/egress/egress-policy',
   );
   return smtpConnector(new SmtpSender(new EgressPolicy(['127.0.0.0/8'])), mail.port, lateness);
 }
 
 /** The statement that claims messages, as this program runs it. */
 async function claimStatement(): Promise<string> {
-  const { queueStatements } = await load<typeof import('../../src/scheduler/queue-statements.ts')>(
-    'scheduler/queue-statements',
+  const { queueStatements } = await load<typeof import('../../src/platform/work/queue-statements.ts')>(
+    'platform/work/queue-statements',
   );
-  const { SendDispatcher } =
-    await load<typeof import('../../src/outbox/send-dispatcher.ts')>('outbox/send-dispatcher');
+  const { SendDispatcher } = await load<typeof import('../../src/mail/outbox/send-dispatcher.ts')>(
+    'mail/outbox/send-dispatcher',
+  );
   return queueStatements(app.get(SendDispatcher).table).claim;
 }
 

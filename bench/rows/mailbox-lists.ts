@@ -1,4 +1,4 @@
-import type { Sql } from '../../src/database/sql.ts';
+import type { Sql } from '../../src/platform/database/sql.ts';
 import type { BenchRow, Finding } from '../finding.ts';
 import { listsOf, type Values, wholeOf } from '../lists-queries.ts';
 import { seedContacts, seedLists } from '../lists-sample.ts';

@@ -1,6 +1,6 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import { startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
-import { ormConfig } from '../../src/mikro-orm.config.ts';
+import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres.ts';
+import { ormConfig } from '../../src/app/mikro-orm.config.ts';
 
 /** Runs `work` on a database that exists only meanwhile. */
 export async function withScratchDatabase<T>(work: (url: string) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { escapedJson, forTerminal, onOneLine } from '../common/text/plain-text.ts';
+import { escapedJson, forTerminal, onOneLine } from '../platform/base/text/plain-text.ts';
 
 type Row = Record<string, unknown>;
 

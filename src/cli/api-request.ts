@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { forTerminal } from '../common/text/plain-text.ts';
+import { forTerminal } from '../platform/base/text/plain-text.ts';
 import { ApiCommandError } from './api-error.ts';
 import type { ApiSettings } from './api-settings.ts';
 import type { Action, Credentials } from './api-group.ts';

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command, Option } from 'commander';
-import { forTerminal } from '../common/text/plain-text.ts';
+import { forTerminal } from '../platform/base/text/plain-text.ts';
 import { ApiCommandError } from './api-error.ts';
 import { readArguments, readBody, readQuery } from './api-input.ts';
 import { formatJson, formatJsonLine, formatTable } from './api-output.ts';

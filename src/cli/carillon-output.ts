@@ -1,6 +1,6 @@
-import type { Application } from '../applications/application.entity.ts';
-import type { ListedUse } from '../quotas/list-quota-use.ts';
-import type { SmsMessage } from '../sms/sms-message.entity.ts';
+import type { Application } from '../accounts/applications/application.entity.ts';
+import type { ListedUse } from '../platform/quotas/list-quota-use.ts';
+import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import type { RecordedFailure } from '../sync/sync-failures.ts';
 import { formatJson, formatTable } from './api-output.ts';
 

@@ -1,23 +1,26 @@
 #!/usr/bin/env node
 import { randomBytes } from 'node:crypto';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { APPLICATION_FEATURES, type ApplicationFeature, type Plan, PLANS } from '../applications/plan.ts';
-import { LONGEST_TOKEN_SECONDS, SHORTEST_TOKEN_SECONDS } from '../applications/applications.schema.ts';
-import { ApplicationsService, type SignInRules } from '../applications/applications.service.ts';
-import { isScope, type Scope, SCOPES } from '../auth/scopes.ts';
-import { SecretBox } from '../common/crypto/secret-box.ts';
-import { DomainError } from '../common/errors/domain-error.ts';
-import { forTerminal } from '../common/text/plain-text.ts';
-import { isId, randomBase36 } from '../common/ids/ids.ts';
-import { Clock } from '../common/time/clock.ts';
-import { type Region, REGIONS } from '../config/app-config.ts';
-import { Database } from '../database/sql.ts';
-import { giveUpKey, requireRightKeys, WrongKeysError } from '../keys/key-check.ts';
-import { prepareReseal, reseal } from '../keys/reseal.ts';
-import { LOCAL_ERRORS } from '../local/environment.ts';
-import { listQuotaUse } from '../quotas/list-quota-use.ts';
-import type { SmsMessage } from '../sms/sms-message.entity.ts';
-import { fail } from '../startup.ts';
+import { APPLICATION_FEATURES, type ApplicationFeature, type Plan, PLANS } from '../platform/auth/plan.ts';
+import {
+  LONGEST_TOKEN_SECONDS,
+  SHORTEST_TOKEN_SECONDS,
+} from '../accounts/applications/applications.schema.ts';
+import { ApplicationsService, type SignInRules } from '../accounts/applications/applications.service.ts';
+import { isScope, type Scope, SCOPES } from '../platform/auth/scopes.ts';
+import { SecretBox } from '../platform/base/crypto/secret-box.ts';
+import { DomainError } from '../platform/base/errors/domain-error.ts';
+import { forTerminal } from '../platform/base/text/plain-text.ts';
+import { isId, randomBase36 } from '../platform/base/ids/ids.ts';
+import { Clock } from '../platform/base/time/clock.ts';
+import { type Region, REGIONS } from '../platform/config/app-config.ts';
+import { Database } from '../platform/database/sql.ts';
+import { giveUpKey, requireRightKeys, WrongKeysError } from '../app/keys/key-check.ts';
+import { prepareReseal, reseal } from '../app/keys/reseal.ts';
+import { LOCAL_ERRORS } from '../app/local/environment.ts';
+import { listQuotaUse } from '../platform/quotas/list-quota-use.ts';
+import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
+import { fail } from '../app/startup.ts';
 import { listFailures } from '../sync/sync-failures.ts';
 import { formatJson } from './api-output.ts';
 import {

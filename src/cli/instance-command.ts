@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { Clock } from '../common/time/clock.ts';
-import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { Database } from '../database/sql.ts';
+import { Clock } from '../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
+import { Database } from '../platform/database/sql.ts';
 import { formatJson } from './api-output.ts';
 import type { OutputOptions } from './carillon-output.ts';
 import {

@@ -1,6 +1,6 @@
-import { pauseWebhooks } from '../webhooks/pause-webhooks.ts';
-import type { Clock } from '../common/time/clock.ts';
-import type { AppConfig } from '../config/app-config.ts';
+import { pauseWebhooks } from '../platform/webhooks/pause-webhooks.ts';
+import type { Clock } from '../platform/base/time/clock.ts';
+import type { AppConfig } from '../platform/config/app-config.ts';
 import {
   confirmPlace,
   describeDifferences,
@@ -8,10 +8,10 @@ import {
   placeDifferences,
   placeHere,
   recordedPlace,
-} from '../database/instance-place.ts';
-import type { Database } from '../database/sql.ts';
-import { cancelScheduledReminders } from '../notifications/cancel-scheduled.ts';
-import { cancelOpenMessages } from '../outbox/cancel-open.ts';
+} from '../platform/database/instance-place.ts';
+import type { Database } from '../platform/database/sql.ts';
+import { cancelScheduledReminders } from '../calendar/notifications/cancel-scheduled.ts';
+import { cancelOpenMessages } from '../mail/outbox/cancel-open.ts';
 
 /** How much of one kind is queued, and how much of that had its time already. */
 export interface Waiting {

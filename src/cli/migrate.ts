@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { migrate } from '../database/migrate.ts';
-import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from '../local/environment.ts';
-import { fail, withDatabaseAccess } from '../startup.ts';
+import { migrate } from '../platform/database/migrate.ts';
+import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from '../app/local/environment.ts';
+import { fail, withDatabaseAccess } from '../app/startup.ts';
 
 async function migrateAndTell(url: string): Promise<void> {
   const names = await withDatabaseAccess(() => migrate(url));

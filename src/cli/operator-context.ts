@@ -1,12 +1,12 @@
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ApplicationsModule } from '../applications/applications.module.ts';
-import { AuthModule } from '../auth/auth.module.ts';
-import type { AppConfig } from '../config/app-config.ts';
-import { ConfigModule } from '../config/config.module.ts';
-import { DatabaseModule } from '../database/database.module.ts';
-import { localConfig, openLocalEnvironment } from '../local/environment.ts';
-import { requireCurrentSchema } from '../startup.ts';
+import { ApplicationsModule } from '../accounts/applications/applications.module.ts';
+import { AuthModule } from '../platform/auth/auth.module.ts';
+import type { AppConfig } from '../platform/config/app-config.ts';
+import { ConfigModule } from '../platform/platform.module.ts';
+import { DatabaseModule } from '../platform/database/database.module.ts';
+import { localConfig, openLocalEnvironment } from '../app/local/environment.ts';
+import { requireCurrentSchema } from '../app/startup.ts';
 
 /** What operator commands need: services and the database, no HTTP and no worker. */
 @Module({})

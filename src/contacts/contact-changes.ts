@@ -1,4 +1,4 @@
-import type { ChangeRecord } from '../deltas/change-log.ts';
+import type { ChangeRecord } from '../platform/changes/change-log.ts';
 
 const EVENTS = { created: 'create', updated: 'modify', deleted: 'delete' } as const;
 

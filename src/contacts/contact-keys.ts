@@ -1,4 +1,4 @@
-import { ADDRESS_PARTS, type ContactFields } from '../providers/contact-content.ts';
+import { ADDRESS_PARTS, type ContactFields } from '../providers/port/contact-content.ts';
 
 /** Filters of the list that look at what a contact says; `group` at ids of groups. */
 export const KEY_FIELDS = [

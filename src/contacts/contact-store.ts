@@ -1,6 +1,6 @@
-import { newId } from '../common/ids/ids.ts';
-import type { Sql } from '../database/sql.ts';
-import type { ContactFields } from '../providers/contact-content.ts';
+import { newId } from '../platform/base/ids/ids.ts';
+import type { Sql } from '../platform/database/sql.ts';
+import type { ContactFields } from '../providers/port/contact-content.ts';
 import { keysOf } from './contact-keys.ts';
 
 /*

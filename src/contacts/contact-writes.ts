@@ -1,15 +1,15 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { newId } from '../common/ids/ids.ts';
-import type { Sql } from '../database/sql.ts';
-import { recordChanges } from '../deltas/change-log.ts';
+import { newId } from '../platform/base/ids/ids.ts';
+import type { Sql } from '../platform/database/sql.ts';
+import { recordChanges } from '../platform/changes/change-log.ts';
 import {
   type FailedWrite,
   type ProviderWriteHandler,
   ProviderWrites,
   type WriteOutcome,
-} from '../job-statuses/provider-writes.ts';
-import type { ContactsPort, ProviderAccount } from '../providers/connector.ts';
-import { type ContactFields, contactFields } from '../providers/contact-content.ts';
+} from '../accounts/provider-writes/provider-writes.ts';
+import type { ContactsPort, ProviderAccount } from '../providers/port/connector.ts';
+import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 import { contactChange } from './contact-changes.ts';
 import { updateContacts, writeKeys } from './contact-store.ts';
 import { type ContactAtProvider, ContactsRepository } from './contacts.repository.ts';

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { idColumn, timestampColumns } from '../database/base-columns.ts';
-import { Grant } from '../grants/grant.entity.ts';
-import type { ContactFields } from '../providers/contact-content.ts';
+import { idColumn, timestampColumns } from '../platform/database/base-columns.ts';
+import { Grant } from '../accounts/grants/grant.entity.ts';
+import type { ContactFields } from '../providers/port/contact-content.ts';
 
 const ContactSchema = defineEntity({
   name: 'Contact',

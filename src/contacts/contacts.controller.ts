@@ -12,14 +12,14 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { ApiProduces, ApiTags } from '@nestjs/swagger';
-import { Access, AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
-import type { AccountPrincipal } from '../auth/principal.ts';
-import { SCOPES_FOR } from '../auth/scopes.ts';
-import { jobReference } from '../common/http/wire.schema.ts';
-import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { toListView } from '../database/listing.ts';
-import { Endpoint } from '../http/endpoint.decorator.ts';
-import { ApiErrors } from '../http/error.schema.ts';
+import { Access, AccountAuth, CurrentAccount } from '../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../platform/auth/principal.ts';
+import { SCOPES_FOR } from '../platform/auth/scopes.ts';
+import { jobReference } from '../platform/wire/wire.schema.ts';
+import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
+import { toListView } from '../platform/database/listing.ts';
+import { Endpoint } from '../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../platform/http/error.schema.ts';
 import { toContactView, toGroupView } from './contacts.mapper.ts';
 import {
   contactGroupList, contactList, contactView, createContact, type CreateContact, listContactsQuery,

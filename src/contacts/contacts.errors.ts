@@ -1,4 +1,4 @@
-import { DomainError } from '../common/errors/domain-error.ts';
+import { DomainError } from '../platform/base/errors/domain-error.ts';
 
 /** Contacts that were harvested from mail say what mail says; nobody changes them. */
 export class HarvestedContactError extends DomainError {

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { GrantsModule } from '../grants/grants.module.ts';
-import { ProviderWritesModule } from '../job-statuses/provider-writes.module.ts';
+import { GrantsModule } from '../accounts/grants/grants.module.ts';
+import { ProviderWritesModule } from '../accounts/provider-writes/provider-writes.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { ContactWrites } from './contact-writes.ts';
 import { ContactsController } from './contacts.controller.ts';

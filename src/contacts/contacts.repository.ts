@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Conditions } from '../database/conditions.ts';
-import { type Listing, runListing } from '../database/listing.ts';
-import { Database, type Sql } from '../database/sql.ts';
-import { type ContactFields, contactFields } from '../providers/contact-content.ts';
+import { Conditions } from '../platform/database/conditions.ts';
+import { type Listing, runListing } from '../platform/database/listing.ts';
+import { Database, type Sql } from '../platform/database/sql.ts';
+import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 import { filterKey, KEY_FIELDS, type KeyField } from './contact-keys.ts';
 import type { ListContactsQuery } from './contacts.schema.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { pageQuery, viewQuery } from '../common/http/pagination.schema.ts';
-import { countView, idsView, queryBoolean, queryText } from '../common/http/wire.schema.ts';
-import { ADDRESS_PARTS, groupName, isDay } from '../providers/contact-content.ts';
+import { pageQuery, viewQuery } from '../platform/wire/pagination.schema.ts';
+import { countView, idsView, queryBoolean, queryText } from '../platform/wire/wire.schema.ts';
+import { ADDRESS_PARTS, groupName, isDay } from '../providers/port/contact-content.ts';
 
 const text = (most: number) => z.string().max(most, `must not be longer than ${most} characters`);
 

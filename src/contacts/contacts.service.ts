@@ -1,26 +1,26 @@
 import { Injectable } from '@nestjs/common';
-import type { AccountPrincipal } from '../auth/principal.ts';
-import { allows, SCOPES_FOR } from '../auth/scopes.ts';
-import { ForbiddenError, InvalidInputError, NotFoundError } from '../common/errors/domain-error.ts';
-import { emailAddress } from '../common/http/wire.schema.ts';
-import { isId, newId } from '../common/ids/ids.ts';
-import { Clock } from '../common/time/clock.ts';
-import { Wake } from '../common/wake.ts';
-import type { Listing } from '../database/listing.ts';
-import { Database, type Sql } from '../database/sql.ts';
-import { recordChanges } from '../deltas/change-log.ts';
-import { ProviderAccounts } from '../grants/provider-accounts.ts';
-import { openProviderJob } from '../job-statuses/jobs.ts';
-import { ConnectorRegistry } from '../providers/connector-registry.ts';
+import type { AccountPrincipal } from '../platform/auth/principal.ts';
+import { allows, SCOPES_FOR } from '../platform/auth/scopes.ts';
+import { ForbiddenError, InvalidInputError, NotFoundError } from '../platform/base/errors/domain-error.ts';
+import { emailAddress } from '../platform/wire/wire.schema.ts';
+import { isId, newId } from '../platform/base/ids/ids.ts';
+import { Clock } from '../platform/base/time/clock.ts';
+import { Wake } from '../platform/work/wake.ts';
+import type { Listing } from '../platform/database/listing.ts';
+import { Database, type Sql } from '../platform/database/sql.ts';
+import { recordChanges } from '../platform/changes/change-log.ts';
+import { ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
+import { openProviderJob } from '../platform/job-statuses/jobs.ts';
+import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import {
   type ContactFields,
   contactFields,
   CONTACT_FIELDS,
   sameField,
-} from '../providers/contact-content.ts';
-import type { ContactPicture } from '../providers/connector.ts';
-import { ProviderError } from '../providers/provider-error.ts';
-import { providerFailure } from '../providers/provider-failure.ts';
+} from '../providers/port/contact-content.ts';
+import type { ContactPicture } from '../providers/port/connector.ts';
+import { ProviderError } from '../platform/base/errors/provider-error.ts';
+import { providerFailure } from '../providers/port/provider-failure.ts';
 import { dropKeys, insertContacts, updateContacts } from './contact-store.ts';
 import { contactChange } from './contact-changes.ts';
 import { HarvestedContactError } from './contacts.errors.ts';

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnModuleDestroy, Optional } from '@nestjs/common';
-import { changeBell, ChangeBell, type Rung } from '../common/change-bell.ts';
+import { changeBell, ChangeBell, type Rung } from '../platform/work/change-bell.ts';
 import { DeltasRepository } from './deltas.repository.ts';
 
 const TICK_MS = 1_000;

@@ -1,12 +1,12 @@
 import type { Writable } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
-import { Credentials } from '../auth/credentials.ts';
-import type { AccountPrincipal } from '../auth/principal.ts';
-import { DomainError } from '../common/errors/domain-error.ts';
-import { KeyedLimit } from '../common/work/keyed-limit.ts';
-import { AccountPlaces } from './account-places.ts';
+import { Credentials } from '../platform/auth/credentials.ts';
+import type { AccountPrincipal } from '../platform/auth/principal.ts';
+import { DomainError } from '../platform/base/errors/domain-error.ts';
+import { KeyedLimit } from '../platform/base/concurrency/keyed-limit.ts';
+import { AccountPlaces } from '../platform/changes/account-places.ts';
 import { ChangeWatch, type Waiting } from './change-watch.ts';
-import { maySee } from './delta-types.ts';
+import { maySee } from '../platform/changes/delta-types.ts';
 import { NotWelcomeError } from './deltas.errors.ts';
 import { type DeltaPage, type DeltaRequest, DeltasService } from './deltas.service.ts';
 

@@ -1,14 +1,14 @@
 import { Body, Controller, Get, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
-import { PresentedToken } from '../auth/presented-token.ts';
-import type { AccountPrincipal } from '../auth/principal.ts';
-import { fromUnixSeconds } from '../common/time/unix-seconds.ts';
-import { keepSmall } from '../common/work/large-answers.ts';
-import { Endpoint } from '../http/endpoint.decorator.ts';
-import { ApiErrors } from '../http/error.schema.ts';
-import { DELTA_SCOPES } from './delta-types.ts';
+import { AccountAuth, CurrentAccount } from '../platform/auth/access.decorators.ts';
+import { PresentedToken } from '../platform/auth/presented-token.ts';
+import type { AccountPrincipal } from '../platform/auth/principal.ts';
+import { fromUnixSeconds } from '../platform/base/time/unix-seconds.ts';
+import { keepSmall } from '../platform/base/large-answers.ts';
+import { Endpoint } from '../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../platform/http/error.schema.ts';
+import { DELTA_SCOPES } from '../platform/changes/delta-types.ts';
 import { DeltaWaits } from './delta-waits.ts';
 import { toDeltasView, toTypes } from './deltas.mapper.ts';
 import {

@@ -1,4 +1,4 @@
-import { DomainError } from '../common/errors/domain-error.ts';
+import { DomainError } from '../platform/base/errors/domain-error.ts';
 
 /** Not a cursor of this account. */
 export class InvalidCursorError extends DomainError {

@@ -1,6 +1,6 @@
-import { ForbiddenError, InvalidInputError } from '../common/errors/domain-error.ts';
-import type { Scope } from '../auth/scopes.ts';
-import { DELTA_TYPES, type DeltaType, maySee } from './delta-types.ts';
+import { ForbiddenError, InvalidInputError } from '../platform/base/errors/domain-error.ts';
+import type { Scope } from '../platform/auth/scopes.ts';
+import { DELTA_TYPES, type DeltaType, maySee } from '../platform/changes/delta-types.ts';
 import type { DeltaPage } from './deltas.service.ts';
 import type { DeltaQuery, DeltasView } from './deltas.schema.ts';
 

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/sql.ts';
+import { Database } from '../platform/database/sql.ts';
 import type { Position } from './cursor.ts';
-import type { DeltaType } from './delta-types.ts';
+import type { DeltaType } from '../platform/changes/delta-types.ts';
 import type { LoggedChange } from './roll-up.ts';
-import { lowestWriter } from './writer-keys.ts';
+import { lowestWriter } from '../platform/changes/writer-keys.ts';
 
 /** How the log of an account stands. */
 export interface LogState {

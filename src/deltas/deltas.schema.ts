@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { pageQuery, viewQuery } from '../common/http/pagination.schema.ts';
-import { integerLike, queryText, unixSeconds } from '../common/http/wire.schema.ts';
-import { DELTA_TYPES, type DeltaType } from './delta-types.ts';
+import { pageQuery, viewQuery } from '../platform/wire/pagination.schema.ts';
+import { integerLike, queryText, unixSeconds } from '../platform/wire/wire.schema.ts';
+import { DELTA_TYPES, type DeltaType } from '../platform/changes/delta-types.ts';
 
 const isType = (name: string): name is DeltaType => (DELTA_TYPES as readonly string[]).includes(name);
 

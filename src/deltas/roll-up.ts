@@ -1,4 +1,4 @@
-import type { DeltaType } from './delta-types.ts';
+import type { DeltaType } from '../platform/changes/delta-types.ts';
 
 /** A row of the log. */
 export interface LoggedChange {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { storable } from '../common/text/storable.ts';
-import { newId } from '../common/ids/ids.ts';
-import type { Sql } from '../database/sql.ts';
-import type { RemoteCalendar } from '../providers/connector.ts';
+import { storable } from '../platform/base/text/storable.ts';
+import { newId } from '../platform/base/ids/ids.ts';
+import type { Sql } from '../platform/database/sql.ts';
+import type { RemoteCalendar } from '../providers/port/connector.ts';
 import type { MirrorClaim } from './mirror.repository.ts';
 
 // What was asked for while it is under way is not lost: the next look at the mailbox is soon.

@@ -1,9 +1,9 @@
-import { newId } from '../common/ids/ids.ts';
+import { newId } from '../platform/base/ids/ids.ts';
 import { contactChange } from '../contacts/contact-changes.ts';
 import { filterKey } from '../contacts/contact-keys.ts';
-import type { Sql } from '../database/sql.ts';
-import type { ChangeRecord } from '../deltas/change-log.ts';
-import { contactFields } from '../providers/contact-content.ts';
+import type { Sql } from '../platform/database/sql.ts';
+import type { ChangeRecord } from '../platform/changes/change-log.ts';
+import { contactFields } from '../providers/port/contact-content.ts';
 import type { StandardFolders } from './folder-mirror.ts';
 import type { MirrorOwner } from './mirror-changes.ts';
 import type { NewMessage } from './mirror-plan.ts';

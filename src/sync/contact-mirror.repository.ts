@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Sql } from '../database/sql.ts';
-import { type ContactFields, contactFields } from '../providers/contact-content.ts';
+import type { Sql } from '../platform/database/sql.ts';
+import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 import type { MirrorClaim } from './mirror.repository.ts';
 
 /** Where a look at an address book begins. */

@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { isId, newId } from '../common/ids/ids.ts';
-import { Clock } from '../common/time/clock.ts';
-import { Wake } from '../common/wake.ts';
+import { isId, newId } from '../platform/base/ids/ids.ts';
+import { Clock } from '../platform/base/time/clock.ts';
+import { Wake } from '../platform/work/wake.ts';
 import { contactChange } from '../contacts/contact-changes.ts';
 import { insertContacts, updateContacts } from '../contacts/contact-store.ts';
-import { Database, type Sql } from '../database/sql.ts';
-import { type ChangeRecord, recordChanges } from '../deltas/change-log.ts';
-import type { ConnectedAccount } from '../grants/provider-accounts.ts';
+import { Database, type Sql } from '../platform/database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
+import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import {
   CONTACT_FIELDS,
   type ContactFields,
   contactFields,
   sameField,
-} from '../providers/contact-content.ts';
-import type { ContactChanges, ContactsPort, RemoteContact } from '../providers/connector.ts';
-import { ProviderError } from '../providers/provider-error.ts';
+} from '../providers/port/contact-content.ts';
+import type { ContactChanges, ContactsPort, RemoteContact } from '../providers/port/connector.ts';
+import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import {
   type ContactLook,
   ContactMirrorRepository,

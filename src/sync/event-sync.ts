@@ -1,14 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { isId, newId } from '../common/ids/ids.ts';
-import { Clock } from '../common/time/clock.ts';
-import { Wake } from '../common/wake.ts';
-import { Database, type Sql } from '../database/sql.ts';
-import { type ChangeRecord, recordChanges } from '../deltas/change-log.ts';
-import { adoptMailed } from '../rsvp/adopt-mailed.ts';
-import type { ConnectedAccount } from '../grants/provider-accounts.ts';
-import { boundsOf } from '../events/when.ts';
-import { ReminderPlanner } from '../notifications/reminder-planner.ts';
-import type { CalendarPort, EventChanges, EventContent, RemoteEvent } from '../providers/connector.ts';
+import { isId, newId } from '../platform/base/ids/ids.ts';
+import { Clock } from '../platform/base/time/clock.ts';
+import { Wake } from '../platform/work/wake.ts';
+import { Database, type Sql } from '../platform/database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
+import { adoptMailed } from '../calendar/rsvp/adopt-mailed.ts';
+import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import { boundsOf } from '../calendar/events/when.ts';
+import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
+import type { CalendarPort, EventChanges, EventContent, RemoteEvent } from '../providers/port/connector.ts';
 import {
   EventMirrorRepository, type MirrorCalendar, type MirrorEvent, type NewMirrorEvent,
 } from './event-mirror.repository.ts'; // prettier-ignore
@@ -19,7 +19,7 @@ import {
   type ProviderFields,
   rowFinder,
   storableContent,
-} from './event-plan.ts';
+} from '../calendar/events/event-plan.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 /** Events that are stored with one transaction. */

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../common/time/clock.ts';
-import { Database, type Sql } from '../database/sql.ts';
-import { type ChangeRecord, recordChanges } from '../deltas/change-log.ts';
-import type { ConnectedAccount } from '../grants/provider-accounts.ts';
-import type { MailChanges } from '../providers/connector.ts';
+import { Clock } from '../platform/base/time/clock.ts';
+import { Database, type Sql } from '../platform/database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
+import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import type { MailChanges } from '../providers/port/connector.ts';
 import { type FolderWrite, type MirroredFolder, planFolders } from './folder-plan.ts';
 import { foldersWrittenSince } from './mirror-knowledge.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';

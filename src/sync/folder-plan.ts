@@ -1,5 +1,5 @@
-import { newId } from '../common/ids/ids.ts';
-import type { RemoteFolder } from '../providers/connector.ts';
+import { newId } from '../platform/base/ids/ids.ts';
+import type { RemoteFolder } from '../providers/port/connector.ts';
 
 /** A folder of the mirror. */
 export interface MirroredFolder {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Clock, monotonicMs } from '../common/time/clock.ts';
-import { type QueueName, Wake } from '../common/wake.ts';
+import { Clock, monotonicMs } from '../platform/base/time/clock.ts';
+import { type QueueName, Wake } from '../platform/work/wake.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -8,16 +8,16 @@ import type {
   Outcome,
   QueueTable,
   Settled,
-} from '../common/work/dispatcher.ts';
-import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { Database, type Sql } from '../database/sql.ts';
-import { moveGrants } from '../grants/grant-moves.ts';
-import type { SyncState } from '../grants/grant-status.ts';
-import { markGrantsInvalid } from '../grants/mark-invalid.ts';
-import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
-import { ConnectorRegistry } from '../providers/connector-registry.ts';
-import type { CalendarPort, ContactsPort, MailPort } from '../providers/connector.ts';
-import { ProviderError } from '../providers/provider-error.ts';
+} from '../platform/work/dispatcher.ts';
+import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
+import { Database, type Sql } from '../platform/database/sql.ts';
+import { moveGrants } from '../accounts/grants/grant-moves.ts';
+import type { SyncState } from '../platform/auth/grant-status.ts';
+import { markGrantsInvalid } from '../accounts/grants/mark-invalid.ts';
+import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
+import type { CalendarPort, ContactsPort, MailPort } from '../providers/port/connector.ts';
+import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { type ContactsLook, ContactSync } from './contact-sync.ts';
 import { MailboxWatches } from './mailbox-watches.ts';

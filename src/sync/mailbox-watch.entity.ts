@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { Grant } from '../grants/grant.entity.ts';
+import { Grant } from '../accounts/grants/grant.entity.ts';
 
 const MailboxWatchSchema = defineEntity({
   name: 'MailboxWatch',

@@ -5,13 +5,13 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { monotonicMs } from '../common/time/clock.ts';
-import { CurrentWorker } from '../common/work/current-worker.ts';
-import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
-import { ConnectorRegistry } from '../providers/connector-registry.ts';
-import type { MailWatch } from '../providers/connector.ts';
-import { ProviderError } from '../providers/provider-error.ts';
+import { monotonicMs } from '../platform/base/time/clock.ts';
+import { CurrentWorker } from '../platform/work/current-worker.ts';
+import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
+import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
+import type { MailWatch } from '../providers/port/connector.ts';
+import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { STABLE_SECONDS, watchWaitSeconds } from './sync-policy.ts';
 import { SyncWaker } from './sync-waker.ts';
 import { type EndedWatch, type WatchLease, WatchLeases } from './watch-leases.ts';

@@ -1,8 +1,8 @@
-import { newId } from '../common/ids/ids.ts';
-import { toUnixSeconds } from '../common/time/unix-seconds.ts';
-import type { ChangeRecord } from '../deltas/change-log.ts';
-import type { ConnectedAccount } from '../grants/provider-accounts.ts';
-import { threadChanges } from '../threads/refresh-threads.ts';
+import { newId } from '../platform/base/ids/ids.ts';
+import { toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
+import type { ChangeRecord } from '../platform/changes/change-log.ts';
+import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import { threadChanges } from '../mail/threads/refresh-threads.ts';
 import type { ChangedMessage, MirrorPlan } from './mirror-plan.ts';
 import type { Written } from './mirror-writes.ts';
 

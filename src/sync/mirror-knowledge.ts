@@ -1,6 +1,6 @@
-import { personAnywhere } from '../messages/people.ts';
-import { firstIdAt, isId } from '../common/ids/ids.ts';
-import type { Sql } from '../database/sql.ts';
+import { personAnywhere } from '../mail/messages/people.ts';
+import { firstIdAt, isId } from '../platform/base/ids/ids.ts';
+import type { Sql } from '../platform/database/sql.ts';
 import {
   contentKey,
   type KnownMessage,

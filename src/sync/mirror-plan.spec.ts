@@ -1,5 +1,5 @@
-import type { RemoteMessage } from '../providers/connector.ts';
-import { UNREADABLE, type ParsedMessage } from './mime-parser.ts';
+import type { RemoteMessage } from '../providers/port/connector.ts';
+import { UNREADABLE, type ParsedMessage } from '../mail/parsing/mime-parser.ts';
 import {
   type Knowledge,
   contentKey,

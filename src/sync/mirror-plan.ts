@@ -1,8 +1,8 @@
-import { newId } from '../common/ids/ids.ts';
-import type { RemoteMessage } from '../providers/connector.ts';
-import type { ParsedMessage } from './mime-parser.ts';
+import { newId } from '../platform/base/ids/ids.ts';
+import type { RemoteMessage } from '../providers/port/connector.ts';
+import type { ParsedMessage } from '../mail/parsing/mime-parser.ts';
 import { type KnownThread, ThreadPlan } from './thread-plan.ts';
-import { MAX_EMAIL_LENGTH } from '../messages/people.ts';
+import { MAX_EMAIL_LENGTH } from '../mail/messages/people.ts';
 
 /** A message the mirror has. */
 export interface KnownMessage {

@@ -1,8 +1,8 @@
-import { peopleOf } from '../messages/people.ts';
-import { newId } from '../common/ids/ids.ts';
-import type { Sql } from '../database/sql.ts';
-import { documentFor } from '../search/search-document.ts';
-import { type RefreshedThread, refreshThreads } from '../threads/refresh-threads.ts';
+import { peopleOf } from '../mail/messages/people.ts';
+import { newId } from '../platform/base/ids/ids.ts';
+import type { Sql } from '../platform/database/sql.ts';
+import { documentFor } from '../formats/text/search-document.ts';
+import { type RefreshedThread, refreshThreads } from '../mail/threads/refresh-threads.ts';
 import type { ChangedMessage, MirrorPlan, NewMessage } from './mirror-plan.ts';
 import { subjectKey } from './subject.ts';
 

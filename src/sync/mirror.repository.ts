@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '../database/sql.ts';
-import type { SyncState } from '../grants/grant-status.ts';
+import { Database, type Sql } from '../platform/database/sql.ts';
+import type { SyncState } from '../platform/auth/grant-status.ts';
 
 /** A claim on the mirror of one account: every write proves that it still holds. */
 export interface MirrorClaim {

@@ -1,5 +1,5 @@
-import { storable } from '../common/text/storable.ts';
-import type { Sql } from '../database/sql.ts';
+import { storable } from '../platform/base/text/storable.ts';
+import type { Sql } from '../platform/database/sql.ts';
 
 /** A message that could not be read. */
 export interface ReadFailure {

@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import { Wake } from '../common/wake.ts';
-import { Database } from '../database/sql.ts';
-import { ConnectorRegistry } from '../providers/connector-registry.ts';
-import { FAILING } from './schedule-sync.ts';
+import { Wake } from '../platform/work/wake.ts';
+import { Database } from '../platform/database/sql.ts';
+import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
+import { FAILING } from '../accounts/sync-schedule/schedule-sync.ts';
 
 /** A busy mailbox changes many times a second: its row is touched at most once in this time. */
 const COLLECT_MS = 50;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/sql.ts';
+import { Database } from '../platform/database/sql.ts';
 
 /** A watch that is to be held here. */
 export interface WatchLease {

@@ -1,7 +1,7 @@
 import request from 'supertest';
-import { TokenUses } from '../../src/auth/token-uses.ts';
-import { Database } from '../../src/database/sql.ts';
-import { pruneAccessTokens } from '../../src/grants/prune-access-tokens.ts';
+import { TokenUses } from '../../src/platform/auth/token-uses.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { pruneAccessTokens } from '../../src/accounts/grants/prune-access-tokens.ts';
 import { registerSandbox, rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
-import { ApplicationsService } from '../../src/applications/applications.service.ts';
-import { hashToken } from '../../src/common/crypto/token-hash.ts';
+import { ApplicationsService } from '../../src/accounts/applications/applications.service.ts';
+import { hashToken } from '../../src/platform/base/crypto/token-hash.ts';
 import { type Answer, type Attack, messageOf } from '../support/adversary.ts';
 import { jsonTypeOf, type Operation, type Schema } from '../support/api-document.ts';
 import { type AttackedOwners, startAttackedOwners } from '../support/attacked-owners.ts';

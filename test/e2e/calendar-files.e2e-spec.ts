@@ -1,8 +1,8 @@
 import ICAL from 'ical.js';
 import nodeIcal, { type VEvent } from 'node-ical';
 import request from 'supertest';
-import { newId } from '../../src/common/ids/ids.ts';
-import { Database } from '../../src/database/sql.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

@@ -1,7 +1,7 @@
 import { SchedulerRegistry } from '@nestjs/schedule';
 import request from 'supertest';
-import { Wake } from '../../src/common/wake.ts';
-import { MeetingUpkeep } from '../../src/conferencing/meeting-upkeep.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { MeetingUpkeep } from '../../src/calendar/conferencing/meeting-upkeep.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import {
   createAccount,

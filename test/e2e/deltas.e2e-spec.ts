@@ -1,8 +1,8 @@
 import http from 'node:http';
 import request from 'supertest';
-import { Database } from '../../src/database/sql.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import { ChangeWatch } from '../../src/deltas/change-watch.ts';
-import { pruneChanges } from '../../src/deltas/prune-changes.ts';
+import { pruneChanges } from '../../src/platform/changes/prune-changes.ts';
 import { deliver } from '../support/deliver.ts';
 import {
   createAccount,

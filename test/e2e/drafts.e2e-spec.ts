@@ -1,8 +1,8 @@
 import request from 'supertest';
-import { Wake } from '../../src/common/wake.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { rowsOf } from '../support/connect.ts';
 import { mimeOf, outgoing, Replica } from '../support/contract-tools.ts';
 import { deliver } from '../support/deliver.ts';

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { Database } from '../../src/database/sql.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import {
   createAccount,
   createApplication,

@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { Credentials } from '../../src/auth/credentials.ts';
+import { Credentials } from '../../src/platform/auth/credentials.ts';
 import { registerSandbox, rowsOf, subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -1,8 +1,8 @@
 import request from 'supertest';
-import { FailedAttempts } from '../../src/auth/failed-attempts.ts';
-import { pruneFailedAttempts } from '../../src/auth/prune-failed-attempts.ts';
-import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
-import { Database } from '../../src/database/sql.ts';
+import { FailedAttempts } from '../../src/platform/auth/failed-attempts.ts';
+import { pruneFailedAttempts } from '../../src/platform/auth/prune-failed-attempts.ts';
+import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import { registerSandbox, rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';

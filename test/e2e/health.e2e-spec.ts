@@ -1,7 +1,7 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import request from 'supertest';
-import { Readiness } from '../../src/common/work/readiness.ts';
-import { Draining } from '../../src/http/http.module.ts';
+import { Readiness } from '../../src/platform/work/readiness.ts';
+import { Draining } from '../../src/platform/http/http.module.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 describe('health', () => {

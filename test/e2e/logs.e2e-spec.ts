@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import request from 'supertest';
-import { SqlPool } from '../../src/database/sql.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';

@@ -1,6 +1,6 @@
 import request from 'supertest';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import { mimeOf, Replica } from '../support/contract-tools.ts';
 import { deliver } from '../support/deliver.ts';

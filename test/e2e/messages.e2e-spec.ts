@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { Database } from '../../src/database/sql.ts';
-import { SecretBox } from '../../src/common/crypto/secret-box.ts';
-import { sealGrantSettings } from '../../src/grants/grant-secrets.ts';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
+import { sealGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
-import { refreshThreads } from '../../src/threads/refresh-threads.ts';
+import { refreshThreads } from '../../src/mail/threads/refresh-threads.ts';
 import { sendControl } from '../support/connector-contract.ts';
 import {
   createAccount,

@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import { ModulesContainer } from '@nestjs/core';
 import request from 'supertest';
-import { PUBLIC_ROUTE } from '../../src/auth/access-rule.ts';
-import { AccountGuard, ApplicationGuard, ApplicationSecretGuard } from '../../src/auth/guards.ts';
-import { createOpenApiDocument, openApiText } from '../../src/http/openapi.ts';
+import { PUBLIC_ROUTE } from '../../src/platform/auth/access-rule.ts';
+import { AccountGuard, ApplicationGuard, ApplicationSecretGuard } from '../../src/platform/auth/guards.ts';
+import { createOpenApiDocument, openApiText } from '../../src/platform/http/openapi.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 interface Media {

@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { Database } from '../../src/database/sql.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import {
   createAccount,
   createApplication,

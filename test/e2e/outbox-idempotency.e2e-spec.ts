@@ -1,9 +1,9 @@
 import http from 'node:http';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { Clock } from '../../src/common/time/clock.ts';
-import { Database } from '../../src/database/sql.ts';
-import { pruneIdempotencyKeys } from '../../src/idempotency/prune-idempotency-keys.ts';
+import { Clock } from '../../src/platform/base/time/clock.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { pruneIdempotencyKeys } from '../../src/platform/idempotency/prune-idempotency-keys.ts';
 import {
   createAccount,
   createApplication,

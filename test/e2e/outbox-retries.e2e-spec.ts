@@ -1,8 +1,8 @@
 import request from 'supertest';
-import { SecretBox } from '../../src/common/crypto/secret-box.ts';
-import { Wake } from '../../src/common/wake.ts';
-import { Database } from '../../src/database/sql.ts';
-import { sealRelaySettings } from '../../src/relay/relay-secrets.ts';
+import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
 import {
   createAccount,
   createApplication,

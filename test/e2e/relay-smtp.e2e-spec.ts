@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import request from 'supertest';
-import { RelayRoutes } from '../../src/relay/relay-routes.ts';
+import { RelayRoutes } from '../../src/mail/relay/relay-routes.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {
   createAccount,

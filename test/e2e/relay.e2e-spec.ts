@@ -1,8 +1,8 @@
 import request from 'supertest';
-import { SecretBox } from '../../src/common/crypto/secret-box.ts';
-import type { OutgoingMessage } from '../../src/providers/connector.ts';
-import { RelayEnrolment } from '../../src/relay/relay-enrolment.ts';
-import { RelayRoutes } from '../../src/relay/relay-routes.ts';
+import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
+import type { OutgoingMessage } from '../../src/providers/port/connector.ts';
+import { RelayEnrolment } from '../../src/mail/relay/relay-enrolment.ts';
+import { RelayRoutes } from '../../src/mail/relay/relay-routes.ts';
 import { registerSandbox, rowsOf } from '../support/connect.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { Database } from '../../src/database/sql.ts';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import { SearchBacklogRunner } from '../../src/search/search-backlog.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import { SearchBacklogRunner } from '../../src/mail/search/search-backlog.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { sendControl } from '../support/contract-tools.ts';
 import {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { Wake } from '../../src/common/wake.ts';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import { MOST_RAW_BYTES } from '../../src/send/raw-body.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import { MOST_RAW_BYTES } from '../../src/mail/send/raw-body.ts';
 import { rowsOf } from '../support/connect.ts';
 import { mimeOf, Replica } from '../support/contract-tools.ts';
 import { deliver } from '../support/deliver.ts';

@@ -1,6 +1,6 @@
 import request from 'supertest';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import type { Connector, MailPort, ProviderAccount } from '../../src/providers/connector.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { rowsOf } from '../support/connect.ts';
 import {
   createAccount,

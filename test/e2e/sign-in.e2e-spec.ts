@@ -1,6 +1,6 @@
 import request from 'supertest';
-import { pruneLoginRequests } from '../../src/connect/prune-login-requests.ts';
-import { Database } from '../../src/database/sql.ts';
+import { pruneLoginRequests } from '../../src/accounts/connect/prune-login-requests.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import { rowsOf, registerSandbox } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';

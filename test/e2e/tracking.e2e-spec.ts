@@ -1,11 +1,11 @@
 import request from 'supertest';
-import { newId } from '../../src/common/ids/ids.ts';
-import { Database } from '../../src/database/sql.ts';
-import { recordChanges } from '../../src/deltas/change-log.ts';
-import { Hits } from '../../src/tracking/hits.ts';
-import { happeningsOf } from '../../src/tracking/mirrored-mail.ts';
-import { pruneTrackedMessages } from '../../src/tracking/prune-tracked-messages.ts';
-import { TrackingTokens } from '../../src/tracking/tracking-tokens.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { recordChanges } from '../../src/platform/changes/change-log.ts';
+import { Hits } from '../../src/mail/tracking/hits.ts';
+import { happeningsOf } from '../../src/mail/tracking/mirrored-mail.ts';
+import { pruneTrackedMessages } from '../../src/mail/tracking/prune-tracked-messages.ts';
+import { TrackingTokens } from '../../src/mail/tracking/tracking-tokens.ts';
 import { deliver } from '../support/deliver.ts';
 import {
   createAccount,

@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { SCOPES } from '../../src/auth/scopes.ts';
+import { SCOPES } from '../../src/platform/auth/scopes.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import request from 'supertest';
-import { newId } from '../../src/common/ids/ids.ts';
-import { laterWork } from '../../src/common/wake.ts';
-import { Database } from '../../src/database/sql.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { laterWork } from '../../src/platform/work/wake.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { agreeable, Receiver, type ReceiverBehaviour } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

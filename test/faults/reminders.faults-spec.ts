@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import request from 'supertest';
-import { SqlPool } from '../../src/database/sql.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { Receiver } from '../support/receiver.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { SCOPES, type Scope } from '../../src/auth/scopes.ts';
+import { SCOPES, type Scope } from '../../src/platform/auth/scopes.ts';
 import type { Operation } from '../support/api-document.ts';
 import { type AttackedOwners, startAttackedOwners } from '../support/attacked-owners.ts';
 import { rowsOf } from '../support/connect.ts';

@@ -1,17 +1,17 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import zlib from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { EgressClient } from '../../src/common/egress/egress-client.ts';
-import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import { parseCalendar } from '../../src/common/ical/ical-read.ts';
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
-import { SystemClock } from '../../src/common/time/clock.ts';
-import type { AppConfig } from '../../src/config/app-config.ts';
-import { NeuralThreads } from '../../src/neural/threads/neural-threads.ts';
+import { EgressClient } from '../../src/platform/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
+import { parseCalendar } from '../../src/formats/ical/ical-read.ts';
+import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
+import { SystemClock } from '../../src/platform/base/time/clock.ts';
+import type { AppConfig } from '../../src/platform/config/app-config.ts';
+import { NeuralThreads } from '../../src/mail/neural/threads/neural-threads.ts';
 import { DavContacts } from '../../src/providers/imap/dav/dav.contacts.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
-import { Tracker } from '../../src/tracking/tracker.ts';
-import { TrackingTokens } from '../../src/tracking/tracking-tokens.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import { Tracker } from '../../src/mail/tracking/tracker.ts';
+import { TrackingTokens } from '../../src/mail/tracking/tracking-tokens.ts';
 import { davAccount } from '../support/dav-account.ts';
 import { FakeDav } from './support/fake-dav.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { newId } from '../../src/common/ids/ids.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
 import { rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

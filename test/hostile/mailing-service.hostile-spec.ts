@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { RelayEnrolment } from '../../src/relay/relay-enrolment.ts';
+import { RelayEnrolment } from '../../src/mail/relay/relay-enrolment.ts';
 import { connectSendGrid, rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { SendGridServer } from '../support/sendgrid-server.ts';

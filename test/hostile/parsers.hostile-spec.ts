@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { EgressClient } from '../../src/common/egress/egress-client.ts';
-import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
-import { SystemClock } from '../../src/common/time/clock.ts';
+import { EgressClient } from '../../src/platform/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
+import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
+import { SystemClock } from '../../src/platform/base/time/clock.ts';
 import { DavCalendars } from '../../src/providers/imap/dav/dav.calendars.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { davAccount } from '../support/dav-account.ts';
 import { FakeDav } from './support/fake-dav.ts';
 import { fuzzSettings } from './support/fuzz-settings.ts';

@@ -1,7 +1,7 @@
 import request, { type Response } from 'supertest';
-import { type Scope, SCOPES, SCOPES_FOR } from '../../src/auth/scopes.ts';
-import { Database } from '../../src/database/sql.ts';
-import { recordChanges } from '../../src/deltas/change-log.ts';
+import { type Scope, SCOPES, SCOPES_FOR } from '../../src/platform/auth/scopes.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { recordChanges } from '../../src/platform/changes/change-log.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import { deliver } from '../support/deliver.ts';
 import {

@@ -1,8 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { Credentials } from '../../src/auth/credentials.ts';
+import { Credentials } from '../../src/platform/auth/credentials.ts';
 import { createOperatorContext } from '../../src/cli/operator-context.ts';
-import { loadConfig } from '../../src/config/app-config.ts';
-import { Database, SqlPool } from '../../src/database/sql.ts';
+import { loadConfig } from '../../src/platform/config/app-config.ts';
+import { Database, SqlPool } from '../../src/platform/database/sql.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

@@ -1,10 +1,10 @@
 import { EntityManager } from '@mikro-orm/postgresql';
-import { newId } from '../../src/common/ids/ids.ts';
-import { SqlPool } from '../../src/database/sql.ts';
-import { moveJobs } from '../../src/job-statuses/jobs.ts';
-import { SendDispatcher } from '../../src/outbox/send-dispatcher.ts';
-import { queueStatements } from '../../src/scheduler/queue-statements.ts';
-import { WebhookDispatcher } from '../../src/webhooks/webhook-dispatcher.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
+import { moveJobs } from '../../src/platform/job-statuses/jobs.ts';
+import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
+import { queueStatements } from '../../src/platform/work/queue-statements.ts';
+import { WebhookDispatcher } from '../../src/platform/webhooks/webhook-dispatcher.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';

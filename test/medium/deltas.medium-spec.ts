@@ -1,16 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import type { AccountPrincipal } from '../../src/auth/principal.ts';
-import { firstIdAt, newId } from '../../src/common/ids/ids.ts';
-import { Database, type Sql } from '../../src/database/sql.ts';
-import { type ChangeRecord, recordChanges } from '../../src/deltas/change-log.ts';
+import type { AccountPrincipal } from '../../src/platform/auth/principal.ts';
+import { firstIdAt, newId } from '../../src/platform/base/ids/ids.ts';
+import { Database, type Sql } from '../../src/platform/database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../../src/platform/changes/change-log.ts';
 import type { ChangedObjects } from '../../src/deltas/changed-objects.ts';
 import { toCursor } from '../../src/deltas/cursor.ts';
-import { DELTA_TYPES, type DeltaType } from '../../src/deltas/delta-types.ts';
+import { DELTA_TYPES, type DeltaType } from '../../src/platform/changes/delta-types.ts';
 import { ExpiredCursorError, InvalidCursorError } from '../../src/deltas/deltas.errors.ts';
 import { DeltasRepository } from '../../src/deltas/deltas.repository.ts';
 import { DeltasService } from '../../src/deltas/deltas.service.ts';
-import { pruneChanges } from '../../src/deltas/prune-changes.ts';
+import { pruneChanges } from '../../src/platform/changes/prune-changes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 /** Everything that is asked for is there. */

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { newId } from '../../src/common/ids/ids.ts';
-import type { RowLoading } from '../../src/common/work/dispatcher.ts';
-import { SqlPool } from '../../src/database/sql.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import type { RowLoading } from '../../src/platform/work/dispatcher.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
 import { done, type EngineFixture, ProbeDispatcher, startEngineFixture } from '../support/engine-fixture.ts';
 import { until } from '../support/until.ts';
 

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { newId } from '../../src/common/ids/ids.ts';
-import { SqlPool } from '../../src/database/sql.ts';
-import { WORKER_LOCKS } from '../../src/scheduler/queue-statements.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
+import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
 import { done, type EngineFixture, ProbeDispatcher, startEngineFixture } from '../support/engine-fixture.ts';
 import { until } from '../support/until.ts';
 

@@ -1,10 +1,10 @@
-import { QUEUES, Wake } from '../../src/common/wake.ts';
-import { Database } from '../../src/database/sql.ts';
-import { AccessTokens } from '../../src/grants/access-tokens.service.ts';
-import type { VerifiedCredentials } from '../../src/grants/credential-check.ts';
-import { GrantConnections } from '../../src/grants/grant-connections.service.ts';
-import { GrantsService } from '../../src/grants/grants.service.ts';
-import { moveGrants } from '../../src/grants/grant-moves.ts';
+import { QUEUES, Wake } from '../../src/platform/work/wake.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { AccessTokens } from '../../src/accounts/grants/access-tokens.service.ts';
+import type { VerifiedCredentials } from '../../src/accounts/grants/credential-check.ts';
+import { GrantConnections } from '../../src/accounts/grants/grant-connections.service.ts';
+import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
+import { moveGrants } from '../../src/accounts/grants/grant-moves.ts';
 import { subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -2,15 +2,15 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { Logger } from '@nestjs/common';
-import { loadConfig } from '../../src/config/app-config.ts';
+import { loadConfig } from '../../src/platform/config/app-config.ts';
 import {
   confirmPlace,
   databaseAddress,
   placeHere,
   recordedPlace,
-} from '../../src/database/instance-place.ts';
-import { SqlPool } from '../../src/database/sql.ts';
-import { InstanceGuard, type Pulse } from '../../src/scheduler/instance-guard.ts';
+} from '../../src/platform/database/instance-place.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
+import { InstanceGuard, type Pulse } from '../../src/platform/work/instance-guard.ts';
 import { createTestDatabase, copyTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const KEYS = `k:${Buffer.alloc(32).toString('base64')}`;

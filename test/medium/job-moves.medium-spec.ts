@@ -1,7 +1,11 @@
-import { canTransition } from '../../src/common/state/transitions.ts';
-import { newId } from '../../src/common/ids/ids.ts';
-import { Database } from '../../src/database/sql.ts';
-import { JOB_STATES, JOB_TRANSITIONS, STATES_WITH_REASON } from '../../src/job-statuses/job-status.ts';
+import { canTransition } from '../../src/platform/base/state/transitions.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import {
+  JOB_STATES,
+  JOB_TRANSITIONS,
+  STATES_WITH_REASON,
+} from '../../src/platform/job-statuses/job-status.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import request from 'supertest';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { run } from '../../src/cli/carillon.ts';
-import { SecretBox } from '../../src/common/crypto/secret-box.ts';
-import { newId } from '../../src/common/ids/ids.ts';
-import { loadConfig } from '../../src/config/app-config.ts';
-import { SqlPool } from '../../src/database/sql.ts';
-import { sealApplicationSecret } from '../../src/applications/application-secrets.ts';
-import { prepareReseal } from '../../src/keys/reseal.ts';
-import { KeyGuard } from '../../src/keys/key-guard.ts';
-import { Engine } from '../../src/scheduler/engine.ts';
+import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { loadConfig } from '../../src/platform/config/app-config.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
+import { sealApplicationSecret } from '../../src/accounts/applications/application-secrets.ts';
+import { prepareReseal } from '../../src/app/keys/reseal.ts';
+import { KeyGuard } from '../../src/app/keys/key-guard.ts';
+import { Engine } from '../../src/platform/work/engine.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

@@ -1,13 +1,13 @@
 import { PassThrough } from 'node:stream';
-import { duringAnswer, keepSmall } from '../../src/common/work/large-answers.ts';
-import { Conditions } from '../../src/database/conditions.ts';
+import { duringAnswer, keepSmall } from '../../src/platform/base/large-answers.ts';
+import { Conditions } from '../../src/platform/database/conditions.ts';
 import {
   type ListingQuery,
   MAX_PAGE_BYTES,
   PageTooLargeError,
   runListing,
-} from '../../src/database/listing.ts';
-import { SqlPool } from '../../src/database/sql.ts';
+} from '../../src/platform/database/listing.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const HALF = MAX_PAGE_BYTES / 2;

@@ -1,8 +1,8 @@
 import request from 'supertest';
-import { recordHealth } from '../../src/webhooks/delivery.repository.ts';
-import { Database } from '../../src/database/sql.ts';
-import { GrantsService } from '../../src/grants/grants.service.ts';
-import { markGrantsInvalid } from '../../src/grants/mark-invalid.ts';
+import { recordHealth } from '../../src/platform/webhooks/delivery.repository.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
+import { markGrantsInvalid } from '../../src/accounts/grants/mark-invalid.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';

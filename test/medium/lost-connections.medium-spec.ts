@@ -1,6 +1,6 @@
 import { EntityManager } from '@mikro-orm/postgresql';
-import { Application } from '../../src/applications/application.entity.ts';
-import { Database, type Sql, SqlPool, sqlOf } from '../../src/database/sql.ts';
+import { Application } from '../../src/accounts/applications/application.entity.ts';
+import { Database, type Sql, SqlPool, sqlOf } from '../../src/platform/database/sql.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 

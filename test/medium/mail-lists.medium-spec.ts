@@ -1,6 +1,6 @@
 import { seedLists } from '../../bench/lists-sample.ts';
 import { listsOf, type Values, wholeOf } from '../../bench/lists-queries.ts';
-import { Database, type Sql } from '../../src/database/sql.ts';
+import { Database, type Sql } from '../../src/platform/database/sql.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { expectThreadsRefreshed } from '../support/threads.ts';

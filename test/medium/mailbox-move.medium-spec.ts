@@ -1,7 +1,7 @@
-import { Database } from '../../src/database/sql.ts';
-import { emptyForMailbox } from '../../src/grants/mailbox-move.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { emptyForMailbox } from '../../src/accounts/grants/mailbox-move.ts';
 import { ClaimLostError, MirrorRepository } from '../../src/sync/mirror.repository.ts';
-import { scheduleSync } from '../../src/sync/schedule-sync.ts';
+import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 
 describe('moving an account to another mailbox while workers are busy with it', () => {

@@ -1,10 +1,10 @@
-import { Conditions } from '../../src/database/conditions.ts';
+import { Conditions } from '../../src/platform/database/conditions.ts';
 import {
   addMetadataCondition,
   metadataFilter,
   type MetadataQuery,
-} from '../../src/database/metadata-filter.ts';
-import { Database } from '../../src/database/sql.ts';
+} from '../../src/platform/database/metadata-filter.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const ROWS = {

@@ -1,9 +1,9 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
-import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
-import { Database } from '../../src/database/sql.ts';
-import { FilesRepository } from '../../src/files/files.repository.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import type { Connector, MailChanges, MailLook, RemoteMessage } from '../../src/providers/connector.ts';
+import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { FilesRepository } from '../../src/mail/files/files.repository.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { Connector, MailChanges, MailLook, RemoteMessage } from '../../src/providers/port/connector.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { ended } from '../support/ended.ts';

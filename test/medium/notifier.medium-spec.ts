@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
-import { ChangeBell } from '../../src/common/change-bell.ts';
-import { QUEUES, type QueueName, Wake } from '../../src/common/wake.ts';
-import { loadConfig } from '../../src/config/app-config.ts';
-import { SqlPool } from '../../src/database/sql.ts';
+import { ChangeBell } from '../../src/platform/work/change-bell.ts';
+import { QUEUES, type QueueName, Wake } from '../../src/platform/work/wake.ts';
+import { loadConfig } from '../../src/platform/config/app-config.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
 import { ChangeWatch } from '../../src/deltas/change-watch.ts';
 import type { DeltasRepository } from '../../src/deltas/deltas.repository.ts';
-import type { Engine } from '../../src/scheduler/engine.ts';
-import { Notifier } from '../../src/scheduler/notifier.ts';
+import type { Engine } from '../../src/platform/work/engine.ts';
+import { Notifier } from '../../src/platform/work/notifier.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 

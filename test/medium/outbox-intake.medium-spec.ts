@@ -1,7 +1,7 @@
-import { newId } from '../../src/common/ids/ids.ts';
-import { Database } from '../../src/database/sql.ts';
-import { OutboxIntake } from '../../src/outbox/outbox-intake.ts';
-import { type NewOutboxMessage, OutboxRepository } from '../../src/outbox/outbox.repository.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { OutboxIntake } from '../../src/mail/outbox/outbox-intake.ts';
+import { type NewOutboxMessage, OutboxRepository } from '../../src/mail/outbox/outbox.repository.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

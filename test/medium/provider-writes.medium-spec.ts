@@ -1,17 +1,17 @@
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { Clock } from '../../src/common/time/clock.ts';
-import type { Outcome } from '../../src/common/work/dispatcher.ts';
-import { Database } from '../../src/database/sql.ts';
+import { Clock } from '../../src/platform/base/time/clock.ts';
+import type { Outcome } from '../../src/platform/work/dispatcher.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import {
   ProviderWriteDispatcher,
   type ProviderWriteJob,
   type WriteResult,
-} from '../../src/job-statuses/provider-write-dispatcher.ts';
-import { ProviderWrites } from '../../src/job-statuses/provider-writes.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import type { CalendarPort } from '../../src/providers/connector.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
+} from '../../src/accounts/provider-writes/provider-write-dispatcher.ts';
+import { ProviderWrites } from '../../src/accounts/provider-writes/provider-writes.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { CalendarPort } from '../../src/providers/port/connector.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { ended } from '../support/ended.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

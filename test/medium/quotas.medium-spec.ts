@@ -1,13 +1,13 @@
-import { newId } from '../../src/common/ids/ids.ts';
-import { Wake } from '../../src/common/wake.ts';
-import type { QuotaConfig } from '../../src/config/quota-config.ts';
-import { Database } from '../../src/database/sql.ts';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { ReminderPlanner } from '../../src/notifications/reminder-planner.ts';
-import { ReminderRepository } from '../../src/notifications/reminder.repository.ts';
-import { pruneQuotaUse } from '../../src/quotas/prune-quota-use.ts';
-import type { UsedUp, Use } from '../../src/quotas/quota.ts';
-import { Quotas } from '../../src/quotas/quotas.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import type { QuotaConfig } from '../../src/platform/config/quota-config.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
+import { ReminderRepository } from '../../src/calendar/notifications/reminder.repository.ts';
+import { pruneQuotaUse } from '../../src/platform/quotas/prune-quota-use.ts';
+import type { UsedUp, Use } from '../../src/platform/quotas/quota.ts';
+import { Quotas } from '../../src/platform/quotas/quotas.ts';
 import {
   notificationOf,
   reminderEvent,
@@ -174,7 +174,9 @@ describe('quotas', () => {
     expect(await alerts()).toEqual([]);
     const ask = () => quotas.usedUp('meetings', ada, applicationId);
     const refusals = await Promise.all([ask(), ask(), ask()]);
-    expect(refusals).toMatchObject(Array(3).fill({ quota: 'meetings', per: 'account', limit: 1 }));
+    expect(refusals).toMatchObject(
+      Array.from({ length: 3 }, () => ({ quota: 'meetings', per: 'account', limit: 1 })),
+    );
     await ask();
     expect((await alerts()).map((alert) => alert.object_data.attributes)).toMatchObject([
       { quota: 'meetings', per: 'account', limit: 1 },

@@ -1,15 +1,19 @@
 import { z } from 'zod';
-import { SecretBox } from '../../src/common/crypto/secret-box.ts';
-import { Database, type Sql } from '../../src/database/sql.ts';
-import type { OutgoingMessage, SendControl } from '../../src/providers/connector.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
-import { RelayTransports } from '../../src/providers/relay-registry.ts';
-import { type RelayTransport, SenderRefusedError, type SenderStatus } from '../../src/providers/relay.ts';
-import { RelayAccess } from '../../src/relay/relay-access.ts';
-import { RelayRoutes, type RoutedAccount } from '../../src/relay/relay-routes.ts';
-import { RelayRoutesService } from '../../src/relay/relay-routes.service.ts';
-import { sealRelaySettings } from '../../src/relay/relay-secrets.ts';
-import { RelayRepository } from '../../src/relay/relay.repository.ts';
+import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
+import { Database, type Sql } from '../../src/platform/database/sql.ts';
+import type { OutgoingMessage, SendControl } from '../../src/providers/port/connector.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import { RelayTransports } from '../../src/providers/port/relay-registry.ts';
+import {
+  type RelayTransport,
+  SenderRefusedError,
+  type SenderStatus,
+} from '../../src/providers/port/relay.ts';
+import { RelayAccess } from '../../src/mail/relay/relay-access.ts';
+import { RelayRoutes, type RoutedAccount } from '../../src/mail/relay/relay-routes.ts';
+import { RelayRoutesService } from '../../src/mail/relay/relay-routes.service.ts';
+import { sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
+import { RelayRepository } from '../../src/mail/relay/relay.repository.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { TestClock } from '../support/test-clock.ts';

@@ -1,27 +1,30 @@
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
+import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import { createEmulator, type Emulator } from 'emulate';
 import PostalMime from 'postal-mime';
-import { EgressClient } from '../../src/common/egress/egress-client.ts';
-import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import { Wake } from '../../src/common/wake.ts';
-import type { ClaimedJob, Lease, Settled } from '../../src/common/work/dispatcher.ts';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { EmailReminderSender } from '../../src/notifications/email-sender.ts';
-import { reminderSignature } from '../../src/notifications/reminder-signature.ts';
-import { ReminderDispatcher, type ReminderResult } from '../../src/notifications/reminder-dispatcher.ts';
-import type { ReminderEvent, ReminderNotification } from '../../src/notifications/reminder-plan.ts';
-import { ReminderPlanner } from '../../src/notifications/reminder-planner.ts';
-import { ReminderRepository } from '../../src/notifications/reminder.repository.ts';
-import { SmsReminderSender } from '../../src/notifications/sms-sender.ts';
-import { WebhookReminderSender } from '../../src/notifications/webhook-sender.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { EgressClient } from '../../src/platform/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import type { ClaimedJob, Lease, Settled } from '../../src/platform/work/dispatcher.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { EmailReminderSender } from '../../src/calendar/notifications/email-sender.ts';
+import { reminderSignature } from '../../src/calendar/notifications/reminder-signature.ts';
+import {
+  ReminderDispatcher,
+  type ReminderResult,
+} from '../../src/calendar/notifications/reminder-dispatcher.ts';
+import type { ReminderEvent, ReminderNotification } from '../../src/calendar/notifications/reminder-plan.ts';
+import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
+import { ReminderRepository } from '../../src/calendar/notifications/reminder.repository.ts';
+import { SmsReminderSender } from '../../src/calendar/notifications/sms-sender.ts';
+import { WebhookReminderSender } from '../../src/calendar/notifications/webhook-sender.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { SandboxConnector } from '../../src/providers/sandbox/sandbox.connector.ts';
-import { Quotas } from '../../src/quotas/quotas.ts';
-import { queueStatements } from '../../src/scheduler/queue-statements.ts';
-import { NoSmsGateway } from '../../src/sms/none.gateway.ts';
-import { RecordingSmsGateway } from '../../src/sms/recording.gateway.ts';
-import type { SmsGateway } from '../../src/sms/sms-gateway.ts';
-import { TwilioSmsGateway } from '../../src/sms/twilio.gateway.ts';
+import { Quotas } from '../../src/platform/quotas/quotas.ts';
+import { queueStatements } from '../../src/platform/work/queue-statements.ts';
+import { NoSmsGateway } from '../../src/calendar/sms/none.gateway.ts';
+import { RecordingSmsGateway } from '../../src/calendar/sms/recording.gateway.ts';
+import type { SmsGateway } from '../../src/calendar/sms/sms-gateway.ts';
+import { TwilioSmsGateway } from '../../src/calendar/sms/twilio.gateway.ts';
 import { ended } from '../support/ended.ts';
 import { Receiver } from '../support/receiver.ts';
 import {

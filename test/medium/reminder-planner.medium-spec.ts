@@ -1,7 +1,7 @@
-import type { Sql } from '../../src/database/sql.ts';
-import { ReminderPlanner } from '../../src/notifications/reminder-planner.ts';
-import type { PlannedReminder, ReminderEvent } from '../../src/notifications/reminder-plan.ts';
-import { moveReminders } from '../../src/notifications/reminder-moves.ts';
+import type { Sql } from '../../src/platform/database/sql.ts';
+import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
+import type { PlannedReminder, ReminderEvent } from '../../src/calendar/notifications/reminder-plan.ts';
+import { moveReminders } from '../../src/calendar/notifications/reminder-moves.ts';
 import {
   notificationOf,
   reminderEvent,

@@ -1,9 +1,9 @@
-import { firstIdAt } from '../../src/common/ids/ids.ts';
-import { Database } from '../../src/database/sql.ts';
-import { pruneChanges } from '../../src/deltas/prune-changes.ts';
-import { pruneFiles } from '../../src/files/prune-files.ts';
-import { pruneJobAttempts } from '../../src/job-statuses/prune-job-attempts.ts';
-import { pruneWebhookEvidence } from '../../src/webhooks/prune-webhook-evidence.ts';
+import { firstIdAt } from '../../src/platform/base/ids/ids.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { pruneChanges } from '../../src/platform/changes/prune-changes.ts';
+import { pruneFiles } from '../../src/mail/files/prune-files.ts';
+import { pruneJobAttempts } from '../../src/platform/job-statuses/prune-job-attempts.ts';
+import { pruneWebhookEvidence } from '../../src/platform/webhooks/prune-webhook-evidence.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const DAY = 24 * 3_600_000;

@@ -1,8 +1,8 @@
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
+import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import { randomUUID } from 'node:crypto';
-import { SystemClock } from '../../src/common/time/clock.ts';
-import { Database } from '../../src/database/sql.ts';
-import type { ProviderAccount } from '../../src/providers/connector.ts';
+import { SystemClock } from '../../src/platform/base/time/clock.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { SandboxConnector } from '../../src/providers/sandbox/sandbox.connector.ts';
 import {
   allChanges,

@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { ProviderError } from '../../src/providers/provider-error.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { ended } from '../support/ended.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 import { fakeLease } from '../support/sync.ts';

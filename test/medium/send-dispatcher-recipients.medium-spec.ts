@@ -1,9 +1,9 @@
 import request from 'supertest';
-import { ProviderError } from '../../src/providers/provider-error.ts';
-import { newId } from '../../src/common/ids/ids.ts';
-import { StoredMessages } from '../../src/outbox/stored-messages.ts';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { queueStatements } from '../../src/scheduler/queue-statements.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { StoredMessages } from '../../src/mail/outbox/stored-messages.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { queueStatements } from '../../src/platform/work/queue-statements.ts';
 import { ended } from '../support/ended.ts';
 import {
   beforeEachSend,

@@ -1,5 +1,9 @@
 import request from 'supertest';
-import { ProviderError, type ProviderErrorCode, type SendPhase } from '../../src/providers/provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+  type SendPhase,
+} from '../../src/platform/base/errors/provider-error.ts';
 import { ended } from '../support/ended.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';

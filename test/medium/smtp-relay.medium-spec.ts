@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { compose } from '../../src/send/compose.ts';
+import { compose } from '../../src/formats/mime/compose.ts';
 import { SmtpRelay } from '../../src/providers/smtp/smtp.relay.ts';
 import { ALL_PHASES, controlOf, failureOf, letter, SmtpFixture } from '../support/smtp-fixture.ts';
 import { TEST_CERTIFICATE, TEST_KEY } from '../support/tls-certificate.ts';

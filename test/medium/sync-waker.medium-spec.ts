@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Wake } from '../../src/common/wake.ts';
-import { Database } from '../../src/database/sql.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import type { Connector } from '../../src/providers/connector.ts';
-import { scheduleSync } from '../../src/sync/schedule-sync.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { Connector } from '../../src/providers/port/connector.ts';
+import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { SyncWaker } from '../../src/sync/sync-waker.ts';
 import {
   createAccount,

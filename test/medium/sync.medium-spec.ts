@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { SystemClock } from '../../src/common/time/clock.ts';
-import { newId } from '../../src/common/ids/ids.ts';
-import { Wake } from '../../src/common/wake.ts';
-import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
-import { Database } from '../../src/database/sql.ts';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import type { Connector, MailPort, ProviderAccount } from '../../src/providers/connector.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
+import { SystemClock } from '../../src/platform/base/time/clock.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { BatchStore } from '../../src/sync/batch-store.ts';
 import { CalendarSync } from '../../src/sync/calendar-sync.ts';
 import { ContactSync } from '../../src/sync/contact-sync.ts';
@@ -15,11 +15,11 @@ import { FolderMirror } from '../../src/sync/folder-mirror.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
 import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
-import { MessageParser } from '../../src/sync/message-parser.ts';
+import { MessageParser } from '../../src/mail/parsing/message-parser.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
 import { WatchLeases } from '../../src/sync/watch-leases.ts';
-import { MailedInvitations } from '../../src/rsvp/mailed-invitations.ts';
-import { Tracker } from '../../src/tracking/tracker.ts';
+import { MailedInvitations } from '../../src/calendar/rsvp/mailed-invitations.ts';
+import { Tracker } from '../../src/mail/tracking/tracker.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {
   createAccount,

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { Database } from '../../src/database/sql.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import type { Connector, MailChanges, MailLook, RemoteMessage } from '../../src/providers/connector.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { Connector, MailChanges, MailLook, RemoteMessage } from '../../src/providers/port/connector.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { syncAccount } from '../support/sync.ts';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import type { Lease } from '../../src/common/work/dispatcher.ts';
-import { Database } from '../../src/database/sql.ts';
-import { type HookJobRow, WebhookDispatcher } from '../../src/webhooks/webhook-dispatcher.ts';
+import type { Lease } from '../../src/platform/work/dispatcher.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { type HookJobRow, WebhookDispatcher } from '../../src/platform/webhooks/webhook-dispatcher.ts';
 import { ended } from '../support/ended.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { Receiver, type ReceiverBehaviour } from '../support/receiver.ts';

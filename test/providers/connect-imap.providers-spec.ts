@@ -4,7 +4,7 @@ import tls from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import Nylas from 'nylas';
 import request from 'supertest';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { rowsOf } from '../support/connect.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { type DavServer, startRadicale } from '../support/mail-servers/dav.ts';
@@ -352,7 +352,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       // The names are those of the certificate; here it is its authority that nobody trusts.
       const { execFileSync } = await import('node:child_process');
       const program = `
-        import { EgressPolicy } from './src/common/egress/egress-policy.ts';
+        import { EgressPolicy } from './src/platform/egress/egress-policy.ts';
         import { probeServer } from './src/providers/imap/server-probe.ts';
         await probeServer({ protocol: 'imap', host: 'localhost', port: ${servers.dovecot.ports.imaps}, security: 'tls' },
           { policy: new EgressPolicy(['127.0.0.1']), limitMs: 30_000 }).catch((error) => console.log(error.failure, error.message));`;

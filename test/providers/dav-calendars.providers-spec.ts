@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { EgressClient } from '../../src/common/egress/egress-client.ts';
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
-import { Clock } from '../../src/common/time/clock.ts';
-import { Wake } from '../../src/common/wake.ts';
-import { Database } from '../../src/database/sql.ts';
-import type { Connector, ProviderAccount } from '../../src/providers/connector.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { EgressClient } from '../../src/platform/egress/egress-client.ts';
+import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
+import { Clock } from '../../src/platform/base/time/clock.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import type { Connector, ProviderAccount } from '../../src/providers/port/connector.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { DavCalendars } from '../../src/providers/imap/dav/dav.calendars.ts';
 import { davAccount, makeCalendar, otherClient } from '../support/dav-account.ts';
 import {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { EgressClient } from '../../src/common/egress/egress-client.ts';
-import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
-import { SystemClock } from '../../src/common/time/clock.ts';
-import type { ProviderAccount } from '../../src/providers/connector.ts';
+import { EgressClient } from '../../src/platform/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
+import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
+import { SystemClock } from '../../src/platform/base/time/clock.ts';
+import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { DavCalendars } from '../../src/providers/imap/dav/dav.calendars.ts';
 import { DavContacts } from '../../src/providers/imap/dav/dav.contacts.ts';
 import { describeCalendars, describeEventChanges } from '../support/calendar-contract.ts';

@@ -1,4 +1,4 @@
-import { parseParts } from '../../src/sync/mime-parser.ts';
+import { parseParts } from '../../src/mail/parsing/mime-parser.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { codeOf } from '../support/contract-tools.ts';
 import { type Correspondent, ImapFixture } from '../support/imap-fixture.ts';

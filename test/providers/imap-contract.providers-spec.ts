@@ -1,9 +1,9 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { EgressClient } from '../../src/common/egress/egress-client.ts';
-import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
-import { SystemClock } from '../../src/common/time/clock.ts';
-import type { ProviderAccount } from '../../src/providers/connector.ts';
+import { EgressClient } from '../../src/platform/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
+import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
+import { SystemClock } from '../../src/platform/base/time/clock.ts';
+import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { ImapDiscovery } from '../../src/providers/imap/discovery/imap-discovery.ts';
 import { ImapConnector } from '../../src/providers/imap/imap.connector.ts';
 import { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import type { ImapFlow } from 'imapflow';
-import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import type { OutgoingMessage, ProviderAccount, SendControl } from '../../src/providers/connector.ts';
+import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
+import type { OutgoingMessage, ProviderAccount, SendControl } from '../../src/providers/port/connector.ts';
 import type { ImapLimits } from '../../src/providers/imap/imap-limits.ts';
 import { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
 import { ImapMail, type MailReader } from '../../src/providers/imap/imap.mail.ts';
 import type { ImapSettings } from '../../src/providers/imap/imap.settings.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { MailServers, type MailUser, mimeOf } from '../support/mail-servers/mail-servers.ts';

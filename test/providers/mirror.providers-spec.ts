@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
-import { Wake } from '../../src/common/wake.ts';
-import { Database } from '../../src/database/sql.ts';
-import { GrantsService } from '../../src/grants/grants.service.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import type { Connector, MailPort } from '../../src/providers/connector.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
 import type { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
 import { watchInbox } from '../../src/providers/imap/imap-watch.ts';
-import { scheduleSync } from '../../src/sync/schedule-sync.ts';
+import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import {
   createAccount,
   createApplication,

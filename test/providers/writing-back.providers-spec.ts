@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
-import { Wake } from '../../src/common/wake.ts';
-import { Database } from '../../src/database/sql.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
-import type { Connector, MailPort } from '../../src/providers/connector.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
 import { ImapMailbox } from '../../src/providers/imap/imap-mailbox.ts';
-import { scheduleSync } from '../../src/sync/schedule-sync.ts';
+import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { type Correspondent, ImapFixture } from '../support/imap-fixture.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';

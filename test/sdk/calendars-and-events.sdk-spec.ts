@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { deliver } from '../support/deliver.ts';
-import { Database } from '../../src/database/sql.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type {
   CalendarContent, CalendarPort, EventContent, ProviderAccount, RemoteEvent,
-} from '../../src/providers/connector.ts'; // prettier-ignore
+} from '../../src/providers/port/connector.ts'; // prettier-ignore
 import { codeOf } from './contract-tools.ts';
 
 /** Calendars of a provider, and accounts of it that have one at least. */

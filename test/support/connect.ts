@@ -1,4 +1,4 @@
-import { Database } from '../../src/database/sql.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import request from 'supertest';
 import type { TestApplication } from './factories.ts';
 import type { SendGridServer } from './sendgrid-server.ts';

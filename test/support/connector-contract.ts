@@ -1,4 +1,4 @@
-import type { Connector, ProviderAccount } from '../../src/providers/connector.ts';
+import type { Connector, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { describeCalendars, describeEventChanges } from './calendar-contract.ts';
 import { describeContacts } from './contacts-contract.ts';
 import { codeOf, look, outgoing, sendControl } from './contract-tools.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ContactsPort, ProviderAccount, RemoteContact } from '../../src/providers/connector.ts';
+import type { ContactsPort, ProviderAccount, RemoteContact } from '../../src/providers/port/connector.ts';
 import { codeOf } from './contract-tools.ts';
 
 /** Contacts of a provider, and accounts of it that have an address book. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type {
   MailChanges, MailLook, MailPort, OutgoingMessage, ProviderAccount, RemoteFolder, RemoteMessage,
-} from '../../src/providers/connector.ts'; // prettier-ignore
-import type { ProviderErrorCode, SendPhase } from '../../src/providers/provider-error.ts';
+} from '../../src/providers/port/connector.ts'; // prettier-ignore
+import type { ProviderErrorCode, SendPhase } from '../../src/platform/base/errors/provider-error.ts';
 import { until } from './until.ts';
 
 /** A small message from an account. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ProviderAccount } from '../../src/providers/connector.ts';
+import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 
 /** An account whose calendars and address books are on a DAV server; its mail is nowhere. */
 export function davAccount(url: string, user: string, password: string): ProviderAccount {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { sendControl } from './contract-tools.ts';
 import type { TestAccount } from './factories.ts';
 import type { TestApp } from './test-app.ts';

@@ -1,4 +1,4 @@
-import { type QueueName, Wake } from '../../src/common/wake.ts';
+import { type QueueName, Wake } from '../../src/platform/work/wake.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -8,11 +8,11 @@ import type {
   Outcome,
   QueueTable,
   Settled,
-} from '../../src/common/work/dispatcher.ts';
-import { type AppConfig, loadConfig } from '../../src/config/app-config.ts';
-import { newId } from '../../src/common/ids/ids.ts';
-import { type Sql, SqlPool } from '../../src/database/sql.ts';
-import { Engine } from '../../src/scheduler/engine.ts';
+} from '../../src/platform/work/dispatcher.ts';
+import { type AppConfig, loadConfig } from '../../src/platform/config/app-config.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { type Sql, SqlPool } from '../../src/platform/database/sql.ts';
+import { Engine } from '../../src/platform/work/engine.ts';
 import { createTestDatabase } from './test-database.ts';
 import { until } from './until.ts';
 

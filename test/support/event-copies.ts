@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SqlPool } from '../../src/database/sql.ts';
+import type { SqlPool } from '../../src/platform/database/sql.ts';
 
 /** What one copy of an event has of its own. */
 export interface EventCopy {

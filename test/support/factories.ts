@@ -1,15 +1,15 @@
 import { EntityManager } from '@mikro-orm/postgresql';
 import type { INestApplicationContext } from '@nestjs/common';
-import { Application } from '../../src/applications/application.entity.ts';
-import { SecretBox } from '../../src/common/crypto/secret-box.ts';
-import { hashToken } from '../../src/common/crypto/token-hash.ts';
-import { newId, randomBase36 } from '../../src/common/ids/ids.ts';
-import { Wake } from '../../src/common/wake.ts';
-import { Database } from '../../src/database/sql.ts';
-import { AccessToken } from '../../src/grants/access-token.entity.ts';
-import { sealGrantSettings } from '../../src/grants/grant-secrets.ts';
-import { Grant } from '../../src/grants/grant.entity.ts';
-import { scheduleSync } from '../../src/sync/schedule-sync.ts';
+import { Application } from '../../src/accounts/applications/application.entity.ts';
+import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
+import { hashToken } from '../../src/platform/base/crypto/token-hash.ts';
+import { newId, randomBase36 } from '../../src/platform/base/ids/ids.ts';
+import { Wake } from '../../src/platform/work/wake.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { AccessToken } from '../../src/accounts/grants/access-token.entity.ts';
+import { sealGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
+import { Grant } from '../../src/accounts/grants/grant.entity.ts';
+import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { secret } from './log-watch.ts';
 
 /** An application with what only its owner knows. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { INestApplicationContext } from '@nestjs/common';
-import { createApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config/app-config.ts';
-import { SqlPool } from '../../src/database/sql.ts';
-import type { Trigger } from '../../src/webhooks/webhook-state.ts';
+import { createApp } from '../../src/app/app.ts';
+import { loadConfig } from '../../src/platform/config/app-config.ts';
+import { SqlPool } from '../../src/platform/database/sql.ts';
+import type { Trigger } from '../../src/platform/webhooks/webhook-state.ts';
 import { createAccount, createApplication, type TestAccount } from './factories.ts';
 import { Invariants } from './invariants.ts';
 import { Receiver } from './receiver.ts';

@@ -1,5 +1,8 @@
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/database/embedded-postgres.ts';
-import { migrate } from '../../src/database/migrate.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/platform/database/embedded-postgres.ts';
+import { migrate } from '../../src/platform/database/migrate.ts';
 import { beginFaultTable } from './fault-table.ts';
 
 /** Tests are about logic, not about surviving power loss; the fault suite runs with these on. */

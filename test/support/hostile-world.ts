@@ -1,4 +1,4 @@
-import { Database } from '../../src/database/sql.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import type { ApiDocument, Operation } from './api-document.ts';
 import { registerSandbox } from './connect.ts';

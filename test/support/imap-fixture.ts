@@ -1,7 +1,7 @@
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
+import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import type { ImapFlow } from 'imapflow';
-import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import type { ProviderAccount } from '../../src/providers/connector.ts';
+import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
+import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { ImapChanges } from '../../src/providers/imap/imap-changes.ts';
 import { ImapMailbox } from '../../src/providers/imap/imap-mailbox.ts';
 import { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';

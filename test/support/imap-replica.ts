@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ImapFlow, MailboxObject } from 'imapflow';
 import type {
   MailChanges, MailLook, MailPort, ProviderAccount, RemoteFolder, RemoteMessage,
-} from '../../src/providers/connector.ts'; // prettier-ignore
+} from '../../src/providers/port/connector.ts'; // prettier-ignore
 
 type MailReader = Pick<MailPort, 'listChanges'>;
 /** What is compared of a message. */

@@ -1,5 +1,5 @@
-import type { SqlPool } from '../../src/database/sql.ts';
-import { databaseTrouble } from '../../src/database/database-trouble.ts';
+import type { SqlPool } from '../../src/platform/database/sql.ts';
+import { databaseTrouble } from '../../src/platform/database/database-trouble.ts';
 
 /*
  * What is true at every moment, whatever breaks. One statement, and so one snapshot: no move of the program, however

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import type { MailPort, OutgoingMessage, ProviderAccount } from '../../src/providers/connector.ts';
+import type { MailPort, OutgoingMessage, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7) % 256));

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { DraftContent, MailboxPort, MailPort, ProviderAccount } from '../../src/providers/connector.ts';
+import type {
+  DraftContent,
+  MailboxPort,
+  MailPort,
+  ProviderAccount,
+} from '../../src/providers/port/connector.ts';
 import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools.ts';
 
 function draftOf(account: ProviderAccount, subject: string): DraftContent {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClaimedJob, Dispatcher } from '../../src/common/work/dispatcher.ts';
+import type { ClaimedJob, Dispatcher } from '../../src/platform/work/dispatcher.ts';
 
 /*
  * A process that runs the built engine over `send_job`, with a dispatcher that writes to the table `ended` what became
@@ -8,9 +8,11 @@ import type { ClaimedJob, Dispatcher } from '../../src/common/work/dispatcher.ts
 
 const load = <T>(name: string): Promise<T> =>
   import(new URL(`../../dist/src/${name}.js`, import.meta.url).href) as Promise<T>;
-const { Engine } = await load<typeof import('../../src/scheduler/engine.ts')>('scheduler/engine');
-const { loadConfig } = await load<typeof import('../../src/config/app-config.ts')>('config/app-config');
-const { Wake } = await load<typeof import('../../src/common/wake.ts')>('common/wake');
+const { Engine } = await load<typeof import('../../src/platform/work/engine.ts')>('platform/work/engine');
+const { loadConfig } = await load<typeof import('../../src/platform/config/app-config.ts')>(
+  'platform/config/app-config',
+);
+const { Wake } = await load<typeof import('../../src/platform/work/wake.ts')>('platform/work/wake');
 
 const { POISON } = process.env;
 const ended = (job: ClaimedJob, how: string) => ({ next: { kind: 'done' } as const, result: how });

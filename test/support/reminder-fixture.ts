@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { SecretBox } from '../../src/common/crypto/secret-box.ts';
-import { hashToken } from '../../src/common/crypto/token-hash.ts';
-import { newId } from '../../src/common/ids/ids.ts';
-import { type AppConfig, loadConfig } from '../../src/config/app-config.ts';
-import { Database } from '../../src/database/sql.ts';
-import { sealGrantSettings } from '../../src/grants/grant-secrets.ts';
-import type { ReminderEvent, ReminderNotification } from '../../src/notifications/reminder-plan.ts';
+import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
+import { hashToken } from '../../src/platform/base/crypto/token-hash.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { type AppConfig, loadConfig } from '../../src/platform/config/app-config.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { sealGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
+import type { ReminderEvent, ReminderNotification } from '../../src/calendar/notifications/reminder-plan.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /** A row of `reminder` as tests look at it. */

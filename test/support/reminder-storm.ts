@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { newId } from '../../src/common/ids/ids.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
 import { copyEvent, type EventCopy } from './event-copies.ts';
 import type { TestAccount } from './factories.ts';
 import { call } from './fault-load.ts';

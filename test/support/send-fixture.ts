@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import request from 'supertest';
-import type { ClaimedJob, Lease, LoadingLease, Outcome } from '../../src/common/work/dispatcher.ts';
-import { APP_CONFIG, type AppConfig } from '../../src/config/app-config.ts';
-import { Database } from '../../src/database/sql.ts';
-import { ProviderAccounts } from '../../src/grants/provider-accounts.ts';
-import type { SendJobRow, SendResult } from '../../src/outbox/send-attempt.ts';
-import { SendDispatcher } from '../../src/outbox/send-dispatcher.ts';
-import { SendDoubts } from '../../src/outbox/send-doubts.ts';
-import { SendWays } from '../../src/outbox/send-ways.ts';
-import { MESSAGE_LOADING, StoredMessages } from '../../src/outbox/stored-messages.ts';
-import { ConnectorRegistry } from '../../src/providers/connector-registry.ts';
+import type { ClaimedJob, Lease, LoadingLease, Outcome } from '../../src/platform/work/dispatcher.ts';
+import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import type { SendJobRow, SendResult } from '../../src/mail/outbox/send-attempt.ts';
+import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
+import { SendDoubts } from '../../src/mail/outbox/send-doubts.ts';
+import { SendWays } from '../../src/mail/outbox/send-ways.ts';
+import { MESSAGE_LOADING, StoredMessages } from '../../src/mail/outbox/stored-messages.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type {
   Connector,
   MailPort,
@@ -17,10 +17,10 @@ import type {
   SendControl,
   SendReceipt,
   SentLookup,
-} from '../../src/providers/connector.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
-import { queueStatements } from '../../src/scheduler/queue-statements.ts';
-import { type RelayRoute, RelayRoutes } from '../../src/relay/relay-routes.ts';
+} from '../../src/providers/port/connector.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import { queueStatements } from '../../src/platform/work/queue-statements.ts';
+import { type RelayRoute, RelayRoutes } from '../../src/mail/relay/relay-routes.ts';
 import { createAccount, createApplication, type TestAccount, type TestApplication } from './factories.ts';
 import { fakeLease } from './sync.ts';
 import { startTestApp, type TestApp } from './test-app.ts';

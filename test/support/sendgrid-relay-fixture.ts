@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
-import { EgressClient } from '../../src/common/egress/egress-client.ts';
-import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import { WorkThreads } from '../../src/common/threads/work-threads.ts';
-import type { OutgoingMessage } from '../../src/providers/connector.ts';
-import { ProviderError } from '../../src/providers/provider-error.ts';
+import { EgressClient } from '../../src/platform/egress/egress-client.ts';
+import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
+import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
+import type { OutgoingMessage } from '../../src/providers/port/connector.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { SendGridRelay } from '../../src/providers/sendgrid/sendgrid.relay.ts';
-import { compose } from '../../src/send/compose.ts';
+import { compose } from '../../src/formats/mime/compose.ts';
 import { SendGridServer } from './sendgrid-server.ts';
 import { TestClock } from './test-clock.ts';
 

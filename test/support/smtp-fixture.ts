@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { EgressPolicy } from '../../src/common/egress/egress-policy.ts';
-import type { OutgoingMessage, SendControl } from '../../src/providers/connector.ts';
-import { ProviderError, type SendPhase } from '../../src/providers/provider-error.ts';
+import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
+import type { OutgoingMessage, SendControl } from '../../src/providers/port/connector.ts';
+import { ProviderError, type SendPhase } from '../../src/platform/base/errors/provider-error.ts';
 import { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
 import type { SmtpLimits, SmtpServer } from '../../src/providers/smtp/smtp-settings.ts';
 import { ScriptedSmtp, type SmtpScript } from './scripted-smtp.ts';

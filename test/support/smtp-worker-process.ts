@@ -9,7 +9,7 @@ import type {
   ProviderAccount,
   SendControl,
   SentLookup,
-} from '../../src/providers/connector.ts';
+} from '../../src/providers/port/connector.ts';
 
 /*
  * The built program with mail accounts that send by SMTP: what `dist/src/main.js` is, with a connector for `imap` added
@@ -19,17 +19,19 @@ import type {
 
 const [{ createApp, closeApp }, { loadConfig }, startup, { ConnectorRegistry }, { SmtpSender }, egress] =
   await Promise.all([
-    import(compiled('app')) as Promise<typeof import('../../src/app.ts')>,
-    import(compiled('config/app-config')) as Promise<typeof import('../../src/config/app-config.ts')>,
-    import(compiled('startup')) as Promise<typeof import('../../src/startup.ts')>,
-    import(compiled('providers/connector-registry')) as Promise<
-      typeof import('../../src/providers/connector-registry.ts')
+    import(compiled('app/app')) as Promise<typeof import('../../src/app/app.ts')>,
+    import(compiled('platform/config/app-config')) as Promise<
+      typeof import('../../src/platform/config/app-config.ts')
+    >,
+    import(compiled('app/startup')) as Promise<typeof import('../../src/app/startup.ts')>,
+    import(compiled('providers/port/connector-registry')) as Promise<
+      typeof import('../../src/providers/port/connector-registry.ts')
     >,
     import(compiled('providers/smtp/smtp-sender')) as Promise<
       typeof import('../../src/providers/smtp/smtp-sender.ts')
     >,
-    import(compiled('common/egress/egress-policy')) as Promise<
-      typeof import('../../src/common/egress/egress-policy.ts')
+    import(compiled('platform/egress/egress-policy')) as Promise<
+      typeof import('../../src/platform/egress/egress-policy.ts')
     >,
   ]);
 

@@ -1,8 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import type { Lease, Outcome } from '../../src/common/work/dispatcher.ts';
-import { Database } from '../../src/database/sql.ts';
+import type { Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
+import { Database } from '../../src/platform/database/sql.ts';
 import { type MailboxSyncDispatcher, type SyncResult } from '../../src/sync/mailbox-sync-dispatcher.ts';
-import { scheduleSync } from '../../src/sync/schedule-sync.ts';
+import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 
 /** A lease that holds until it is told otherwise. */
 export function fakeLease(overrides: Partial<Lease> = {}): Lease {

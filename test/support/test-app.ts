@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { createApp } from '../../src/app.ts';
-import type { AppOverrides } from '../../src/app.module.ts';
-import { loadConfig } from '../../src/config/app-config.ts';
+import { createApp } from '../../src/app/app.ts';
+import type { AppOverrides } from '../../src/app/app.module.ts';
+import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { assertNoSecretLogged, watchedLog, watchEnvironment, watchTraffic } from './log-watch.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 

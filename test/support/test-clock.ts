@@ -1,4 +1,4 @@
-import { Clock } from '../../src/common/time/clock.ts';
+import { Clock } from '../../src/platform/base/time/clock.ts';
 
 /** A clock that stands still until it is moved. The database's own clock is not moved by it. */
 export class TestClock extends Clock {

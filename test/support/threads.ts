@@ -1,5 +1,5 @@
-import type { Sql } from '../../src/database/sql.ts';
-import type { Person } from '../../src/messages/message-filter.ts';
+import type { Sql } from '../../src/platform/database/sql.ts';
+import type { Person } from '../../src/mail/messages/message-filter.ts';
 
 // Written in another way than the statement that keeps them: row by row, nothing aggregated twice.
 const DIFFERING = `

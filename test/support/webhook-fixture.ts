@@ -1,12 +1,12 @@
 import { EntityManager } from '@mikro-orm/postgresql';
 import type { INestApplicationContext } from '@nestjs/common';
-import { Application } from '../../src/applications/application.entity.ts';
-import { newId } from '../../src/common/ids/ids.ts';
-import { Database } from '../../src/database/sql.ts';
-import { recordChanges } from '../../src/deltas/change-log.ts';
-import { openGate } from '../../src/webhooks/delivery.repository.ts';
-import { Webhook } from '../../src/webhooks/webhook.entity.ts';
-import type { Trigger } from '../../src/webhooks/webhook-state.ts';
+import { Application } from '../../src/accounts/applications/application.entity.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { recordChanges } from '../../src/platform/changes/change-log.ts';
+import { openGate } from '../../src/platform/webhooks/delivery.repository.ts';
+import { Webhook } from '../../src/platform/webhooks/webhook.entity.ts';
+import type { Trigger } from '../../src/platform/webhooks/webhook-state.ts';
 import type { TestApplication } from './factories.ts';
 
 /** Writes a webhook as it is after a passed challenge, with the pace it gets then. */

@@ -1,6 +1,6 @@
-import type { ProviderAccount, VerifiedAccount } from '../connector.ts';
-import type { MailDiscovery } from '../mail-discovery.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { ProviderAccount, VerifiedAccount } from '../port/connector.ts';
+import type { MailDiscovery } from '../port/mail-discovery.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { completeSettings } from './imap-complete.ts';
 import { presetProof, proveImap } from './imap-ownership.ts';
 import { imapInput } from './imap.settings.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ImapFlow, ListResponse, StatusObject } from 'imapflow';
 import { answersWithin } from './imap-connection.ts';
-import type { RemoteFolder } from '../connector.ts';
+import type { RemoteFolder } from '../port/connector.ts';
 import { type FolderState, messagePrefix } from './imap-cursor.ts';
 
 /** A folder as the server lists it. */

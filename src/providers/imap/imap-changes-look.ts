@@ -1,6 +1,6 @@
 import type { ImapFlow } from 'imapflow';
-import type { MailChanges, MailLook } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { MailChanges, MailLook } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import {
   beginFolder, giveAbsent, giveRecentFlags, giveTurn, hasChanged, inspectFolder, isMissing, isUnwanted, leaveFolder, openFolder,
   type OpenFolder, spanOf, trimmed,

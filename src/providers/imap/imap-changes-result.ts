@@ -1,4 +1,4 @@
-import type { MailChanges, MailLook, RemoteFolder, RemoteMessage } from '../connector.ts';
+import type { MailChanges, MailLook, RemoteFolder, RemoteMessage } from '../port/connector.ts';
 import { type FolderState, messageId, messagePrefix, parseMessageId } from './imap-cursor.ts';
 import type { Renaming } from './imap-changes-folders.ts';
 import { renamedAs } from './imap-changes-folders.ts';

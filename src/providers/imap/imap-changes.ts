@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ImapFlow } from 'imapflow';
-import { openAttachment } from '../../common/mime/open-attachment.ts';
-import type { WorkThreads } from '../../common/threads/work-threads.ts';
-import { KeyedLimit } from '../../common/work/keyed-limit.ts';
-import type { MailChanges, MailLook, ProviderAccount } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+import { openAttachment } from '../../formats/mime/open-attachment.ts';
+import type { WorkThreads } from '../../platform/threads/work-threads.ts';
+import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
+import type { MailChanges, MailLook, ProviderAccount } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { MailboxLook } from './imap-changes-look.ts';
 import { answersWithin } from './imap-connection.ts';
 import { parseMessageId } from './imap-cursor.ts';

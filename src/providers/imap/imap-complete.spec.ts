@@ -1,5 +1,5 @@
-import type { DiscoveredMail, MailCandidate, MailServers } from '../mail-discovery.ts';
-import { MailDiscovery } from '../mail-discovery.ts';
+import type { DiscoveredMail, MailCandidate, MailServers } from '../port/mail-discovery.ts';
+import { MailDiscovery } from '../port/mail-discovery.ts';
 import { completeSettings, mergeImapSettings } from './imap-complete.ts';
 import { imapInput } from './imap.settings.ts';
 

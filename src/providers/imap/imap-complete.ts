@@ -1,6 +1,6 @@
-import { ProviderError } from '../provider-error.ts';
-import type { ProviderAccount } from '../connector.ts';
-import type { DiscoveredMail, MailDiscovery, MailServers } from '../mail-discovery.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { ProviderAccount } from '../port/connector.ts';
+import type { DiscoveredMail, MailDiscovery, MailServers } from '../port/mail-discovery.ts';
 import {
   domainOf,
   type ImapPreset,

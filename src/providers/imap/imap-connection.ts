@@ -1,7 +1,7 @@
 import { BlockList, type IPVersion, type SocketAddress } from 'node:net';
 import { ImapFlow, type ImapFlowOptions } from 'imapflow';
-import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { ATTEMPT_MS, openSocket } from '../smtp/smtp-socket.ts';
 import { waitFor } from '../smtp/wait.ts';
 import type { ImapServer } from './imap.settings.ts';

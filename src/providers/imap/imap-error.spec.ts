@@ -1,4 +1,4 @@
-import { ProviderError, type ProviderErrorCode } from '../provider-error.ts';
+import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import { GivenUpError, SmtpTimeoutError } from '../smtp/smtp-failure.ts';
 import { ImapTroubleError, isImapRefusal, secretsOf, toImapError } from './imap-error.ts';
 import type { ImapStage } from './imap-verdict.ts';

@@ -1,5 +1,5 @@
-import { type EgressErrorKind, toEgressError } from '../../common/egress/egress-error.ts';
-import { ProviderError, type ProviderErrorCode } from '../provider-error.ts';
+import { type EgressErrorKind, toEgressError } from '../../platform/egress/egress-error.ts';
+import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import { GivenUpError, SmtpTroubleError } from '../smtp/smtp-failure.ts';
 import { wordsOf } from '../smtp/smtp-reply.ts';
 import type { ImapServer } from './imap.settings.ts';

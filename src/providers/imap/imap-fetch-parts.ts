@@ -1,5 +1,5 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
-import type { MessageParts, StoredText } from '../connector.ts';
+import type { MessageParts, StoredText } from '../port/connector.ts';
 import { answersWithin, takeFetchLeftOut } from './imap-connection.ts';
 import { planParts, type TextPart } from './imap-parts.ts';
 

@@ -1,6 +1,6 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
-import type { MessageParts, RemoteMessage } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { MessageParts, RemoteMessage } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { answersWithin } from './imap-connection.ts';
 import { uidSets } from './imap-cursor.ts';
 import { isImapRefusal } from './imap-error.ts';

@@ -1,5 +1,5 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
-import { ProviderError } from '../provider-error.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { answerOf } from './imap-connection.ts';
 import type { MessagePlace } from './imap-cursor.ts';
 

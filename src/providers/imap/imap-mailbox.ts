@@ -1,6 +1,6 @@
 import type { ImapFlow } from 'imapflow';
-import type { DraftContent, MailboxPort, ProviderAccount } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { DraftContent, MailboxPort, ProviderAccount } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { messageId, messagePrefix, type MessagePlace, parseMessageId } from './imap-cursor.ts';
 import { deleteMessage, findMessage, moveMessage, openForWriting } from './imap-mailbox-messages.ts';
 import { answerOf } from './imap-connection.ts';

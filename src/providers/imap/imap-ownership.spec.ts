@@ -1,4 +1,4 @@
-import { type DiscoveredMail, type MailCandidate, MailDiscovery } from '../mail-discovery.ts';
+import { type DiscoveredMail, type MailCandidate, MailDiscovery } from '../port/mail-discovery.ts';
 import { imapMailbox, presetProof, proveImap } from './imap-ownership.ts';
 
 const ADA = 'ada@company.example';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { AddressProof } from '../address-proof.ts';
-import type { MailboxSettings } from '../connector.ts';
-import type { MailDiscovery, MailServers } from '../mail-discovery.ts';
+import type { AddressProof } from '../port/address-proof.ts';
+import type { MailboxSettings } from '../port/connector.ts';
+import type { MailDiscovery, MailServers } from '../port/mail-discovery.ts';
 import { domainOf, presetOfDomain, serversOf } from './imap-presets.ts';
 
 /** Settings that say which mailbox it is. An integration may lack a port; what is no text is no server of anybody. */

@@ -1,5 +1,5 @@
 import type { MessageStructureObject } from 'imapflow';
-import type { RemoteFile, StoredText } from '../connector.ts';
+import type { RemoteFile, StoredText } from '../port/connector.ts';
 
 /** More are not listed. */
 const MOST_FILES = 1_000;

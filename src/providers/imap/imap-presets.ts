@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import type { KnownMailProvider, MailServers } from '../mail-discovery.ts';
+import type { KnownMailProvider, MailServers } from '../port/mail-discovery.ts';
 
 /** A provider of mail whose servers are known. */
 export interface ImapPreset extends KnownMailProvider {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ImapFlow } from 'imapflow';
-import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
-import type { ProviderAccount } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
+import type { ProviderAccount } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { KeptSessions } from '../smtp/kept-sessions.ts';
 import { waitFor } from '../smtp/wait.ts';
 import { type ImapServer, imapServerOf } from './imap.settings.ts';

@@ -1,4 +1,4 @@
-import type { ProviderErrorCode } from '../provider-error.ts';
+import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import { type ImapStage, imapVerdict } from './imap-verdict.ts';
 
 /** Stage, status, code, text, verdict, seconds. Words of real servers, shortened, and of RFC 5530. */

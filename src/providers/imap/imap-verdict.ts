@@ -1,4 +1,4 @@
-import type { ProviderErrorCode } from '../provider-error.ts';
+import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 
 /** What a refusal answers: the greeting, the login, or any command after it. */
 export type ImapStage = 'connect' | 'login' | 'command';

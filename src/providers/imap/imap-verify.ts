@@ -1,6 +1,6 @@
-import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
-import type { ProviderAccount } from '../connector.ts';
-import { ProviderError, type ProviderErrorCode } from '../provider-error.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
+import type { ProviderAccount } from '../port/connector.ts';
+import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import { SmtpSession } from '../smtp/smtp-session.ts';
 import { SMTP_LIMITS } from '../smtp/smtp-settings.ts';
 import { DavAllowance } from './dav/dav-allowance.ts';

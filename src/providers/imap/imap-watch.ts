@@ -1,5 +1,5 @@
-import type { MailWatch, MailWatcher, ProviderAccount } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { MailWatch, MailWatcher, ProviderAccount } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import type { ImapSessions } from './imap-sessions.ts';
 

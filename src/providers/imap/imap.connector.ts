@@ -1,10 +1,10 @@
-import type { EgressClient } from '../../common/egress/egress-client.ts';
-import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
-import type { WorkThreads } from '../../common/threads/work-threads.ts';
-import type { Clock } from '../../common/time/clock.ts';
-import type { AddressProof } from '../address-proof.ts';
-import type { Connector, MailboxSettings, ProviderAccount, VerifiedAccount } from '../connector.ts';
-import type { MailDiscovery } from '../mail-discovery.ts';
+import type { EgressClient } from '../../platform/egress/egress-client.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
+import type { WorkThreads } from '../../platform/threads/work-threads.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type { AddressProof } from '../port/address-proof.ts';
+import type { Connector, MailboxSettings, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
+import type { MailDiscovery } from '../port/mail-discovery.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { checkDavServer } from './dav/dav-accounts.ts';
 import { DavCalendars } from './dav/dav.calendars.ts';

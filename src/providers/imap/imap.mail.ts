@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import type {
   MailChanges, MailLook, MailPort, MailWatch, MailWatcher, OutgoingMessage, ProviderAccount, SendControl, SendReceipt,
   SentLookup,
-} from '../connector.ts'; // prettier-ignore
-import { ProviderError } from '../provider-error.ts';
+} from '../port/connector.ts'; // prettier-ignore
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { settingsOf, smtpServerOf } from './imap.settings.ts';
 import { fileAmongSent, isAmongSent } from './imap-sent.ts';

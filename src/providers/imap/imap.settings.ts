@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ProviderAccount } from '../connector.ts';
+import type { ProviderAccount } from '../port/connector.ts';
 import type { SmtpServer } from '../smtp/smtp-settings.ts';
 import { PRESET_NAMES, presetNamed } from './imap-presets.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { TEST_CERTIFICATE, TEST_KEY } from '../../../test/support/tls-certificate.ts';
-import { EgressPolicy } from '../../common/egress/egress-policy.ts';
+import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { Security } from './imap.settings.ts';
 import { ProbeError, probeServer } from './server-probe.ts';
 

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
-import { toEgressError } from '../../common/egress/egress-error.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
+import { toEgressError } from '../../platform/egress/egress-error.ts';
 import { isTrustedHost, openSocket } from '../smtp/smtp-socket.ts';
 import { waitFor } from '../smtp/wait.ts';
 import type { Security } from './imap.settings.ts';

@@ -5,7 +5,7 @@ import {
   type ConferencingSettings,
   type Meeting,
   type MeetingKey,
-} from '../conferencing-port.ts';
+} from '../port/conferencing-port.ts';
 
 const ROOM = '{room}';
 

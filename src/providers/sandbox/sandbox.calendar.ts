@@ -1,5 +1,5 @@
-import { isId } from '../../common/ids/ids.ts';
-import type { Database } from '../../database/sql.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import type { Database } from '../../platform/database/sql.ts';
 import type {
   CalendarContent,
   CalendarPort,
@@ -8,8 +8,8 @@ import type {
   ProviderAccount,
   RemoteCalendar,
   WrittenRevision,
-} from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+} from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
 import { stableId } from './sandbox.ids.ts';
 import { SANDBOX_DOMAIN, titleFault } from './sandbox.magic.ts';

@@ -1,8 +1,8 @@
-import type { WorkThreads } from '../../common/threads/work-threads.ts';
-import type { Clock } from '../../common/time/clock.ts';
-import type { Database } from '../../database/sql.ts';
-import type { AddressProof } from '../address-proof.ts';
-import type { Connector, MailboxSettings, ProviderAccount, VerifiedAccount } from '../connector.ts';
+import type { WorkThreads } from '../../platform/threads/work-threads.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type { Database } from '../../platform/database/sql.ts';
+import type { AddressProof } from '../port/address-proof.ts';
+import type { Connector, MailboxSettings, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
 import { SandboxCalendars } from './sandbox.calendar.ts';
 import { SandboxContacts } from './sandbox.contacts.ts';
 import { SandboxFaults } from './sandbox.faults.ts';

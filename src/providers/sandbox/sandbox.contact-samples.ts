@@ -1,4 +1,4 @@
-import type { ContactContent } from '../connector.ts';
+import type { ContactContent } from '../port/connector.ts';
 import { SANDBOX_DOMAIN } from './sandbox.magic.ts';
 
 /** A contact a new address book begins with. */

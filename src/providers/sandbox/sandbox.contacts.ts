@@ -1,15 +1,15 @@
-import { isId } from '../../common/ids/ids.ts';
-import type { Database, Sql } from '../../database/sql.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import type { Database, Sql } from '../../platform/database/sql.ts';
 import type {
   ContactChanges,
   ContactContent,
   ContactPicture,
   ContactsPort,
   ProviderAccount,
-} from '../connector.ts';
-import { contactFields, mergeContacts } from '../contact-content.ts';
-import { pictureOf } from '../contact-picture.ts';
-import { ProviderError } from '../provider-error.ts';
+} from '../port/connector.ts';
+import { contactFields, mergeContacts } from '../port/contact-content.ts';
+import { pictureOf } from '../port/contact-picture.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { SAMPLE_CONTACTS } from './sandbox.contact-samples.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
 import { stableId } from './sandbox.ids.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { idColumn } from '../../database/base-columns.ts';
+import { idColumn } from '../../platform/database/base-columns.ts';
 
 /*
  * The sandbox provider's own tables: what a mail or calendar server would keep. A mailbox is named by application

@@ -1,4 +1,4 @@
-import type { Database } from '../../database/sql.ts';
+import type { Database } from '../../platform/database/sql.ts';
 
 const COUNT = `
   insert into sandbox_fault (key, count) values ($1, 1)

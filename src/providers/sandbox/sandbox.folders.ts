@@ -1,6 +1,6 @@
-import type { Database } from '../../database/sql.ts';
-import type { ProviderAccount, RemoteFolder } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { Database } from '../../platform/database/sql.ts';
+import type { ProviderAccount, RemoteFolder } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Mailbox } from './sandbox.ids.ts';
 
 const FOLDERS: readonly RemoteFolder[] = [

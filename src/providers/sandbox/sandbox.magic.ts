@@ -1,4 +1,4 @@
-import { ProviderError, type SendPhase } from '../provider-error.ts';
+import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { CREDENTIALS_REFUSED } from './sandbox.settings.ts';
 
 /*

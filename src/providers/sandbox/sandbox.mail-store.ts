@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../../database/sql.ts';
+import type { Database, Sql } from '../../platform/database/sql.ts';
 import { type Mailbox, stableId } from './sandbox.ids.ts';
 
 /** One copy of a message to be stored. */

@@ -1,14 +1,18 @@
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { openAttachment } from '../../common/mime/open-attachment.ts';
-import type { WorkThreads } from '../../common/threads/work-threads.ts';
-import { isId } from '../../common/ids/ids.ts';
-import type { Clock } from '../../common/time/clock.ts';
+import { openAttachment } from '../../formats/mime/open-attachment.ts';
+import type { WorkThreads } from '../../platform/threads/work-threads.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
   MailChanges, MailLook, MailPort, OutgoingMessage, ProviderAccount, SendControl, SendReceipt, SentLookup,
-} from '../connector.ts'; // prettier-ignore
-import { ProviderError, type RefusedRecipient, type SendPhase } from '../provider-error.ts';
+} from '../port/connector.ts'; // prettier-ignore
+import {
+  ProviderError,
+  type RefusedRecipient,
+  type SendPhase,
+} from '../../platform/base/errors/provider-error.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
 import { type SandboxFolders, standardFolders } from './sandbox.folders.ts';
 import type { Mailbox } from './sandbox.ids.ts';

@@ -1,7 +1,7 @@
-import { isId } from '../../common/ids/ids.ts';
-import type { Clock } from '../../common/time/clock.ts';
-import type { DraftContent, MailboxPort, ProviderAccount } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type { DraftContent, MailboxPort, ProviderAccount } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
 import { type SandboxFolders, standardFolders } from './sandbox.folders.ts';
 import { titleFault } from './sandbox.magic.ts';

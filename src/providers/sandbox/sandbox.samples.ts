@@ -1,4 +1,4 @@
-import type { ProviderAccount } from '../connector.ts';
+import type { ProviderAccount } from '../port/connector.ts';
 import { stableId } from './sandbox.ids.ts';
 import { SANDBOX_DOMAIN } from './sandbox.magic.ts';
 

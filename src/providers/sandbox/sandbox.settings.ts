@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ProviderError } from '../provider-error.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 
 /** Settings of a sandbox account; all optional (docs/providers/sandbox.md). */
 export const sandboxSettings = z.object({

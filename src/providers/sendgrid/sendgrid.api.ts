@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { EgressAnswer, EgressClient, EgressRequest } from '../../common/egress/egress-client.ts';
-import { EgressError } from '../../common/egress/egress-error.ts';
-import type { Clock } from '../../common/time/clock.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { EgressAnswer, EgressClient, EgressRequest } from '../../platform/egress/egress-client.ts';
+import { EgressError } from '../../platform/egress/egress-error.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { jsonOf, toProviderError } from './sendgrid.errors.ts';
 import type { SendGridSettings } from './sendgrid.settings.ts';
 

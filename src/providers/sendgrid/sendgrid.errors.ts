@@ -1,8 +1,12 @@
 import { z } from 'zod';
-import type { EgressAnswer } from '../../common/egress/egress-client.ts';
-import { parseRetryAfter } from '../../common/egress/retry-after.ts';
-import { ProviderError, type ProviderErrorCode, type SendPhase } from '../provider-error.ts';
-import { SenderRefusedError } from '../relay.ts';
+import type { EgressAnswer } from '../../platform/egress/egress-client.ts';
+import { parseRetryAfter } from '../../platform/egress/retry-after.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+  type SendPhase,
+} from '../../platform/base/errors/provider-error.ts';
+import { SenderRefusedError } from '../port/relay.ts';
 
 const errorBody = z.object({
   errors: z.array(z.object({ message: z.string(), field: z.string().nullish().catch(null) })),

@@ -1,6 +1,6 @@
 import PostalMime, { type Address as ParsedAddress, type Attachment, type Email } from 'postal-mime';
-import type { OutgoingMessage } from '../connector.ts';
-import type { RefusedRecipient } from '../provider-error.ts';
+import type { OutgoingMessage } from '../port/connector.ts';
+import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 
 /*
  * Made in threads (`SendGridRelay`): callers give whole messages. Node loads this file as it is, in tests too: it may import only

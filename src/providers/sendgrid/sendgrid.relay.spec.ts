@@ -1,5 +1,5 @@
-import { EgressClient } from '../../common/egress/egress-client.ts';
-import { EgressPolicy } from '../../common/egress/egress-policy.ts';
+import { EgressClient } from '../../platform/egress/egress-client.ts';
+import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { codeOf, sendControl } from '../../../test/support/connector-contract.ts';
 import { failureOf, relayMessage, useSendGrid } from '../../../test/support/sendgrid-relay-fixture.ts';
 import type { SendGridServer } from '../../../test/support/sendgrid-server.ts';

@@ -3,8 +3,8 @@ import net, { type AddressInfo } from 'node:net';
 import { codeOf, sendControl } from '../../../test/support/connector-contract.ts';
 import { ADA, failureOf, relayMessage, useSendGrid } from '../../../test/support/sendgrid-relay-fixture.ts';
 import { NO_CREDITS, NOT_VERIFIED } from '../../../test/support/sendgrid-server.ts';
-import type { OutgoingMessage } from '../connector.ts';
-import { SenderRefusedError } from '../relay.ts';
+import type { OutgoingMessage } from '../port/connector.ts';
+import { SenderRefusedError } from '../port/relay.ts';
 
 describe('SendGridRelay, when it sends,', () => {
   const sendgrid = useSendGrid();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { EgressClient } from '../../common/egress/egress-client.ts';
-import { InvalidInputError } from '../../common/errors/domain-error.ts';
-import type { RelaySettings } from '../relay.ts';
+import type { EgressClient } from '../../platform/egress/egress-client.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import type { RelaySettings } from '../port/relay.ts';
 
 /** SendGrid's own address, for accounts outside its European region (there: `https://api.eu.sendgrid.com`). */
 export const SENDGRID_URL = 'https://api.sendgrid.com';

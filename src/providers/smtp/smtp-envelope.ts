@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { domainToASCII } from 'node:url';
-import type { OutgoingMessage } from '../connector.ts';
-import { ProviderError, type RefusedRecipient } from '../provider-error.ts';
+import type { OutgoingMessage } from '../port/connector.ts';
+import { ProviderError, type RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 
 /** What a server said in answer to EHLO, as far as messages are concerned. */
 export interface SmtpExtensions {

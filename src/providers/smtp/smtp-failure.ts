@@ -1,10 +1,10 @@
-import { toEgressError } from '../../common/egress/egress-error.ts';
+import { toEgressError } from '../../platform/egress/egress-error.ts';
 import {
   ProviderError,
   type ProviderErrorCode,
   type RefusedRecipient,
   type SendPhase,
-} from '../provider-error.ts';
+} from '../../platform/base/errors/provider-error.ts';
 import { parseReply, wordsOf } from './smtp-reply.ts';
 import { type SmtpStage, smtpVerdict } from './smtp-verdict.ts';
 

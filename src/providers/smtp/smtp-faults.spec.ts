@@ -3,7 +3,7 @@ import {
   ALL_PHASES, at, controlOf, failureOf, letter, SHORT, SmtpFixture,
 } from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
 import { until } from '../../../test/support/until.ts';
-import type { SendPhase } from '../provider-error.ts';
+import type { SendPhase } from '../../platform/base/errors/provider-error.ts';
 
 const fixture = new SmtpFixture();
 afterEach(() => fixture.stop());

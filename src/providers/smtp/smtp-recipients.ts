@@ -1,4 +1,8 @@
-import { ProviderError, type ProviderErrorCode, type RefusedRecipient } from '../provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+  type RefusedRecipient,
+} from '../../platform/base/errors/provider-error.ts';
 import type { LibraryError } from './smtp-failure.ts';
 import { parseReply, wordsOf } from './smtp-reply.ts';
 import { type SmtpVerdict, smtpVerdict } from './smtp-verdict.ts';

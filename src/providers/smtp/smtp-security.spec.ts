@@ -6,7 +6,7 @@ import {
   at, controlOf, failureOf, letter, SHORT, SmtpFixture,
 } from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
 import { TEST_CERTIFICATE } from '../../../test/support/tls-certificate.ts';
-import { EgressPolicy } from '../../common/egress/egress-policy.ts';
+import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { SmtpSender } from './smtp-sender.ts';
 import type { SmtpServer } from './smtp-settings.ts';
 

@@ -1,6 +1,6 @@
-import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
-import type { OutgoingMessage, SendControl, SendReceipt } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
+import type { OutgoingMessage, SendControl, SendReceipt } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { KeptSessions } from './kept-sessions.ts';
 import { GivenUpError, StaleSessionError, toProviderError } from './smtp-failure.ts';
 import { SmtpSession } from './smtp-session.ts';

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import SMTPConnection from 'nodemailer/lib/smtp-connection/index.js';
 import XOAuth2 from 'nodemailer/lib/xoauth2/index.js';
-import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
-import type { OutgoingMessage, SendControl, SendReceipt } from '../connector.ts';
-import { ProviderError, type SendPhase } from '../provider-error.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
+import type { OutgoingMessage, SendControl, SendReceipt } from '../port/connector.ts';
+import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { type BodyListener, MessageBody } from './smtp-body.ts';
 import {
   extensionsOf, type PreparedEnvelope, prepareEnvelope, type SmtpExtensions, wireAddress,

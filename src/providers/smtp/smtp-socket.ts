@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import type { EgressPolicy } from '../../common/egress/egress-policy.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { SmtpServer } from './smtp-settings.ts';
 import { waitFor } from './wait.ts';
 

@@ -1,6 +1,6 @@
 import type { SmtpStep } from '../../../test/support/scripted-smtp.ts';
 import { at, controlOf, failureOf, letter, SmtpFixture } from '../../../test/support/smtp-fixture.ts';
-import type { ProviderErrorCode, SendPhase } from '../provider-error.ts';
+import type { ProviderErrorCode, SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { parseReply } from './smtp-reply.ts';
 import { type SmtpStage, smtpVerdict } from './smtp-verdict.ts';
 

@@ -1,4 +1,4 @@
-import type { ProviderErrorCode } from '../provider-error.ts';
+import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpReply } from './smtp-reply.ts';
 
 /** What a reply answers: the greeting, EHLO or STARTTLS; AUTH; MAIL; RCPT; DATA; the content. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from '../connector.ts';
-import { ProviderError } from '../provider-error.ts';
-import type { RelaySettings, RelayTransport, SenderStatus } from '../relay.ts';
+import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { RelaySettings, RelayTransport, SenderStatus } from '../port/relay.ts';
 import type { SmtpSender } from './smtp-sender.ts';
 import type { SmtpServer } from './smtp-settings.ts';
 

@@ -5,7 +5,7 @@ import type {
   ProviderAccount,
   RemoteCalendar,
   WrittenRevision,
-} from '../connector.ts';
+} from '../port/connector.ts';
 
 /** Domain of the UIDs of events that were made here. */
 const UID_DOMAIN = 'virtual.calendar';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Connector, ProviderAccount, VerifiedAccount } from '../connector.ts';
-import { VIRTUAL_PROVIDER } from '../provider-name.ts';
+import type { Connector, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
+import { VIRTUAL_PROVIDER } from '../port/provider-name.ts';
 import { primaryCalendar, VirtualCalendars } from './virtual.calendar.ts';
 
 /**

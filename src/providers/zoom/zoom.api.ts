@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { EgressAnswer, EgressClient, EgressMethod } from '../../common/egress/egress-client.ts';
-import { EgressError } from '../../common/egress/egress-error.ts';
-import type { Clock } from '../../common/time/clock.ts';
-import { ProviderError } from '../provider-error.ts';
+import type { EgressAnswer, EgressClient, EgressMethod } from '../../platform/egress/egress-client.ts';
+import { EgressError } from '../../platform/egress/egress-error.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { jsonOf, toProviderError, toTokenError } from './zoom.errors.ts';
 import type { ZoomSettings } from './zoom.settings.ts';
 

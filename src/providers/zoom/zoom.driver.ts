@@ -1,7 +1,7 @@
 import { z, type ZodType } from 'zod';
-import type { EgressClient, EgressMethod } from '../../common/egress/egress-client.ts';
-import { storable } from '../../common/text/storable.ts';
-import type { Clock } from '../../common/time/clock.ts';
+import type { EgressClient, EgressMethod } from '../../platform/egress/egress-client.ts';
+import { storable } from '../../platform/base/text/storable.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
   ConferencingPort,
   ConferencingSettings,
@@ -9,8 +9,8 @@ import type {
   MeetingContent,
   MeetingDetails,
   MeetingKey,
-} from '../conferencing-port.ts';
-import { ProviderError } from '../provider-error.ts';
+} from '../port/conferencing-port.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { ZoomApi } from './zoom.api.ts';
 import { opened, type ZoomMeetingSettings, zoomMeetingSettings, zoomSettings } from './zoom.settings.ts';
 

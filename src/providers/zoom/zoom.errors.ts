@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { EgressAnswer } from '../../common/egress/egress-client.ts';
-import { parseRetryAfter } from '../../common/egress/retry-after.ts';
-import { ProviderError, type ProviderErrorCode } from '../provider-error.ts';
+import type { EgressAnswer } from '../../platform/egress/egress-client.ts';
+import { parseRetryAfter } from '../../platform/egress/retry-after.ts';
+import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 
 /** Bodies of the API and of the token endpoint. */
 const errorBody = z.object({

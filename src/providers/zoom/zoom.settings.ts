@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { EgressClient } from '../../common/egress/egress-client.ts';
-import { InvalidInputError } from '../../common/errors/domain-error.ts';
-import type { ConferencingSettings } from '../conferencing-port.ts';
+import type { EgressClient } from '../../platform/egress/egress-client.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import type { ConferencingSettings } from '../port/conferencing-port.ts';
 
 /** Zoom's own address. */
 export const ZOOM_URL = 'https://api.zoom.us';

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
-import { newId } from '../../../src/common/ids/ids.ts';
-import { SqlPool } from '../../../src/database/sql.ts';
+import { newId } from '../../../src/platform/base/ids/ids.ts';
+import { SqlPool } from '../../../src/platform/database/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createApp } from '../../../src/app.ts';
-import { loadConfig } from '../../../src/config/app-config.ts';
-import { SqlPool } from '../../../src/database/sql.ts';
+import { createApp } from '../../../src/app/app.ts';
+import { loadConfig } from '../../../src/platform/config/app-config.ts';
+import { SqlPool } from '../../../src/platform/database/sql.ts';
 import {
   createAccount,
   createApplication,

@@ -1,17 +1,17 @@
-import { InvalidInputError } from '../../../src/common/errors/domain-error.ts';
-import { UnreadableCalendarError } from '../../../src/common/ical/ical-read.ts';
+import { InvalidInputError } from '../../../src/platform/base/errors/domain-error.ts';
+import { UnreadableCalendarError } from '../../../src/formats/ical/ical-read.ts';
 import { fromCursor } from '../../../src/deltas/cursor.ts';
-import { readInstanceId } from '../../../src/events/recurrence/instances.ts';
-import { InvalidRecurrenceError } from '../../../src/events/recurrence/recurrence-lines.ts';
-import { Series, TooManyOccurrencesError } from '../../../src/events/recurrence/series.ts';
+import { readInstanceId } from '../../../src/calendar/events/recurrence/instances.ts';
+import { InvalidRecurrenceError } from '../../../src/calendar/events/recurrence/recurrence-lines.ts';
+import { Series, TooManyOccurrencesError } from '../../../src/calendar/events/recurrence/series.ts';
 import { readObject } from '../../../src/providers/imap/dav/dav-event-object.ts';
 import { parseCard, readCard, UnreadableCardError } from '../../../src/providers/imap/dav/vcard.ts';
 import { AutoconfigError, parseAutoconfig } from '../../../src/providers/imap/discovery/autoconfig-xml.ts';
 import { decodeCursor } from '../../../src/providers/imap/imap-cursor.ts';
-import { readItip } from '../../../src/rsvp/itip.ts';
-import { parseSearchQuery } from '../../../src/search/search-query.ts';
-import { prepareRaw } from '../../../src/send/raw-mime.ts';
-import { parseMessage } from '../../../src/sync/mime-parser.ts';
+import { readItip } from '../../../src/formats/ical/itip.ts';
+import { parseSearchQuery } from '../../../src/mail/search/search-query.ts';
+import { prepareRaw } from '../../../src/formats/mime/raw-mime.ts';
+import { parseMessage } from '../../../src/mail/parsing/mime-parser.ts';
 
 /** Something that reads what strangers wrote. */
 export interface Parser {

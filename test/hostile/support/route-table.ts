@@ -1,4 +1,4 @@
-import type { Scope } from '../../../src/auth/scopes.ts';
+import type { Scope } from '../../../src/platform/auth/scopes.ts';
 
 /** Who may call a route. */
 export type Caller =
@@ -42,7 +42,7 @@ const application = (more: Partial<RouteRow> = {}): RouteRow => ({
 const secret = (more: Partial<RouteRow> = {}): RouteRow => ({ ...application(more), caller: 'secret' });
 const anybody = (why: string): RouteRow => ({ caller: 'anybody', scopes: null, write: false, why });
 
-// Written out again on purpose: a change of src/auth/scopes.ts has to be made here, too.
+// Written out again on purpose: a change of src/platform/auth/scopes.ts has to be made here, too.
 const READ_MAIL: Scope[] = ['email', 'email.modify', 'email.read_only'];
 const MOVE_MAIL: Scope[] = ['email', 'email.modify', 'email.folders_and_labels'];
 const READ_FOLDERS: Scope[] = [...READ_MAIL, 'email.folders_and_labels', 'email.metadata'];

@@ -1,8 +1,8 @@
-import type { EgressClient } from '../../../common/egress/egress-client.ts';
-import { type Clock, monotonicMs } from '../../../common/time/clock.ts';
-import type { WorkThreads } from '../../../common/threads/work-threads.ts';
-import type { ProviderAccount } from '../../connector.ts';
-import { ProviderError } from '../../provider-error.ts';
+import type { EgressClient } from '../../../platform/egress/egress-client.ts';
+import { type Clock, monotonicMs } from '../../../platform/base/time/clock.ts';
+import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
+import type { ProviderAccount } from '../../port/connector.ts';
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { settingsOf } from '../imap.settings.ts';
 import { type DavAllowance, DavAnswerTooLongError } from './dav-allowance.ts';
 import { type DavServer, WORDS } from './dav-fetch.ts';

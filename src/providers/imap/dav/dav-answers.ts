@@ -1,7 +1,7 @@
-import { task } from '../../../common/threads/task.ts';
-import { TaskFailedError, WorkLimitError } from '../../../common/threads/work-errors.ts';
-import type { WorkThreads } from '../../../common/threads/work-threads.ts';
-import { ProviderError } from '../../provider-error.ts';
+import { task } from '../../../platform/threads/task.ts';
+import { TaskFailedError, WorkLimitError } from '../../../platform/threads/work-errors.ts';
+import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { DavAnswerTooLongError } from './dav-allowance.ts';
 import { type DavServer, WORDS } from './dav-fetch.ts';
 import type { DavAnswer, DavHead } from './dav-xml.ts';

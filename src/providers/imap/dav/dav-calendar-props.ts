@@ -1,8 +1,8 @@
-import type { CalendarContent, RemoteCalendar } from '../../connector.ts';
-import { parseCalendar } from '../../../common/ical/ical-read.ts';
-import { newCalendar } from '../../../common/ical/ical-write.ts';
-import { ianaZone, isUtc, vtimezone } from '../../../common/ical/ical-zone.ts';
-import { isTimeZone } from '../../../common/time/time-zone.ts';
+import type { CalendarContent, RemoteCalendar } from '../../port/connector.ts';
+import { parseCalendar } from '../../../formats/ical/ical-read.ts';
+import { newCalendar } from '../../../formats/ical/ical-write.ts';
+import { ianaZone, isUtc, vtimezone } from '../../../formats/ical/ical-zone.ts';
+import { isTimeZone } from '../../../platform/base/time/time-zone.ts';
 import { childrenOf, type DavProps, textOf } from './dav-session.ts';
 import type { DavResource } from './dav-xml.ts';
 

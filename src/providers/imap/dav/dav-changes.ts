@@ -1,6 +1,6 @@
 import { getDAVAttribute, DAVNamespace } from 'tsdav';
 import { z } from 'zod';
-import { ProviderError } from '../../provider-error.ts';
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { DavRefusedError } from './dav-error.ts';
 import { DavAnswerTooLongError } from './dav-allowance.ts';
 import { MOST_BYTES } from './dav-fetch.ts';

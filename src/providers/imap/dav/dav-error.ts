@@ -1,6 +1,6 @@
-import { type EgressError } from '../../../common/egress/egress-error.ts';
-import { parseRetryAfter } from '../../../common/egress/retry-after.ts';
-import { ProviderError, type ProviderErrorCode } from '../../provider-error.ts';
+import { type EgressError } from '../../../platform/egress/egress-error.ts';
+import { parseRetryAfter } from '../../../platform/egress/retry-after.ts';
+import { ProviderError, type ProviderErrorCode } from '../../../platform/base/errors/provider-error.ts';
 
 /** What is known of a request that a server has refused. */
 export interface DavRefusal {

@@ -1,9 +1,9 @@
 import type ICAL from 'ical.js';
-import type { RemoteEvent } from '../../connector.ts';
+import type { RemoteEvent } from '../../port/connector.ts';
 import type { DavObject } from './dav-session.ts';
 import {
   eventsIn, instanceIdOf, parseCalendar, readFields, readOrganizer, readSequence, UnreadableCalendarError,
-} from '../../../common/ical/ical-read.ts'; // prettier-ignore
+} from '../../../formats/ical/ical-read.ts'; // prettier-ignore
 
 /** A part of an object, as `providerId`s name it. */
 export interface EventPlace {

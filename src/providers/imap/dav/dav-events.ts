@@ -1,17 +1,17 @@
 import ICAL from 'ical.js';
-import { fieldsOf, type IcalFields, UnwritableEventError } from '../../../common/ical/ical-fields.ts';
+import { fieldsOf, type IcalFields, UnwritableEventError } from '../../../formats/ical/ical-fields.ts';
 import {
   addInstance, exclude, isExcluded, OtherTimesError, removeInstance, standsForFollowing,
-} from '../../../common/ical/ical-instance.ts'; // prettier-ignore
+} from '../../../formats/ical/ical-instance.ts'; // prettier-ignore
 import {
   eventsIn, parseCalendar, readFields, readSequence, UnreadableCalendarError,
-} from '../../../common/ical/ical-read.ts'; // prettier-ignore
+} from '../../../formats/ical/ical-read.ts'; // prettier-ignore
 import {
   isRevision, mergeFields, newEvent, stampEvent, throughIcal, type Writer, writeFields,
-} from '../../../common/ical/ical-write.ts'; // prettier-ignore
-import type { Clock } from '../../../common/time/clock.ts';
-import type { EventContent, ProviderAccount, WrittenEvent, WrittenRevision } from '../../connector.ts';
-import { ProviderError } from '../../provider-error.ts';
+} from '../../../formats/ical/ical-write.ts'; // prettier-ignore
+import type { Clock } from '../../../platform/base/time/clock.ts';
+import type { EventContent, ProviderAccount, WrittenEvent, WrittenRevision } from '../../port/connector.ts';
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type { EventPlace } from './dav-event-object.ts';
 import type { DavSession } from './dav-session.ts';
 

@@ -1,7 +1,7 @@
-import type { EgressAnswer, EgressClient, EgressMethod } from '../../../common/egress/egress-client.ts';
-import { EgressError } from '../../../common/egress/egress-error.ts';
-import type { Clock } from '../../../common/time/clock.ts';
-import { ProviderError } from '../../provider-error.ts';
+import type { EgressAnswer, EgressClient, EgressMethod } from '../../../platform/egress/egress-client.ts';
+import { EgressError } from '../../../platform/egress/egress-error.ts';
+import type { Clock } from '../../../platform/base/time/clock.ts';
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { registrableDomain } from '../registrable-domain.ts';
 import { DavAllowance } from './dav-allowance.ts';
 import { davFailure, davSilence } from './dav-error.ts';

@@ -1,8 +1,8 @@
 import { createObject, type DAVDepth, davRequest, deleteObject, propfind, updateObject } from 'tsdav';
-import type { EgressClient } from '../../../common/egress/egress-client.ts';
-import type { Clock } from '../../../common/time/clock.ts';
-import { ProviderError } from '../../provider-error.ts';
-import type { WorkThreads } from '../../../common/threads/work-threads.ts';
+import type { EgressClient } from '../../../platform/egress/egress-client.ts';
+import type { Clock } from '../../../platform/base/time/clock.ts';
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
+import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import type { DavAllowance } from './dav-allowance.ts';
 import { readDavAnswer } from './dav-answers.ts';
 import { davFetch, type DavServer, isTrustedMove, WORDS } from './dav-fetch.ts';

@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { DAVNamespace, getDAVAttribute } from 'tsdav';
-import type { EgressClient } from '../../../common/egress/egress-client.ts';
-import type { Clock } from '../../../common/time/clock.ts';
+import type { EgressClient } from '../../../platform/egress/egress-client.ts';
+import type { Clock } from '../../../platform/base/time/clock.ts';
 import type {
   CalendarContent, CalendarPort, EventChanges, EventContent, InstancePlace, ProviderAccount,
   RemoteCalendar, RemoteEvent, WrittenEvent, WrittenRevision,
-} from '../../connector.ts'; // prettier-ignore
-import { ProviderError } from '../../provider-error.ts';
+} from '../../port/connector.ts'; // prettier-ignore
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import {
   CALENDAR_PROPS,
   isEventCalendar,
@@ -20,9 +20,9 @@ import { DavEvents } from './dav-events.ts';
 import type { DavObject, DavSession } from './dav-session.ts';
 import type { DavAnswer } from './dav-xml.ts';
 import { idOf } from './dav-event-object.ts';
-import { task } from '../../../common/threads/task.ts';
-import type { WorkThreads } from '../../../common/threads/work-threads.ts';
-import { WorkLimitError } from '../../../common/threads/work-errors.ts';
+import { task } from '../../../platform/threads/task.ts';
+import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
+import { WorkLimitError } from '../../../platform/threads/work-errors.ts';
 
 const MB = 2 ** 20;
 /** An ordinary object takes less than a millisecond. */

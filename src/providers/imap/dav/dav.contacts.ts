@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { DAVNamespace, getDAVAttribute } from 'tsdav';
 import { z } from 'zod';
-import type { EgressClient } from '../../../common/egress/egress-client.ts';
-import { type Task, task } from '../../../common/threads/task.ts';
-import { WorkLimitError } from '../../../common/threads/work-errors.ts';
-import type { WorkThreads } from '../../../common/threads/work-threads.ts';
-import type { Clock } from '../../../common/time/clock.ts';
+import type { EgressClient } from '../../../platform/egress/egress-client.ts';
+import { type Task, task } from '../../../platform/threads/task.ts';
+import { WorkLimitError } from '../../../platform/threads/work-errors.ts';
+import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
+import type { Clock } from '../../../platform/base/time/clock.ts';
 import type {
   ContactChanges,
   ContactContent,
@@ -13,8 +13,8 @@ import type {
   ContactsPort,
   ProviderAccount,
   RemoteContact,
-} from '../../connector.ts';
-import { ProviderError } from '../../provider-error.ts';
+} from '../../port/connector.ts';
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { CARD_OBJECTS, type CollectionChanges, collectionChanges } from './dav-changes.ts';
 import { childrenOf, type DavObject, type DavSession } from './dav-session.ts';

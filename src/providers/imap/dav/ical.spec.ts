@@ -1,14 +1,14 @@
 import { readObject } from './dav-event-object.ts';
-import type { IcalFields } from '../../../common/ical/ical-fields.ts';
-import { parseCalendar, readFields, UnreadableCalendarError } from '../../../common/ical/ical-read.ts';
+import type { IcalFields } from '../../../formats/ical/ical-fields.ts';
+import { parseCalendar, readFields, UnreadableCalendarError } from '../../../formats/ical/ical-read.ts';
 import {
   mergeFields,
   newEvent,
   stampEvent,
   throughIcal,
   writeFields,
-} from '../../../common/ical/ical-write.ts';
-import { ianaZone } from '../../../common/ical/ical-zone.ts';
+} from '../../../formats/ical/ical-write.ts';
+import { ianaZone } from '../../../formats/ical/ical-zone.ts';
 
 const writer = { email: 'ada@example.test', name: 'Ada', now: new Date('2026-01-01T00:00:00Z') };
 const at = (iso: string) => Date.parse(iso) / 1000;

@@ -1,4 +1,4 @@
-import type { RemoteContact } from '../../connector.ts';
+import type { RemoteContact } from '../../port/connector.ts';
 import { pictureTag } from './vcard-picture.ts';
 import { isGroupCard, parseCard, readCard, uidOf, UnreadableCardError } from './vcard.ts';
 

@@ -1,5 +1,5 @@
-import { UnreadableCalendarError } from '../../../common/ical/ical-read.ts';
-import type { RemoteEvent } from '../../connector.ts';
+import { UnreadableCalendarError } from '../../../formats/ical/ical-read.ts';
+import type { RemoteEvent } from '../../port/connector.ts';
 import { readObject } from './dav-event-object.ts';
 
 /*

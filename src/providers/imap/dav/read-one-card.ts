@@ -1,5 +1,5 @@
-import { contactFields, mergeContacts } from '../../contact-content.ts';
-import type { ContactContent, ContactPicture } from '../../connector.ts';
+import { contactFields, mergeContacts } from '../../port/contact-content.ts';
+import type { ContactContent, ContactPicture } from '../../port/connector.ts';
 import { readPicture } from './vcard-picture.ts';
 import {
   cardText, newCard, parseCard, readCard, stampCard, UnreadableCardError, writeCard,

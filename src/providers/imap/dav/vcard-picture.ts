@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type ICAL from 'ical.js';
-import { pictureOf } from '../../contact-picture.ts';
-import type { ContactPicture } from '../../connector.ts';
+import { pictureOf } from '../../port/contact-picture.ts';
+import type { ContactPicture } from '../../port/connector.ts';
 
 /** Larger pictures are none, in base64: about 6 MB of image. */
 const MOST_CHARACTERS = 8 * 1024 * 1024;

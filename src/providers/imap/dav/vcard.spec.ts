@@ -1,4 +1,4 @@
-import { CONTACT_TEXTS, contactFields } from '../../contact-content.ts';
+import { CONTACT_TEXTS, contactFields } from '../../port/contact-content.ts';
 import { pictureTag, readPicture } from './vcard-picture.ts';
 import { cardText, isGroupCard, newCard, parseCard, readCard, uidOf, writeCard } from './vcard.ts';
 

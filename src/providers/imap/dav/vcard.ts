@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
-import { groupName } from '../../contact-content.ts';
-import type { ContactContent } from '../../connector.ts';
+import { groupName } from '../../port/contact-content.ts';
+import type { ContactContent } from '../../port/connector.ts';
 
 /*
  * vCard 3 (RFC 2426) and 4 (RFC 6350) as contacts of the wire (api facts 8), both ways. What the wire has no field for

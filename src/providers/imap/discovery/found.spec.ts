@@ -3,8 +3,8 @@ import { isWithin } from './found.ts';
 import { ImapDiscovery } from './imap-discovery.ts';
 import type { MailDns } from './mail-dns.ts';
 import { tryUsualNames } from './usual-names.ts';
-import { EgressClient } from '../../../common/egress/egress-client.ts';
-import { EgressPolicy } from '../../../common/egress/egress-policy.ts';
+import { EgressClient } from '../../../platform/egress/egress-client.ts';
+import { EgressPolicy } from '../../../platform/egress/egress-policy.ts';
 
 describe('hosts that belong to whoever has a domain', () => {
   it.each([

@@ -1,4 +1,4 @@
-import type { MailServers } from '../../mail-discovery.ts';
+import type { MailServers } from '../../port/mail-discovery.ts';
 import { registrableDomain } from '../registrable-domain.ts';
 
 /** A server that was found, and who logs in there. */

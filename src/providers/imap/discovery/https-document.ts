@@ -1,4 +1,4 @@
-import type { EgressAnswer, EgressOptions } from '../../../common/egress/egress-client.ts';
+import type { EgressAnswer, EgressOptions } from '../../../platform/egress/egress-client.ts';
 
 /** Fetches by the guarded client of this server, with what is left of the time. */
 export type HttpsGet = (url: string, options: Pick<EgressOptions, 'maxBodyBytes'>) => Promise<EgressAnswer>;

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
-import type { EgressClient } from '../../../common/egress/egress-client.ts';
-import type { EgressPolicy } from '../../../common/egress/egress-policy.ts';
-import { monotonicMs } from '../../../common/time/clock.ts';
+import type { EgressClient } from '../../../platform/egress/egress-client.ts';
+import type { EgressPolicy } from '../../../platform/egress/egress-policy.ts';
+import { monotonicMs } from '../../../platform/base/time/clock.ts';
 import {
   type DiscoveredMail,
   type KnownMailProvider,
   type MailCandidate,
   MailDiscovery,
-} from '../../mail-discovery.ts';
+} from '../../port/mail-discovery.ts';
 import {
   domainOf,
   knownOf,

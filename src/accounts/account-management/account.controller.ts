@@ -1,0 +1,21 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { GrantsService } from '../grants/grants.service.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { toAccountView } from './accounts.mapper.ts';
+import { accountView, type AccountView } from './accounts.schema.ts';
+
+@ApiTags('accounts')
+@AccountAuth({})
+@Controller('account')
+export class AccountController {
+  constructor(private readonly grants: GrantsService) {}
+
+  @Get()
+  @Endpoint({ summary: 'The account of the access token', response: accountView })
+  async get(@CurrentAccount() { applicationId, accountId }: AccountPrincipal): Promise<AccountView> {
+    return toAccountView(await this.grants.get(applicationId, accountId));
+  }
+}

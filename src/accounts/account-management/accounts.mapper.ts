@@ -1,0 +1,52 @@
+import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { TokenInfo } from '../grants/access-tokens.service.ts';
+import type { Grant } from '../grants/grant.entity.ts';
+import type { AccountView, ApplicationAccountView, TokenInfoView } from './accounts.schema.ts';
+import type { ApplicationAccount } from './application-accounts.service.ts';
+
+/** Providers whose accounts authenticate by OAuth; all others by password. */
+const OAUTH: readonly string[] = ['google', 'microsoft'];
+
+export function toAccountView(grant: Grant): AccountView {
+  return {
+    id: grant.id,
+    object: 'account',
+    account_id: grant.id,
+    name: grant.name,
+    email_address: grant.email,
+    address_proven: Boolean(grant.proof),
+    proof: grant.proof ?? null,
+    provider: grant.provider,
+    organization_unit: grant.organizationUnit,
+    sync_state: grant.syncState,
+    linked_at: toUnixSeconds(grant.linkedAt),
+    billing_state: grant.billingState,
+  };
+}
+
+export function toApplicationAccountView(account: ApplicationAccount): ApplicationAccountView {
+  const { id, email, provider, proof, syncState, billingState, metadata } = account;
+  return {
+    id,
+    account_id: id,
+    email,
+    address_proven: Boolean(proof),
+    proof: proof ?? null,
+    provider,
+    // The two groups of endpoints have two words for the same state (api facts 4).
+    sync_state: syncState === 'invalid' ? 'invalid-credentials' : syncState,
+    billing_state: billingState,
+    trial: false,
+    authentication_type: OAUTH.includes(provider) ? 'oauth' : 'password',
+    metadata,
+  };
+}
+
+export function toTokenInfoView(info: TokenInfo): TokenInfoView {
+  return {
+    created_at: toUnixSeconds(info.createdAt),
+    updated_at: toUnixSeconds(info.updatedAt),
+    scopes: info.scopes.join(','),
+    state: info.valid ? 'valid' : 'invalid',
+  };
+}

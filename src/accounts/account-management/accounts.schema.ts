@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { pageQuery } from '../../platform/wire/pagination.schema.ts';
+import { metadataInput, metadataQuery } from '../../platform/wire/wire.schema.ts';
+import { BILLING_STATES, ORGANIZATION_UNITS, SYNC_STATES } from '../../platform/auth/grant-status.ts';
+import { addressProofView } from '../grants/grants.schema.ts';
+
+/** An account as it sees itself. */
+export const accountView = z
+  .object({
+    id: z.string(),
+    object: z.literal('account'),
+    account_id: z.string(),
+    name: z.string(),
+    email_address: z.string(),
+    ...addressProofView,
+    provider: z.string(),
+    organization_unit: z.enum(ORGANIZATION_UNITS).describe('Whether it has folders or labels'),
+    sync_state: z.enum(SYNC_STATES).describe('`running` is healthy'),
+    linked_at: z.number().int(),
+    billing_state: z.enum(BILLING_STATES),
+  })
+  .meta({
+    id: 'Account',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      object: 'account',
+      account_id: '019aa1b2-0000-7000-8000-000000000001',
+      name: 'Ada Example',
+      email_address: 'ada@sandbox.test',
+      address_proven: true,
+      proof: 'sandbox',
+      provider: 'sandbox',
+      organization_unit: 'folder',
+      sync_state: 'running',
+      linked_at: 1_700_000_000,
+      billing_state: 'paid',
+    },
+  });
+export type AccountView = z.infer<typeof accountView>;
+
+/** An account as its application sees it. */
+export const applicationAccountView = z
+  .object({
+    id: z.string(),
+    account_id: z.string(),
+    email: z.string(),
+    ...addressProofView,
+    provider: z.string(),
+    sync_state: z
+      .enum(['invalid-credentials', ...SYNC_STATES.filter((state) => state !== 'invalid')])
+      .describe('`running` is healthy'),
+    billing_state: z.enum(BILLING_STATES),
+    trial: z.literal(false),
+    authentication_type: z.enum(['password', 'oauth']),
+    metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  })
+  .meta({
+    id: 'ApplicationAccount',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      account_id: '019aa1b2-0000-7000-8000-000000000001',
+      email: 'ada@sandbox.test',
+      address_proven: true,
+      proof: 'sandbox',
+      provider: 'sandbox',
+      sync_state: 'running',
+      billing_state: 'paid',
+      trial: false,
+      authentication_type: 'password',
+      metadata: { team: 'sales' },
+    },
+  });
+export type ApplicationAccountView = z.infer<typeof applicationAccountView>;
+
+export const applicationAccountsView = z.array(applicationAccountView);
+
+export const listAccountsSchema = z.object({ ...pageQuery, ...metadataQuery });
+export type ListAccounts = z.infer<typeof listAccountsSchema>;
+
+export const updateAccountSchema = z
+  .object({ metadata: metadataInput.describe('Replaces all metadata') })
+  .meta({ id: 'UpdateAccount', example: { metadata: { team: 'sales' } } });
+export type UpdateAccount = z.infer<typeof updateAccountSchema>;
+
+const token = z.string().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters');
+
+export const revokeAllSchema = z
+  .object({ keep_access_token: token.nullish().describe('The one token that keeps working') })
+  .meta({ id: 'RevokeAll', example: { keep_access_token: 'token-to-keep' } });
+export type RevokeAll = z.infer<typeof revokeAllSchema>;
+
+export const tokenInfoSchema = z
+  .object({ access_token: token })
+  .meta({ id: 'TokenInfoRequest', example: { access_token: 'token-to-look-at' } });
+export type TokenInfoRequest = z.infer<typeof tokenInfoSchema>;
+
+export const tokenInfoView = z
+  .object({
+    created_at: z.number().int(),
+    updated_at: z.number().int(),
+    scopes: z.string().describe('Comma separated'),
+    state: z.enum(['valid', 'invalid']).describe('`invalid`: revoked or expired'),
+  })
+  .meta({
+    id: 'TokenInfo',
+    example: {
+      created_at: 1_700_000_000,
+      updated_at: 1_700_000_000,
+      scopes: 'email.modify,calendar',
+      state: 'valid',
+    },
+  });
+export type TokenInfoView = z.infer<typeof tokenInfoView>;
+
+/** `{"success": "true"}`: how the account actions of the main address answer (api facts 4). */
+export const doneView = z
+  .object({ success: z.literal('true') })
+  .meta({ id: 'Done', example: { success: 'true' } });
+export type DoneView = z.infer<typeof doneView>;

@@ -1,0 +1,120 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApplicationSecretAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
+import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
+import { type SuccessView, successView } from '../../platform/wire/wire.schema.ts';
+import { metadataFilter } from '../../platform/database/metadata-filter.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { toApplicationAccountView, toTokenInfoView } from './accounts.mapper.ts';
+import {
+  applicationAccountsView,
+  applicationAccountView,
+  type ApplicationAccountView,
+  doneView,
+  type DoneView,
+  type ListAccounts,
+  listAccountsSchema,
+  type RevokeAll,
+  revokeAllSchema,
+  type TokenInfoRequest,
+  tokenInfoSchema,
+  tokenInfoView,
+  type TokenInfoView,
+  type UpdateAccount,
+  updateAccountSchema,
+} from './accounts.schema.ts';
+import { ApplicationAccountsService } from './application-accounts.service.ts';
+
+@ApiTags('accounts')
+@ApiParam({ name: 'client_id' })
+@ApplicationSecretAuth()
+@ApiErrors(404)
+@Controller('a/:client_id/accounts')
+export class ApplicationAccountsController {
+  constructor(private readonly accounts: ApplicationAccountsService) {}
+
+  @Get()
+  @Endpoint({ summary: "List the application's accounts, oldest first", response: applicationAccountsView })
+  async list(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Query({ schema: listAccountsSchema }) query: ListAccounts,
+  ): Promise<ApplicationAccountView[]> {
+    const accounts = await this.accounts.list(applicationId, query, metadataFilter(query));
+    return accounts.map(toApplicationAccountView);
+  }
+
+  @Get(':id')
+  @Endpoint({ summary: 'Read an account', response: applicationAccountView })
+  async get(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<ApplicationAccountView> {
+    return toApplicationAccountView(await this.accounts.get(applicationId, id));
+  }
+
+  @Put(':id')
+  @Endpoint({ summary: 'Replace the metadata of an account', response: applicationAccountView })
+  async update(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateAccountSchema }) { metadata }: UpdateAccount,
+  ): Promise<ApplicationAccountView> {
+    return toApplicationAccountView(await this.accounts.setMetadata(applicationId, id, metadata));
+  }
+
+  @Delete(':id')
+  @Endpoint({ summary: 'Disconnect an account', response: successView })
+  async remove(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<SuccessView> {
+    await this.accounts.remove(applicationId, id);
+    return { success: true };
+  }
+
+  @Post(':id/upgrade')
+  @Endpoint({ summary: 'Take a cancelled account up again', response: doneView })
+  async upgrade(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<DoneView> {
+    await this.accounts.upgrade(applicationId, id);
+    return { success: 'true' };
+  }
+
+  @Post(':id/downgrade')
+  @Endpoint({
+    summary: 'Cancel an account',
+    description: 'Its data stays; its tokens are refused with 403 until it is upgraded again.',
+    response: doneView,
+  })
+  async downgrade(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<DoneView> {
+    await this.accounts.downgrade(applicationId, id);
+    return { success: 'true' };
+  }
+
+  @Post(':id/revoke-all')
+  @Endpoint({ summary: 'Revoke all access tokens, but for one if named', response: doneView })
+  async revokeAll(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: revokeAllSchema }) { keep_access_token }: RevokeAll,
+  ): Promise<DoneView> {
+    await this.accounts.revokeAll(applicationId, id, keep_access_token ?? undefined);
+    return { success: 'true' };
+  }
+
+  @Post(':id/token-info')
+  @Endpoint({ summary: 'Whether a token works and what for', response: tokenInfoView })
+  async tokenInfo(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: tokenInfoSchema }) { access_token }: TokenInfoRequest,
+  ): Promise<TokenInfoView> {
+    return toTokenInfoView(await this.accounts.tokenInfo(applicationId, id, access_token));
+  }
+}

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import { Conditions } from '../../platform/database/conditions.ts';
+import { addMetadataCondition, type MetadataFilter } from '../../platform/database/metadata-filter.ts';
+import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
+import { AccessTokens, type TokenInfo } from '../grants/access-tokens.service.ts';
+import { lockApplication } from '../grants/application-lock.ts';
+import { Grant } from '../grants/grant.entity.ts';
+import { type GrantMove, moveGrants } from '../grants/grant-moves.ts';
+import { GrantsService } from '../grants/grants.service.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { scheduleSync } from '../sync-schedule/schedule-sync.ts';
+
+/** What an application sees of an account. */
+export type ApplicationAccount = Pick<
+  Grant,
+  'id' | 'email' | 'provider' | 'proof' | 'syncState' | 'billingState' | 'metadata'
+>;
+
+const COLUMNS = `g.id, g.email, g.provider, g.proof, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata`;
+
+const SET_BILLING = `update "grant" set billing_state = $2, updated_at = $3 where id = $1`;
+
+/** Why a cancelled account is `stopped`. */
+const CANCELLED = 'The account has been cancelled';
+
+/** Accounts as their application manages them. Every method throws NotFoundError for accounts of others. */
+@Injectable()
+export class ApplicationAccountsService {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly database: Database,
+    private readonly grants: GrantsService,
+    private readonly tokens: AccessTokens,
+    private readonly connectors: ConnectorRegistry,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Oldest first. */
+  list(applicationId: string, page: Page, metadata?: MetadataFilter): Promise<ApplicationAccount[]> {
+    const where = new Conditions();
+    where.add(`g.application_id = ${where.value(applicationId)}`);
+    if (metadata) addMetadataCondition(where, 'g.metadata', metadata);
+    const paging = `limit ${where.value(page.limit)} offset ${where.value(page.offset)}`;
+    return this.database.query<ApplicationAccount>(
+      `select ${COLUMNS} from "grant" g where ${where.text} order by g.id ${paging}`,
+      where.values,
+    );
+  }
+
+  async get(applicationId: string, accountId: string): Promise<ApplicationAccount> {
+    return find(this.database, applicationId, accountId);
+  }
+
+  /** Replaces all metadata. */
+  async setMetadata(
+    applicationId: string,
+    accountId: string,
+    metadata: Record<string, string>,
+  ): Promise<ApplicationAccount> {
+    await find(this.database, applicationId, accountId);
+    return this.grants.update(applicationId, accountId, { metadata });
+  }
+
+  /** Disconnects it: see `GrantsService.remove`. */
+  async remove(applicationId: string, accountId: string): Promise<void> {
+    await find(this.database, applicationId, accountId);
+    await this.grants.remove(applicationId, accountId);
+  }
+
+  /** Takes a cancelled account up again. Nothing changes for one that is not cancelled. */
+  async upgrade(applicationId: string, accountId: string): Promise<void> {
+    await this.#changeBilling(applicationId, accountId, 'paid', async (sql, { provider }) => {
+      if (this.connectors.require(provider).mail) await scheduleSync(sql, accountId);
+      return { syncState: 'running', reason: null };
+    });
+    this.wake.wake('sync');
+  }
+
+  /**
+   * Cancels an account: what it has stays, its mailbox is not looked at any more and its tokens are refused with 403
+   * until it is upgraded.
+   */
+  async downgrade(applicationId: string, accountId: string): Promise<void> {
+    await this.#changeBilling(applicationId, accountId, 'cancelled', async (sql) => {
+      await sql.query('delete from sync_job where account_id = $1', [accountId]);
+      return { syncState: 'stopped', reason: CANCELLED };
+    });
+  }
+
+  /** @param keep the one token that keeps working */
+  async revokeAll(applicationId: string, accountId: string, keep?: string): Promise<void> {
+    await find(this.database, applicationId, accountId);
+    await this.tokens.revokeAll(applicationId, accountId, keep);
+  }
+
+  /** @throws {NotFoundError} also for a token that is not of this account; the message does not repeat it */
+  async tokenInfo(applicationId: string, accountId: string, token: string): Promise<TokenInfo> {
+    await find(this.database, applicationId, accountId);
+    const info = await this.tokens.info(applicationId, accountId, token);
+    if (!info) throw new NotFoundError('access token', `of account ${accountId}`);
+    return info;
+  }
+
+  async #changeBilling(
+    applicationId: string,
+    accountId: string,
+    billingState: Grant['billingState'],
+    change: (sql: Sql, account: ApplicationAccount) => Promise<Pick<GrantMove, 'syncState' | 'reason'>>,
+  ): Promise<void> {
+    const hooks = await this.em.transactional(async (em) => {
+      const sql = sqlOf(em);
+      await lockApplication(sql, applicationId);
+      const account = await find(sql, applicationId, accountId);
+      if (account.billingState === billingState) return false;
+      // The queue row before the grant's: the order of everything that settles a sync.
+      const move = await change(sql, account);
+      const now = this.clock.now();
+      await sql.query(SET_BILLING, [accountId, billingState, now]);
+      return moveGrants(sql, [{ accountId, ...move }], now);
+    });
+    if (hooks) this.wake.wake('hook');
+  }
+}
+
+async function find(sql: Sql, applicationId: string, accountId: string): Promise<ApplicationAccount> {
+  const [account] = isId(accountId)
+    ? await sql.query<ApplicationAccount>(
+        `select ${COLUMNS} from "grant" g where g.id = $1 and g.application_id = $2`,
+        [accountId, applicationId],
+      )
+    : [];
+  if (!account) throw new NotFoundError('account', accountId);
+  return account;
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../../platform/auth/auth.module.ts';
+import { ApplicationsController } from './applications.controller.ts';
+import { ApplicationsService } from './applications.service.ts';
+import { PublicAddressesService } from './public-addresses.service.ts';
+
+/** Applications as their owners and the operator see them. */
+@Module({
+  // The guards of its controllers; the operator's command has no other room than this.
+  imports: [AuthModule],
+  controllers: [ApplicationsController],
+  providers: [ApplicationsService, PublicAddressesService],
+  exports: [ApplicationsService],
+})
+export class ApplicationsModule {}

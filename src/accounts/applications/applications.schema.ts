@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { httpUrl, integerLike } from '../../platform/wire/wire.schema.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import type { ApplicationChange } from './applications.service.ts';
+
+const NAMES_NO_SCOPE = 'must name at least one scope, or be null: every scope may be granted';
+
+/** A minute, and ten years: how long access tokens may work. */
+export const SHORTEST_TOKEN_SECONDS = 60;
+export const LONGEST_TOKEN_SECONDS = 315_359_999;
+
+/** PUT /a/{client_id}; each field is optional. */
+export const updateApplicationSchema = z
+  .object({
+    application_name: z.string().trim().min(1, 'must not be empty').max(200).optional(),
+    icon_url: z
+      .union([z.literal(''), httpUrl()])
+      .nullable()
+      .optional()
+      .describe('Null or the empty string removes it'),
+    redirect_uris: z.array(httpUrl()).max(100).optional().describe('Replaces the list'),
+    allow_response_type_token: z
+      .boolean()
+      .optional()
+      .describe('Whether /oauth/authorize may answer `response_type=token`: the access token in the address'),
+    allowed_scopes: scopeList(NAMES_NO_SCOPE)
+      .optional()
+      .describe('The most that a sign-in may grant from now on; null: every scope'),
+    access_token_expires_in: integerLike({ min: SHORTEST_TOKEN_SECONDS, max: LONGEST_TOKEN_SECONDS })
+      .nullable()
+      .optional()
+      .describe('Seconds that tokens of later sign-ins work; null: until they are revoked'),
+    revoke_tokens_on_sign_in: z
+      .boolean()
+      .optional()
+      .describe('Whether a sign-in revokes the access tokens its account had before'),
+  })
+  .meta({
+    id: 'UpdateApplication',
+    example: {
+      application_name: 'Front desk',
+      icon_url: 'https://app.example.test/icon.png',
+      redirect_uris: ['https://app.example.test/callback'],
+      allow_response_type_token: false,
+    },
+  });
+export type UpdateApplication = z.infer<typeof updateApplicationSchema>;
+
+export const applicationView = z
+  .object({
+    application_name: z.string(),
+    icon_url: z.string().nullable(),
+    redirect_uris: z.array(z.string()),
+    allow_response_type_token: z.boolean(),
+    allowed_scopes: z.array(z.string()).nullable().describe('Null: a sign-in may grant every scope'),
+    access_token_expires_in: z.number().int().nullable().describe('Seconds; null: until they are revoked'),
+    revoke_tokens_on_sign_in: z.boolean(),
+  })
+  .meta({
+    id: 'Application',
+    example: {
+      application_name: 'Front desk',
+      icon_url: null,
+      redirect_uris: ['https://app.example.test/callback'],
+      allow_response_type_token: false,
+      allowed_scopes: null,
+      access_token_expires_in: null,
+      revoke_tokens_on_sign_in: false,
+    },
+  });
+export type ApplicationView = z.infer<typeof applicationView>;
+
+export const ipAddressesView = z
+  .object({
+    ip_addresses: z.array(z.string()).describe('Where requests of this server come from'),
+    updated_at: z.number().int(),
+  })
+  .meta({ id: 'IpAddresses', example: { ip_addresses: ['198.51.100.7'], updated_at: 1_700_000_000 } });
+export type IpAddressesView = z.infer<typeof ipAddressesView>;
+
+/** @throws {InvalidInputError} when nothing is to be changed: a PUT without content is a mistake (api facts 1.3) */
+export function toApplicationChange(body: UpdateApplication): ApplicationChange {
+  const { application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes } = body;
+  const { access_token_expires_in, revoke_tokens_on_sign_in } = body;
+  if (Object.values(body).every((value) => value === undefined)) {
+    throw new InvalidInputError(
+      'The request body is empty: give application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes, access_token_expires_in or revoke_tokens_on_sign_in',
+    );
+  }
+  return {
+    name: application_name,
+    iconUrl: icon_url === '' ? null : icon_url,
+    redirectUris: redirect_uris,
+    allowsTokenResponse: allow_response_type_token,
+    allowedScopes: allowed_scopes,
+    tokenLifetime: access_token_expires_in,
+    revokesOlderTokens: revoke_tokens_on_sign_in,
+  };
+}

@@ -1,0 +1,149 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from '@mikro-orm/postgresql';
+import type { Scope } from '../../platform/auth/scopes.ts';
+import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import { hashToken } from '../../platform/base/crypto/token-hash.ts';
+import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import type { Region } from '../../platform/config/app-config.ts';
+import { sealApplicationSecret } from './application-secrets.ts';
+import { Application } from './application.entity.ts';
+import type { ApplicationFeature, Plan } from '../../platform/auth/plan.ts';
+
+/** A new application. */
+export interface NewApplication extends SignInRules {
+  name: string;
+  plan: Plan;
+  features: readonly ApplicationFeature[];
+  region: Region;
+}
+
+/** What sign-ins of an application may do; absent: the default. */
+export interface SignInRules {
+  /** Whether `response_type=token` is answered. Default: no. */
+  allowsTokenResponse?: boolean | undefined;
+  /** The most that a sign-in may grant; null, the default: every scope. */
+  allowedScopes?: readonly Scope[] | null | undefined;
+  /** Seconds that access tokens made by a sign-in work; null, the default: until they are revoked. */
+  tokenLifetime?: number | null | undefined;
+  /** Whether a sign-in revokes the tokens its account had before. Default: no. */
+  revokesOlderTokens?: boolean | undefined;
+}
+
+/** What can be changed; absent: stays as it is. */
+export interface ApplicationChange extends Partial<NewApplication> {
+  iconUrl?: string | null;
+  redirectUris?: readonly string[];
+}
+
+/** An application together with its secret, which is shown this once. */
+export interface ApplicationWithSecret {
+  application: Application;
+  clientSecret: string;
+}
+
+const CLIENT_ID_LENGTH = 25;
+const CLIENT_SECRET_LENGTH = 50;
+
+/** Applications: made and ruled by the operator, described by their owner. */
+@Injectable()
+export class ApplicationsService {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @returns the client secret: it cannot be read again */
+  create(input: NewApplication): Promise<ApplicationWithSecret> {
+    return this.em.transactional(async (em) => {
+      const id = newId();
+      const clientSecret = randomBase36(CLIENT_SECRET_LENGTH);
+      const now = this.clock.now();
+      const application = em.create(Application, {
+        id,
+        clientId: randomBase36(CLIENT_ID_LENGTH),
+        name: input.name,
+        secretHash: hashToken(clientSecret),
+        secretSealed: sealApplicationSecret(this.secretBox, id, clientSecret),
+        plan: input.plan,
+        features: [...new Set(input.features)],
+        region: input.region,
+        redirectUris: [],
+        allowsTokenResponse: input.allowsTokenResponse ?? false,
+        allowedScopes: input.allowedScopes ? [...input.allowedScopes] : null,
+        tokenLifetime: input.tokenLifetime ?? null,
+        revokesOlderTokens: input.revokesOlderTokens ?? false,
+        createdAt: now,
+        updatedAt: now,
+      });
+      await em.flush();
+      return { application, clientSecret };
+    });
+  }
+
+  /**
+   * A new secret; the old one is refused from the commit on, and webhooks are signed with the new one.
+   * @throws {NotFoundError}
+   */
+  rotateSecret(clientId: string): Promise<ApplicationWithSecret> {
+    return this.em.transactional(async (em) => {
+      const application = await this.#byClientId(em, clientId);
+      const clientSecret = randomBase36(CLIENT_SECRET_LENGTH);
+      application.secretHash = hashToken(clientSecret);
+      application.secretSealed = sealApplicationSecret(this.secretBox, application.id, clientSecret);
+      application.updatedAt = this.clock.now();
+      await em.flush();
+      return { application, clientSecret };
+    });
+  }
+
+  /** Every application, oldest first. For the operator: not limited to a caller. */
+  list(): Promise<Application[]> {
+    return this.em.fork().findAll(Application, { orderBy: { id: 'asc' } });
+  }
+
+  /** @throws {NotFoundError} */
+  get(applicationId: string): Promise<Application> {
+    return this.#byId(this.em.fork(), applicationId);
+  }
+
+  /** @throws {NotFoundError} */
+  findByClientId(clientId: string): Promise<Application> {
+    return this.#byClientId(this.em.fork(), clientId);
+  }
+
+  /** @throws {NotFoundError} */
+  update(applicationId: string, change: ApplicationChange): Promise<Application> {
+    return this.em.transactional(async (em) => {
+      const application = await this.#byId(em, applicationId);
+      const { features, redirectUris, allowedScopes, ...columns } = change;
+      em.assign(
+        application,
+        {
+          ...columns,
+          ...(features ? { features: [...new Set(features)] } : {}),
+          ...(redirectUris ? { redirectUris: [...new Set(redirectUris)] } : {}),
+          ...(allowedScopes === undefined ? {} : { allowedScopes: allowedScopes && [...allowedScopes] }),
+          updatedAt: this.clock.now(),
+        },
+        { ignoreUndefined: true },
+      );
+      await em.flush();
+      return application;
+    });
+  }
+
+  async #byId(em: EntityManager, id: string): Promise<Application> {
+    const application = await em.findOne(Application, { id });
+    if (!application) throw new NotFoundError('application', id);
+    return application;
+  }
+
+  async #byClientId(em: EntityManager, clientId: string): Promise<Application> {
+    const application = clientId.includes('\0') ? null : await em.findOne(Application, { clientId });
+    if (!application) throw new NotFoundError('application', clientId);
+    return application;
+  }
+}

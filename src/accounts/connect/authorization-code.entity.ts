@@ -1,0 +1,26 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Application } from '../applications/application.entity.ts';
+import { idColumn } from '../../platform/database/base-columns.ts';
+
+const AuthorizationCodeSchema = defineEntity({
+  name: 'AuthorizationCode',
+  tableName: 'authorization_code',
+  indexes: [
+    { name: 'authorization_code_application', properties: ['application'] },
+    { name: 'authorization_code_expiry', properties: ['expiresAt'] },
+  ],
+  properties: {
+    ...idColumn,
+    application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
+    /** SHA-256 of the code. */
+    hash: p.blob().unique(),
+    /** JSON of the account to be connected, sealed: no grant exists before the code is exchanged. */
+    requestSealed: p.text(),
+    createdAt: p.datetime().columnType('timestamptz'),
+    expiresAt: p.datetime().columnType('timestamptz'),
+  },
+});
+
+/** A single-use code between `/connect/authorize` and `/connect/token`; deleted when it is exchanged. */
+export class AuthorizationCode extends AuthorizationCodeSchema.class {}
+AuthorizationCodeSchema.setClass(AuthorizationCode);

@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { Application } from '../applications/application.entity.ts';
+import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import { hashToken } from '../../platform/base/crypto/token-hash.ts';
+import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { sqlOf } from '../../platform/database/sql.ts';
+import type { VerifiedCredentials } from '../grants/credential-check.ts';
+import type { ConnectOptions } from '../grants/grant-connections.service.ts';
+import { AuthorizationCode } from './authorization-code.entity.ts';
+
+/** What waits behind a code: an account that may be connected, or the token of one that is. */
+export type AuthorizedRequest = AuthorizedAccount | AuthorizedToken;
+
+/** An account that may be connected. */
+export interface AuthorizedAccount extends Omit<ConnectOptions, 'integrationRequired'> {
+  credentials: VerifiedCredentials;
+}
+
+/** The access token of an account that is connected already. */
+export interface AuthorizedToken {
+  grantId: string;
+  accessToken: string;
+  /** ISO 8601; null: it does not expire. */
+  expiresAt: string | null;
+}
+
+const CODE_LENGTH = 40;
+/** How long a code can be exchanged. */
+const LIFETIME_MS = 10 * 60_000;
+
+/** What the sealed request behind a code is bound to. */
+export const authorizationCodeContext = (codeId: string): string => `authorization_code.request:${codeId}`;
+
+const TAKE = `
+  delete from authorization_code where hash = $1 and application_id = $2 and expires_at > $3
+  returning id, request_sealed as "requestSealed"`;
+
+/** Single-use codes between authorizing and connecting. */
+@Injectable()
+export class AuthorizationCodes {
+  constructor(
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Stores the request sealed, in the caller's transaction. @returns the code; only its hash is kept */
+  async issue(em: EntityManager, applicationId: string, request: AuthorizedRequest): Promise<string> {
+    const now = this.clock.now();
+    // Whoever adds one clears away what nobody came for.
+    await em.nativeDelete(AuthorizationCode, { expiresAt: { $lte: now } });
+    const id = newId();
+    const code = randomBase36(CODE_LENGTH);
+    em.create(AuthorizationCode, {
+      id,
+      application: em.getReference(Application, applicationId),
+      hash: hashToken(code),
+      requestSealed: this.secretBox.sealJson(request, authorizationCodeContext(id)),
+      createdAt: now,
+      expiresAt: new Date(now.getTime() + LIFETIME_MS),
+    });
+    await em.flush();
+    return code;
+  }
+
+  /**
+   * Uses the code up, in the caller's transaction: of several at once, one gets the request.
+   * @returns undefined when the code is unknown, used, expired or another application's
+   */
+  async take(em: EntityManager, applicationId: string, code: string): Promise<AuthorizedRequest | undefined> {
+    const [row] = await sqlOf(em).query<{ id: string; requestSealed: string }>(TAKE, [
+      hashToken(code),
+      applicationId,
+      this.clock.now(),
+    ]);
+    return (
+      row &&
+      (this.secretBox.openJson(row.requestSealed, authorizationCodeContext(row.id)) as AuthorizedRequest)
+    );
+  }
+}

@@ -1,0 +1,67 @@
+import { ConsoleLogger, Logger } from '@nestjs/common';
+import { DomainError } from '../../platform/base/errors/domain-error.ts';
+import type { MailDiscovery } from '../../providers/port/mail-discovery.ts';
+import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import { ChosenServers, namesTried, UnusableServersError } from './chosen-servers.ts';
+
+const discovery = {
+  known: (email: string) => (email.endsWith('@known.test') ? { preset: 'known' } : null),
+} as unknown as MailDiscovery;
+const servers = new ChosenServers(discovery);
+const TYPED = {
+  applicationId: 'an application',
+  provider: 'imap',
+  email: 'ada@example.test',
+  settings: { imap_host: 'imap.example.test' },
+};
+const failure = (code: ProviderErrorCode, setting: string | null, byConnecting = true) => {
+  const cause = new ProviderError(code, 'the reason', {
+    ...(setting ? { setting } : {}),
+    ...(byConnecting ? { cause: new Error('of the socket') } : {}),
+  });
+  return new DomainError('x', 'invalid', 'told', { cause });
+};
+const isHidden = (error: unknown, change: object = {}) =>
+  servers.withoutDetails(error, { ...TYPED, ...change }) instanceof UnusableServersError;
+
+beforeAll(() => Logger.overrideLogger(false));
+afterAll(() => Logger.overrideLogger(new ConsoleLogger()));
+
+describe('what somebody unknown is told of servers they have chosen', () => {
+  it.each([
+    ['a closed port', 'unsupported', 'imap_port'],
+    ['a silent port', 'temporary', 'imap_port'],
+    ['a private address', 'unsupported', 'smtp_host'],
+    ['another protocol', 'unsupported', 'smtp_port'],
+    ['a server that turns us away', 'temporary', 'imap_host'],
+    ['a mailbox that is missing', 'not-found', 'imap_host'],
+    ['calendars that refuse the login', 'auth-invalid', 'caldav_url'],
+    ['address books at another place', 'rejected', 'carddav_url'],
+    ['something about no setting', 'temporary', null],
+  ] as const)('is the same of %s', (_, code, setting) => {
+    expect(isHidden(failure(code, setting))).toBe(true);
+    // Servers are also chosen by the domain of an address.
+    expect(isHidden(failure(code, setting), { settings: {} })).toBe(true);
+  });
+
+  it('is that the login was refused, and what is missing', () => {
+    expect(isHidden(failure('auth-invalid', 'imap_password'))).toBe(false);
+    expect(isHidden(failure('unsupported', 'imap_host', false))).toBe(false);
+    expect(isHidden(new DomainError('x', 'invalid', 'settings.imap_port: must be a number'))).toBe(false);
+    expect(isHidden(new Error('a mistake of ours'))).toBe(false);
+  });
+
+  it('is everything of servers in our table, and of providers without servers', () => {
+    const known = { email: 'ada@known.test', settings: {} };
+    expect(isHidden(failure('temporary', 'imap_port'), known)).toBe(false);
+    expect(isHidden(failure('temporary', 'imap_port'), { settings: { preset: 'gmail' } })).toBe(false);
+    expect(isHidden(failure('temporary', null), { provider: 'sandbox' })).toBe(false);
+    const typed = { email: 'ada@known.test', settings: { preset: 'gmail', smtp_host: '192.0.2.1' } };
+    expect(isHidden(failure('temporary', 'smtp_port'), typed)).toBe(true);
+  });
+});
+
+it('a password is tried for the address and for every user name', () => {
+  const settings = { imap_username: 'ada', smtp_username: 'bo', username: 7, password: 'x' };
+  expect(namesTried('ada@example.test', settings)).toEqual(['ada@example.test', 'ada', 'bo']);
+});

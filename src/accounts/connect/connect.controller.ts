@@ -1,0 +1,79 @@
+import { Body, Controller, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Public } from '../../platform/auth/access.decorators.ts';
+import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { toConnectedAccountView, toDetectedProviderView } from './connect.mapper.ts';
+import {
+  type Authorize,
+  authorizeSchema,
+  codeView,
+  type CodeView,
+  connectedAccountView,
+  type ConnectedAccountView,
+  type DetectProviderBody,
+  detectProviderSchema,
+  detectedProviderView,
+  type DetectedProviderView,
+  type ExchangeCode,
+  exchangeCodeSchema,
+  toNativeRequest,
+} from './connect.schema.ts';
+import { ConnectService } from './connect.service.ts';
+
+/** Credentials are in the body here; an Authorization header is ignored (api facts 1.2). */
+@ApiTags('connect')
+@Public()
+@ApiErrors(400, 401, 429)
+@Controller('connect')
+export class ConnectController {
+  constructor(private readonly connect: ConnectService) {}
+
+  @Post('authorize')
+  @ApiErrors(429)
+  @Endpoint({
+    summary: 'Authenticate an account with its credentials',
+    description:
+      'The provider is asked at once; nothing is connected before the code is exchanged at /connect/token. Without `client_secret` nothing is told about servers that could not be used, and wrong passwords of one client are limited. Besides `sandbox` and `imap`: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), and exchange where the server has IMAP; and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
+    response: codeView,
+  })
+  async authorize(
+    @Body({ schema: authorizeSchema }) body: Authorize,
+    @ClientAddress() client: string,
+  ): Promise<CodeView> {
+    return { code: await this.connect.authorize(toNativeRequest(body, client)) };
+  }
+
+  @Post('token')
+  @ApiErrors(403)
+  @Endpoint({
+    summary: 'Exchange a code for a connected account and its access token',
+    response: connectedAccountView,
+  })
+  async token(
+    @Body({ schema: exchangeCodeSchema }) { client_id, client_secret, code }: ExchangeCode,
+    @ClientAddress() client: string,
+  ): Promise<ConnectedAccountView> {
+    const caller = { clientId: client_id, clientSecret: client_secret, client };
+    return toConnectedAccountView(await this.connect.exchange(caller, code));
+  }
+
+  @Post('detect-provider')
+  @Endpoint({
+    summary: 'Find the provider of an address',
+    description:
+      'Well-known domains are answered at once. For others DNS, configuration files of the domain and usual host names are asked, for at most ten seconds; `imap`: mail servers were found.',
+    response: detectedProviderView,
+  })
+  async detect(
+    @Body({ schema: detectProviderSchema }) body: DetectProviderBody,
+    @ClientAddress() client: string,
+  ): Promise<DetectedProviderView> {
+    const { client_id, client_secret, email_address } = body;
+    return toDetectedProviderView(
+      email_address,
+      await this.connect.detect({ clientId: client_id, clientSecret: client_secret, client }, email_address),
+    );
+  }
+}

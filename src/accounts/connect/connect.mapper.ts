@@ -1,0 +1,58 @@
+import { toAccountView } from '../account-management/accounts.mapper.ts';
+import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { Connection } from '../grants/grant-connections.service.ts';
+import type { ConnectedAccountView, DetectedProviderView } from './connect.schema.ts';
+import type { DetectedProvider } from './detect-provider.ts';
+import type { LoginInfoEnvelope } from './hosted-sign-in.schema.ts';
+import type { StartedLogin } from './login-starts.service.ts';
+import type { TokenView } from './oauth.schema.ts';
+
+export function toConnectedAccountView({ grant, accessToken, expiresAt }: Connection): ConnectedAccountView {
+  return { ...toAccountView(grant), access_token: accessToken, ...expiry(expiresAt) };
+}
+
+/** When a token stops working, where it does. */
+function expiry(expiresAt: Date | null): { expires_at?: number } {
+  return expiresAt ? { expires_at: toUnixSeconds(expiresAt) } : {};
+}
+
+export function toDetectedProviderView(email: string, found: DetectedProvider): DetectedProviderView {
+  return {
+    auth_name: found.providerName,
+    detected: found.detected,
+    email_address: email,
+    is_imap: found.isImap,
+    provider_name: found.providerName,
+  };
+}
+
+export function toLoginInfoEnvelope({ request, url }: StartedLogin): LoginInfoEnvelope {
+  const { id, expiresAt, redirectUri, provider, loginHint, clientState, scope, metadata } = request;
+  return {
+    success: true,
+    data: {
+      id,
+      url,
+      expires_at: toUnixSeconds(expiresAt),
+      request: {
+        redirect_uri: redirectUri,
+        provider: provider ?? null,
+        login_hint: loginHint ?? '',
+        state: clientState ?? '',
+        scope: scope ?? [],
+        metadata: metadata ?? {},
+      },
+    },
+  };
+}
+
+export function toTokenView({ grant, accessToken, expiresAt }: Connection): TokenView {
+  return {
+    access_token: accessToken,
+    account_id: grant.id,
+    email_address: grant.email,
+    provider: grant.provider,
+    token_type: 'bearer',
+    ...expiry(expiresAt),
+  };
+}

@@ -1,0 +1,49 @@
+import { Module } from '@nestjs/common';
+import { ApplicationsModule } from '../applications/applications.module.ts';
+import { GrantsModule } from '../grants/grants.module.ts';
+import { IntegrationsModule } from '../integrations/integrations.module.ts';
+import { OauthModule } from '../oauth/oauth.module.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
+import { AuthorizationCodes } from './authorization-codes.ts';
+import { ChosenServers } from './chosen-servers.ts';
+import { ConnectController } from './connect.controller.ts';
+import { ConnectService } from './connect.service.ts';
+import { ConnectAuthController } from './connect-auth.controller.ts';
+import { LoginRequests } from './login-requests.ts';
+import { LoginStarts } from './login-starts.service.ts';
+import { OauthAuthorize } from './oauth-authorize.service.ts';
+import { OauthAuthorizeController, OauthController, OauthTokenController } from './oauth.controller.ts';
+import { ProviderOffers } from './provider-offers.ts';
+import { SignInCallbackController, SignInController } from './sign-in.controller.ts';
+import { SignInCredentials } from './sign-in-credentials.service.ts';
+import { SignInOauth } from './sign-in-oauth.service.ts';
+import { SignInVisits } from './sign-in-visits.ts';
+import { SignIn } from './sign-in.service.ts';
+
+/** How accounts authenticate and how tokens are given back. */
+@Module({
+  imports: [ApplicationsModule, GrantsModule, IntegrationsModule, OauthModule, ProvidersModule],
+  controllers: [
+    ConnectController,
+    ConnectAuthController,
+    OauthAuthorizeController,
+    OauthTokenController,
+    OauthController,
+    SignInController,
+    SignInCallbackController,
+  ],
+  providers: [
+    AuthorizationCodes,
+    ChosenServers,
+    ConnectService,
+    LoginRequests,
+    LoginStarts,
+    OauthAuthorize,
+    ProviderOffers,
+    SignIn,
+    SignInCredentials,
+    SignInOauth,
+    SignInVisits,
+  ],
+})
+export class ConnectModule {}

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { accountView } from '../account-management/accounts.schema.ts';
+import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { emailAddress } from '../../platform/wire/wire.schema.ts';
+import type { NativeRequest } from './connect.service.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+
+const credential = z.string().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters');
+
+export const authorizeSchema = z
+  .object({
+    client_id: credential,
+    client_secret: credential
+      .nullish()
+      .describe('Proves that the application itself asks: errors then say what is wrong with a server'),
+    name: z.string().trim().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters'),
+    email_address: emailAddress().optional(),
+    email: emailAddress().optional().describe('Other name of `email_address`'),
+    provider: z.string().min(1).max(50),
+    settings: z.record(z.string(), z.unknown()).nullish().describe('Credentials as the provider needs them'),
+    scopes: scopeList()
+      .optional()
+      .describe('Comma separated or an array; absent: the scopes of the integration, or all'),
+    reauth_account_id: z.string().max(100).nullish().describe('The account that authenticates again'),
+  })
+  .meta({
+    id: 'Authorize',
+    example: {
+      client_id: '5f2p0a8k3n1m7q9w4e6r2t8yx',
+      name: 'Ada Example',
+      email_address: 'ada@sandbox.test',
+      provider: 'sandbox',
+      settings: { password: 'anything' },
+      scopes: 'email.modify,email.send,calendar',
+    },
+  });
+export type Authorize = z.infer<typeof authorizeSchema>;
+
+export const codeView = z
+  .object({ code: z.string().describe('Good for one exchange within ten minutes') })
+  .meta({ id: 'AuthorizationCode', example: { code: 'q8w4e6r2t8y5f2p0a8k3n1m7q9w4e6r2t8y5f2p0' } });
+export type CodeView = z.infer<typeof codeView>;
+
+export const exchangeCodeSchema = z
+  .object({ client_id: credential, client_secret: credential, code: credential })
+  .meta({
+    id: 'ExchangeCode',
+    example: {
+      client_id: '5f2p0a8k3n1m7q9w4e6r2t8yx',
+      client_secret: 'the-client-secret',
+      code: 'q8w4e6r2t8y5f2p0a8k3n1m7q9w4e6r2t8y5f2p0',
+    },
+  });
+export type ExchangeCode = z.infer<typeof exchangeCodeSchema>;
+
+export const connectedAccountView = accountView
+  .extend({
+    access_token: z.string().describe('Shown this once'),
+    expires_at: z.number().int().optional().describe('Absent: the token works until it is revoked'),
+  })
+  .meta({ id: 'ConnectedAccount' });
+export type ConnectedAccountView = z.infer<typeof connectedAccountView>;
+
+export const detectProviderSchema = z
+  .object({ client_id: credential, client_secret: credential, email_address: emailAddress() })
+  .meta({
+    id: 'DetectProvider',
+    example: {
+      client_id: '5f2p0a8k3n1m7q9w4e6r2t8yx',
+      client_secret: 'the-client-secret',
+      email_address: 'ada@sandbox.test',
+    },
+  });
+export type DetectProviderBody = z.infer<typeof detectProviderSchema>;
+
+export const detectedProviderView = z
+  .object({
+    auth_name: z.string().nullable().describe('Null: not known'),
+    detected: z.boolean(),
+    email_address: z.string(),
+    is_imap: z.boolean(),
+    provider_name: z.string().nullable().describe('Null: not known'),
+  })
+  .meta({
+    id: 'DetectedProvider',
+    example: {
+      auth_name: 'sandbox',
+      detected: true,
+      email_address: 'ada@sandbox.test',
+      is_imap: false,
+      provider_name: 'sandbox',
+    },
+  });
+export type DetectedProviderView = z.infer<typeof detectedProviderView>;
+
+/**
+ * @param client network address of the client
+ * @throws {InvalidInputError} when neither of the two names of the address is given
+ */
+export function toNativeRequest(body: Authorize, client: string): NativeRequest {
+  const email = body.email_address ?? body.email;
+  if (!email) throw new InvalidInputError('email_address is required', { missingFields: ['email_address'] });
+  return {
+    caller: { clientId: body.client_id, clientSecret: body.client_secret ?? null, client },
+    credentials: { provider: body.provider, email, name: body.name, settings: body.settings ?? {} },
+    scope: body.scopes,
+    reauthAccountId: body.reauth_account_id ?? undefined,
+  };
+}

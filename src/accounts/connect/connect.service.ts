@@ -1,0 +1,177 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from '@mikro-orm/postgresql';
+import type { Application } from '../applications/application.entity.ts';
+import { ApplicationsService } from '../applications/applications.service.ts';
+import { Credentials } from '../../platform/auth/credentials.ts';
+import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
+import type { Scope } from '../../platform/auth/scopes.ts';
+import { ConnectionChecks } from '../../platform/egress/connection-checks.ts';
+import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { type AccountCredentials, CredentialCheck } from '../grants/credential-check.ts';
+import { type Connection, GrantConnections } from '../grants/grant-connections.service.ts';
+import { Grant } from '../grants/grant.entity.ts';
+import { ReauthenticationMismatchError } from '../grants/grants.errors.ts';
+import { GrantsService } from '../grants/grants.service.ts';
+import { assertAllowedScopes, offeredScopes } from '../grants/offered-scopes.ts';
+import { NATIVE_NAMES, toNativeAccount } from '../grants/native-provider.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { MailDiscovery } from '../../providers/port/mail-discovery.ts';
+import { AuthorizationCodes, type AuthorizedToken } from './authorization-codes.ts';
+import { ChosenServers, namesTried } from './chosen-servers.ts';
+import { ClientCredentialsError, CodeError, NativeProviderError } from './connect.errors.ts';
+import { type DetectedProvider, detectProvider } from './detect-provider.ts';
+
+/** Who calls without an Authorization header. */
+export interface Caller {
+  clientId: string;
+  /** Null: none was sent. */
+  clientSecret: string | null;
+  /** Network address of the client. */
+  client: string;
+}
+
+/** An account to be connected with credentials the application has collected itself. */
+export interface NativeRequest {
+  caller: Caller;
+  credentials: AccountCredentials;
+  /** Absent: as they are, or none of its own. */
+  scope?: Scope[] | null;
+  reauthAccountId?: string;
+}
+
+/** Native authentication: credentials for a code, the code and the client secret for an account (api facts 3.2). */
+@Injectable()
+export class ConnectService {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly applications: ApplicationsService,
+    private readonly clientCredentials: Credentials,
+    private readonly connectors: ConnectorRegistry,
+    private readonly credentialCheck: CredentialCheck,
+    private readonly connections: GrantConnections,
+    private readonly grants: GrantsService,
+    private readonly codes: AuthorizationCodes,
+    private readonly discovery: MailDiscovery,
+    private readonly failures: FailedAttempts,
+    private readonly servers: ChosenServers,
+    private readonly checks: ConnectionChecks,
+  ) {}
+
+  /**
+   * Verifies the credentials with the provider. No account is connected yet. A caller who sends no secret may be anybody: wrong
+   * passwords are limited, and errors about servers say nothing of them.
+   * @returns a code for one exchange
+   * @throws {ClientCredentialsError} {TooManyFailuresError}, {NativeProviderError}, {InvalidInputError} for scopes the provider does not have, and what `CredentialCheck.verify` throws
+   */
+  async authorize({ caller, scope, reauthAccountId, ...request }: NativeRequest): Promise<string> {
+    const { id: applicationId, allowedScopes } = await this.#applicationOf(caller);
+    const isProven = caller.clientSecret !== null;
+    const { provider, settings } = request.credentials;
+    const credentials = {
+      ...request.credentials,
+      ...toNativeAccount(provider, settings),
+      ...(isProven ? {} : { clientAddress: caller.client }),
+    };
+    this.connectors.assertTurnedOn(credentials.provider);
+    const supported = this.connectors.connectable().map(({ name }) => name as string);
+    if (!supported.includes(credentials.provider))
+      throw new NativeProviderError(provider, [
+        ...supported,
+        ...(supported.includes('imap') ? NATIVE_NAMES : []),
+      ]);
+    offeredScopes(this.connectors.require(credentials.provider), scope);
+    assertAllowedScopes(allowedScopes, scope);
+    if (reauthAccountId !== undefined)
+      await this.#assertReauthenticates(applicationId, reauthAccountId, credentials);
+    const names = namesTried(credentials.email, credentials.settings);
+    const verified = await this.failures
+      .during({ applicationId, client: isProven ? null : caller.client, names }, () =>
+        this.credentialCheck.verify(applicationId, credentials),
+      )
+      .catch((error: unknown) => {
+        throw isProven ? error : this.servers.withoutDetails(error, { applicationId, ...credentials });
+      });
+    return this.em.transactional((em) =>
+      this.codes.issue(em, applicationId, { credentials: verified, scope, reauthAccountId }),
+    );
+  }
+
+  /**
+   * Connects the account behind the code.
+   * @throws {ClientCredentialsError}
+   * @throws {CodeError}
+   * @throws {QuickstartLimitError} the code stays good until it expires
+   */
+  async exchange(caller: Caller, code: string): Promise<Connection> {
+    const { applicationId } = await this.#authenticate(caller);
+    const connection = await this.em.transactional(async (em) => {
+      const request = await this.codes.take(em, applicationId, code);
+      if (!request) throw new CodeError();
+      if ('accessToken' in request) return connectedAlready(em, applicationId, request);
+      const { credentials, ...options } = request;
+      return this.connections.connectWithin(em, applicationId, credentials, {
+        ...options,
+        integrationRequired: false,
+      });
+    });
+    this.connections.announce(connection);
+    return connection;
+  }
+
+  /** @throws {ClientCredentialsError} */
+  async detect(caller: Caller, email: string): Promise<DetectedProvider> {
+    const { applicationId } = await this.#authenticate(caller);
+    const hosts = [email.slice(email.lastIndexOf('@') + 1)];
+    return this.checks.run({ applicationId, hosts }, () =>
+      detectProvider(email, this.discovery, this.connectors.isTurnedOn('sandbox')),
+    );
+  }
+
+  /** @throws {ClientCredentialsError} @throws {TooManyFailuresError} instead, when this client was wrong too often */
+  async #authenticate({ clientId, clientSecret, client }: Caller): Promise<{ applicationId: string }> {
+    const application = await this.clientCredentials.applicationBySecret(clientId, clientSecret ?? '');
+    if (application) return application;
+    await this.failures.wrongSecret(client);
+    throw new ClientCredentialsError();
+  }
+
+  /** As `#authenticate` where a secret was sent; else the application of that name, whoever asks. */
+  async #applicationOf(caller: Caller): Promise<Application> {
+    if (caller.clientSecret !== null) await this.#authenticate(caller);
+    try {
+      return await this.applications.findByClientId(caller.clientId);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      await this.failures.wrongSecret(caller.client);
+      throw new ClientCredentialsError();
+    }
+  }
+
+  /** One answer for every mismatch: whoever knows a client id may ask, and learns nothing of the account. */
+  async #assertReauthenticates(
+    applicationId: string,
+    accountId: string,
+    { provider, email }: AccountCredentials,
+  ): Promise<void> {
+    const grant = await this.grants.get(applicationId, accountId).catch((error: unknown) => {
+      if (error instanceof NotFoundError) return null;
+      throw error;
+    });
+    if (grant?.provider !== provider || grant.email !== email.toLowerCase()) {
+      throw new ReauthenticationMismatchError(
+        'reauth_account_id: there is no such account of this address and provider',
+      );
+    }
+  }
+}
+
+/** @throws {CodeError} when the account was disconnected meanwhile */
+async function connectedAlready(
+  em: EntityManager,
+  applicationId: string,
+  { grantId, accessToken, expiresAt }: AuthorizedToken,
+): Promise<Connection> {
+  const grant = await em.findOne(Grant, { id: grantId, application: applicationId });
+  if (!grant) throw new CodeError();
+  return { grant, accessToken, expiresAt: expiresAt === null ? null : new Date(expiresAt), due: [] };
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { emailAddress, integerLike } from '../../platform/wire/wire.schema.ts';
+import { grantMetadataInput } from '../grants/grants.schema.ts';
+import { providerField } from '../integrations/integrations.schema.ts';
+import type { HostedRequest } from './login-starts.service.ts';
+
+const LONGEST_STATE = 255;
+
+/** Text that a table can store and a header can carry. */
+const plain = (most: number) =>
+  z
+    .string()
+    .max(most, `must not be longer than ${most} characters`)
+    .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), 'must not contain control characters');
+
+const loginHint = () => z.union([z.literal(''), emailAddress()]);
+
+export const hostedAuthSchema = z
+  .object({
+    provider: providerField.nullish().describe('Absent: whoever signs in chooses'),
+    redirect_uri: plain(2048).describe('Registered with the application or the integration, to the letter'),
+    grant_id: z.string().max(100).nullish().describe('The grant that authenticates again; it keeps its id'),
+    account_id: z.string().max(100).nullish().describe('Other name of `grant_id`'),
+    login_hint: loginHint().nullish().describe('Address to begin with'),
+    state: plain(LONGEST_STATE).nullish().describe('Handed back'),
+    expires_in: integerLike({ min: 61, max: 315_359_999 })
+      .nullish()
+      .describe('Seconds the link works; default: as the integration says'),
+    settings: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .describe('Settings of the provider that are known already, such as imap_host'),
+    metadata: grantMetadataInput.nullish(),
+    scope: scopeList().optional().describe('Instead of the scopes of the integration'),
+  })
+  .meta({
+    id: 'HostedAuth',
+    example: {
+      provider: 'sandbox',
+      redirect_uri: 'https://app.example.test/callback',
+      login_hint: 'ada@sandbox.test',
+      state: 'signup-17',
+      scope: ['email.modify', 'email.send'],
+    },
+  });
+export type HostedAuth = z.infer<typeof hostedAuthSchema>;
+
+const loginInfo = z
+  .object({
+    id: z.string(),
+    url: z.string().describe('Where to send the user; works once'),
+    expires_at: z.number().int(),
+    request: z.object({
+      redirect_uri: z.string(),
+      provider: z.string().nullable(),
+      login_hint: z.string(),
+      state: z.string(),
+      scope: z.array(z.string()),
+      metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    }),
+  })
+  .meta({
+    id: 'LoginInfo',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      url: 'https://int.example.test/connect/login?id=q8w4e6r2t8y5f2p0a8k3n1m7q9w4e6r2t8y5f2p0',
+      expires_at: 1_700_003_600,
+      request: {
+        redirect_uri: 'https://app.example.test/callback',
+        provider: 'sandbox',
+        login_hint: 'ada@sandbox.test',
+        state: 'signup-17',
+        scope: ['email.modify', 'email.send'],
+        metadata: {},
+      },
+    },
+  });
+
+export const loginInfoEnvelope = z
+  .object({ success: z.literal(true), data: loginInfo })
+  .meta({ id: 'LoginInfoEnvelope' });
+export type LoginInfoEnvelope = z.infer<typeof loginInfoEnvelope>;
+
+export function toHostedRequest(body: HostedAuth): HostedRequest {
+  return {
+    provider: body.provider ?? null,
+    redirectUri: body.redirect_uri,
+    grantId: body.grant_id ?? body.account_id ?? null,
+    grantField: typeof body.grant_id === 'string' ? 'grant_id' : 'account_id',
+    loginHint: body.login_hint || null,
+    clientState: body.state ?? null,
+    expiresIn: body.expires_in ?? null,
+    settings: body.settings ?? null,
+    metadata: body.metadata ?? null,
+    scope: body.scope ?? null,
+  };
+}
+
+/** `true` or `false`; anything else counts as absent, as unknown parameters do. */
+const flag = z
+  .string()
+  .optional()
+  .transform((value) => value?.toLowerCase() === 'true');
+
+/** `GET /oauth/authorize`, but for `client_id` and `redirect_uri`, which are looked at first. */
+export const authorizeQuerySchema = z.object({
+  response_type: z.enum(['code', 'token'], 'must be code or token').default('code'),
+  scopes: scopeList().optional(),
+  // Clients put addresses into the query as they are: a `+` arrives as a space, which no address has.
+  login_hint: z
+    .string()
+    .transform((value) => value.trim().replaceAll(' ', '+'))
+    .pipe(loginHint())
+    .optional(),
+  state: plain(LONGEST_STATE).optional(),
+  provider: plain(50).optional(),
+  disable_provider_selection: flag,
+  force_password: flag,
+});
+export type AuthorizeQuery = z.infer<typeof authorizeQuerySchema>;

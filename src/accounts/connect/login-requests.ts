@@ -1,0 +1,224 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { Application } from '../applications/application.entity.ts';
+import type { Scope } from '../../platform/auth/scopes.ts';
+import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import { hashToken } from '../../platform/base/crypto/token-hash.ts';
+import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
+import type { VerifiedCredentials } from '../grants/credential-check.ts';
+import type { GrantMetadata } from '../grants/grants.service.ts';
+import { LoginRequest } from './login-request.entity.ts';
+import {
+  LOGIN_REQUEST_TRANSITIONS,
+  type LoginFlow,
+  type LoginRequestState,
+  type ResponseType,
+} from './login-request-state.ts';
+
+/** What an application asks for. */
+export interface NewLoginRequest {
+  flow: LoginFlow;
+  /** Null: whoever signs in chooses. */
+  provider: string | null;
+  redirectUri: string;
+  responseType: ResponseType;
+  redirectOnError: boolean;
+  clientState: string | null;
+  scope: readonly Scope[] | null;
+  metadata: GrantMetadata | null;
+  loginHint: string | null;
+  grantId: string | null;
+  settings: Readonly<Record<string, unknown>> | null;
+  /** Seconds. */
+  expiresIn: number;
+}
+
+/** What is kept while somebody is at their provider. */
+export interface AtProvider {
+  provider: string;
+  /** What the link holds: the way back into the pages. */
+  link: string;
+  pkceVerifier: string;
+  nonce: string | null;
+}
+
+/** What a link leads to. */
+export type FoundLogin =
+  { is: 'usable'; request: LoginRequest; application: Application } | { is: 'unknown' | 'used' | 'expired' };
+
+const LINK_LENGTH = 40;
+/** Refused credentials that one link bears. */
+const MOST_REFUSED = 10;
+
+/** What the sealed values of a login request are bound to. */
+export const loginPendingContext = (id: string): string => `login_request.pending:${id}`;
+export const loginSettingsContext = (id: string): string => `login_request.settings:${id}`;
+
+const statesBefore = (to: LoginRequestState): LoginRequestState[] =>
+  (Object.keys(LOGIN_REQUEST_TRANSITIONS) as LoginRequestState[]).filter((from) =>
+    LOGIN_REQUEST_TRANSITIONS[from].includes(to),
+  );
+
+const MOVE = `
+  update login_request
+  set state = $2, pending_sealed = $3, browser_hash = $4, oauth_state_hash = $5, reason = $6, updated_at = $7
+  where id = $1 and state = any($8) and expires_at > $7 and ($9::bytea is null or browser_hash = $9)
+  returning 1`;
+
+/** Values that a move sets; absent: null. */
+interface Moved {
+  pending?: unknown;
+  browser?: Buffer;
+  oauthState?: string;
+  reason?: string;
+  /** The move is made only for this browser. */
+  only?: Buffer;
+}
+
+/** Login requests: every move is a compare-and-set, so that of several at once one is made. */
+@Injectable()
+export class LoginRequests {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly database: Database,
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @returns the request, and what its link has to hold; that cannot be read again */
+  create(applicationId: string, asked: NewLoginRequest): Promise<{ request: LoginRequest; link: string }> {
+    const { scope, settings, expiresIn, ...columns } = asked;
+    return this.em.transactional(async (em) => {
+      const id = newId();
+      const link = randomBase36(LINK_LENGTH);
+      const now = this.clock.now();
+      const request = em.create(LoginRequest, {
+        id,
+        application: em.getReference(Application, applicationId),
+        hash: hashToken(link),
+        state: 'open',
+        ...columns,
+        scope: scope && [...scope],
+        settingsSealed: settings && this.secretBox.sealJson(settings, loginSettingsContext(id)),
+        expiresAt: new Date(now.getTime() + expiresIn * 1000),
+        createdAt: now,
+        updatedAt: now,
+      });
+      await em.flush();
+      return { request, link };
+    });
+  }
+
+  /** Looks a link up. */
+  async find(link: string): Promise<FoundLogin> {
+    if (link.length !== LINK_LENGTH) return { is: 'unknown' };
+    const em = this.em.fork();
+    const request = await em.findOne(LoginRequest, { hash: hashToken(link) });
+    if (!request) return { is: 'unknown' };
+    if (LOGIN_REQUEST_TRANSITIONS[request.state].length === 0) return { is: 'used' };
+    if (request.expiresAt <= this.clock.now()) return { is: 'expired' };
+    const application = await em.findOneOrFail(Application, { id: request.application.id });
+    return { is: 'usable', request, application };
+  }
+
+  /** What the application has given for the provider. @throws {UnsealError} */
+  settingsOf({ id, settingsSealed }: LoginRequest): Record<string, unknown> {
+    return settingsSealed === null || settingsSealed === undefined
+      ? {}
+      : (this.secretBox.openJson(settingsSealed, loginSettingsContext(id)) as Record<string, unknown>);
+  }
+
+  /**
+   * Whom the provider has accepted in this browser, before anything was agreed to.
+   * @returns undefined where nobody has got so far, or somebody in another browser
+   * @throws {UnsealError}
+   */
+  authenticatedIn(request: LoginRequest, browser: Buffer): VerifiedCredentials | undefined {
+    const { id, state, pendingSealed, browserHash } = request;
+    if (state !== 'authenticated' || !pendingSealed || !browserHash) return undefined;
+    if (!browser.equals(Buffer.from(browserHash))) return undefined;
+    return this.secretBox.openJson(pendingSealed, loginPendingContext(id)) as VerifiedCredentials;
+  }
+
+  /** The provider has accepted an account. @returns false when the request has ended meanwhile */
+  authenticate(id: string, browser: Buffer, credentials: VerifiedCredentials): Promise<boolean> {
+    return this.#move(this.database, id, 'authenticated', { pending: credentials, browser });
+  }
+
+  /** Somebody goes to the provider. Whoever was there before does not get back. @returns as `authenticate` */
+  leave(id: string, browser: Buffer, oauthState: string, pending: AtProvider): Promise<boolean> {
+    return this.#move(this.database, id, 'open', { pending, browser, oauthState });
+  }
+
+  /**
+   * Somebody is back from the provider, in the browser they left with: good once.
+   * @returns undefined when nobody left with this state, or in another browser, or the request has ended
+   * @throws {UnsealError}
+   */
+  async comeBack(
+    oauthState: string,
+    browser: Buffer,
+  ): Promise<{ id: string; pending: AtProvider } | undefined> {
+    const [row] = await this.database.query<{ id: string; sealed: string }>(
+      `update login_request r set oauth_state_hash = null, pending_sealed = null, updated_at = $3
+       from (select id, pending_sealed from login_request
+             where oauth_state_hash = $1 and browser_hash = $2 and state = 'open' and expires_at > $3
+             for update) was
+       where r.id = was.id returning r.id, was.pending_sealed as sealed`,
+      [hashToken(oauthState), browser, this.clock.now()],
+    );
+    return (
+      row && {
+        id: row.id,
+        pending: this.secretBox.openJson(row.sealed, loginPendingContext(row.id)) as AtProvider,
+      }
+    );
+  }
+
+  /** Uses the request up, in the caller's transaction. @returns false unless it is this browser's, and not yet used */
+  finish(em: EntityManager, id: string, browser: Buffer): Promise<boolean> {
+    return this.#move(sqlOf(em), id, 'finished', { only: browser });
+  }
+
+  /** It came to nothing. @returns false when it has ended already */
+  end(id: string, state: 'failed' | 'cancelled', reason: string): Promise<boolean> {
+    return this.#move(this.database, id, state, { reason });
+  }
+
+  /**
+   * Counts an attempt with credentials, before it is made.
+   * @returns false when there were too many
+   */
+  async countAttempt(id: string): Promise<boolean> {
+    const rows = await this.database.query(
+      'update login_request set refusals = refusals + 1 where id = $1 and refusals < $2 returning 1',
+      [id, MOST_REFUSED],
+    );
+    return rows.length > 0;
+  }
+
+  /** The attempt was not refused: it does not count. */
+  async uncountAttempt(id: string): Promise<void> {
+    await this.database.query('update login_request set refusals = greatest(refusals - 1, 0) where id = $1', [
+      id,
+    ]);
+  }
+
+  async #move(sql: Sql, id: string, to: LoginRequestState, moved: Moved): Promise<boolean> {
+    const { pending, browser, oauthState, reason, only } = moved;
+    const rows = await sql.query(MOVE, [
+      id,
+      to,
+      pending === undefined ? null : this.secretBox.sealJson(pending, loginPendingContext(id)),
+      browser ?? null,
+      oauthState === undefined ? null : hashToken(oauthState),
+      reason ?? null,
+      this.clock.now(),
+      statesBefore(to),
+      only ?? null,
+    ]);
+    return rows.length > 0;
+  }
+}

@@ -1,0 +1,143 @@
+import { SCOPES, type Scope } from '../../../platform/auth/scopes.ts';
+
+/** Every word of the sign-in pages. Plain text: it is escaped where it is shown. */
+export const TEXTS = {
+  product: 'Carillon',
+  secured: 'Your password goes to your mail provider and is stored encrypted. The application never sees it.',
+  choose: {
+    title: 'Choose your account',
+    heading: (application: string) => `Connect your account to ${application}`,
+    lead: 'Where is your mailbox?',
+    none: 'This application has not set up any provider. Tell whoever runs it.',
+  },
+  credentials: {
+    title: 'Sign in',
+    heading: { sandbox: 'Sign in to the sandbox', imap: 'Sign in to your mailbox' },
+    again: 'Sign in again',
+    lead: (application: string) => `to continue to ${application}`,
+    email: 'Email address',
+    password: 'Password',
+    passwordHint: {
+      sandbox: 'A mailbox for trying things out: any password works, but for “wrong”.',
+      imap: 'With two-step verification, many providers want an app password here.',
+    },
+    servers: 'Server settings',
+    serversWords: {
+      closed: 'Leave these empty and we look for them ourselves.',
+      open: 'Leave these empty and we look for them ourselves.',
+      missing: 'We could not find the mail servers of this address. Your provider’s help pages name them.',
+      given: 'The application has named these servers. Your password is sent there: go on only if they are your provider’s.',
+      check: 'We found these servers, but cannot be sure that they belong to this address. If you know them, enter the password again and go on.',
+    },
+    imap: 'Incoming mail (IMAP)',
+    smtp: 'Outgoing mail (SMTP)',
+    calendars: 'Address of the calendars (CalDAV)',
+    contacts: 'Address of the contacts (CardDAV)',
+    host: 'Server',
+    port: 'Port',
+    imapPorts: 'Usually 993',
+    smtpPorts: 'Usually 465 or 587',
+    security: 'Security',
+    securities: { '': 'Automatic', tls: 'TLS', starttls: 'STARTTLS', none: 'None' },
+    username: 'User name',
+    usernameHint: 'If it is not the email address',
+    smtpUsername: 'User name for sending',
+    smtpPassword: 'Password for sending',
+    smtpHint: 'Only if sending mail needs a login of its own',
+    submit: 'Continue',
+    checking: 'This can take a few seconds.',
+  },
+  oauth: {
+    title: 'Sign in',
+    heading: (provider: string) => `Sign in with ${provider}`,
+    lead: (application: string, provider: string) =>
+      `You will sign in at ${provider}, and then come back here before ${application} gets access.`,
+    submit: (provider: string) => `Continue with ${provider}`,
+  },
+  consent: {
+    title: 'Allow access',
+    heading: (application: string) => `Allow ${application} to use your account?`,
+    lead: 'You are signed in as',
+    will: (application: string) => `${application} will be able to:`,
+    everything: 'Use everything in this account: mail, calendars and contacts',
+    revoke: 'You can take this back at any time: ask the application to disconnect the account, or change the password of your mailbox.',
+    allow: 'Allow',
+    deny: 'Do not allow',
+    other: 'Use another account',
+  },
+  cancel: {
+    title: 'Stop signing in',
+    heading: 'Stop signing in?',
+    lead: (application: string) => `You will return to ${application}. No account is connected.`,
+    confirm: (application: string) => `Return to ${application}`,
+    back: 'Go on signing in',
+    link: 'Cancel',
+  },
+  problem: {
+    unknown: { title: 'This link does not work', text: 'It is not complete, or it was never valid. Go back to the application and start again.' },
+    used: { title: 'This link was already used', text: 'Each link is good for one sign-in. Go back to the application: if your account is not connected there, start again.' },
+    expired: { title: 'This link has expired', text: 'Go back to the application and start again; you will get a new one.' },
+    cookies: { title: 'Start again from the link', text: 'Your browser did not send the cookie that protects this sign-in, or the page was left open for too long. Allow cookies for this site, then open the link again.' },
+    elsewhere: { title: 'Go on in the browser you began in', text: 'This sign-in was begun in another browser. Open the link again to begin here.' },
+    redirect: { title: 'This application is not set up to sign in here', text: 'The address it wants you to return to is not registered for it, so we do not send you there.' },
+    client: { title: 'Unknown application', text: 'No application of this name is known here. The link you followed is wrong or outdated.' },
+    request: { title: 'The application asked for something wrong' },
+    refused: { title: 'The account could not be connected' },
+    tooMany: { title: 'Too many attempts', text: 'The credentials were wrong too many times. Wait a while, then start again from the application.' },
+    broken: { title: 'Something went wrong', text: 'This is our fault, not yours. Try again in a moment.' },
+    missing: { title: 'There is nothing here', text: 'The address is wrong.' },
+  },
+  errorSummary: 'Please look at this again',
+  errors: {
+    emailMissing: 'Enter the email address of your account.',
+    emailInvalid: 'This is not an email address. It looks like name@example.com.',
+    passwordMissing: 'Enter the password.',
+    serversMissing: 'We could not find the mail servers of this address. Enter them here.',
+    serversUnusable:
+      'We could not connect to the mail servers. Check their names, ports and encryption, and enter your password again.',
+    serversCheck: 'Check the mail servers below before your password is sent there.',
+    passwordAgain: 'Enter the password again.',
+    hostMissing: 'Enter the name of the server, such as mail.example.com.',
+    portInvalid: 'A port is a number from 1 to 65535.',
+    tooLong: 'This is too long.',
+    refused: (words: string) => `The server refused to sign you in. Check the address and the password. It said: ${words}`,
+    unavailable: (words: string) => `The provider cannot be reached at the moment. Try again in a minute. (${words})`,
+    busy: 'Many people are signing in at this moment. Enter the password again in a few seconds.',
+    otherAccount: (email: string) => `Sign in as ${email}: this is the account that has to sign in again.`,
+    slow: (minutes: number) => `Too many wrong passwords for this address. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`,
+    provider: 'This provider cannot be used here. Choose another one.',
+    oauthUnavailable: 'The sign-in of your provider cannot be reached at the moment. Try again in a minute.',
+    oauthNobody: 'Your provider did not say which mailbox is yours. Ask the application to name your address.',
+    oauthDenied: 'You did not allow the sign-in at your provider. Nothing was connected.',
+    oauthFailed: 'Your provider did not complete the sign-in. Try again.',
+  },
+  /** What the application is told; never shown to a user. */
+  returned: {
+    cancelled: 'The user did not complete the sign-in',
+    denied: 'The user did not allow the access',
+    tooMany: 'The credentials were wrong too many times',
+  },
+} as const; // prettier-ignore
+
+/** A scope in words, as the end of "… will be able to". */
+export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
+  email: 'Read, organise, send and delete your mail',
+  'email.modify': 'Read, organise and delete your mail, drafts and attachments',
+  'email.read_only': 'Read your mail and attachments',
+  'email.send': 'Send mail in your name',
+  'email.folders_and_labels': 'See and change your folders and labels',
+  'email.metadata': 'See who you write with, when, and the subjects, but not the text',
+  'email.drafts': 'Read and write your drafts',
+  calendar: 'See and change your calendars and events',
+  'calendar.read_only': 'See your calendars and events',
+  'calendar.free_busy': 'See when you are busy, but not why',
+  contacts: 'See and change your contacts',
+  'contacts.read_only': 'See your contacts',
+  'room_resources.read_only': 'See the meeting rooms of your organisation',
+};
+
+/** The scopes in words, in the order of the list of scopes; null: everything. */
+export function inWords(scopes: readonly Scope[] | null): string[] {
+  if (scopes === null) return [TEXTS.consent.everything];
+  return SCOPES.filter((scope) => scopes.includes(scope)).map((scope) => SCOPE_WORDS[scope]);
+}

@@ -1,0 +1,167 @@
+import { Body, Controller, Get, Header, Headers, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Public } from '../../platform/auth/access.decorators.ts';
+import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
+import { newBrowserSecret } from './browser-secret.ts';
+import { sendStep } from './page-response.ts';
+import { PageFilter } from './page.filter.ts';
+import { stepPath } from './pages/form.ts';
+import { ICON, ICON_NAME, STYLES, STYLES_NAME } from './pages/styles.ts';
+import { ALL_SCOPES } from './pages/sign-in.pages.ts';
+import { SignInCredentials } from './sign-in-credentials.service.ts';
+import { type Agreement, RETURNED, SignIn } from './sign-in.service.ts';
+import { SignInOauth } from './sign-in-oauth.service.ts';
+import { SignInVisits, type Visit } from './sign-in-visits.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const FOR_EVER = 'public, max-age=31536000, immutable';
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function agreementOf(body: Fields): Agreement {
+  const named = body['scopes'] === ALL_SCOPES ? null : scopeList().safeParse(text(body['scopes'])).data;
+  return { account: text(body['account']), scopes: named ?? null };
+}
+
+/** The pages of the hosted sign-in (docs/hosted-sign-in.md). The link is in the query, which no log has. */
+@ApiExcludeController()
+@Public()
+@UseFilters(PageFilter)
+@Controller('connect/login')
+export class SignInController {
+  constructor(
+    private readonly visits: SignInVisits,
+    private readonly signIn: SignIn,
+    private readonly credentials: SignInCredentials,
+    private readonly oauth: SignInOauth,
+  ) {}
+
+  @Get(STYLES_NAME)
+  @Header('Content-Type', 'text/css; charset=utf-8')
+  @Header('Cache-Control', FOR_EVER)
+  styles(): string {
+    return STYLES;
+  }
+
+  @Get(ICON_NAME)
+  @Header('Content-Type', 'image/svg+xml')
+  @Header('Cache-Control', FOR_EVER)
+  icon(): string {
+    return ICON;
+  }
+
+  @Get()
+  async show(@Req() request: Request, @Res() response: Response, @Query() query: Fields): Promise<void> {
+    const visit = await this.#visit(request, response, query);
+    const provider = text(query['provider']) || undefined;
+    sendStep(response, await this.signIn.view(visit, provider, query['again'] === 'true'));
+  }
+
+  /** Pages that answer a form have its address; browsers that were closed, and people, open them once more by GET. */
+  @Get(['credentials', 'provider', 'consent', 'deny'])
+  goOn(@Res() response: Response, @Query() query: Fields): void {
+    sendStep(response, { redirect: stepPath('', text(query['id'])) });
+  }
+
+  @Post('credentials')
+  async enter(
+    @Req() request: Request,
+    @Res() response: Response,
+    @Query() query: Fields,
+    @Body() body: Fields,
+    @ClientAddress() client: string,
+  ): Promise<void> {
+    const visit = await this.#sent(request, query, body);
+    sendStep(response, await this.credentials.enter(visit, body, client));
+  }
+
+  @Post('provider')
+  async leave(
+    @Req() request: Request,
+    @Res() response: Response,
+    @Query() query: Fields,
+    @Body() body: Fields,
+  ): Promise<void> {
+    sendStep(response, await this.oauth.leave(await this.#sent(request, query, body), body['provider']));
+  }
+
+  @Post('consent')
+  async consent(
+    @Req() request: Request,
+    @Res() response: Response,
+    @Query() query: Fields,
+    @Body() body: Fields,
+    @Headers('user-agent') userAgent: string | undefined,
+    @ClientAddress() ip: string,
+  ): Promise<void> {
+    const visit = await this.#sent(request, query, body);
+    sendStep(response, await this.signIn.consent(visit, agreementOf(body), { userAgent, ip }));
+  }
+
+  @Post('deny')
+  async deny(
+    @Req() request: Request,
+    @Res() response: Response,
+    @Query() query: Fields,
+    @Body() body: Fields,
+  ): Promise<void> {
+    const visit = await this.#sent(request, query, body);
+    sendStep(response, await this.signIn.cancel(visit, RETURNED.denied));
+  }
+
+  @Get('cancel')
+  async confirmCancel(
+    @Req() request: Request,
+    @Res() response: Response,
+    @Query() query: Fields,
+  ): Promise<void> {
+    sendStep(response, this.signIn.confirmCancel(await this.#visit(request, response, query)));
+  }
+
+  @Post('cancel')
+  async cancel(
+    @Req() request: Request,
+    @Res() response: Response,
+    @Query() query: Fields,
+    @Body() body: Fields,
+  ): Promise<void> {
+    const visit = await this.#sent(request, query, body);
+    sendStep(response, await this.signIn.cancel(visit, RETURNED.cancelled));
+  }
+
+  /** A browser that has no secret gets one with its first page. */
+  async #visit(request: Request, response: Response, query: Fields): Promise<Visit> {
+    const { cookie } = this.visits;
+    const known = cookie.read(request.headers.cookie);
+    const secret = known ?? newBrowserSecret();
+    const visit = await this.visits.open(text(query['id']), secret);
+    if (known === undefined) response.append('Set-Cookie', cookie.write(secret));
+    return visit;
+  }
+
+  #sent(request: Request, query: Fields, body: Fields): Promise<Visit> {
+    const secret = this.visits.cookie.read(request.headers.cookie);
+    return this.visits.submit(text(query['id']), secret, body['csrf']);
+  }
+}
+
+/** Where providers send browsers back to (spec 5). */
+@ApiExcludeController()
+@Public()
+@UseFilters(PageFilter)
+@Controller('connect/callback')
+export class SignInCallbackController {
+  constructor(
+    private readonly visits: SignInVisits,
+    private readonly oauth: SignInOauth,
+  ) {}
+
+  @Get()
+  async comeBack(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const { searchParams } = new URL(request.originalUrl, 'http://localhost');
+    const secret = this.visits.cookie.read(request.headers.cookie);
+    sendStep(response, await this.oauth.comeBack(searchParams, secret));
+  }
+}

@@ -1,0 +1,187 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from '@mikro-orm/postgresql';
+import type { Scope } from '../../platform/auth/scopes.ts';
+import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import { DomainError, ForbiddenError } from '../../platform/base/errors/domain-error.ts';
+import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { VerifiedCredentials } from '../grants/credential-check.ts';
+import {
+  type Connection,
+  type ConnectOptions,
+  GrantConnections,
+} from '../grants/grant-connections.service.ts';
+import { findByMailbox, mailboxOf } from '../grants/mailbox-match.ts';
+import { grantableScopes } from '../grants/offered-scopes.ts';
+import { Integration } from '../integrations/integration.entity.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { AuthorizationCodes } from './authorization-codes.ts';
+import { LoginRequests } from './login-requests.ts';
+import { cancelPage, choosePage, consentPage, credentialsPage, oauthPage } from './pages/sign-in.pages.ts';
+import { offered } from './pages/offers.ts';
+import { TEXTS } from './pages/texts.ts';
+import { firstCredentials } from './sign-in-credentials.ts';
+import { SignInProblem } from './sign-in-problem.ts';
+import { failureAddress, successAddress, tokenAddress } from './sign-in-return.ts';
+import { type Step, type Visit, wayBack } from './sign-in-visits.ts';
+
+/** What the browser says of itself, for the grant. */
+export interface Browser {
+  userAgent: string | undefined;
+  ip: string | undefined;
+}
+
+/** What a consent form says: what its page has shown. */
+export interface Agreement {
+  account: string;
+  scopes: readonly Scope[] | null;
+}
+
+/** The application answered tokens when this sign-in began, and does not any more. */
+class TokenResponseError extends ForbiddenError {
+  constructor() {
+    super('sign-in.token-response', 'response_type: token is not allowed for this application any more');
+  }
+}
+
+/** The pages of a sign-in and what they lead to. */
+@Injectable()
+export class SignIn {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly requests: LoginRequests,
+    private readonly connections: GrantConnections,
+    private readonly codes: AuthorizationCodes,
+    private readonly connectors: ConnectorRegistry,
+    private readonly secretBox: SecretBox,
+  ) {}
+
+  /**
+   * The page a link opens: consent where somebody has signed in in this browser, else a provider's, else the choice.
+   * @param chosen id of an offer
+   * @param again another account is wanted
+   */
+  async view(visit: Visit, chosen: string | undefined, again: boolean): Promise<Step> {
+    const { request, asking, key, offers, browser } = visit;
+    const named = offers.find(({ id }) => id === chosen);
+    // Whoever chooses a provider wants to sign in there, also after signing in somewhere else.
+    const verified = again || named ? undefined : this.requests.authenticatedIn(request, browser);
+    if (verified) {
+      const scopes = await this.#asked(visit, verified);
+      return { page: consentPage(asking, key, verified, scopes) };
+    }
+    const [only] = offers;
+    const offer = named ?? (offers.length === 1 ? only : undefined);
+    if (!offer) return { page: choosePage(asking, key, offers.map(offered)) };
+    if (offer.oauth) return { page: oauthPage(asking, key, offered(offer), {}) };
+    const given = this.requests.settingsOf(request);
+    return { page: credentialsPage(asking, key, firstCredentials(visit, offer, given)) };
+  }
+
+  /** Asks whether to leave. */
+  confirmCancel({ asking, key }: Visit): Step {
+    return { page: cancelPage(asking, key) };
+  }
+
+  /** Leaves: the application is told, whatever it said about errors; nobody is left standing here who wants to go. */
+  async cancel({ request }: Visit, description: string): Promise<Step> {
+    if (!(await this.requests.end(request.id, 'cancelled', description))) throw new SignInProblem('used');
+    return { redirect: failureAddress(request, 'access_denied', description) };
+  }
+
+  /**
+   * The user agrees: the account is connected, or a code for it is given, once.
+   * @throws {SignInProblem} when the request was used up meanwhile
+   */
+  async consent(visit: Visit, agreement: Agreement, browser: Browser): Promise<Step> {
+    const { request } = visit;
+    const verified = this.requests.authenticatedIn(request, visit.browser);
+    const shown = verified && (await this.#asked(visit, verified));
+    // What was shown is not what is there any more: it is shown again.
+    if (!verified || agreement.account !== verified.email || !sameScopes(agreement.scopes, shown ?? null)) {
+      return this.view(visit, undefined, false);
+    }
+    try {
+      return await this.#finish(visit, verified, agreement.scopes, browser);
+    } catch (error) {
+      if (!(error instanceof DomainError) || error instanceof SignInProblem) throw error;
+      return this.#failed(visit, error);
+    }
+  }
+
+  async #finish(
+    visit: Visit,
+    verified: VerifiedCredentials,
+    agreed: readonly Scope[] | null,
+    browser: Browser,
+  ): Promise<Step> {
+    const { request, application } = visit;
+    if (request.responseType === 'token' && !application.allowsTokenResponse) throw new TokenResponseError();
+    const options = { ...optionsOf(visit, browser), agreed };
+    let connection: Connection | undefined;
+    const redirect = await this.em.transactional(async (em) => {
+      if (!(await this.requests.finish(em, request.id, visit.browser))) throw new SignInProblem('used');
+      if (request.flow === 'oauth' && request.responseType === 'code') {
+        const waiting = { credentials: verified, ...options };
+        return successAddress(request, { code: await this.codes.issue(em, application.id, waiting) });
+      }
+      connection = await this.connections.connectWithin(em, application.id, verified, options);
+      const { grant, accessToken, expiresAt } = connection;
+      const { id, provider, email } = grant;
+      if (request.flow === 'oauth') {
+        return tokenAddress(request, {
+          access_token: accessToken, token_type: 'bearer', account_id: id, email_address: email, provider,
+          expires_at: expiresAt && String(toUnixSeconds(expiresAt)),
+        }); // prettier-ignore
+      }
+      const waiting = { grantId: id, accessToken, expiresAt: expiresAt?.toISOString() ?? null };
+      const code = await this.codes.issue(em, application.id, waiting);
+      return successAddress(request, { grant_id: id, provider, email, code });
+    });
+    if (connection) this.connections.announce(connection);
+    return { redirect };
+  }
+
+  async #failed(visit: Visit, error: DomainError): Promise<Step> {
+    const { request } = visit;
+    const reason = error.kind === 'unavailable' ? 'temporarily_unavailable' : 'unauthorized_client';
+    if (!(await this.requests.end(request.id, 'failed', error.message))) throw new SignInProblem('used');
+    if (request.redirectOnError) return { redirect: failureAddress(request, reason, error.message) };
+    throw new SignInProblem('refused', error.message, wayBack(visit, reason, error.message));
+  }
+
+  /**
+   * The scopes that will apply: the request's, else the grant's own, else the integration's, as far as the application lets a
+   * sign-in grant them; null: all.
+   */
+  async #asked({ request, application }: Visit, verified: VerifiedCredentials): Promise<Scope[] | null> {
+    const { allowedScopes } = application;
+    if (request.scope) return grantableScopes(allowedScopes, request.scope);
+    const em = this.em.fork();
+    const { provider, email } = verified;
+    const connector = this.connectors.require(provider);
+    const mailbox = mailboxOf(connector, verified);
+    const wanted = { applicationId: application.id, connector, email, mailbox };
+    const grant = await findByMailbox(em, this.secretBox, wanted);
+    if (grant?.scope) return grantableScopes(allowedScopes, grant.scope);
+    const integration = await em.findOne(Integration, { application: application.id, provider });
+    return grantableScopes(allowedScopes, integration?.scope);
+  }
+}
+
+/** What is told to the application when somebody leaves. */
+export const RETURNED = TEXTS.returned;
+
+function optionsOf({ request }: Visit, { userAgent, ip }: Browser): ConnectOptions {
+  return {
+    integrationRequired: request.flow === 'connect',
+    ...(request.scope ? { scope: request.scope as Scope[] } : {}),
+    ...(request.metadata ? { metadata: request.metadata } : {}),
+    ...(request.flow === 'connect' && request.clientState ? { state: request.clientState } : {}),
+    ...(request.grantId ? { reauthAccountId: request.grantId } : {}),
+    userAgent,
+    ip,
+  };
+}
+
+const sameScopes = (a: readonly Scope[] | null, b: readonly Scope[] | null): boolean =>
+  JSON.stringify(a && a.toSorted()) === JSON.stringify(b && b.toSorted());

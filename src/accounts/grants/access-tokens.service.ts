@@ -1,0 +1,210 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { isWithin, restrict, type Scope, SCOPES } from '../../platform/auth/scopes.ts';
+import { hashToken } from '../../platform/base/crypto/token-hash.ts';
+import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
+import { AccessToken } from './access-token.entity.ts';
+import { Grant } from './grant.entity.ts';
+
+const TOKEN_LENGTH = 50;
+
+/** A token of an account as its application sees it: everything but the token. */
+export interface ListedToken {
+  id: string;
+  createdAt: Date;
+  /** A minute or two late; null: no request has come with it. */
+  lastUsedAt: Date | null;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  /** The scopes that requests with it have. */
+  scopes: readonly Scope[];
+}
+
+/** How a token is made. */
+export interface TokenOptions {
+  /** Null: it works until it is revoked. */
+  lifetimeSeconds: number | null;
+  /** Narrower than the scopes of its account; absent or null: those of its account. */
+  scope?: readonly Scope[] | null | undefined;
+}
+
+/** A token that was just made. It cannot be read again. */
+export interface IssuedToken {
+  id: string;
+  token: string;
+  expiresAt: Date | null;
+}
+
+/** What an application may know about a token of one of its accounts. */
+export interface TokenInfo {
+  createdAt: Date;
+  /** When it was revoked, else when it was made. */
+  updatedAt: Date;
+  scopes: readonly Scope[];
+  valid: boolean;
+}
+
+const INFO = `
+  select t.created_at as "createdAt", coalesce(t.revoked_at, t.created_at) as "updatedAt",
+         coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed, t.scope as own,
+         t.revoked_at is null and (t.expires_at is null or t.expires_at > $4) as valid
+  from access_token t
+  join "grant" g on g.id = t.grant_id
+  left join integration i on i.id = g.integration_id
+  where t.hash = $1 and g.id = $2 and g.application_id = $3`;
+
+const LIST = `
+  select t.id, t.created_at as "createdAt", t.last_used_at as "lastUsedAt", t.expires_at as "expiresAt",
+         t.revoked_at as "revokedAt", coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed, t.scope as own
+  from access_token t
+  join "grant" g on g.id = t.grant_id
+  left join integration i on i.id = g.integration_id
+  where g.id = $1 and g.application_id = $2`;
+
+const REVOKE_ONE = `
+  update access_token t set revoked_at = coalesce(t.revoked_at, $4) from "grant" g
+  where t.id = $1 and g.id = t.grant_id and g.id = $2 and g.application_id = $3 returning t.id`;
+
+const SCOPES_OF_ACCOUNT = `
+  select coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed
+  from "grant" g left join integration i on i.id = g.integration_id where g.id = $1`;
+
+const REVOKE_OLDER = 'update access_token set revoked_at = $2 where grant_id = $1 and revoked_at is null';
+
+const REVOKE = `
+  update access_token set revoked_at = $2 where hash = $1 and revoked_at is null`;
+
+const REVOKE_ALL = `
+  update access_token t set revoked_at = $4 from "grant" g
+  where g.id = t.grant_id and g.id = $1 and g.application_id = $2 and t.hash is distinct from $3
+    and t.revoked_at is null`;
+
+/** What the scopes of a token are made of. */
+interface ScopeColumns {
+  asked: Scope[] | null;
+  agreed: Scope[] | null;
+  own: Scope[] | null;
+}
+
+/** Access tokens: shown once, kept as hashes. An account may have several; each works until it expires or is revoked. */
+@Injectable()
+export class AccessTokens {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Adds a token for the grant, in the caller's transaction. */
+  issue(em: EntityManager, grant: Grant, { lifetimeSeconds, scope }: TokenOptions): IssuedToken {
+    const token = randomBase36(TOKEN_LENGTH);
+    const id = newId();
+    const createdAt = this.clock.now();
+    const expiresAt =
+      lifetimeSeconds === null ? null : new Date(createdAt.getTime() + lifetimeSeconds * 1000);
+    em.create(AccessToken, {
+      id, grant, hash: hashToken(token), createdAt, expiresAt, scope: scope ? [...scope] : null,
+    }); // prettier-ignore
+    return { id, token, expiresAt };
+  }
+
+  /**
+   * Makes another token for an account, without a sign-in.
+   * @param revokeOthers whether all earlier tokens of the account are revoked with it
+   * @throws {InvalidInputError} for scopes that the account does not have
+   * @throws {ForbiddenError} for an account that has been cancelled
+   */
+  async add(grant: Grant, options: TokenOptions, revokeOthers: boolean): Promise<IssuedToken> {
+    if (grant.billingState === 'cancelled')
+      throw new ForbiddenError('account.cancelled', 'This account has been cancelled: upgrade it first.');
+    return this.em.transactional(async (em) => {
+      const sql = sqlOf(em);
+      const [scopes] = await sql.query<Omit<ScopeColumns, 'own'>>(SCOPES_OF_ACCOUNT, [grant.id]);
+      if (!scopes) throw new NotFoundError('grant', grant.id);
+      const has = restrict(scopes.asked, scopes.agreed);
+      const missing = (options.scope ?? []).filter((scope) => !isWithin([scope], has));
+      if (missing.length > 0) {
+        throw new InvalidInputError(
+          `scope: ${missing.join(', ')}: this account has only ${(has ?? SCOPES).join(', ')}`,
+          { betaType: 'grant.scopes_conflict' },
+        );
+      }
+      if (revokeOthers) await this.revokeOlder(sql, grant.id);
+      const issued = this.issue(em, em.getReference(Grant, grant.id), options);
+      await em.flush();
+      return issued;
+    });
+  }
+
+  /** Revokes all tokens an account has, in the caller's transaction: before another one is made. */
+  async revokeOlder(sql: Sql, accountId: string): Promise<void> {
+    await sql.query(REVOKE_OLDER, [accountId, this.clock.now()]);
+  }
+
+  /** Tokens of an account, oldest first. Those that ended more than 30 days ago are gone. Empty for accounts of others. */
+  async list(applicationId: string, accountId: string, page: Page): Promise<ListedToken[]> {
+    const rows = await this.database.query<Omit<ListedToken, 'scopes'> & ScopeColumns>(
+      `${LIST} order by t.id limit $3 offset $4`,
+      [accountId, applicationId, page.limit, page.offset],
+    );
+    return rows.map(toListed);
+  }
+
+  /** @throws {NotFoundError} also for a token of another account */
+  async get(applicationId: string, accountId: string, tokenId: string): Promise<ListedToken> {
+    const [row] = isId(tokenId)
+      ? await this.database.query<Omit<ListedToken, 'scopes'> & ScopeColumns>(`${LIST} and t.id = $3`, [
+          accountId,
+          applicationId,
+          tokenId,
+        ])
+      : [];
+    if (!row) throw new NotFoundError('access token', tokenId);
+    return toListed(row);
+  }
+
+  /** Refused from the next request on; one that is revoked already stays so. @throws {NotFoundError} also for a token of another account */
+  async revokeById(applicationId: string, accountId: string, tokenId: string): Promise<void> {
+    const values = [tokenId, accountId, applicationId, this.clock.now()];
+    const rows = isId(tokenId) ? await this.database.query(REVOKE_ONE, values) : [];
+    if (rows.length === 0) throw new NotFoundError('access token', tokenId);
+  }
+
+  /** Refused from the next request on. A token that is already revoked or unknown changes nothing. */
+  async revoke(token: string): Promise<void> {
+    await this.database.query(REVOKE, [hashToken(token), this.clock.now()]);
+  }
+
+  /**
+   * Revokes every token of an account, but for `keep`.
+   * @param keep a working token of that account
+   * @throws {InvalidInputError} when `keep` is something else; nothing is revoked
+   */
+  async revokeAll(applicationId: string, accountId: string, keep?: string): Promise<void> {
+    if (keep !== undefined && !(await this.info(applicationId, accountId, keep))?.valid) {
+      throw new InvalidInputError('keep_access_token: is not a working access token of this account');
+    }
+    const kept = keep === undefined ? null : hashToken(keep);
+    await this.database.query(REVOKE_ALL, [accountId, applicationId, kept, this.clock.now()]);
+  }
+
+  /** @returns undefined when the token never belonged to this account */
+  async info(applicationId: string, accountId: string, token: string): Promise<TokenInfo | undefined> {
+    const [row] = await this.database.query<Omit<TokenInfo, 'scopes'> & ScopeColumns>(INFO, [
+      hashToken(token),
+      accountId,
+      applicationId,
+      this.clock.now(),
+    ]);
+    return row && toListed(row);
+  }
+}
+
+/** Puts the scopes together. */
+function toListed<R extends object>({ asked, agreed, own, ...row }: R & ScopeColumns) {
+  return { ...row, scopes: restrict(restrict(asked, agreed), own) ?? SCOPES };
+}

@@ -1,0 +1,29 @@
+import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import type { ProviderAccount } from '../../providers/port/connector.ts';
+
+/** Tokens of a grant, and the `token_version` they have there. */
+export interface VersionedTokens {
+  version: number;
+  tokens: OauthTokens;
+}
+
+/** The account with this access token. */
+export function withToken<A extends ProviderAccount>(account: A, { version, tokens }: VersionedTokens): A {
+  const { accessToken, obtainedAt, expiresAt } = tokens;
+  return { ...account, accessToken, token: { version, obtainedAt, expiresAt } };
+}
+
+const MOST_AHEAD_MS = 5 * 60_000;
+const AHEAD_PART = 5;
+
+/**
+ * When a token is replaced: five minutes before it expires, or after four fifths of a life of less than 25 minutes; null:
+ * it is used until the provider refuses it.
+ */
+export function replacedAt({
+  obtainedAt,
+  expiresAt,
+}: Pick<OauthTokens, 'obtainedAt' | 'expiresAt'>): number | null {
+  if (expiresAt === null) return null;
+  return expiresAt - Math.max(0, Math.min(MOST_AHEAD_MS, (expiresAt - obtainedAt) / AHEAD_PART));
+}

@@ -1,0 +1,100 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { hashToken } from '../../platform/base/crypto/token-hash.ts';
+import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import type { OperatorMailConfig } from '../../platform/config/operator-mail.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { RelayTransports } from '../../providers/port/relay-registry.ts';
+import { composeLoopMail } from './address-loop-mail.ts';
+import { AddressLoopRepository, type LoopAccount } from './address-loop.repository.ts';
+import { recordProof } from './address-proof-state.ts';
+
+const EVERY_MS = 10_000;
+/** 128 bits and more. */
+const CODE_LENGTH = 25;
+const SEND_MS = 60_000;
+
+/**
+ * Proves addresses that nothing else proves: mails a code to the address by the operator's own mailing service, and looks
+ * whether it turns up in the connected mailbox (docs/account-ownership.md). A mail is written down before it is sent, so
+ * that a process that dies sends one too few rather than one too many. Runs in workers.
+ */
+@Injectable()
+export class AddressLoops {
+  readonly #log = new Logger('AddressLoops');
+  readonly #mail: OperatorMailConfig | null;
+  #running = false;
+
+  constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly database: Database,
+    private readonly repository: AddressLoopRepository,
+    private readonly connectors: ConnectorRegistry,
+    private readonly transports: RelayTransports,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {
+    this.#mail = config.operatorMail;
+  }
+
+  @Interval('address loops', EVERY_MS)
+  async tick(): Promise<void> {
+    if (!this.#mail || !this.config.roles.includes('worker') || this.#running) return;
+    this.#running = true;
+    try {
+      await this.run();
+    } catch (error) {
+      this.#log.warn(
+        `addresses could not be proven by mail: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  /** Takes in what has come back, then sends to a few accounts that wait. */
+  async run(): Promise<void> {
+    const mail = this.#mail;
+    if (!mail) return;
+    await this.#takeReturned();
+    const providers = this.connectors.all().flatMap(({ name, receivesMail }) => (receivesMail ? [name] : []));
+    for (const account of await this.repository.waiting(providers, this.clock.now())) {
+      await this.#send(account, mail);
+    }
+  }
+
+  async #takeReturned(): Promise<void> {
+    const returned = await this.repository.returned(this.config.outbox.mailDomain, this.clock.now());
+    for (const { accountId: id, settingsSealed } of returned) {
+      const found = { id, settingsSealed, proof: 'loop' } as const;
+      if (await recordProof(this.database, found, this.clock.now())) this.wake.wake('hook');
+    }
+  }
+
+  async #send(account: LoopAccount, { from, smtp }: OperatorMailConfig): Promise<void> {
+    const id = newId();
+    const code = randomBase36(CODE_LENGTH);
+    const date = this.clock.now();
+    if (!(await this.repository.begin(id, account, hashToken(code), date))) return;
+    const messageIdHeader = `<address-check.${id}@${this.config.outbox.mailDomain}>`;
+    const { email, applicationName: application } = account;
+    const server = this.config.baseUrl;
+    const mime = await composeLoopMail({ from, to: email, application, server, code, messageIdHeader, date });
+    const message = { mime, envelope: { from, recipients: [email] }, messageIdHeader, bcc: [] };
+    const control = { signal: AbortSignal.timeout(SEND_MS), onPhase: () => undefined };
+    try {
+      await this.transports.require('smtp').send(smtp, message, control);
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      this.#log.warn(`the mail for account ${account.accountId} was not sent: ${error.message}`);
+      // What may have been sent counts. What the address refuses is not tried ten minutes later.
+      const isOver = error.code === 'outcome-unknown' || error.code === 'rejected';
+      if (!isOver) await this.repository.failed(id);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import type { Database, Sql } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import type { AddressProof } from '../../providers/port/address-proof.ts';
+import type { Connector } from '../../providers/port/connector.ts';
+import { accountChange } from './account-change.ts';
+import type { Grant } from './grant.entity.ts';
+
+/**
+ * Keeps what a sign-in to the grant's own mailbox has proved. A sign-in that proves nothing takes nothing away; while there
+ * is no proof, the server goes on looking for one.
+ */
+export function keepProof(grant: Grant, proof: AddressProof | null, connector: Connector, at: Date): void {
+  if (proof && !grant.proof) grant.provenAt = at;
+  grant.proof = proof ?? grant.proof ?? null;
+  grant.proveAt = grant.proof || !connector.prove ? null : at;
+  grant.proveFailures = 0;
+}
+
+/** A proof that was found for settings of a grant. */
+export interface FoundProof {
+  id: string;
+  /** The settings that were looked at: for others it proves nothing. */
+  settingsSealed: string;
+  proof: AddressProof;
+}
+
+const RECORD = `
+  update "grant" set proof = $3, proven_at = $4, prove_at = null, prove_failures = 0, updated_at = $4
+  where id = $1 and settings_sealed = $2 and proof is null
+  returning id as "accountId", application_id as "applicationId"`;
+
+/** Keeps a proof that was found later, and tells subscribers. @returns whether deliveries were queued: wake `hook` */
+export function recordProof(
+  database: Pick<Database, 'transaction'>,
+  { id, settingsSealed, proof }: FoundProof,
+  at: Date,
+): Promise<boolean> {
+  return database.transaction(async (sql) => {
+    const [account] = await sql.query<{ accountId: string; applicationId: string }>(RECORD, [
+      id,
+      settingsSealed,
+      proof,
+      at,
+    ]);
+    if (!account) return false;
+    return recordChanges(sql, [proofChange(account, proof, at)]);
+  });
+}
+
+/** Tells subscribers how the proof of a grant stands now. @returns whether deliveries were queued: wake `hook` */
+export function tellProof(
+  sql: Sql,
+  { id, proof, updatedAt }: Grant,
+  applicationId: string,
+): Promise<boolean> {
+  return recordChanges(sql, [proofChange({ applicationId, accountId: id }, proof ?? null, updatedAt)]);
+}
+
+/** What subscribers of `account.proof_changed` are told. @param proof null: the address is not proven any more */
+function proofChange(
+  account: { applicationId: string; accountId: string },
+  proof: AddressProof | null,
+  at: Date,
+) {
+  const change = accountChange(account, 'modify', 'account.proof_changed', at);
+  const attributes = { address_proven: proof !== null, proof };
+  return { ...change, webhook: { ...change.webhook, attributes } };
+}

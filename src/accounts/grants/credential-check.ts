@@ -1,0 +1,149 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type CheckPlace, ConnectionChecks } from '../../platform/egress/connection-checks.ts';
+import { parseSettings } from '../../platform/wire/parse-settings.ts';
+import { emailAddress } from '../../platform/wire/wire.schema.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import type { Connector } from '../../providers/port/connector.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import type { AddressProof } from '../../providers/port/address-proof.ts';
+import { AddressProofs } from './address-proofs.ts';
+import { OauthCredentials } from './oauth-credentials.ts';
+import { toConnectError } from './grants.errors.ts';
+import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
+
+/** An account's credentials as a request carries them. */
+export interface AccountCredentials {
+  provider: string;
+  /** Empty where the provider itself knows it from the credentials. */
+  email: string;
+  /** Display name; empty: the provider's. */
+  name: string;
+  settings: Readonly<Record<string, unknown>>;
+  /** Of an account that has just signed in by OAuth; its servers are those of its integration. */
+  tokens?: OauthTokens;
+  /** The address that the authorization server says this user has; absent or null: it says none. */
+  claimedEmail?: string | null;
+  /** Address of the client; absent: the application has sent its secret. Few checks run at a time for one address. */
+  clientAddress?: string | undefined;
+}
+
+/** Credentials that the provider has accepted: what grants are made from. */
+export interface VerifiedCredentials {
+  provider: string;
+  /** Lower case. */
+  email: string;
+  name: string;
+  organizationUnit: OrganizationUnit;
+  /** What the connector's schema made of them, completed by what it found out. */
+  settings: Record<string, unknown>;
+  /** Of an account that has signed in by OAuth. */
+  tokens?: OauthTokens;
+  /** What proves that the mailbox is that of the address; absent or null: nothing so far. */
+  proof?: AddressProof | null;
+}
+
+/** Asks providers whether they accept an account. Talks to the network: never inside a transaction. */
+@Injectable()
+export class CredentialCheck {
+  constructor(
+    private readonly connectors: ConnectorRegistry,
+    private readonly checks: ConnectionChecks,
+    @Inject(OauthCredentials) private readonly oauth: Pick<OauthCredentials, 'complete'>,
+    @Inject(AddressProofs) private readonly proofs: Pick<AddressProofs, 'atSignIn'>,
+  ) {}
+
+  /**
+   * Where `settings` have a `refresh_token`, it is exchanged first, and may be used up by that.
+   * @throws {TurnedOffProviderError} {UnsupportedProviderError}
+   * @throws {InvalidInputError} when settings are missing or wrong, or the provider refuses them
+   * @throws {AddressUnprovenError} when the integration requires a proof of the address and there can be none
+   * @throws {OauthError} when the authorization server does
+   * @throws {DomainError} `unavailable` when the provider cannot be asked
+   * @throws {TooManyChecksError}
+   */
+  async verify(applicationId: string, credentials: AccountCredentials): Promise<VerifiedCredentials> {
+    this.connectors.assertTurnedOn(credentials.provider);
+    const { provider, tokens, claimedEmail, ...given } = await this.oauth.complete(
+      applicationId,
+      credentials,
+    );
+    const connector = this.connectors.require(provider);
+    const settings = parseSettings(connector.settingsSchema, given.settings);
+    const account = {
+      applicationId,
+      email: given.email.toLowerCase(),
+      name: given.name,
+      organizationUnit: 'folder' as const,
+      settings,
+      ...(tokens ? { accessToken: tokens.accessToken } : {}),
+    };
+    const place = placeOf(applicationId, credentials, settings);
+    // Looking for a proof asks servers that the address names: it counts as part of the check.
+    return this.checks.run(place, async () => {
+      const accepted = await this.#accepted(connector, account);
+      const proof = await this.proofs.atSignIn(connector, {
+        applicationId,
+        email: accepted.email,
+        settings: accepted.settings,
+        claimedEmail: claimedEmail ?? null,
+        proof: accepted.proof ?? null,
+      });
+      return { provider, ...accepted, ...(tokens ? { tokens } : {}), proof };
+    });
+  }
+
+  /** What the provider makes of the account. @throws {InvalidInputError} also without an address that can be one */
+  async #accepted(
+    connector: Connector,
+    account: Parameters<Connector['verify']>[0],
+  ): Promise<Omit<VerifiedCredentials, 'provider' | 'tokens'>> {
+    const { organizationUnit, name, proof, ...verified } = await Promise.resolve(account)
+      .then((given) => connector.verify(given))
+      .catch(explain);
+    const email = emailAddress().safeParse(verified.email);
+    if (!email.success) {
+      throw new InvalidInputError(
+        `settings.email: the address of the account is required for ${connector.name}`,
+        { missingFields: ['settings.email'] },
+      );
+    }
+    const settings = { ...(verified.settings ?? account.settings) };
+    return { email: email.data.toLowerCase(), name, organizationUnit, settings, proof: proof ?? null };
+  }
+
+  /**
+   * Stored settings with a change put over them, as the provider has it; to be verified.
+   * @throws {UnsupportedProviderError}
+   * @throws {InvalidInputError} when the change is not complete
+   */
+  merged(
+    provider: string,
+    stored: Readonly<Record<string, unknown>>,
+    change: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> {
+    const connector = this.connectors.require(provider);
+    try {
+      return connector.mergeSettings?.(stored, change) ?? { ...stored, ...change };
+    } catch (error) {
+      return explain(error);
+    }
+  }
+}
+
+function placeOf(
+  applicationId: string,
+  { email, clientAddress }: AccountCredentials,
+  { imap_host: host }: Readonly<Record<string, unknown>>,
+): CheckPlace {
+  return {
+    applicationId,
+    clientAddress,
+    hosts: [typeof host === 'string' ? host : email.slice(email.lastIndexOf('@') + 1)],
+  };
+}
+
+function explain(error: unknown): never {
+  throw error instanceof ProviderError ? toConnectError(error) : error;
+}

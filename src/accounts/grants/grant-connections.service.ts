@@ -1,0 +1,256 @@
+import { Injectable } from '@nestjs/common';
+import { LockMode, ref } from '@mikro-orm/core';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { Application } from '../applications/application.entity.ts';
+import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
+import type { Scope } from '../../platform/auth/scopes.ts';
+import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { type QueueName, Wake } from '../../platform/work/wake.ts';
+import { sqlOf } from '../../platform/database/sql.ts';
+import { Integration } from '../integrations/integration.entity.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { addFirstCalendar } from '../../calendar/calendars/first-calendar.ts';
+import { askSenderAgain } from '../../mail/relay/ask-sender-again.ts';
+import { scheduleSync } from '../sync-schedule/schedule-sync.ts';
+import { AccessTokens } from './access-tokens.service.ts';
+import { tellProof } from './address-proof-state.ts';
+import { lockApplication, type LockedApplication } from './application-lock.ts';
+import { type AccountCredentials, CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
+import { type GrantMove, moveGrants } from './grant-moves.ts';
+import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
+import { Grant } from './grant.entity.ts';
+import { findByMailbox, mailboxOf, storeMailbox } from './mailbox-match.ts';
+import { emptyForMailbox } from './mailbox-move.ts';
+import {
+  IntegrationRequiredError,
+  QuickstartLimitError,
+  ReauthenticationMismatchError,
+} from './grants.errors.ts';
+import type { GrantMetadata } from './grants.service.ts';
+
+/** How an account is connected. Absent values stay as they are when the account is connected already. */
+export interface ConnectOptions {
+  /** Whether the application must have an integration for the provider (the integrations address). */
+  integrationRequired: boolean;
+  /** Null: none of its own, the integration's apply. */
+  scope?: readonly Scope[] | null;
+  metadata?: GrantMetadata;
+  state?: string;
+  userAgent?: string;
+  ip?: string;
+  /** The grant that has to come out of it. */
+  reauthAccountId?: string;
+  /** Whether the tokens the account had before are revoked; absent: as the application has it. */
+  revokeOtherTokens?: boolean | undefined;
+  /** What the user has agreed to on a page; null: every scope. Absent: to the scopes that apply. */
+  agreed?: readonly Scope[] | null;
+}
+
+/** A connected account. */
+export interface Connection {
+  grant: Grant;
+  /** A new one; it cannot be read again. Earlier ones keep working until they are revoked. */
+  accessToken: string;
+  /** When it stops working; null: when it is revoked. */
+  expiresAt: Date | null;
+  /** Queues that have work after the commit. */
+  due: QueueName[];
+}
+
+/** The one place where accounts become connected: for native, hosted and direct grants alike. */
+@Injectable()
+export class GrantConnections {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly credentials: CredentialCheck,
+    private readonly tokens: AccessTokens,
+    private readonly connectors: ConnectorRegistry,
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+    private readonly failures: FailedAttempts,
+  ) {}
+
+  /**
+   * Verifies the credentials with the provider, then connects.
+   * @throws {TooManyFailuresError}
+   * @throws what `CredentialCheck.verify` and `connect` throw; nothing is stored then
+   */
+  async authenticate(
+    applicationId: string,
+    credentials: AccountCredentials,
+    options: ConnectOptions,
+  ): Promise<Connection> {
+    const { provider } = credentials;
+    if (options.integrationRequired) {
+      const known = await this.em.fork().count(Integration, { application: applicationId, provider });
+      if (known === 0) throw new IntegrationRequiredError(provider);
+    }
+    const names = [credentials.email];
+    const verified = await this.failures.during({ applicationId, client: null, names }, () =>
+      this.credentials.verify(applicationId, credentials),
+    );
+    return this.connect(applicationId, verified, options);
+  }
+
+  /**
+   * Makes the grant, or authenticates the one with the same provider, address and mailbox again: same id, valid, not
+   * cancelled any more. The same address at other servers, or with another login, is another account (ADR 0056).
+   * @throws {QuickstartLimitError} for a second account of a quickstart application
+   * @throws {IntegrationRequiredError}
+   * @throws {ReauthenticationMismatchError}
+   */
+  async connect(
+    applicationId: string,
+    credentials: VerifiedCredentials,
+    options: ConnectOptions,
+  ): Promise<Connection> {
+    const connection = await this.em.transactional((em) =>
+      this.connectWithin(em, applicationId, credentials, options),
+    );
+    this.announce(connection);
+    return connection;
+  }
+
+  /** As `connect`, in the caller's transaction: after its commit call `announce`. */
+  async connectWithin(
+    em: EntityManager,
+    applicationId: string,
+    credentials: VerifiedCredentials,
+    options: ConnectOptions,
+  ): Promise<Connection> {
+    const sql = sqlOf(em);
+    const application = await lockApplication(sql, applicationId);
+    const { plan, allowedScopes } = application;
+    const { provider } = credentials;
+    const integration = await em.findOne(
+      Integration,
+      { application: applicationId, provider },
+      { lockMode: LockMode.PESSIMISTIC_READ, refresh: true },
+    );
+    if (!integration && options.integrationRequired) throw new IntegrationRequiredError(provider);
+    const connector = this.connectors.require(provider);
+    const hasMail = connector.mail !== undefined;
+    const scope = offeredScopes(connector, options.scope);
+    assertAllowedScopes(allowedScopes, options.scope);
+    const { known, moved } = await this.#find(em, applicationId, credentials, options.reauthAccountId);
+    if (!known && plan === 'quickstart' && (await em.count(Grant, { application: applicationId })) > 0) {
+      throw new QuickstartLimitError();
+    }
+    // The queue row before the grant's: the order of everything that settles a sync.
+    if (known && hasMail) await scheduleSync(sql, known.id);
+    const due: QueueName[] = hasMail ? ['sync'] : [];
+    if (known && moved) {
+      due.push(...(await emptyForMailbox(sql, { applicationId, accountId: known.id, at: this.clock.now() })));
+    }
+    const grant = known ? await lockGrant(em, known) : this.#newGrant(em, applicationId, credentials);
+    this.#apply(grant, credentials, integration, { ...options, scope, allowedScopes });
+    const reproved = storeMailbox(this.secretBox, grant, connector, credentials, grant.updatedAt);
+    if (known) await askSenderAgain(sql, known.id);
+    const { revokeOtherTokens = application.revokesOlderTokens } = options;
+    if (known && revokeOtherTokens) await this.tokens.revokeOlder(sql, known.id);
+    const lifetimeSeconds = application.tokenLifetime;
+    const { token: accessToken, expiresAt } = this.tokens.issue(em, grant, { lifetimeSeconds });
+    await em.flush();
+    if (!known && hasMail) await scheduleSync(sql, grant.id);
+    const calendar = known ? undefined : connector.firstCalendar?.(grant);
+    if (calendar)
+      await addFirstCalendar(sql, { applicationId, accountId: grant.id }, calendar, grant.createdAt);
+    const hooks = await moveGrants(sql, [connectedMove(grant.id, known !== null, moved)], grant.updatedAt);
+    if (known && reproved && (await tellProof(sql, grant, applicationId))) due.push('hook');
+    if (hooks) due.push('hook');
+    return { grant: await em.refreshOrFail(grant), accessToken, expiresAt, due };
+  }
+
+  /**
+   * The grant that these credentials authenticate. A typed server never reaches an account with another mailbox, except
+   * one that is named, and only when both mailboxes are proven to be that of the address.
+   * @throws {ReauthenticationMismatchError}
+   */
+  async #find(
+    em: EntityManager,
+    applicationId: string,
+    credentials: VerifiedCredentials,
+    reauthAccountId: string | undefined,
+  ): Promise<{ known: Grant | null; moved: boolean }> {
+    const { provider, email, proof } = credentials;
+    const connector = this.connectors.require(provider);
+    const mailbox = mailboxOf(connector, credentials);
+    const known = await findByMailbox(em, this.secretBox, { applicationId, connector, email, mailbox });
+    if (!reauthAccountId || reauthAccountId === known?.id) return { known, moved: false };
+    const where = { id: reauthAccountId, application: applicationId, provider, email };
+    const named = known ? null : await em.findOne(Grant, where);
+    if (!named) {
+      throw new ReauthenticationMismatchError(
+        `reauth_account_id: ${email} with these servers and this login is not this account`,
+      );
+    }
+    if (!named.proof || !proof) {
+      throw new ReauthenticationMismatchError(
+        `reauth_account_id: this account is at other mail servers or has another login, and ${named.proof ? 'nothing proves that these' : 'nothing has proved that those'} are those of ${email}. Sign in to the servers of before, or let the application change the account with PATCH /connect/grants/{id}`,
+      );
+    }
+    return { known: named, moved: true };
+  }
+
+  /** After the commit: tells the engine. */
+  announce({ due }: Connection): void {
+    for (const queue of due) this.wake.wake(queue);
+  }
+
+  #newGrant(em: EntityManager, applicationId: string, { provider, email }: VerifiedCredentials): Grant {
+    const now = this.clock.now();
+    return em.create(Grant, {
+      id: newId(),
+      application: em.getReference(Application, applicationId),
+      provider,
+      email,
+      name: '',
+      status: 'valid',
+      syncState: 'initializing',
+      organizationUnit: 'folder',
+      billingState: 'paid',
+      metadata: {},
+      settingsSealed: '',
+      tokenVersion: 0,
+      linkedAt: now,
+      createdAt: now,
+      updatedAt: now,
+    });
+  }
+
+  #apply(
+    grant: Grant,
+    { name, organizationUnit }: VerifiedCredentials,
+    integration: Integration | null,
+    options: ConnectOptions & Pick<LockedApplication, 'allowedScopes'>,
+  ): void {
+    grant.integration = integration && ref(integration);
+    grant.name = name;
+    grant.organizationUnit = organizationUnit;
+    grant.billingState = 'paid';
+    if (options.scope !== undefined) grant.scope = options.scope && [...options.scope];
+    // Whoever authenticates agrees to what is asked for then.
+    const { agreed = (grant.scope ?? integration?.scope ?? null) as Scope[] | null } = options;
+    grant.grantedScope = grantableScopes(options.allowedScopes, agreed);
+    if (options.metadata) grant.metadata = options.metadata;
+    grant.state = options.state ?? grant.state;
+    grant.userAgent = options.userAgent ?? grant.userAgent;
+    grant.ip = options.ip ?? grant.ip;
+    grant.updatedAt = this.clock.now();
+  }
+}
+
+/** A new one is there at once; how far its mirror is, the first look tells. A moved one begins anew. */
+function connectedMove(accountId: string, known: boolean, moved: boolean): GrantMove {
+  const connected = { accountId, status: 'valid', reason: null } as const;
+  if (!known) return { ...connected, connected: 'create', syncState: 'running' };
+  return { ...connected, connected: 'modify', ...(moved ? { syncState: 'downloading' } : {}) };
+}
+
+async function lockGrant(em: EntityManager, { id }: Grant): Promise<Grant> {
+  await sqlOf(em).query('select from "grant" where id = $1 for no key update', [id]);
+  return em.findOneOrFail(Grant, { id }, { refresh: true });
+}

@@ -1,0 +1,123 @@
+import { storable } from '../../platform/base/text/storable.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
+import type { Trigger } from '../../platform/webhooks/webhook-state.ts';
+import { accountChange } from './account-change.ts';
+import type { SyncState } from '../../platform/auth/grant-status.ts';
+import { type GrantState, stateAfter, type WantedState } from './grant-transitions.ts';
+
+/** A move of one grant; what is absent stays. `reason` is why: shown to operators, cut to what can be stored. */
+export interface GrantMove extends WantedState {
+  accountId: string;
+  /**
+   * The grant's `settings_sealed` that the move is about: when a user has authenticated again meanwhile, nothing
+   * changes. Absent: whatever they are.
+   */
+  settingsSealed?: string;
+  /** Its user has just authenticated: for the first time, or again. Subscribers hear `account.connected`. */
+  connected?: 'create' | 'modify';
+}
+
+interface HeldGrant extends GrantState {
+  accountId: string;
+  applicationId: string;
+  settingsSealed: string;
+}
+
+// Locked in one order by everybody, so that two workers with the same accounts do not wait in a circle; those that are
+// as they are to be are not locked at all.
+const HOLD = `
+  select g.id as "accountId", g.application_id as "applicationId", g.status, g.status_reason as "statusReason",
+         g.sync_state as "syncState", g.sync_reason as "syncReason", g.billing_state as "billingState",
+         g.settings_sealed as "settingsSealed"
+  from "grant" g
+  join unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[]) w(id, status, sync_state, reason, sealed)
+    on w.id = g.id
+  where (w.sealed is null or g.settings_sealed = w.sealed)
+    and (w.status = 'valid' or w.status <> g.status
+         or (w.sync_state is not null and (g.sync_state, g.sync_reason) is distinct from (w.sync_state, w.reason)))
+  order by g.id for no key update of g`;
+
+const STORE = `
+  update "grant" g
+  set status = m.status, status_reason = m.status_reason, sync_state = m.sync_state, sync_reason = m.sync_reason,
+      updated_at = $6
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
+    m(id, status, status_reason, sync_state, sync_reason)
+  where g.id = m.id`;
+
+const TRIGGERS: Readonly<Partial<Record<SyncState, Extract<Trigger, `account.${string}`>>>> = {
+  running: 'account.running',
+  stopped: 'account.stopped',
+  invalid: 'account.invalid',
+  'sync-error': 'account.sync_error',
+};
+
+/**
+ * The one function that changes `status` and `sync_state` of grants: by the tables of `grant-transitions.ts`, with the
+ * reason, and with the `account.*` notifications, in the caller's transaction. Grants are locked in the order of their
+ * ids; moves of one grant apply in the order given. What changes nothing tells nobody; grants that are gone are passed.
+ * @returns whether webhook deliveries were queued: then the caller wakes `hook` after its commit
+ */
+export async function moveGrants(sql: Sql, moves: readonly GrantMove[], at: Date): Promise<boolean> {
+  if (moves.length === 0) return false;
+  const wanted = moves.map((move) => ({ ...move, reason: move.reason && storable(move.reason) }));
+  const held = await hold(sql, wanted);
+  const changes: ChangeRecord[] = [];
+  const moved = new Map<string, HeldGrant>();
+  for (const move of wanted) {
+    const grant = moved.get(move.accountId) ?? held.get(move.accountId);
+    if (!grant || (move.settingsSealed !== undefined && move.settingsSealed !== grant.settingsSealed))
+      continue;
+    const next = { ...grant, ...stateAfter(grant, move) };
+    changes.push(...happenings(grant, next, move, at));
+    if (!isSame(grant, next)) moved.set(move.accountId, next);
+  }
+  await store(sql, [...moved.values()], at);
+  return recordChanges(sql, changes);
+}
+
+async function hold(sql: Sql, moves: readonly GrantMove[]): Promise<Map<string, HeldGrant>> {
+  const rows = await sql.query<HeldGrant>(HOLD, [
+    moves.map(({ accountId }) => accountId),
+    moves.map(({ status }) => status ?? null),
+    moves.map(({ syncState }) => syncState ?? null),
+    moves.map(({ reason }) => reason),
+    moves.map(({ settingsSealed }) => settingsSealed ?? null),
+  ]);
+  return new Map(rows.map((row) => [row.accountId, row]));
+}
+
+async function store(sql: Sql, grants: readonly HeldGrant[], at: Date): Promise<void> {
+  if (grants.length === 0) return;
+  await sql.query(STORE, [
+    grants.map(({ accountId }) => accountId),
+    grants.map(({ status }) => status),
+    grants.map(({ statusReason }) => statusReason),
+    grants.map(({ syncState }) => syncState),
+    grants.map(({ syncReason }) => syncReason),
+    at,
+  ]);
+}
+
+function isSame(a: GrantState, b: GrantState): boolean {
+  return (
+    a.status === b.status &&
+    a.statusReason === b.statusReason &&
+    a.syncState === b.syncState &&
+    a.syncReason === b.syncReason
+  );
+}
+
+function happenings(before: HeldGrant, after: HeldGrant, move: GrantMove, at: Date): ChangeRecord[] {
+  const becameInvalid = after.status === 'invalid' && before.status === 'valid';
+  const trigger = becameInvalid
+    ? 'account.invalid'
+    : after.syncState === before.syncState
+      ? undefined
+      : TRIGGERS[after.syncState];
+  return [
+    ...(move.connected ? [accountChange(after, move.connected, 'account.connected', at)] : []),
+    ...(trigger ? [accountChange(after, 'modify', trigger, at)] : []),
+  ];
+}

@@ -1,0 +1,134 @@
+import { Body, Controller, Delete, Get, Headers, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { ApplicationAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
+import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
+import { type SuccessView, successView } from '../../platform/wire/wire.schema.ts';
+import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
+import { GrantConnections } from './grant-connections.service.ts';
+import { toGrantEnvelope, toGrantListView, toGrantView, toNewGrantEnvelope } from './grants.mapper.ts';
+import {
+  type CreateGrant,
+  createGrantSchema,
+  grantEnvelope,
+  type GrantEnvelope,
+  type GrantListView,
+  grantListView,
+  type GrantView,
+  grantView,
+  type ListGrants,
+  listGrantsSchema,
+  newGrantEnvelope,
+  type NewGrantEnvelope,
+  syncGrantSchema,
+  toConnectOptions,
+  toCredentials,
+  toGrantChange,
+  type UpdateGrant,
+  updateGrantSchema,
+} from './grants.schema.ts';
+import { GrantsService } from './grants.service.ts';
+
+@ApiTags('grants')
+@ApplicationAuth()
+@Controller('connect/grants')
+export class GrantsController {
+  constructor(
+    private readonly grants: GrantsService,
+    private readonly connections: GrantConnections,
+  ) {}
+
+  @Get()
+  @Endpoint({ summary: 'List grants, oldest first', response: grantListView })
+  async list(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Query({ schema: listGrantsSchema }) { provider, ...page }: ListGrants,
+  ): Promise<GrantListView> {
+    return toGrantListView(await this.grants.list(applicationId, page, provider), page);
+  }
+
+  @Post()
+  @ApiBetaErrors(403)
+  @Endpoint({
+    summary: 'Connect an account with credentials',
+    description:
+      'The provider needs an integration and is asked before anything is stored. The answer holds an access token, shown this once. An account that is already connected is authenticated again: same id, new token. For imap, `settings.refresh_token` signs in by OAuth where the integration says how.',
+    response: newGrantEnvelope,
+  })
+  async create(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Body({ schema: createGrantSchema }) body: CreateGrant,
+    @Headers('user-agent') userAgent: string | undefined,
+    @ClientAddress() ip: string,
+  ): Promise<NewGrantEnvelope> {
+    const options = toConnectOptions(body, { userAgent, ip });
+    return toNewGrantEnvelope(
+      await this.connections.authenticate(applicationId, toCredentials(body), options),
+    );
+  }
+
+  @Get(':id')
+  @ApiBetaErrors(404)
+  @Endpoint({ summary: 'Read a grant', response: grantEnvelope })
+  async get(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<GrantEnvelope> {
+    return toGrantEnvelope(await this.grants.get(applicationId, id));
+  }
+
+  @Patch(':id')
+  @ApiBetaErrors(403, 404, 409)
+  @Endpoint({
+    summary: 'Change settings, metadata or scopes',
+    description:
+      'New settings are verified with the provider; with a password or token among them they count as a new authentication. Fewer scopes apply at once; more than the user has agreed to make the grant `invalid` until the user authenticates again.',
+    response: grantEnvelope,
+  })
+  async update(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateGrantSchema }) body: UpdateGrant,
+  ): Promise<GrantEnvelope> {
+    return toGrantEnvelope(await this.grants.update(applicationId, id, toGrantChange(body)));
+  }
+
+  @Delete(':id')
+  @ApiBetaErrors(404)
+  @Endpoint({
+    summary: 'Disconnect an account',
+    description:
+      'Its tokens stop working at once; its mirror, scheduled messages and reminders are gone. Nothing happens at the provider, but that the tokens of an account that has signed in by OAuth are revoked.',
+    response: successView,
+  })
+  async remove(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<SuccessView> {
+    await this.grants.remove(applicationId, id);
+    return { success: true };
+  }
+
+  @Post(':id/sync')
+  @ApiBetaErrors(404)
+  @Endpoint({ summary: "Look at the account's mailbox now", response: grantView })
+  async sync(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: syncGrantSchema }) _query: unknown,
+  ): Promise<GrantView> {
+    return toGrantView(await this.grants.requestSync(applicationId, id));
+  }
+
+  @Get(':id/sync')
+  @ApiBetaErrors(404)
+  @Endpoint({ summary: "Look at the account's mailbox now (same as POST)", response: grantView })
+  syncByGet(
+    @CurrentApplication() application: ApplicationPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: syncGrantSchema }) query: unknown,
+  ): Promise<GrantView> {
+    return this.sync(application, id, query);
+  }
+}

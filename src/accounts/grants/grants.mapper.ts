@@ -1,0 +1,35 @@
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { Connection } from './grant-connections.service.ts';
+import type { Grant } from './grant.entity.ts';
+import type { GrantEnvelope, GrantListView, GrantView, NewGrantEnvelope } from './grants.schema.ts';
+
+export function toGrantView(grant: Grant): GrantView {
+  return {
+    id: grant.id,
+    provider: grant.provider,
+    grant_status: grant.status,
+    email: grant.email,
+    address_proven: Boolean(grant.proof),
+    proof: grant.proof ?? null,
+    metadata: grant.metadata,
+    scope: grant.scope ?? [],
+    user_agent: grant.userAgent ?? '',
+    ip: grant.ip ?? '',
+    state: grant.state ?? '',
+    created_at: toUnixSeconds(grant.createdAt),
+    updated_at: toUnixSeconds(grant.updatedAt),
+  };
+}
+
+export function toGrantEnvelope(grant: Grant): GrantEnvelope {
+  return { success: true, data: toGrantView(grant) };
+}
+
+export function toNewGrantEnvelope({ grant, accessToken }: Connection): NewGrantEnvelope {
+  return { success: true, data: { ...toGrantView(grant), access_token: accessToken } };
+}
+
+export function toGrantListView(grants: Grant[], page: Page): GrantListView {
+  return { data: grants.map(toGrantView), limit: page.limit, offset: page.offset };
+}

@@ -1,0 +1,48 @@
+import { Inject, Module } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { IntegrationsModule } from '../integrations/integrations.module.ts';
+import { OauthModule } from '../oauth/oauth.module.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
+import { AccessTokens } from './access-tokens.service.ts';
+import { AddressChecks } from './address-checks.ts';
+import { AddressLoopRepository } from './address-loop.repository.ts';
+import { AddressLoops } from './address-loops.ts';
+import { AddressProofs } from './address-proofs.ts';
+import { CredentialCheck } from './credential-check.ts';
+import { GrantConnections } from './grant-connections.service.ts';
+import { GrantTokensController } from './grant-tokens.controller.ts';
+import { GrantTokens } from './grant-tokens.service.ts';
+import { GrantsController } from './grants.controller.ts';
+import { GrantsService } from './grants.service.ts';
+import { OauthCredentials } from './oauth-credentials.ts';
+import { ProviderAccounts } from './provider-accounts.ts';
+import { TokenRefresh } from './token-refresh.ts';
+import { TokenStore } from './token-store.ts';
+
+/** Connected accounts: making, changing and removing them, their credentials and access tokens. */
+@Module({
+  imports: [IntegrationsModule, OauthModule, ProvidersModule],
+  controllers: [GrantsController, GrantTokensController],
+  providers: [
+    AccessTokens,
+    AddressChecks,
+    AddressLoopRepository,
+    AddressLoops,
+    AddressProofs,
+    CredentialCheck,
+    GrantConnections,
+    GrantsService,
+    GrantTokens,
+    OauthCredentials,
+    ProviderAccounts,
+    TokenRefresh,
+    TokenStore,
+  ],
+  exports: [AccessTokens, CredentialCheck, GrantConnections, GrantsService, ProviderAccounts],
+})
+export class GrantsModule {
+  constructor(@Inject(APP_CONFIG) { sandbox }: AppConfig, connectors: ConnectorRegistry) {
+    if (!sandbox) connectors.turnOff('sandbox');
+  }
+}

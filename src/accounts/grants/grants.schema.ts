@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
+import { emailAddress, queryText, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import { providerError } from '../integrations/integrations.schema.ts';
+import { ADDRESS_PROOFS } from '../../providers/port/address-proof.ts';
+import { PROVIDER_NAMES } from '../../providers/port/provider-name.ts';
+import type { AccountCredentials } from './credential-check.ts';
+import type { ConnectOptions } from './grant-connections.service.ts';
+import type { GrantChange } from './grants.service.ts';
+import { NATIVE_NAMES, toNativeAccount } from './native-provider.ts';
+
+/** Metadata of a grant: as elsewhere, but values may also be booleans and numbers (spec 2.2). */
+export const grantMetadataInput = z
+  .record(
+    z.string().min(1).max(40, 'keys must not be longer than 40 characters'),
+    z.union([z.string().max(500, 'values must not be longer than 500 characters'), z.number(), z.boolean()], {
+      error: 'values must be text, numbers or booleans',
+    }),
+  )
+  .refine((pairs) => Object.keys(pairs).length <= 50, 'must not have more than 50 pairs')
+  .meta({ id: 'GrantMetadataInput', example: { isAdmin: true } });
+
+const settingsInput = z.record(z.string(), z.unknown());
+
+export const listGrantsSchema = z.object({ ...betaPageQuery, provider: queryText().optional() });
+export type ListGrants = z.infer<typeof listGrantsSchema>;
+
+export const createGrantSchema = z
+  .object({
+    provider: z
+      .enum([...PROVIDER_NAMES, ...NATIVE_NAMES], { error: providerError(PROVIDER_NAMES) })
+      .describe('Names like gmail and yahoo make an account of `imap`'),
+    settings: settingsInput.describe('Credentials as the provider needs them; `email` names the account'),
+    scope: scopeList().optional().describe('Instead of the scopes of the integration'),
+    state: z.string().max(255, 'must not be longer than 255 characters').nullish(),
+    metadata: grantMetadataInput.nullish(),
+    revoke_other_tokens: z
+      .boolean()
+      .nullish()
+      .describe('Whether the tokens the account had before are revoked; absent: as the application has it'),
+  })
+  .meta({
+    id: 'CreateGrant',
+    example: {
+      provider: 'sandbox',
+      settings: { email: 'ada@sandbox.test', password: 'anything' },
+      scope: ['email.modify', 'email.send', 'calendar'],
+      state: 'signup-17',
+      metadata: { isAdmin: true },
+    },
+  });
+export type CreateGrant = z.infer<typeof createGrantSchema>;
+
+export const updateGrantSchema = z
+  .object({
+    settings: settingsInput
+      .nullish()
+      .describe('Merged into the present ones, then verified with the provider'),
+    metadata: grantMetadataInput.nullish().describe('Replaces all metadata'),
+    scope: scopeList().optional().describe('Empty or null: the scopes of the integration'),
+  })
+  .meta({ id: 'UpdateGrant', example: { metadata: { isAdmin: false }, scope: ['email.read_only'] } });
+export type UpdateGrant = z.infer<typeof updateGrantSchema>;
+
+export const syncGrantSchema = z.object({
+  sync_from: unixSeconds()
+    .optional()
+    .describe('Accepted for compatibility: the mirror always covers the whole mailbox'),
+});
+
+/** Fields of grants and accounts that say whether the address is proven. */
+export const addressProofView = {
+  address_proven: z.boolean().describe('Whether it is proven that this mailbox is that of the address'),
+  proof: z
+    .enum(ADDRESS_PROOFS)
+    .nullable()
+    .describe('What proved it; null: nothing (docs/account-ownership.md)'),
+};
+
+export const grantView = z
+  .object({
+    id: z.string().describe('Also the account id'),
+    provider: z.string(),
+    grant_status: z.enum(['valid', 'invalid']).describe('`invalid`: the user has to authenticate again'),
+    email: z.string(),
+    ...addressProofView,
+    metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    scope: z.array(z.string()).describe("Empty: the integration's"),
+    user_agent: z.string(),
+    ip: z.string(),
+    state: z.string(),
+    created_at: z.number().int(),
+    updated_at: z.number().int(),
+  })
+  .meta({
+    id: 'Grant',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      provider: 'sandbox',
+      grant_status: 'valid',
+      email: 'ada@sandbox.test',
+      address_proven: true,
+      proof: 'sandbox',
+      metadata: { isAdmin: true },
+      scope: ['email.modify'],
+      user_agent: 'curl/8.5.0',
+      ip: '198.51.100.7',
+      state: 'signup-17',
+      created_at: 1_700_000_000,
+      updated_at: 1_700_000_000,
+    },
+  });
+export type GrantView = z.infer<typeof grantView>;
+
+export const grantEnvelope = z
+  .object({ success: z.literal(true), data: grantView })
+  .meta({ id: 'GrantEnvelope' });
+export type GrantEnvelope = z.infer<typeof grantEnvelope>;
+
+export const newGrantEnvelope = z
+  .object({
+    success: z.literal(true),
+    data: grantView.extend({ access_token: z.string().describe('Shown this once') }).meta({ id: 'NewGrant' }),
+  })
+  .meta({ id: 'NewGrantEnvelope' });
+export type NewGrantEnvelope = z.infer<typeof newGrantEnvelope>;
+
+export const grantListView = z
+  .object({ data: z.array(grantView), limit: z.number().int(), offset: z.number().int() })
+  .meta({ id: 'GrantList' });
+export type GrantListView = z.infer<typeof grantListView>;
+
+const EMAIL_SETTINGS = ['email', 'email_address', 'username', 'imap_username'] as const;
+
+/** The address among the settings, where clients of this API put it. */
+export function toCredentials({ provider, settings }: CreateGrant): AccountCredentials {
+  const email = EMAIL_SETTINGS.map((key) => emailAddress().safeParse(settings[key])).find(
+    ({ success }) => success,
+  )?.data;
+  const name = settings['name'];
+  return {
+    ...toNativeAccount(provider, settings),
+    email: email ?? '',
+    name: typeof name === 'string' ? name.trim().slice(0, 200) : '',
+  };
+}
+
+/** @param client who asks, for the record */
+export function toConnectOptions(
+  { scope, state, metadata, revoke_other_tokens }: CreateGrant,
+  client: { userAgent?: string; ip?: string },
+): ConnectOptions {
+  return {
+    integrationRequired: true,
+    scope,
+    state: state ?? undefined,
+    metadata: metadata ?? undefined,
+    revokeOtherTokens: revoke_other_tokens ?? undefined,
+    userAgent: client.userAgent?.slice(0, 500),
+    ip: client.ip,
+  };
+}
+
+export function toGrantChange({ settings, metadata, scope }: UpdateGrant): GrantChange {
+  return {
+    settings: settings && Object.keys(settings).length > 0 ? settings : undefined,
+    metadata: metadata ?? undefined,
+    scope,
+  };
+}

@@ -1,0 +1,303 @@
+import { Injectable } from '@nestjs/common';
+import { LockMode } from '@mikro-orm/core';
+import { EntityManager, type FilterQuery } from '@mikro-orm/postgresql';
+import { isWithin, type Scope } from '../../platform/auth/scopes.ts';
+import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { type QueueName, Wake } from '../../platform/work/wake.ts';
+import { type Sql, sqlOf } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import { Integration } from '../integrations/integration.entity.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { scheduleSync } from '../sync-schedule/schedule-sync.ts';
+import { accountChange } from './account-change.ts';
+import { tellProof } from './address-proof-state.ts';
+import { lockApplication } from './application-lock.ts';
+import { CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
+import { moveGrants } from './grant-moves.ts';
+import { openGrantSettings } from './grant-secrets.ts';
+import { findByMailbox, mailboxOf, storeMailbox } from './mailbox-match.ts';
+import { emptyForMailbox } from './mailbox-move.ts';
+import { Grant } from './grant.entity.ts';
+import { OauthCredentials } from './oauth-credentials.ts';
+import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
+import { GrantChangedError, MailboxTakenError, ReauthenticationMismatchError } from './grants.errors.ts';
+
+/** Values of a grant's metadata. */
+export type GrantMetadata = Record<string, string | number | boolean>;
+
+/** What can be changed; absent: stays as it is. */
+export interface GrantChange {
+  /** Merged into the stored ones and verified with the provider; with credentials among them that is a new authentication. */
+  settings?: Readonly<Record<string, unknown>>;
+  /** Replaces all of it. */
+  metadata?: GrantMetadata;
+  /** Null: none of its own, the integration's apply. */
+  scope?: readonly Scope[] | null;
+}
+
+/** Reason of a grant that is invalid only because it asks for more than its user has agreed to. */
+const SCOPES_WIDENED = 'The scopes were widened: the user has to authenticate again';
+
+/** Settings that only the user can have given: whoever has none of them changes an account that others have agreed to. */
+const CREDENTIALS = ['password', 'imap_password', 'refresh_token'] as const;
+
+/**
+ * Open work of an account, by indexed paths (the queues have none); everything else goes with the grant. Each is a
+ * statement of its own, in the order in which the engine locks: queue rows before the grant, and before the gate.
+ */
+const DELETE_SYNC = 'delete from sync_job where account_id = $1';
+const DELETE_JOBS = ['send_job', 'provider_job'].map(
+  (table) => `
+  delete from ${table} where id in (
+    select id from ${table} where id in (select id from job_status where account_id = $1) order by id for update)`,
+);
+const DELETE_REMINDERS = `
+  delete from reminder_job where id in (
+    select id from reminder_job where id in (select id from reminder where account_id = $1) order by id for update)`;
+const DELETE_QUEUED = [DELETE_SYNC, ...DELETE_JOBS, DELETE_REMINDERS];
+const HOLD = `select provider, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
+const DELETE_GATE = 'delete from account_gate where account_id = $1';
+
+/** Grants of an application: connected accounts. New ones are made by `GrantConnections`. */
+@Injectable()
+export class GrantsService {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly credentials: CredentialCheck,
+    private readonly oauth: OauthCredentials,
+    private readonly connectors: ConnectorRegistry,
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Oldest first. @param provider only those of this provider */
+  list(applicationId: string, { limit, offset }: Page, provider?: string): Promise<Grant[]> {
+    if (limit === 0) return Promise.resolve([]);
+    const where: FilterQuery<Grant> = { application: applicationId, ...(provider ? { provider } : {}) };
+    return this.em.fork().find(Grant, where, { orderBy: { id: 'asc' }, limit, offset });
+  }
+
+  /** @throws {NotFoundError} */
+  get(applicationId: string, grantId: string): Promise<Grant> {
+    return find(this.em.fork(), applicationId, grantId);
+  }
+
+  /**
+   * Changes settings, metadata, scopes. Fewer scopes apply at once. More than the user has agreed to make the grant
+   * `invalid` until the user authenticates again; until then the old ones stay the limit (spec 3.2).
+   * @throws {NotFoundError}
+   * Settings that open another mailbox move the account there: see `emptyForMailbox`.
+   * @throws {InvalidInputError} when the provider refuses the settings, or they are another account's, or does not have the scopes
+   */
+  async update(applicationId: string, grantId: string, change: GrantChange): Promise<Grant> {
+    const renewal = change.settings && (await this.#verifyRenewal(applicationId, grantId, change.settings));
+    const due: QueueName[] = renewal ? ['sync'] : [];
+    const { grant, hooks } = await this.em.transactional(async (em) => {
+      const sql = sqlOf(em);
+      // The queue row before the grant's: the order of everything that settles a sync.
+      if (renewal) {
+        // A removal in between would leave nothing to schedule for.
+        await lockApplication(sql, applicationId);
+        const moved = await this.#isMoved(em, applicationId, grantId, renewal.credentials);
+        await this.#scheduleSync(sql, renewal.credentials.provider, grantId);
+        if (moved) {
+          due.push(
+            ...(await emptyForMailbox(sql, { applicationId, accountId: grantId, at: this.clock.now() })),
+          );
+        }
+      }
+      const grant = await lock(em, applicationId, grantId);
+      if (change.metadata) grant.metadata = change.metadata;
+      if (change.scope !== undefined) {
+        const scope = offeredScopes(this.connectors.require(grant.provider), change.scope);
+        assertAllowedScopes((await grant.application.loadOrFail()).allowedScopes, change.scope);
+        grant.scope = scope ? [...scope] : null;
+      }
+      const scopesChanged = change.scope !== undefined;
+      // Other changes of a connected account have nothing to do with what a sign-in may grant.
+      const asked = renewal || scopesChanged ? await askedScopes(em, grant) : null;
+      if (renewal) {
+        if (grant.settingsSealed !== renewal.replaces) throw new GrantChangedError();
+        const connector = this.connectors.require(grant.provider);
+        const reproved = storeMailbox(
+          this.secretBox,
+          grant,
+          connector,
+          renewal.credentials,
+          this.clock.now(),
+        );
+        if (reproved) due.push(...((await tellProof(sql, grant, applicationId)) ? ['hook' as const] : []));
+        if (renewal.byUser) grant.grantedScope = asked;
+      }
+      grant.updatedAt = this.clock.now();
+      await em.flush();
+      const hooks = await this.#settleStatus(sql, grant, asked, {
+        verified: renewal !== undefined,
+        scopesChanged,
+      });
+      return { grant: await em.refreshOrFail(grant), hooks };
+    });
+    for (const queue of due) this.wake.wake(queue);
+    if (hooks) this.wake.wake('hook');
+    return grant;
+  }
+
+  /**
+   * Disconnects an account: its tokens are refused, its mirror and its open work are gone. Nothing happens at the
+   * provider, but that the tokens of one that has signed in by OAuth are revoked where the issuer lets them.
+   * @throws {NotFoundError}
+   */
+  async remove(applicationId: string, grantId: string): Promise<void> {
+    const { hooks, provider, tokensSealed } = await this.em.transactional(async (em) => {
+      const sql = sqlOf(em);
+      await lockApplication(sql, applicationId);
+      await find(em, applicationId, grantId);
+      for (const text of DELETE_QUEUED) await sql.query(text, [grantId]);
+      const [held] = await sql.query<{ provider: string; tokensSealed: string | null }>(HOLD, [grantId]);
+      // Nobody can add work for the account any more; what came in between goes too.
+      for (const text of [...DELETE_QUEUED, DELETE_GATE]) await sql.query(text, [grantId]);
+      const gone = await em.nativeDelete(Grant, { id: grantId, application: applicationId });
+      if (gone === 0 || !held) throw new NotFoundError('grant', grantId);
+      const stopped = accountChange(
+        { applicationId, accountId: grantId },
+        'delete',
+        'account.stopped',
+        this.clock.now(),
+      );
+      return { ...held, hooks: await recordChanges(sql, [stopped]) };
+    });
+    if (hooks) this.wake.wake('hook');
+    if (tokensSealed !== null) this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
+  }
+
+  /**
+   * Has the account's mailbox looked at now instead of at its next turn. An account without a mailbox, or a
+   * cancelled one, has no turn.
+   * @throws {NotFoundError}
+   */
+  async requestSync(applicationId: string, grantId: string): Promise<Grant> {
+    const grant = await this.em.transactional(async (em) => {
+      const sql = sqlOf(em);
+      await lockApplication(sql, applicationId);
+      const grant = await find(em, applicationId, grantId);
+      if (grant.billingState === 'paid') await this.#scheduleSync(sql, grant.provider, grantId);
+      return grant;
+    });
+    this.wake.wake('sync');
+    return grant;
+  }
+
+  /**
+   * Whether the credentials open another mailbox than the grant has.
+   * @throws {MailboxTakenError} when that mailbox is another account of the application
+   */
+  async #isMoved(
+    em: EntityManager,
+    applicationId: string,
+    grantId: string,
+    credentials: VerifiedCredentials,
+  ): Promise<boolean> {
+    const { provider, email } = credentials;
+    await find(em, applicationId, grantId);
+    const connector = this.connectors.require(provider);
+    const mailbox = mailboxOf(connector, credentials);
+    const holder = await findByMailbox(em, this.secretBox, { applicationId, connector, email, mailbox });
+    if (holder && holder.id !== grantId) throw new MailboxTakenError(holder.id);
+    return holder === null;
+  }
+
+  async #scheduleSync(sql: Sql, provider: string, grantId: string): Promise<void> {
+    if (this.connectors.require(provider).mail) await scheduleSync(sql, grantId);
+  }
+
+  /** Asks the provider whether the grant's settings, changed by `settings`, belong to the same account. */
+  async #verifyRenewal(
+    applicationId: string,
+    grantId: string,
+    settings: Readonly<Record<string, unknown>>,
+  ): Promise<{ credentials: VerifiedCredentials; replaces: string; byUser: boolean }> {
+    const grant = await this.get(applicationId, grantId);
+    if (grant.billingState === 'cancelled') {
+      throw new ForbiddenError('account.cancelled', 'This account has been cancelled: upgrade it first.');
+    }
+    const credentials = await this.credentials.verify(applicationId, {
+      provider: grant.provider,
+      email: grant.email,
+      name: grant.name,
+      settings: this.#renewedSettings(grant, settings),
+    });
+    if (credentials.email !== grant.email) {
+      throw new ReauthenticationMismatchError(
+        `settings: these belong to another account than ${grant.email}`,
+      );
+    }
+    const byUser = CREDENTIALS.some((name) => (settings[name] ?? '') !== '');
+    return { credentials, replaces: grant.settingsSealed, byUser };
+  }
+
+  #renewedSettings(
+    grant: Grant,
+    change: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> {
+    // Whoever signs in by OAuth has the servers of the integration, and nothing of their own to keep.
+    if (change['refresh_token'] !== undefined) return change;
+    if (grant.tokensSealed !== null) {
+      throw new InvalidInputError('settings.refresh_token is required: this account has signed in by OAuth', {
+        missingFields: ['settings.refresh_token'],
+      });
+    }
+    const stored = openGrantSettings(this.secretBox, grant.id, grant.settingsSealed);
+    return this.credentials.merged(grant.provider, stored, change);
+  }
+
+  /** @returns whether webhook deliveries were queued */
+  async #settleStatus(
+    sql: Sql,
+    grant: Grant,
+    asked: Scope[] | null,
+    { verified, scopesChanged }: { verified: boolean; scopesChanged: boolean },
+  ): Promise<boolean> {
+    const now = this.clock.now();
+    const move = (status: Grant['status'], reason: string | null) =>
+      moveGrants(sql, [{ accountId: grant.id, status, reason }], now);
+    if (!verified && !scopesChanged) return false;
+    const isWidened = !isWithin(asked, grant.grantedScope as Scope[] | null);
+    if (scopesChanged && isWidened) return move('invalid', SCOPES_WIDENED);
+    const isMended = grant.statusReason === SCOPES_WIDENED ? !isWidened : verified;
+    return isMended ? move('valid', null) : false;
+  }
+}
+
+async function find(em: EntityManager, applicationId: string, grantId: string): Promise<Grant> {
+  const grant = isId(grantId)
+    ? await em.findOne(Grant, { id: grantId, application: applicationId }, { refresh: true })
+    : null;
+  if (!grant) throw new NotFoundError('grant', grantId);
+  return grant;
+}
+
+/** Locks against other writers, not against rows that refer to the grant. */
+async function lock(em: EntityManager, applicationId: string, grantId: string): Promise<Grant> {
+  if (isId(grantId)) {
+    await sqlOf(em).query('select from "grant" where id = $1 and application_id = $2 for no key update', [
+      grantId,
+      applicationId,
+    ]);
+  }
+  return find(em, applicationId, grantId);
+}
+
+/** The grant's own scopes, else its integration's, as far as its application lets a sign-in grant them; null: all. */
+async function askedScopes(em: EntityManager, grant: Grant): Promise<Scope[] | null> {
+  const { allowedScopes } = await grant.application.loadOrFail();
+  if (grant.scope) return grantableScopes(allowedScopes, grant.scope);
+  const integration = grant.integration
+    ? await em.findOne(Integration, { id: grant.integration.id }, { lockMode: LockMode.PESSIMISTIC_READ })
+    : null;
+  return grantableScopes(allowedScopes, integration?.scope);
+}

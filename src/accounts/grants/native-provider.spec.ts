@@ -1,0 +1,70 @@
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { NATIVE_NAMES, toNativeAccount } from './native-provider.ts';
+
+const refusal = (provider: string, settings: object = {}) => {
+  try {
+    return toNativeAccount(provider, settings as Record<string, unknown>);
+  } catch (error) {
+    if (error instanceof InvalidInputError) return error.message;
+    throw error;
+  }
+};
+
+describe('toNativeAccount', () => {
+  it.each(['sandbox', 'imap', 'google', 'nobody'])('leaves %s as it is', (provider) => {
+    const settings = { password: 'x' };
+    expect(toNativeAccount(provider, settings)).toEqual({ provider, settings });
+  });
+
+  it.each(['gmail', 'yahoo', 'icloud', 'aol', 'hotmail', 'outlook', 'office365'])(
+    'makes %s an imap account of the preset of that name',
+    (provider) => {
+      expect(toNativeAccount(provider, { password: 'x' })).toEqual({
+        provider: 'imap',
+        settings: { password: 'x', preset: provider },
+      });
+    },
+  );
+
+  it('lets settings that name a server go before the preset', () => {
+    const settings = { imap_host: 'imap.own.test', password: 'x' };
+    expect(toNativeAccount('yahoo', settings)).toEqual({ provider: 'imap', settings });
+  });
+
+  it.each([
+    ['gmail', { google_refresh_token: 't' }, 'settings.google_refresh_token: tokens'],
+    ['gmail', { service_account_json: {} }, 'settings.service_account_json'],
+    ['office365', { microsoft_refresh_token: 't', password: 'x' }, 'settings.microsoft_refresh_token'],
+    ['graph', { password: 'x' }, 'provider: graph'],
+    ['exchange', { username: 'u', password: 'x' }, 'settings.imap_host'],
+    ['exchange', { username: 'u', password: 'x', eas_server_host: 'eas.test' }, 'not by ActiveSync'],
+    ['exchange', { service_account: {}, imap_host: 'i.test' }, 'settings.service_account'],
+    ['eas', { password: 'x' }, 'settings.imap_host'],
+  ])('says why %s with %j cannot be connected', (provider, settings, words) => {
+    expect(refusal(provider, settings)).toContain(words);
+  });
+
+  it('does not show a token that it refuses', () => {
+    expect(refusal('gmail', { google_refresh_token: 'secret-token' })).not.toContain('secret-token');
+  });
+
+  it('takes an exchange server by IMAP, under its user name', () => {
+    const settings = {
+      username: 'corp\\ada',
+      password: 'x',
+      imap_host: 'mail.corp.test',
+      smtp_host: 'mail.corp.test',
+    };
+    expect(toNativeAccount('exchange', settings)).toEqual({
+      provider: 'imap',
+      settings: { ...settings, imap_username: 'corp\\ada' },
+    });
+  });
+
+  it('hands no name on that is not a connector', () => {
+    for (const name of NATIVE_NAMES) {
+      const outcome = refusal(name);
+      if (typeof outcome !== 'string') expect(outcome.provider).toBe('imap');
+    }
+  });
+});

@@ -1,0 +1,206 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
+import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { OAUTH_PROVIDER } from '../integrations/integration-oauth.ts';
+import { OauthIntegrations } from '../integrations/oauth-integrations.ts';
+import { OauthClients } from '../oauth/oauth-clients.ts';
+import { OauthError } from '../oauth/oauth-error.ts';
+import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import type { ProviderAccount } from '../../providers/port/connector.ts';
+import type { TokenSource } from '../../providers/port/fresh-tokens.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { replacedAt, type VersionedTokens, withToken } from './account-token.ts';
+import { type TokenLease, TokenStore } from './token-store.ts';
+
+/** How long is waited for another process that refreshes the same tokens. */
+const WAIT_MS = 15_000;
+const LOOK_MS = 100;
+/** After a failure that may go away, the issuer is left alone so long. */
+const PAUSE_MS = 5_000;
+/** Of how many accounts this process remembers what it has got. */
+const MOST_KNOWN = 10_000;
+
+interface Failure {
+  version: number;
+  untilMs: number;
+  error: ProviderError;
+}
+
+/**
+ * The one place where access tokens are refreshed (docs/oauth.md): ahead of their expiry, and once when the provider
+ * refuses one. In a process each account's tokens are refreshed by one call that all others wait for, and of all
+ * processes by the one that has the lease. Only `invalid_grant` makes the grant invalid.
+ */
+@Injectable()
+export class TokenRefresh implements TokenSource, OnModuleInit {
+  /** The newest tokens this process has got, by account: whoever loaded the account before need not ask. */
+  readonly #newest = new Map<string, VersionedTokens>();
+  readonly #running = new Map<string, Promise<VersionedTokens>>();
+  readonly #failures = new Map<string, Failure>();
+  /** What the issuer has given for a version and is not stored yet: its refresh token is the only one that is good. */
+  readonly #unstored = new Map<string, VersionedTokens>();
+  /** Versions that the provider has refused although they were just made, by account. */
+  readonly #useless = new Map<string, number>();
+
+  constructor(
+    private readonly store: TokenStore,
+    private readonly integrations: OauthIntegrations,
+    private readonly clients: OauthClients,
+    private readonly connectors: ConnectorRegistry,
+    private readonly clock: Clock,
+  ) {}
+
+  onModuleInit(): void {
+    this.connectors.useTokens(OAUTH_PROVIDER, this);
+  }
+
+  async withFreshToken<T>(
+    account: ProviderAccount,
+    work: (account: ProviderAccount) => Promise<T>,
+  ): Promise<T> {
+    const first = await this.#fresh(account);
+    try {
+      return await work(first);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const second = await this.#another(first, error);
+      try {
+        return await work(second);
+      } catch (again) {
+        // The next one need not use up another token to hear it.
+        if (isRefusal(again)) remember(this.#useless, account.accountId, versionOf(second));
+        throw again;
+      }
+    }
+  }
+
+  async #fresh(account: ProviderAccount): Promise<ProviderAccount> {
+    const known = this.#latest(account);
+    const { token } = known;
+    const now = this.clock.now().getTime();
+    const due = token && replacedAt(token);
+    if (!token || due === null || due === undefined || now < due) return known;
+    try {
+      return withToken(account, await this.#advance(account.accountId, token.version));
+    } catch (error) {
+      const usable = token.expiresAt === null || this.clock.now().getTime() < token.expiresAt;
+      if (usable && error instanceof ProviderError && error.code === 'temporary') return known;
+      throw error;
+    }
+  }
+
+  /** @param refusal what the provider said to the token of `account` */
+  async #another(account: ProviderAccount, refusal: ProviderError): Promise<ProviderAccount> {
+    const { accountId } = account;
+    const version = versionOf(account);
+    const latest = this.#latest(account);
+    if (versionOf(latest) > version) return latest;
+    if (this.#useless.get(accountId) === version) throw refusal;
+    return withToken(account, await this.#advance(accountId, version));
+  }
+
+  #latest(account: ProviderAccount): ProviderAccount {
+    const newest = this.#newest.get(account.accountId);
+    return newest && newest.version > versionOf(account) ? withToken(account, newest) : account;
+  }
+
+  /** Tokens newer than `version`. @throws {ProviderError} */
+  async #advance(accountId: string, version: number): Promise<VersionedTokens> {
+    for (;;) {
+      const running = this.#running.get(accountId) ?? this.#start(accountId, version);
+      const advanced = await running;
+      // One that was begun before this version was there has nothing newer to give.
+      if (advanced.version > version) return advanced;
+    }
+  }
+
+  #start(accountId: string, version: number): Promise<VersionedTokens> {
+    const running = this.#replace(accountId, version).finally(() => this.#running.delete(accountId));
+    this.#running.set(accountId, running);
+    return running;
+  }
+
+  async #replace(accountId: string, version: number): Promise<VersionedTokens> {
+    const failure = this.#failures.get(accountId);
+    if (failure?.version === version && monotonicMs() < failure.untilMs) throw failure.error;
+    const replaced = await this.#leaseOrWait(accountId, version);
+    this.#failures.delete(accountId);
+    this.#unstored.delete(accountId);
+    remember(this.#newest, accountId, replaced);
+    return replaced;
+  }
+
+  async #leaseOrWait(accountId: string, version: number): Promise<VersionedTokens> {
+    const begunMs = monotonicMs();
+    for (;;) {
+      const lease = await this.store.lease(accountId, version);
+      const replaced = lease ? await this.#refresh(lease) : await this.#changed(accountId, version);
+      if (replaced) return replaced;
+      if (!lease && monotonicMs() - begunMs > WAIT_MS) {
+        throw new ProviderError('temporary', 'the access token is being replaced by another process');
+      }
+      await delay(LOOK_MS);
+    }
+  }
+
+  /** @returns null when the row is as it was */
+  async #changed(accountId: string, version: number): Promise<VersionedTokens | null> {
+    const standing = await this.store.read(accountId);
+    if (!standing?.tokens) {
+      throw new ProviderError('temporary', 'the account has been removed or has signed in another way');
+    }
+    if (standing.tokens.version > version) return standing.tokens;
+    if (standing.status === 'valid') return null;
+    throw new ProviderError('auth-invalid', standing.statusReason ?? 'the user has to sign in again');
+  }
+
+  /** @returns null when the row has other tokens by now */
+  async #refresh(lease: TokenLease): Promise<VersionedTokens | null> {
+    try {
+      return await this.store.store(lease, await this.#ask(lease));
+    } catch (error) {
+      if (error instanceof OauthError) return this.#refused(lease, error);
+      if (!databaseTrouble(error)) await this.store.giveBack(lease);
+      throw error;
+    }
+  }
+
+  /** What the issuer gives for the tokens that are leased, or has given before and could not be stored. */
+  async #ask({ accountId, applicationId, provider, present }: TokenLease): Promise<OauthTokens> {
+    const unstored = this.#unstored.get(accountId);
+    if (unstored?.version === present.version) return unstored.tokens;
+    const way = await this.integrations.find(applicationId, provider);
+    if (!way) {
+      throw new OauthError('misconfigured', `no integration for ${provider} says how its accounts sign in`);
+    }
+    const tokens = await this.clients.refresh(way.registration, present.tokens);
+    remember(this.#unstored, accountId, { version: present.version, tokens });
+    return tokens;
+  }
+
+  async #refused(lease: TokenLease, error: OauthError): Promise<null> {
+    const words = `no fresh access token: ${error.message}`;
+    if (error.failure === 'refused') {
+      if (!(await this.store.invalidate(lease, words))) return null;
+      throw new ProviderError('auth-invalid', words, { cause: error });
+    }
+    await this.store.giveBack(lease);
+    const failure = new ProviderError('temporary', words, { cause: error });
+    const untilMs = monotonicMs() + PAUSE_MS;
+    remember(this.#failures, lease.accountId, { version: lease.present.version, untilMs, error: failure });
+    throw failure;
+  }
+}
+
+function isRefusal(error: unknown): error is ProviderError {
+  return error instanceof ProviderError && error.code === 'auth-invalid';
+}
+
+const versionOf = ({ token }: ProviderAccount): number => token?.version ?? 0;
+
+function remember<T>(map: Map<string, T>, accountId: string, value: T): void {
+  if (map.size >= MOST_KNOWN) map.clear();
+  map.set(accountId, value);
+}

@@ -1,0 +1,160 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, Logger } from '@nestjs/common';
+import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { Database } from '../../platform/database/sql.ts';
+import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import type { VersionedTokens } from './account-token.ts';
+import { moveGrants } from './grant-moves.ts';
+import { openGrantTokens, sealGrantTokens } from './grant-secrets.ts';
+import type { GrantStatus } from '../../platform/auth/grant-status.ts';
+
+/** The right to refresh the tokens of one grant, until the lease ends. */
+export interface TokenLease {
+  accountId: string;
+  applicationId: string;
+  provider: string;
+  present: VersionedTokens;
+  /** `token_lease_until`, as text: a lease is given back by whoever has it. */
+  until: string;
+}
+
+/** What the row says of the tokens. */
+export interface TokenStanding {
+  status: GrantStatus;
+  statusReason: string | null;
+  /** Null: the account has signed in by password meanwhile. */
+  tokens: VersionedTokens | null;
+}
+
+/**
+ * Longer than everything that is done under it can take (two exchanges of at most 10 s, and storing), so that no second
+ * one uses a refresh token that is being used.
+ */
+const LEASE_SECONDS = 60;
+/** How long storing is tried again while the database is away. */
+const STORE_MS = 30_000;
+const STORE_PAUSE_MS = 250;
+
+interface Row {
+  status: GrantStatus;
+  statusReason: string | null;
+  tokensSealed: string | null;
+  version: number;
+}
+
+const LEASE = `
+  update "grant" set token_lease_until = now() + interval '${LEASE_SECONDS} s'
+  where id = $1 and token_version = $2 and tokens_sealed is not null and status = 'valid'
+    and (token_lease_until is null or token_lease_until <= now())
+  returning application_id as "applicationId", provider, tokens_sealed as "tokensSealed", token_lease_until::text as until`;
+const READ = `
+  select status, status_reason as "statusReason", tokens_sealed as "tokensSealed", token_version as version
+  from "grant" where id = $1`;
+const STORE = `
+  update "grant" set tokens_sealed = $3, token_version = token_version + 1, token_lease_until = null
+  where id = $1 and token_version = $2
+  returning token_version as version`;
+const GIVE_BACK = `
+  update "grant" set token_lease_until = null
+  where id = $1 and token_version = $2 and token_lease_until = $3::timestamptz
+  returning settings_sealed as "settingsSealed"`;
+
+/** Tokens in the rows of grants: of many processes one has the lease, and a version is replaced once. */
+@Injectable()
+export class TokenStore {
+  readonly #log = new Logger(TokenStore.name);
+
+  constructor(
+    private readonly database: Database,
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** @returns null when somebody else has the lease, or the row another version, or it is not valid (any more) */
+  async lease(accountId: string, version: number): Promise<TokenLease | null> {
+    const [row] = await this.database.query<{
+      applicationId: string;
+      provider: string;
+      tokensSealed: string;
+      until: string;
+    }>(LEASE, [accountId, version]);
+    if (!row) return null;
+    const { tokensSealed, ...lease } = row;
+    const tokens = openGrantTokens(this.secretBox, accountId, tokensSealed);
+    return { accountId, ...lease, present: { version, tokens } };
+  }
+
+  /** @returns null when the grant is gone */
+  async read(accountId: string): Promise<TokenStanding | null> {
+    const [row] = await this.database.query<Row>(READ, [accountId]);
+    if (!row) return null;
+    const { status, statusReason, tokensSealed, version } = row;
+    const tokens = tokensSealed === null ? null : openGrantTokens(this.secretBox, accountId, tokensSealed);
+    return { status, statusReason, tokens: tokens && { version, tokens } };
+  }
+
+  /**
+   * Puts new tokens in the place of those that were leased. The old refresh token may be used up: what cannot be stored
+   * because the database is away is tried again for half a minute.
+   * @returns null when the row has others by now (the user has signed in again), or is gone
+   */
+  async store(
+    { accountId, present: { version } }: TokenLease,
+    tokens: OauthTokens,
+  ): Promise<VersionedTokens | null> {
+    const sealed = sealGrantTokens(this.secretBox, accountId, tokens);
+    const begunMs = monotonicMs();
+    for (;;) {
+      try {
+        const [row] = await this.database.query<{ version: number }>(STORE, [accountId, version, sealed]);
+        return row ? { version: row.version, tokens } : null;
+      } catch (error) {
+        if (!databaseTrouble(error) || monotonicMs() - begunMs > STORE_MS) throw error;
+        this.#log.warn(`new tokens of account ${accountId} cannot be stored yet`);
+        await delay(STORE_PAUSE_MS);
+        // It may have been stored although the answer was lost.
+        const stored = await this.#storedMeanwhile(accountId, version, tokens);
+        if (stored) return stored;
+      }
+    }
+  }
+
+  /** Lets the next one try. */
+  async giveBack({ accountId, present: { version }, until }: TokenLease): Promise<void> {
+    await this.database.query(GIVE_BACK, [accountId, version, until]);
+  }
+
+  /**
+   * The issuer takes the refresh token no more: the grant becomes `invalid`.
+   * @returns false when somebody else has the lease, or the grant other tokens by now: nothing changes then
+   */
+  async invalidate({ accountId, present: { version }, until }: TokenLease, reason: string): Promise<boolean> {
+    const outcome = await this.database.transaction(async (sql) => {
+      const [row] = await sql.query<{ settingsSealed: string }>(GIVE_BACK, [accountId, version, until]);
+      if (!row) return { applies: false, hooks: false };
+      const move = { accountId, status: 'invalid', reason, ...row } as const;
+      return { applies: true, hooks: await moveGrants(sql, [move], this.clock.now()) };
+    });
+    if (outcome.hooks) this.wake.wake('hook');
+    return outcome.applies;
+  }
+
+  async #storedMeanwhile(
+    accountId: string,
+    version: number,
+    { accessToken }: OauthTokens,
+  ): Promise<VersionedTokens | null> {
+    try {
+      const standing = await this.read(accountId);
+      const stored = standing?.tokens;
+      return stored?.version === version + 1 && stored.tokens.accessToken === accessToken ? stored : null;
+    } catch (error) {
+      if (databaseTrouble(error)) return null;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+
+/** What the sealed settings of an integration are bound to. */
+export const integrationSecretContext = (integrationId: string): string =>
+  `integration.settings:${integrationId}`;
+
+/** The settings of an integration that are never shown. */
+export interface IntegrationSecrets {
+  client_secret: string;
+}
+
+/** Seals the secret settings of an integration for its row. */
+export function sealIntegrationSecrets(
+  box: SecretBox,
+  integrationId: string,
+  secrets: IntegrationSecrets,
+): string {
+  return box.sealJson(secrets, integrationSecretContext(integrationId));
+}
+
+/** @throws {UnsealError} */
+export function openIntegrationSecrets(
+  box: SecretBox,
+  integrationId: string,
+  sealed: string,
+): IntegrationSecrets {
+  return box.openJson(sealed, integrationSecretContext(integrationId)) as IntegrationSecrets;
+}

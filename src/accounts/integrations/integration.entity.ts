@@ -1,0 +1,34 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Application } from '../applications/application.entity.ts';
+import { idColumn, timestampColumns } from '../../platform/database/base-columns.ts';
+
+/** Settings of an integration that are shown: everything but `client_secret`. */
+export type ShownSettings = Record<string, string | number | boolean>;
+
+const IntegrationSchema = defineEntity({
+  name: 'Integration',
+  tableName: 'integration',
+  uniques: [{ name: 'integration_application_provider', properties: ['application', 'provider'] }],
+  properties: {
+    ...idColumn,
+    application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
+    provider: p.text(),
+    name: p.text(),
+    /** Settings that are shown, by their names on the wire. */
+    settings: p.json<ShownSettings>(),
+    /** JSON of the settings that are never shown (`client_secret`), sealed; null when there are none. */
+    secretSettingsSealed: p.text().nullable(),
+    redirectUris: p.array(),
+    /** Lifetime of a login request in seconds. */
+    expiresIn: p.integer(),
+    /** Default scopes of its grants; null: all. */
+    scope: p.array().nullable(),
+    /** Whether its accounts may be used only while their address is proven (ADR 0056). */
+    requireProvenAddress: p.boolean().default(false),
+    ...timestampColumns,
+  },
+});
+
+/** A provider registered by an application; one per provider (spec 2.1, 8). */
+export class Integration extends IntegrationSchema.class {}
+IntegrationSchema.setClass(Integration);

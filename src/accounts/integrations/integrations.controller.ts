@@ -1,0 +1,97 @@
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { ApplicationAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
+import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { type SuccessView, successView } from '../../platform/wire/wire.schema.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
+import { toIntegrationEnvelope, toIntegrationListView } from './integrations.mapper.ts';
+import {
+  type CreateIntegration,
+  createIntegrationSchema,
+  integrationEnvelope,
+  type IntegrationEnvelope,
+  type IntegrationListView,
+  integrationListView,
+  listIntegrationsSchema,
+  toIntegrationChange,
+  toNewIntegration,
+  type UpdateIntegration,
+  updateIntegrationSchema,
+} from './integrations.schema.ts';
+import { IntegrationsService } from './integrations.service.ts';
+
+@ApiTags('integrations')
+@ApplicationAuth()
+@Controller('connect/integrations')
+export class IntegrationsController {
+  constructor(private readonly integrations: IntegrationsService) {}
+
+  @Get()
+  @Endpoint({ summary: 'List integrations, oldest first', response: integrationListView })
+  async list(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Query({ schema: listIntegrationsSchema }) page: Page,
+  ): Promise<IntegrationListView> {
+    return toIntegrationListView(await this.integrations.list(applicationId, page), page);
+  }
+
+  @Post()
+  @ApiBetaErrors(409)
+  @Endpoint({
+    summary: 'Register a provider',
+    description: 'One per provider: a second one is refused with 409 `integration.already_exists`.',
+    response: integrationEnvelope,
+  })
+  async create(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Body({ schema: createIntegrationSchema }) body: CreateIntegration,
+  ): Promise<IntegrationEnvelope> {
+    return toIntegrationEnvelope(await this.integrations.create(applicationId, toNewIntegration(body)));
+  }
+
+  @Get(':provider')
+  @ApiBetaErrors(404)
+  @Endpoint({ summary: 'Read an integration by provider or id', response: integrationEnvelope })
+  async get(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('provider') key: string,
+  ): Promise<IntegrationEnvelope> {
+    return toIntegrationEnvelope(await this.integrations.get(applicationId, key));
+  }
+
+  @Patch(':provider')
+  @ApiBetaErrors(404)
+  @Endpoint({
+    summary: 'Change an integration by provider or id',
+    description:
+      'Any subset of the fields; settings are changed one by one. New scopes apply to grants without scopes of their own, as far as their users have agreed to them.',
+    response: integrationEnvelope,
+  })
+  async update(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('provider') key: string,
+    @Body({ schema: updateIntegrationSchema }) body: UpdateIntegration,
+  ): Promise<IntegrationEnvelope> {
+    return toIntegrationEnvelope(
+      await this.integrations.update(applicationId, key, toIntegrationChange(body)),
+    );
+  }
+
+  @Delete(':provider')
+  @ApiBetaErrors(404)
+  @Endpoint({
+    summary: 'Remove an integration by provider or id',
+    description:
+      'Its grants stay connected, but those that have signed in by OAuth get no fresh tokens; new ones need the provider to be registered again.',
+    response: successView,
+  })
+  async remove(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('provider') key: string,
+  ): Promise<SuccessView> {
+    await this.integrations.remove(applicationId, key);
+    return { success: true };
+  }
+}

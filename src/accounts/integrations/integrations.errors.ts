@@ -1,0 +1,22 @@
+import { ConflictError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+
+/** One integration per provider and application (spec 7, 8). */
+export class IntegrationExistsError extends ConflictError {
+  constructor(provider: string) {
+    super(
+      'integration.already-exists',
+      `There is already an integration for provider ${provider}: change or delete that one`,
+      { betaType: 'integration.already_exists' },
+    );
+  }
+}
+
+/** The provider needs settings that were not given. */
+export class IntegrationSettingsError extends InvalidInputError {
+  constructor(provider: string, missing: readonly string[]) {
+    const missingFields = missing.map((name) => `settings.${name}`);
+    super(`${missingFields.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} required for ${provider}`, {
+      missingFields,
+    });
+  }
+}

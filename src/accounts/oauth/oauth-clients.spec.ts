@@ -1,0 +1,70 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { EgressClient } from '../../platform/egress/egress-client.ts';
+import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
+import { SystemClock } from '../../platform/base/time/clock.ts';
+import { OauthClients } from './oauth-clients.ts';
+import type { OauthRegistration } from './oauth-registration.ts';
+
+const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** An issuer that rotates refresh tokens and has changed its mind about the address of its user. */
+describe('OauthClients with an issuer whose user is not verified any more', () => {
+  let issuer: Server;
+  let url: string;
+  let egress: EgressClient;
+  let clients: OauthClients;
+  let registration: OauthRegistration;
+  beforeAll(async () => {
+    issuer = createServer((request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(request.method === 'GET' ? metadata() : tokens()));
+    });
+    await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
+    egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
+    clients = new OauthClients(egress, new SystemClock());
+    registration = {
+      server: { issuer: url },
+      clientId: 'carillon',
+      clientSecret: 'secret',
+      clientAuth: null,
+      scope: 'openid email offline_access',
+    };
+  });
+  afterAll(async () => {
+    await egress.onApplicationShutdown();
+    await new Promise((resolve) => issuer.close(resolve));
+  });
+
+  const metadata = () => ({
+    issuer: url,
+    authorization_endpoint: `${url}/authorize`,
+    token_endpoint: `${url}/token`,
+  });
+  const tokens = () => {
+    const seconds = Math.floor(Date.now() / 1000);
+    const claims = {
+      iss: url, aud: 'carillon', sub: '1', iat: seconds, exp: seconds + 60, email: 'ada@example.test', email_verified: false,
+    }; // prettier-ignore
+    return {
+      access_token: 'new access',
+      refresh_token: 'new refresh',
+      token_type: 'bearer',
+      expires_in: 60,
+      id_token: `${encoded({ alg: 'RS256' })}.${encoded(claims)}.${encoded({})}`,
+    };
+  };
+
+  it('keeps the new tokens of an account that is connected: the old ones are used up', async () => {
+    const old = { accessToken: 'a', refreshToken: 'old refresh', obtainedAt: 0, expiresAt: 1 };
+    await expect(clients.refresh(registration, old)).resolves.toMatchObject({
+      accessToken: 'new access',
+      refreshToken: 'new refresh',
+    });
+  });
+
+  it('connects no new one', async () => {
+    await expect(clients.signInWith(registration, 'refresh')).rejects.toMatchObject({ failure: 'denied' });
+  });
+});

@@ -1,0 +1,339 @@
+import { Injectable } from '@nestjs/common';
+import { DomainError } from '../../platform/base/errors/domain-error.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import type { QueueName } from '../../platform/work/wake.ts';
+import type {
+  ClaimedJob,
+  Dispatcher,
+  Lease,
+  Outcome,
+  QueueTable,
+  Settled,
+} from '../../platform/work/dispatcher.ts';
+import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { type CredentialsRefusal, markGrantsInvalid } from '../grants/mark-invalid.ts';
+import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { lookAgain } from '../sync-schedule/schedule-sync.ts';
+import type { JobAction } from '../../platform/job-statuses/job-status.ts';
+import { type JobMove, moveJobs, recordAttempts } from '../../platform/job-statuses/jobs.ts';
+import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
+import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
+
+/** A claimed row of `provider_job`. */
+export interface ProviderWriteJob extends ClaimedJob {
+  action: JobAction;
+  objectId: string;
+  /** What it was opened with, or has been told since, as of the claim. */
+  payload: Record<string, unknown>;
+}
+
+/** How a run ended, for `record`. */
+export type WriteResult =
+  /** Another write goes first: not an attempt. */
+  | { kind: 'waits' }
+  /** A step of it is done: not an attempt. */
+  | { kind: 'continues'; store: Extract<WriteOutcome, { kind: 'continues' }>['store'] }
+  /** The account is gone, and its job with it. */
+  | { kind: 'gone' }
+  | { kind: 'superseded'; reason: string }
+  | {
+      kind: 'written';
+      startedAt: Date;
+      endedAt: Date;
+      store: Extract<WriteOutcome, { kind: 'written' }>['store'];
+      wakes: readonly QueueName[];
+    }
+  | {
+      kind: 'failed' | 'delayed';
+      startedAt: Date;
+      endedAt: Date;
+      failure: WriteFailure;
+      reason: string;
+      rule: string;
+      /** The credentials it was tried with; null: none. */
+      settingsSealed: string | null;
+      /** What it was tried with, which it may have been told after it was claimed; null: it did not come to that. */
+      payload: Record<string, unknown> | null;
+    };
+
+type SettledWrite = Settled<ProviderWriteJob, WriteResult>;
+
+/** Shortest wait for another write to end; what ends wakes its successor anyway. */
+const WAIT_MS = 500;
+
+/*
+ * Earlier open writes of the same object, and later ones that already talk to the provider (ids are made on several
+ * machines, so their order is total but not exact). Because every run commits its hand-off marker before it looks,
+ * of two writes of one object at most one goes on: the other, or both for a moment, see the marker and wait.
+ */
+const STANDING = `
+  select j.payload,
+    (select max(case when o.state = 1 then now() else greatest(o.run_at, now()) end)
+     from provider_job o
+     where o.object_id = j.object_id and o.id <> j.id
+       and (o.id < j.id or (o.state = 1 and o.handoff_at is not null))) as "behind"
+  from provider_job j where j.id = $1`;
+
+interface Standing {
+  payload: Record<string, unknown>;
+  /** When those that go first may be through; null: nobody does. */
+  behind: Date | null;
+}
+
+/** Waiting does not use up attempts. */
+const UNCOUNT = `update provider_job set attempt = attempt - 1 where id = any($1::uuid[]) and attempt > 0`;
+
+/** Steps of one job: many times what the longest has. */
+const MOST_STEPS = 100;
+
+const COUNT_STEP = `
+  update provider_job
+  set payload = payload || jsonb_build_object('steps', coalesce((payload ->> 'steps')::int, 0) + 1)
+  where id = any($1::uuid[])`;
+
+const NEXT_IN_LINE = `
+  update provider_job set run_at = now()
+  where state = 0 and run_at > now()
+    and id in (select distinct on (object_id) id from provider_job where object_id = any($1::uuid[]) order by object_id, id)`;
+
+function failureOf(error: unknown): WriteFailure {
+  if (error instanceof ProviderError) {
+    return { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds };
+  }
+  if (error instanceof DomainError) {
+    return { code: 'unsupported', message: error.message, retryAfterSeconds: null };
+  }
+  // A bug or our own database: the engine logs it, the caller need not see it.
+  return { code: 'temporary', message: 'An unexpected error on our side', retryAfterSeconds: null };
+}
+
+/**
+ * Queue `provider`: pushes changes of calendars and events to their provider. Writes of one object reach the
+ * provider one at a time, in order, each with the object's state of that moment; rooms say how (`ProviderWrites`).
+ */
+@Injectable()
+export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, WriteResult> {
+  readonly table: QueueTable = {
+    queue: 'provider',
+    table: 'provider_job',
+    gateColumn: 'account_id',
+    columns: { action: 'action', objectId: 'object_id', payload: 'payload' },
+    inertUntilHandOff: true,
+  };
+  readonly slots = 20;
+
+  constructor(
+    private readonly database: Database,
+    private readonly accounts: ProviderAccounts,
+    private readonly connectors: ConnectorRegistry,
+    private readonly writes: ProviderWrites,
+    private readonly clock: Clock,
+  ) {}
+
+  async run(job: ProviderWriteJob, lease: Lease): Promise<Outcome<WriteResult> | null> {
+    const startedAt = this.clock.now();
+    const account = await this.accounts.find(job.gateId);
+    if (!account) return { next: { kind: 'done' }, result: { kind: 'gone' } };
+    if (account.grantStatus === 'invalid') {
+      const reason = "The account's credentials are out of date: the user has to authenticate again";
+      return this.#failed(job, startedAt, new ProviderError('auth-invalid', reason), account);
+    }
+    if (!(await lease.handOff())) return null;
+    try {
+      const [standing] = await this.database.query<Standing>(STANDING, [job.id]);
+      if (!standing) return { next: { kind: 'done' }, result: { kind: 'gone' } };
+      if (standing.behind) return this.#waits(standing.behind);
+      return await this.#perform(job, account, standing.payload, startedAt);
+    } catch (error) {
+      // Our own database was away for a moment: not the provider's failure, and writes may be repeated.
+      if (databaseTrouble(error)) return this.#waits(startedAt, true);
+      throw error;
+    }
+  }
+
+  async #perform(
+    job: ProviderWriteJob,
+    account: ConnectedAccount,
+    payload: Record<string, unknown>,
+    startedAt: Date,
+  ): Promise<Outcome<WriteResult>> {
+    const { id: jobId, objectId } = job;
+    const mayHaveRun = job.ambiguous || job.attempt > 1;
+    try {
+      if (Number(payload['steps'] ?? 0) >= MOST_STEPS)
+        throw new ProviderError('unsupported', `Given up: it did not come to an end in ${MOST_STEPS} steps`);
+      const write = { jobId, objectId, payload, mayHaveRun, attempt: job.attempt };
+      return this.#ended(
+        await this.writes.require(job.action).run(this.connectors, account, write),
+        startedAt,
+      );
+    } catch (error) {
+      if (error instanceof ProviderError || error instanceof DomainError)
+        return this.#failed(job, startedAt, error, account, payload);
+      throw error;
+    }
+  }
+
+  onError(job: ProviderWriteJob, error: unknown): Outcome<WriteResult> {
+    return this.#failed(job, this.clock.now(), error);
+  }
+
+  onPoison(job: ProviderWriteJob): Outcome<WriteResult> {
+    const reason = 'Given up: the worker died several times while it worked on this';
+    return this.#failed(job, this.clock.now(), new ProviderError('unsupported', reason));
+  }
+
+  async record(sql: Sql, settled: readonly SettledWrite[]): Promise<readonly QueueName[]> {
+    const at = this.clock.now();
+    const waiting = settled.filter(({ result }) => ['waits', 'continues'].includes(result.kind));
+    const steps = settled.filter(({ result }) => result.kind === 'continues').map(({ job }) => job.id);
+    const going = steps.length > 0;
+    if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
+    if (going) await sql.query(COUNT_STEP, [steps]);
+    const looked = await this.#lookAgain(sql, settled);
+    for (const { result } of settled) {
+      if (result.kind === 'written' || result.kind === 'continues') await result.store?.(sql, at);
+    }
+    for (const write of settled) await this.#putRight(sql, write, at);
+    const invalid = await markGrantsInvalid(sql, refusedCredentials(settled), at);
+    const { moved, hooks } = await moveJobs(sql, settled.flatMap(toMove), at);
+    const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
+    await recordAttempts(sql, attempts);
+    const finished = settled.filter(({ next }) => next.kind === 'done').map(({ job }) => job.objectId);
+    if (finished.length > 0) await sql.query(NEXT_IN_LINE, [finished]);
+    return [
+      ...(finished.length > 0 || going ? ['provider' as const] : []),
+      ...(looked ? ['sync' as const] : []),
+      ...settled.flatMap(({ result }) => (result.kind === 'written' ? result.wakes : [])),
+      ...(invalid || hooks || going ? ['hook' as const] : []),
+    ];
+  }
+
+  /**
+   * Has mailboxes looked at whose writes have ended: the mirror shows what was wanted, the provider decides. First of
+   * all, as looks lock this row before messages too.
+   */
+  async #lookAgain(sql: Sql, settled: readonly SettledWrite[]): Promise<boolean> {
+    const ended = settled.filter(
+      ({ job, next, result }) =>
+        next.kind === 'done' && result.kind !== 'gone' && this.writes.changesMail(job.action),
+    );
+    const accountIds = [...new Set(ended.map(({ job }) => job.gateId))].sort();
+    for (const accountId of accountIds) await lookAgain(sql, accountId);
+    return accountIds.length > 0;
+  }
+
+  async #putRight(sql: Sql, { job, next, result }: SettledWrite, at: Date): Promise<void> {
+    if (result.kind !== 'failed' || next.kind !== 'done') return;
+    const { failed } = this.writes.require(job.action);
+    const notFound = result.failure.code === 'not-found';
+    const { id: jobId, objectId, gateId: accountId } = job;
+    const payload = result.payload ?? job.payload;
+    await failed?.(sql, { jobId, objectId, payload, accountId, notFound }, at);
+  }
+
+  #ended(outcome: WriteOutcome, startedAt: Date): Outcome<WriteResult> {
+    switch (outcome.kind) {
+      case 'waits':
+        return this.#waits(outcome.until);
+      case 'continues':
+        return {
+          next: { kind: 'again', at: this.clock.now(), ambiguous: false },
+          result: { kind: 'continues', store: outcome.store },
+        };
+      case 'superseded':
+        return { next: { kind: 'done' }, result: outcome };
+      case 'written':
+        return {
+          next: { kind: 'done' },
+          result: {
+            kind: 'written',
+            startedAt,
+            endedAt: this.clock.now(),
+            store: outcome.store,
+            wakes: outcome.wakes ?? [],
+          },
+        };
+    }
+  }
+
+  /**
+   * @param until nobody expects to be through before
+   * @param ambiguous whether the write may have reached the provider
+   */
+  #waits(until: Date, ambiguous = false): Outcome<WriteResult> {
+    const soon = Math.max(this.clock.now().getTime(), until.getTime()) + WAIT_MS * (1 + Math.random());
+    return { next: { kind: 'again', at: new Date(soon), ambiguous }, result: { kind: 'waits' } };
+  }
+
+  #failed(
+    job: ProviderWriteJob,
+    startedAt: Date,
+    error: unknown,
+    account?: ConnectedAccount,
+    payload: Record<string, unknown> | null = null,
+  ): Outcome<WriteResult> {
+    const endedAt = this.clock.now();
+    const failure = failureOf(error);
+    const verdict = decideAfterFailure(failure, job.attempt, endedAt, Math.random());
+    const { reason, rule } = verdict;
+    const settingsSealed = account?.settingsSealed ?? null;
+    const evidence = { startedAt, endedAt, failure, reason, rule, settingsSealed, payload };
+    return verdict.kind === 'failed'
+      ? { next: { kind: 'done' }, result: { kind: 'failed', ...evidence } }
+      : {
+          next: { kind: 'again', at: verdict.at, ambiguous: failure.code === 'outcome-unknown' },
+          result: { kind: 'delayed', ...evidence },
+        };
+  }
+}
+
+/** Accounts whose provider refused the credentials. */
+function refusedCredentials(settled: readonly SettledWrite[]): CredentialsRefusal[] {
+  return settled.flatMap(({ job, result }) =>
+    result.kind === 'failed' && result.failure.code === 'auth-invalid' && result.settingsSealed !== null
+      ? [{ accountId: job.gateId, reason: result.reason, settingsSealed: result.settingsSealed }]
+      : [],
+  );
+}
+
+function toMove({ job, result }: SettledWrite): JobMove[] {
+  switch (result.kind) {
+    case 'written':
+      return [{ id: job.id, to: 'successful' }];
+    case 'superseded':
+      return [{ id: job.id, to: 'cancelled', reason: result.reason }];
+    case 'failed':
+    case 'delayed':
+      return [{ id: job.id, to: result.kind, reason: result.reason }];
+    case 'waits':
+    case 'continues':
+    case 'gone':
+      return [];
+  }
+}
+
+function toAttempt({ job, next, result }: SettledWrite): Parameters<typeof recordAttempts>[1] {
+  if (result.kind !== 'written' && result.kind !== 'failed' && result.kind !== 'delayed') return [];
+  const failure = result.kind === 'written' ? null : result.failure;
+  return [
+    {
+      id: newId(),
+      jobId: job.id,
+      attempt: job.attempt,
+      startedAt: result.startedAt,
+      endedAt: result.endedAt,
+      outcome: failure ? (failure.code === 'outcome-unknown' ? 'unknown' : 'not-sent') : 'sent',
+      route: null,
+      phase: null,
+      code: failure?.code ?? null,
+      detail: failure?.message ?? null,
+      nextAt: next.kind === 'again' ? next.at : null,
+      rule: result.kind === 'written' ? null : result.rule,
+    },
+  ];
+}

@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { GrantsModule } from '../grants/grants.module.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
+import { ProviderWriteDispatcher } from './provider-write-dispatcher.ts';
+import { ProviderWrites } from './provider-writes.ts';
+
+/** Writes to providers: the registry rooms fill, and the dispatcher the scheduler runs. */
+@Module({
+  imports: [GrantsModule, ProvidersModule],
+  providers: [ProviderWrites, ProviderWriteDispatcher],
+  exports: [ProviderWrites, ProviderWriteDispatcher],
+})
+export class ProviderWritesModule {}

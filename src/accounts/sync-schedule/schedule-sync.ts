@@ -1,0 +1,30 @@
+import type { Sql } from '../../platform/database/sql.ts';
+
+const SCHEDULE = `
+  insert into sync_job (id, account_id, run_at, due_at) values ($1, $1, now(), now())
+  on conflict (account_id) do update
+    set run_at = least(sync_job.run_at, now()), again = true, failures = 0, well_since = null`;
+
+/** Condition in SQL on a row `j` of `sync_job`: its mailbox fails at present, and is left alone until its wait is over. */
+export const FAILING = '(j.failures > 0 and j.well_since is null)';
+
+const LOOK_AGAIN = `
+  update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
+  where j.account_id = $1`;
+
+/**
+ * Has the mailbox of an account mirrored from now on, or looked at again at once when it already is (after a new
+ * authentication, which ends every wait). In the caller's transaction; wake `sync` after the commit. The row goes with
+ * its grant.
+ */
+export async function scheduleSync(sql: Sql, accountId: string): Promise<void> {
+  await sql.query(SCHEDULE, [accountId]);
+}
+
+/**
+ * Has a mirrored mailbox looked at again at once, because it has changed; one that fails at present, when its wait is
+ * over. In the caller's transaction; wake `sync` after the commit.
+ */
+export async function lookAgain(sql: Sql, accountId: string): Promise<void> {
+  await sql.query(LOOK_AGAIN, [accountId]);
+}

@@ -1,0 +1,103 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AccountsModule } from '../accounts/account-management/accounts.module.ts';
+import { ApplicationsModule } from '../accounts/applications/applications.module.ts';
+import { AuthModule } from '../platform/auth/auth.module.ts';
+import { AvailabilityModule } from '../calendar/availability/availability.module.ts';
+import { CalendarsModule } from '../calendar/calendars/calendars.module.ts';
+import { WorkThreadsModule } from '../platform/threads/work-threads.module.ts';
+import type { Clock } from '../platform/base/time/clock.ts';
+import type { AppConfig } from '../platform/config/app-config.ts';
+import { ConfigModule } from '../platform/platform.module.ts';
+import type { LogDestination } from '../platform/config/log-destination.ts';
+import { ConnectModule } from '../accounts/connect/connect.module.ts';
+import { ContactsModule } from '../contacts/contacts.module.ts';
+import { DatabaseModule } from '../platform/database/database.module.ts';
+import { DeltasModule } from '../deltas/deltas.module.ts';
+import { DraftsModule } from '../mail/drafts/drafts.module.ts';
+import { EventsModule } from '../calendar/events/events.module.ts';
+import { FeedsModule } from '../calendar/feeds/feeds.module.ts';
+import { FilesModule } from '../mail/files/files.module.ts';
+import { FoldersModule } from '../mail/folders/folders.module.ts';
+import { GrantsModule } from '../accounts/grants/grants.module.ts';
+import { HealthModule } from '../platform/health/health.module.ts';
+import { HttpModule } from '../platform/http/http.module.ts';
+import { IntegrationsModule } from '../accounts/integrations/integrations.module.ts';
+import { InvitationsModule } from '../calendar/invitations/invitations.module.ts';
+import { JobStatusesModule } from '../platform/job-statuses/job-statuses.module.ts';
+import { KeysModule } from './keys/keys.module.ts';
+import { MessagesModule } from '../mail/messages/messages.module.ts';
+import { NeuralModule } from '../mail/neural/neural.module.ts';
+import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
+import { OutboxModule } from '../mail/outbox/outbox.module.ts';
+import { ProvidersModule } from '../providers/providers.module.ts';
+import { ConferencingModule } from '../calendar/conferencing/conferencing.module.ts';
+import { RelayModule } from '../mail/relay/relay.module.ts';
+import { ResourcesModule } from '../calendar/resources/resources.module.ts';
+import { RsvpModule } from '../calendar/rsvp/rsvp.module.ts';
+import { SchedulerModule } from './scheduler/scheduler.module.ts';
+import { SearchModule } from '../mail/search/search.module.ts';
+import { SendModule } from '../mail/send/send.module.ts';
+import { SmsModule } from '../calendar/sms/sms.module.ts';
+import { SyncModule } from '../sync/sync.module.ts';
+import { ThreadsModule } from '../mail/threads/threads.module.ts';
+import { TrackingModule } from '../mail/tracking/tracking.module.ts';
+import { WebhooksModule } from '../platform/webhooks/webhooks.module.ts';
+
+/** What a test may replace. */
+export interface AppOverrides {
+  clock?: Clock;
+  /** Where the log goes instead of standard output. */
+  logTo?: LogDestination;
+}
+
+/** Every room of the house; nothing else. */
+@Module({})
+export class AppModule {
+  static register(config: AppConfig, overrides: AppOverrides = {}): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.register(config, overrides.logTo),
+        DatabaseModule.register(config, overrides.clock),
+        WorkThreadsModule,
+        KeysModule,
+        HttpModule,
+        AuthModule,
+        ProvidersModule,
+        ApplicationsModule,
+        IntegrationsModule,
+        GrantsModule,
+        ConnectModule,
+        AccountsModule,
+        SearchModule,
+        MessagesModule,
+        ThreadsModule,
+        FoldersModule,
+        DraftsModule,
+        FilesModule,
+        RelayModule,
+        ConferencingModule,
+        OutboxModule,
+        SendModule,
+        JobStatusesModule,
+        WebhooksModule,
+        AvailabilityModule,
+        ResourcesModule,
+        CalendarsModule,
+        ContactsModule,
+        EventsModule,
+        RsvpModule,
+        InvitationsModule,
+        FeedsModule,
+        NotificationsModule,
+        SmsModule,
+        NeuralModule,
+        DeltasModule,
+        SyncModule,
+        TrackingModule,
+        HealthModule,
+        SchedulerModule,
+      ],
+    };
+  }
+}

@@ -1,0 +1,61 @@
+import type { Server } from 'node:http';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { Logger } from 'nestjs-pino';
+import { AppModule, type AppOverrides } from './app.module.ts';
+import type { AppConfig } from '../platform/config/app-config.ts';
+import { answerClientErrors } from '../platform/http/client-error.ts';
+import { constantHeaders } from '../platform/http/constant-headers.ts';
+import { Draining } from '../platform/http/http.module.ts';
+import { watchForwardedHeaders } from '../platform/http/forwarded-headers.ts';
+import { nameRequest } from '../platform/http/logging.ts';
+import { serveOpenApi } from '../platform/http/openapi.ts';
+import { oneAtATime } from '../platform/http/pipelining.ts';
+import { limitServer } from '../platform/http/server-limits.ts';
+import { servedPaths } from '../platform/http/surface.ts';
+
+/**
+ * Builds the whole application for a configuration; call `listen` next. Tests use the same function.
+ * @throws {ConfigError} never: the configuration is already valid
+ */
+export async function createApp(
+  config: AppConfig,
+  overrides: AppOverrides = {},
+): Promise<NestExpressApplication> {
+  const instance = express();
+  // Or /MESSAGES would pass by everything that goes by the path: limits, surfaces, the shape of errors.
+  instance.enable('case sensitive routing');
+  instance.set('trust proxy', config.trustedProxies);
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.register(config, overrides),
+    new ExpressAdapter(instance),
+    { bodyParser: false, bufferLogs: true, abortOnError: false },
+  );
+  app.useLogger(app.get(Logger));
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use(oneAtATime());
+  app.use(nameRequest);
+  app.use(constantHeaders());
+  app.use(watchForwardedHeaders(config.trustedProxies));
+  app.use((request: Request, _response: Response, next: NextFunction) => {
+    // ETags are versions for edits: what has become of a message changes without them, so no answer is "not modified".
+    // Those of calendar files are of their content.
+    if (!request.path.startsWith('/feeds/')) delete request.headers['if-none-match'];
+    next();
+  });
+  app.use(app.get(Draining).middleware);
+  app.use(servedPaths(config));
+  if (config.roles.includes('api')) serveOpenApi(app);
+  const server = app.getHttpServer() as Server;
+  limitServer(server);
+  answerClientErrors(server);
+  return app;
+}
+
+/** Stops in order: first it says so (`/health/ready`), then it finishes what is in hand, then it closes. */
+export async function closeApp(app: NestExpressApplication): Promise<void> {
+  app.get(Draining).begin();
+  await app.close();
+}

@@ -1,0 +1,83 @@
+import { hostname } from 'node:os';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
+import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { Readiness } from '../../platform/work/readiness.ts';
+import { WorkPermit } from '../../platform/work/work-permit.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { adoptKeys, describeProblems } from './key-check.ts';
+import { leaveProcess, type ProcessSelf, registerProcess } from './running-processes.ts';
+
+const NOT_EXAMINED = 'whether ENCRYPTION_KEYS are right could not be examined yet';
+
+/**
+ * Keeps a process with wrong ENCRYPTION_KEYS from working (docs/adr/0061): it is not ready and claims nothing until its keys
+ * open what is sealed. They are examined at start, and every ten seconds while something is wrong; keys that were right stay so.
+ * Also tells other processes, and `carillon keys reseal`, which keys this one knows.
+ */
+@Injectable()
+export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
+  readonly #log = new Logger('Keys');
+  readonly #self: ProcessSelf;
+  #problem: string | null = NOT_EXAMINED;
+  #stopped = false;
+
+  constructor(
+    @Inject(APP_CONFIG) { roles }: AppConfig,
+    private readonly box: SecretBox,
+    private readonly database: Database,
+    private readonly readiness: Readiness,
+    private readonly permit: WorkPermit,
+  ) {
+    this.#self = { id: newId(), host: hostname(), pid: process.pid, roles };
+  }
+
+  /** Null: the keys are right. Else what is wrong, with the ids of keys. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  async onModuleInit(): Promise<void> {
+    this.readiness.register('keys', () => this.#problem);
+    this.permit.require(() => this.#problem);
+    await this.tick();
+  }
+
+  /** Does not throw: a database that is away is asked again. */
+  @Cron('*/10 * * * * *', { name: 'keys', waitForCompletion: true })
+  async tick(): Promise<void> {
+    if (this.#stopped) return;
+    try {
+      await registerProcess(this.database, this.#self, this.box);
+      if (this.#problem !== null) await this.#examine();
+    } catch (error) {
+      this.#log.warn(`the keys could not be examined or registered: ${String(error)}`);
+    }
+  }
+
+  async #examine(): Promise<void> {
+    const before = this.#problem;
+    this.#problem = describeProblems(await adoptKeys(this.database, this.box));
+    if (this.#problem === before) return;
+    if (this.#problem !== null)
+      this.#log.error(`${this.#problem}. This process is not ready and claims nothing.`);
+    else if (before !== NOT_EXAMINED) this.#log.log('ENCRYPTION_KEYS are right now: work begins');
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.#stopped = true;
+    try {
+      await leaveProcess(this.database, this.#self.id);
+    } catch (error) {
+      this.#log.warn(`could not sign off; the row ends by itself: ${String(error)}`);
+    }
+  }
+}

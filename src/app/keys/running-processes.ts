@@ -1,0 +1,63 @@
+import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { WrongKeysError } from './key-check.ts';
+
+/** A process as it registers itself. */
+export interface ProcessSelf {
+  id: string;
+  host: string;
+  pid: number;
+  roles: readonly string[];
+}
+
+/** A process that was not heard of for so long has ended. It says that it lives every ten seconds. */
+const SILENT_SECONDS = 60;
+
+const REGISTER = `
+  with ended as (delete from running_process where seen_at < now() - interval '1 day')
+  insert into running_process (id, host, pid, roles, sealing_key, keys, started_at, seen_at)
+  values ($1, $2, $3, $4, $5, $6, now(), now())
+  on conflict (id) do update set seen_at = excluded.seen_at`;
+
+/** Says that the process lives and which keys it knows. */
+export async function registerProcess(sql: Sql, self: ProcessSelf, box: SecretBox): Promise<void> {
+  const { id, host, pid, roles } = self;
+  const keys = JSON.stringify(box.fingerprints);
+  await sql.query(REGISTER, [id, host, pid, roles, box.currentKeyId, keys]);
+}
+
+/** At an orderly stop. */
+export async function leaveProcess(sql: Sql, id: string): Promise<void> {
+  await sql.query('delete from running_process where id = $1', [id]);
+}
+
+/** Also workers of older versions, which do not register here. */
+const WITHOUT_KEY = `
+  select host, pid, array_to_string(roles, ',') as roles, keys ? $1 as known
+  from running_process
+  where seen_at > now() - make_interval(secs => ${SILENT_SECONDS}) and keys ->> $1 is distinct from $2
+  union all
+  select w.host, w.pid, 'worker', false from worker w
+  where w.seen_at > now() - interval '10 s'
+    and not exists (select 1 from running_process p where p.host = w.host and p.pid = w.pid)
+  order by host, pid`;
+
+/**
+ * @throws {WrongKeysError} naming every running process that cannot open what is sealed with the newest key
+ */
+export async function requireKeyEverywhere(sql: Sql, box: SecretBox): Promise<void> {
+  const id = box.currentKeyId;
+  const processes = await sql.query<{ host: string; pid: number; roles: string; known: boolean }>(
+    WITHOUT_KEY,
+    [id, box.fingerprints[id]],
+  );
+  if (processes.length === 0) return;
+  const lines = processes.map(
+    ({ host, pid, roles, known }) =>
+      `  ${host}, process ${pid} (${roles}): ${known ? `has other bytes under "${id}"` : `lacks the key "${id}"`}`,
+  );
+  throw new WrongKeysError(
+    `Running processes could not open what is sealed with the newest key:\n${lines.join('\n')}\n` +
+      `Nothing was changed. Restart them with "${id}" in ENCRYPTION_KEYS. If one of them has died, wait a minute, or repeat with --force.`,
+  );
+}

@@ -1,0 +1,29 @@
+import { applicationSecretContext } from '../../accounts/applications/application-secrets.ts';
+import { authorizationCodeContext } from '../../accounts/connect/authorization-codes.ts';
+import { loginPendingContext, loginSettingsContext } from '../../accounts/connect/login-requests.ts';
+import { conferencingSettingsContext } from '../../calendar/conferencing/conferencing-secrets.ts';
+import { grantSettingsContext, grantTokensContext } from '../../accounts/grants/grant-secrets.ts';
+import { integrationSecretContext } from '../../accounts/integrations/integration-secrets.ts';
+import { relaySettingsContext } from '../../mail/relay/relay-secrets.ts';
+
+/** A column of sealed values; `context` is what the value of a row is bound to. */
+export interface SealedColumn {
+  table: string;
+  column: string;
+  /** Primary key; `id` where absent. */
+  key?: string;
+  context: (id: string) => string;
+}
+
+/** Every column of the schema that holds sealed values. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  { table: 'application', column: 'secret_sealed', context: applicationSecretContext },
+  { table: 'integration', column: 'secret_settings_sealed', context: integrationSecretContext },
+  { table: 'grant', column: 'settings_sealed', context: grantSettingsContext },
+  { table: 'grant', column: 'tokens_sealed', context: grantTokensContext },
+  { table: 'authorization_code', column: 'request_sealed', context: authorizationCodeContext },
+  { table: 'login_request', column: 'settings_sealed', context: loginSettingsContext },
+  { table: 'login_request', column: 'pending_sealed', context: loginPendingContext },
+  { table: 'relay', column: 'settings_sealed', key: 'application_id', context: relaySettingsContext },
+  { table: 'conferencing_service', column: 'settings_sealed', context: conferencingSettingsContext },
+];

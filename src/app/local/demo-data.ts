@@ -1,0 +1,41 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { ApplicationsService } from '../../accounts/applications/applications.service.ts';
+import { GrantConnections } from '../../accounts/grants/grant-connections.service.ts';
+
+/** What the demo application's owner has to know; tokens and secrets exist nowhere else in the clear. */
+export interface DemoAccess {
+  clientId: string;
+  clientSecret: string;
+  accounts: readonly { email: string; accessToken: string }[];
+}
+
+const PEOPLE = [
+  { email: 'ada@sandbox.test', name: 'Ada Example' },
+  { email: 'bo@sandbox.test', name: 'Bo Tanaka' },
+] as const;
+
+/**
+ * Makes the demo application with its two sandbox accounts, the first time.
+ * @returns undefined when there is an application already
+ */
+export async function createDemoData(app: INestApplicationContext): Promise<DemoAccess | undefined> {
+  const applications = app.get(ApplicationsService);
+  if ((await applications.list()).length > 0) return undefined;
+  const { application, clientSecret } = await applications.create({
+    name: 'Demo',
+    plan: 'standard',
+    features: ['sms'],
+    region: 'us',
+  });
+  const connections = app.get(GrantConnections);
+  const accounts: { email: string; accessToken: string }[] = [];
+  for (const { email, name } of PEOPLE) {
+    const { accessToken } = await connections.authenticate(
+      application.id,
+      { provider: 'sandbox', email, name, settings: { name } },
+      { integrationRequired: false },
+    );
+    accounts.push({ email, accessToken });
+  }
+  return { clientId: application.clientId, clientSecret, accounts };
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { type AppConfig, type Environment, loadConfig } from '../../platform/config/app-config.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../platform/database/embedded-postgres.ts';
+import { OPERATOR_ERRORS } from '../startup.ts';
+import { InstanceRunningError, lockHolder, takeInstanceLock } from './instance-lock.ts';
+import { localKeyRing } from './key-file.ts';
+import { runningServer } from './running-server.ts';
+
+/** A database and a configuration to work with on this machine. */
+export interface LocalEnvironment {
+  /** Complete: its database is up. */
+  config: AppConfig;
+  /** Called once if the embedded database ends by itself. Never called for one that another process runs. */
+  onDatabaseExit(listener: (reason: string) => void): void;
+  /** Stops the embedded database if this process started it, and gives the data folder back. */
+  close(): Promise<void>;
+}
+
+/** How to open it. */
+export interface LocalOptions {
+  /** Default: `localConfig` of the process' environment. */
+  config?: AppConfig;
+  /**
+   * Whether to use the database of a Carillon that is already running with the same folder; else that is an
+   * error. Default true: the operator commands work beside `npm start`.
+   */
+  share?: boolean;
+}
+
+/** The data folder cannot be used. */
+export class DataDirError extends Error {
+  override name = 'DataDirError';
+}
+
+/** Problems of local mode that its user can solve: for `fail`. */
+export const LOCAL_ERRORS = [...OPERATOR_ERRORS, DataDirError, InstanceRunningError] as const;
+
+function makeDataDir(dataDir: string): void {
+  try {
+    fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    fs.accessSync(dataDir, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
+  } catch (cause) {
+    throw new DataDirError(
+      `Cannot use the folder ${dataDir} (${(cause as NodeJS.ErrnoException).code}). Name another one: DATA_DIR=…`,
+      { cause },
+    );
+  }
+}
+
+/** Local mode's own defaults: SMS are recorded instead of refused, the terminal shows warnings only. */
+function withLocalDefaults(environment: Environment): Environment {
+  const present = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
+  return { SMS_GATEWAY: 'recording', LOG_LEVEL: 'warn', ...Object.fromEntries(present) };
+}
+
+/**
+ * The configuration of local mode. The key ring comes from ENCRYPTION_KEYS, else (not in production) from a
+ * generated file in DATA_DIR. Every setting is checked before anything is written.
+ * @throws {ConfigError} naming every wrong variable
+ * @throws {DataDirError}
+ */
+export function localConfig(given: Environment): AppConfig {
+  const environment = withLocalDefaults(given);
+  const production = environment['NODE_ENV'] === 'production';
+  const local = (keyRing: () => string) => ({
+    databaseUrl: 'postgresql://127.0.0.1/carillon',
+    ...(production || environment['ENCRYPTION_KEYS'] ? {} : { encryptionKeys: keyRing() }),
+  });
+  const config = loadConfig(
+    environment,
+    local(() => `check:${randomBytes(32).toString('base64')}`),
+  );
+  const dataDir = path.resolve(config.dataDir);
+  if (config.database.embedded || !environment['ENCRYPTION_KEYS']) makeDataDir(dataDir);
+  return {
+    ...loadConfig(
+      environment,
+      local(() => localKeyRing(dataDir)),
+    ),
+    dataDir,
+  };
+}
+
+/**
+ * Opens the server of DATABASE_URL, else an embedded PostgreSQL whose data are kept in DATA_DIR. Does not migrate.
+ * @throws {ConfigError} naming every wrong variable
+ * @throws {InstanceRunningError} when another Carillon uses the folder and `share` is false
+ * @throws {EmbeddedPostgresError} when the embedded server cannot run here
+ */
+export async function openLocalEnvironment(options: LocalOptions = {}): Promise<LocalEnvironment> {
+  const config = options.config ?? localConfig(process.env);
+  const { dataDir, database } = config;
+  const nothing = async (): Promise<void> => undefined;
+  if (!database.embedded) return { config, onDatabaseExit: () => undefined, close: nothing };
+
+  const folder = path.join(dataDir, 'postgres');
+  if ((options.share ?? true) && lockHolder(dataDir) !== undefined) {
+    const { url, release } = await runningServer(folder);
+    return {
+      config: { ...config, database: { ...database, url } },
+      onDatabaseExit: () => undefined,
+      close: async () => release(),
+    };
+  }
+  const unlock = takeInstanceLock(dataDir);
+  let server: EmbeddedPostgres;
+  try {
+    server = await startEmbeddedPostgres({ dataDir: folder });
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+  return {
+    config: { ...config, database: { ...database, url: server.url } },
+    onDatabaseExit: (listener) => server.onExit(listener),
+    async close() {
+      await server.stop();
+      unlock();
+    },
+  };
+}

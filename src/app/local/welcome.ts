@@ -1,0 +1,78 @@
+import type { AppConfig } from '../../platform/config/app-config.ts';
+import type { DemoAccess } from './demo-data.ts';
+
+const lines = (...text: readonly string[]): string => `${text.join('\n')}\n`;
+
+function listening(config: AppConfig): string[] {
+  return [
+    '',
+    `  Carillon is listening on ${config.baseUrl}   docs: ${config.baseUrl}/docs`,
+    `  Roles: ${config.roles.join(' and ')}. Ctrl-C stops everything. Requests in the log: LOG_LEVEL=info npm start`,
+  ];
+}
+
+/** The first start: everything to paste, shown this once. */
+export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
+  const [ada, bo] = demo.accounts;
+  if (!ada || !bo) throw new Error('the demo application has two accounts');
+  return lines(
+    ...listening(config),
+    '',
+    '  A demo application was made, with two sandbox accounts. Its secrets are shown this once:',
+    '',
+    `    client id      ${demo.clientId}`,
+    `    client secret  ${demo.clientSecret}`,
+    ...demo.accounts.map(({ email, accessToken }) => `    ${email.padEnd(22)} access token ${accessToken}`),
+    '',
+    '  Paste into another terminal (first three lines once):',
+    '',
+    `export CARILLON_API_URL=${config.baseUrl}`,
+    `export CARILLON_ACCESS_TOKEN=${ada.accessToken}`,
+    `export CARILLON_CLIENT_ID=${demo.clientId} CARILLON_CLIENT_SECRET=${demo.clientSecret}`,
+    '',
+    `curl -u "$CARILLON_ACCESS_TOKEN:" "$CARILLON_API_URL/account"`,
+    `curl -H "Authorization: Bearer $CARILLON_ACCESS_TOKEN" "$CARILLON_API_URL/messages?limit=5"`,
+    `curl -H "Authorization: Bearer $CARILLON_ACCESS_TOKEN" "$CARILLON_API_URL/v2/outbox" \\`,
+    `  -d '{"to":[{"email":"${bo.email}"}],"subject":"Hello","body":"<p>Hello Bo</p>"}'`,
+    '',
+    'npx api messages get --limit=5 --output=table',
+    `npx api calendars post --body='{"name":"Team","timezone":"Europe/Berlin"}'`,
+    'npx api integrations get',
+    '',
+  );
+}
+
+/** Every later start with the embedded database. */
+export function laterWelcome(config: AppConfig): string {
+  return lines(
+    ...listening(config),
+    '',
+    `  The data are in ${config.dataDir}. The demo application's secrets and tokens were shown at its first start`,
+    '  and are kept as hashes only. What is there, and how to make new ones (docs/quickstart.md shows the rest):',
+    '',
+    'npm run carillon -- application list',
+    'npm run carillon -- application rotate-secret <client_id>',
+    'npm run carillon -- application create --name="My application"',
+    '',
+    `  Or start afresh: stop, remove ${config.dataDir}, npm start.`,
+    '',
+  );
+}
+
+/** A start with the embedded database and NODE_ENV=production: nothing secret is made or shown. */
+export function productionWelcome(config: AppConfig): string {
+  return lines(
+    ...listening(config),
+    '',
+    `  The data are in ${config.dataDir}. NODE_ENV=production: no demo application is made and no tokens are shown.`,
+    '  Make an application with:',
+    '',
+    'npm run carillon -- application create --name="My application"',
+    '',
+  );
+}
+
+/** A start on the server of DATABASE_URL. */
+export function serverWelcome(config: AppConfig): string {
+  return lines(...listening(config), '', '  Database: DATABASE_URL. No demo data.', '');
+}

@@ -1,0 +1,107 @@
+import { fileURLToPath } from 'node:url';
+import { Migrator } from '@mikro-orm/migrations';
+import { defineConfig, type Options } from '@mikro-orm/postgresql';
+import { Application } from '../accounts/applications/application.entity.ts';
+import { FailedAttempt } from '../platform/auth/failed-attempt.entity.ts';
+import { Calendar } from '../calendar/calendars/calendar.entity.ts';
+import { ConferencingService } from '../calendar/conferencing/conferencing-service.entity.ts';
+import { EventMeeting } from '../calendar/conferencing/event-meeting.entity.ts';
+import { AuthorizationCode } from '../accounts/connect/authorization-code.entity.ts';
+import { LoginRequest } from '../accounts/connect/login-request.entity.ts';
+import { Contact, ContactGroup, ContactKey } from '../contacts/contact.entity.ts';
+import { Change } from '../platform/changes/change.entity.ts';
+import { PrunedChanges } from '../platform/changes/pruned-changes.entity.ts';
+import { DraftFile } from '../mail/drafts/draft-file.entity.ts';
+import { Event } from '../calendar/events/event.entity.ts';
+import { FileChunk, FileData } from '../mail/files/file-data.entity.ts';
+import { File } from '../mail/files/file.entity.ts';
+import { CalendarFeed } from '../calendar/feeds/calendar-feed.entity.ts';
+import { Folder } from '../mail/folders/folder.entity.ts';
+import { AccessToken } from '../accounts/grants/access-token.entity.ts';
+import { AddressLoop } from '../accounts/grants/address-loop.entity.ts';
+import { Grant } from '../accounts/grants/grant.entity.ts';
+import { Integration } from '../accounts/integrations/integration.entity.ts';
+import { IdempotencyKey } from '../platform/idempotency/idempotency-key.entity.ts';
+import { Invitation } from '../calendar/invitations/invitation.entity.ts';
+import { JobAttempt } from '../platform/job-statuses/job-attempt.entity.ts';
+import { JobStatus } from '../platform/job-statuses/job-status.entity.ts';
+import { ProviderJob } from '../accounts/provider-writes/provider-job.entity.ts';
+import { RunningProcess } from './keys/running-process.entity.ts';
+import { SealingKey } from './keys/sealing-key.entity.ts';
+import { MessageFolder } from '../mail/messages/message-folder.entity.ts';
+import { Message, MessageBody } from '../mail/messages/message.entity.ts';
+import { NeuralFeedback } from '../mail/neural/neural-feedback.entity.ts';
+import { ReminderContent } from '../calendar/notifications/reminder-content.entity.ts';
+import { ReminderJob } from '../calendar/notifications/reminder-job.entity.ts';
+import { Reminder } from '../calendar/notifications/reminder.entity.ts';
+import { OutboxMessage } from '../mail/outbox/outbox-message.entity.ts';
+import { SendJob } from '../mail/outbox/send-job.entity.ts';
+import {
+  SandboxAddressBook,
+  SandboxCalendar,
+  SandboxContact,
+  SandboxEvent,
+  SandboxFault,
+  SandboxFolder,
+  SandboxMailbox,
+  SandboxMessage,
+} from '../providers/sandbox/sandbox.entity.ts';
+import { QuotaUse } from '../platform/quotas/quota-use.entity.ts';
+import { Relay } from '../mail/relay/relay.entity.ts';
+import { RelaySender } from '../mail/relay/relay-sender.entity.ts';
+import { MeetingState } from '../calendar/rsvp/meeting-state.entity.ts';
+import { AccountGate } from '../platform/work/account-gate.entity.ts';
+import { Instance } from '../platform/work/instance.entity.ts';
+import { Worker } from '../platform/work/worker.entity.ts';
+import { MessageSearch, SearchBacklog } from '../mail/search/message-search.entity.ts';
+import { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
+import { MailboxWatch } from '../sync/mailbox-watch.entity.ts';
+import { SyncFailure } from '../sync/sync-failure.entity.ts';
+import { SyncJob } from '../accounts/sync-schedule/sync-job.entity.ts';
+import { ThreadReference } from '../sync/thread-reference.entity.ts';
+import { VanishedMessage } from '../sync/vanished-message.entity.ts';
+import { Thread, ThreadPerson, ThreadSummary } from '../mail/threads/thread.entity.ts';
+import { TrackedMessage } from '../mail/tracking/tracked-message.entity.ts';
+import { HookJob } from '../platform/webhooks/hook-job.entity.ts';
+import { WebhookAttempt } from '../platform/webhooks/webhook-attempt.entity.ts';
+import { WebhookEvent } from '../platform/webhooks/webhook-event.entity.ts';
+import { Webhook } from '../platform/webhooks/webhook.entity.ts';
+
+/** Every table of the schema: `npm run db:check` compares them with the migrations. */
+export const entities = [
+  Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt,
+  Webhook, WebhookEvent, WebhookAttempt, HookJob,
+  JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
+  ConferencingService, EventMeeting,
+  Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
+  MessageSearch, SearchBacklog, NeuralFeedback,
+  Contact, ContactKey, ContactGroup,
+  Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse,
+  Worker, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
+  Change, PrunedChanges, TrackedMessage,
+  SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,
+  SandboxAddressBook, SandboxContact,
+]; // prettier-ignore
+
+const compiled = import.meta.url.includes('/dist/');
+
+/** Options of the ORM for one database. @param poolSize connections at most */
+export function ormConfig(url: string, poolSize: number): Options {
+  return defineConfig({
+    clientUrl: url,
+    entities,
+    extensions: [Migrator],
+    migrations: {
+      path: fileURLToPath(new URL('../../migrations', import.meta.url)),
+      pathTs: fileURLToPath(new URL(compiled ? '../../../migrations' : '../../migrations', import.meta.url)),
+      snapshot: false,
+      emit: 'ts',
+      silent: true,
+    },
+    pool: { min: 0, max: poolSize },
+    forceUtcTimezone: true,
+  });
+}
+
+/** For the ORM's own command line: `DATABASE_URL=… npx mikro-orm …`. */
+export default ormConfig(process.env['DATABASE_URL'] ?? 'postgresql://localhost/carillon', 4);

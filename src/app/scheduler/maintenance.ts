@@ -1,0 +1,84 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { pruneFailedAttempts } from '../../platform/auth/prune-failed-attempts.ts';
+import { pruneAuthorizationCodes } from '../../accounts/connect/prune-codes.ts';
+import { pruneLoginRequests } from '../../accounts/connect/prune-login-requests.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { pruneChanges } from '../../platform/changes/prune-changes.ts';
+import { pruneFiles } from '../../mail/files/prune-files.ts';
+import { pruneAccessTokens } from '../../accounts/grants/prune-access-tokens.ts';
+import { pruneAddressLoops } from '../../accounts/grants/prune-address-loops.ts';
+import { pruneIdempotencyKeys } from '../../platform/idempotency/prune-idempotency-keys.ts';
+import { pruneJobAttempts } from '../../platform/job-statuses/prune-job-attempts.ts';
+import { pruneQuotaUse } from '../../platform/quotas/prune-quota-use.ts';
+import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages.ts';
+import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
+
+/** Removes what has outlived its time, a bounded number of rows per call; answers how many there were. */
+export type MaintenanceTask = (sql: Sql, now: Date) => Promise<number>;
+
+/** What is cleared away, by name. */
+export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
+  'authorization codes': pruneAuthorizationCodes,
+  'login requests': pruneLoginRequests,
+  'failed attempts': pruneFailedAttempts,
+  'access tokens': pruneAccessTokens,
+  'webhook events and attempts': pruneWebhookEvidence,
+  changes: pruneChanges,
+  'attempts of jobs': pruneJobAttempts,
+  'idempotency keys': pruneIdempotencyKeys,
+  files: pruneFiles,
+  'tracked messages': pruneTrackedMessages,
+  'counts of quotas': pruneQuotaUse,
+  'mails that prove addresses': pruneAddressLoops,
+};
+
+/** One process at a time. */
+const LOCK = 727_003;
+const MOST_ROUNDS = 100;
+
+/** Clears away evidence and leftovers, every ten minutes, in small batches, in one process at a time. */
+@Injectable()
+export class Maintenance {
+  readonly #log = new Logger(Maintenance.name);
+  readonly #enabled: boolean;
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {
+    this.#enabled = config.roles.includes('worker');
+  }
+
+  @Cron('23 */10 * * * *', { name: 'maintenance', waitForCompletion: true })
+  async tick(): Promise<void> {
+    if (!this.#enabled) return;
+    for (const [name, task] of Object.entries(MAINTENANCE_TASKS)) {
+      try {
+        const removed = await this.run(task);
+        if (removed > 0) this.#log.log(`${name}: ${removed} removed`);
+      } catch (error) {
+        this.#log.warn(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+
+  /** Repeats a task until it finds nothing, a transaction each time. @returns rows removed */
+  async run(task: MaintenanceTask): Promise<number> {
+    let removed = 0;
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      const count = await this.database.transaction(async (sql) => {
+        const [lock] = await sql.query<{ ours: boolean }>('select pg_try_advisory_xact_lock($1) as ours', [
+          LOCK,
+        ]);
+        return lock?.ours ? task(sql, this.clock.now()) : 0;
+      });
+      removed += count;
+      if (count === 0) break;
+    }
+    return removed;
+  }
+}

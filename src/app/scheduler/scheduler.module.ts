@@ -1,0 +1,57 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import type { AnyDispatcher } from '../../platform/work/dispatcher.ts';
+import { Readiness } from '../../platform/work/readiness.ts';
+import { ProviderWriteDispatcher } from '../../accounts/provider-writes/provider-write-dispatcher.ts';
+import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
+import { NotificationsModule } from '../../calendar/notifications/notifications.module.ts';
+import { ReminderDispatcher } from '../../calendar/notifications/reminder-dispatcher.ts';
+import { OutboxModule } from '../../mail/outbox/outbox.module.ts';
+import { SendDispatcher } from '../../mail/outbox/send-dispatcher.ts';
+import { MailboxSyncDispatcher } from '../../sync/mailbox-sync-dispatcher.ts';
+import { SyncModule } from '../../sync/sync.module.ts';
+import { WebhookDispatcher } from '../../platform/webhooks/webhook-dispatcher.ts';
+import { WebhooksModule } from '../../platform/webhooks/webhooks.module.ts';
+import { DISPATCHERS, Engine } from '../../platform/work/engine.ts';
+import { Maintenance } from './maintenance.ts';
+import { Notifier } from '../../platform/work/notifier.ts';
+
+/** The engine, its tick, and the table of queues: one dispatcher per queue. */
+@Module({
+  imports: [
+    ScheduleModule.forRoot(),
+    OutboxModule,
+    ProviderWritesModule,
+    NotificationsModule,
+    SyncModule,
+    WebhooksModule,
+  ],
+  providers: [
+    {
+      provide: DISPATCHERS,
+      inject: [
+        SendDispatcher,
+        ProviderWriteDispatcher,
+        ReminderDispatcher,
+        MailboxSyncDispatcher,
+        WebhookDispatcher,
+      ],
+      useFactory: (...dispatchers: AnyDispatcher[]) => dispatchers,
+    },
+    Engine,
+    Notifier,
+    Maintenance,
+  ],
+  exports: [Engine],
+})
+export class SchedulerModule implements OnModuleInit {
+  constructor(
+    private readonly engine: Engine,
+    private readonly readiness: Readiness,
+  ) {}
+
+  onModuleInit(): void {
+    this.readiness.register('instance', () => this.engine.instanceProblem);
+    this.readiness.register('engine', () => (this.engine.healthy ? null : 'has not ticked for ten seconds'));
+  }
+}

@@ -1,0 +1,170 @@
+import net from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import v8 from 'node:v8';
+import vm from 'node:vm';
+import { Logger } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { forTerminal } from '../platform/base/text/plain-text.ts';
+import { type AppConfig, ConfigError } from '../platform/config/app-config.ts';
+import { databaseTrouble } from '../platform/database/database-trouble.ts';
+import { EmbeddedPostgresError } from '../platform/database/embedded-postgres.ts';
+
+/** The schema is older than the program. */
+export class SchemaBehindError extends Error {
+  constructor(pending: readonly string[]) {
+    super(
+      `The database schema is behind (to run: ${pending.join(', ')}).\n` +
+        'Run: npm run db:migrate   (in the container: node dist/src/cli/migrate.js)',
+    );
+    this.name = 'SchemaBehindError';
+  }
+}
+
+/** Somebody else listens on the port. */
+export class PortTakenError extends Error {
+  constructor(port: number) {
+    super(`Port ${port} is taken. Choose another one: PORT=${port === 65_535 ? 3000 : port + 1} npm start`);
+    this.name = 'PortTakenError';
+  }
+}
+
+/** The database cannot be reached, or does not let us in. */
+export class DatabaseAccessError extends Error {
+  constructor(cause: Error & { code?: string }) {
+    super(`Cannot use the database of DATABASE_URL: ${cause.message || cause.code}`, { cause });
+    this.name = 'DatabaseAccessError';
+  }
+}
+
+/** Class 08: connection; 28: authorization; 3D: no such database; 42501: no right to; the rest is the network. */
+const NO_ACCESS = /^(08|28|3D|57P03|42501|E[A-Z]+$)/;
+
+/** @throws {DatabaseAccessError} instead of the driver's own words when `work` cannot reach the database */
+export async function withDatabaseAccess<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (error instanceof Error && typeof code === 'string' && NO_ACCESS.test(code)) {
+      throw new DatabaseAccessError(error as Error & { code: string });
+    }
+    throw error;
+  }
+}
+
+/**
+ * @throws {SchemaBehindError} when the database lacks migrations this program has
+ * @throws {DatabaseAccessError}
+ */
+export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
+  // Loaded here and not above: whoever brings the database up first does not wait for the ORM to load.
+  const { pendingMigrations } = await import('../platform/database/migrate.ts');
+  const pending = await withDatabaseAccess(() => pendingMigrations(databaseUrl));
+  if (pending.length > 0) throw new SchemaBehindError(pending);
+}
+
+/** How long a starting server waits for its database. */
+const DATABASE_PATIENCE_MS = 60_000;
+const DATABASE_PAUSE_MS = 1_000;
+
+/**
+ * Repeats `look` while the database cannot be reached, a minute at most: where everything is started at once, or
+ * after a power cut, the database comes up last.
+ * @throws what `look` throws, at once when waiting would not help
+ */
+export async function waitForDatabase(look: () => Promise<void>): Promise<void> {
+  const begun = performance.now();
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await look();
+    } catch (error) {
+      const absent = error instanceof DatabaseAccessError && databaseTrouble(error.cause) === 'away';
+      if (!absent || performance.now() - begun > DATABASE_PATIENCE_MS) throw error;
+      if (tries === 0) process.stderr.write(`${error.message}; waiting for it\n`);
+    }
+    await delay(DATABASE_PAUSE_MS);
+  }
+}
+
+/**
+ * Looks before anything is started, so that the answer comes at once and alone.
+ * @throws {PortTakenError}
+ */
+export function requireFreePort({ port, host }: AppConfig): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = net.createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? new PortTakenError(port) : error),
+    );
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  });
+}
+
+/**
+ * Gives back what starting has needed and running does not, about 50 MB: an idle process makes so little garbage that
+ * nothing else would, for hours.
+ */
+function returnStartMemory(): void {
+  v8.setFlagsFromString('--expose-gc');
+  const collect = vm.runInNewContext('gc') as () => void;
+  v8.setFlagsFromString('--no-expose-gc');
+  collect();
+}
+
+/** @throws {PortTakenError} */
+export async function listen(app: NestExpressApplication, config: AppConfig): Promise<void> {
+  returnStartMemory();
+  try {
+    await app.listen(config.port, config.host);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? new PortTakenError(config.port) : error;
+  }
+  new Logger('Carillon').log(`listening on ${await app.getUrl()} (roles: ${config.roles.join(', ')})`);
+}
+
+/** Stops in order on SIGTERM, SIGINT and SIGHUP; a second signal changes nothing, the time limit ends it. */
+export function stopOnSignals(config: AppConfig, stop: () => Promise<void>): void {
+  let stopping = false;
+  const onSignal = (): void => {
+    if (stopping) return;
+    stopping = true;
+    const limit = setTimeout(() => {
+      process.stderr.write('Carillon did not stop in time\n');
+      process.exit(1);
+    }, config.shutdownMs + 10_000);
+    limit.unref();
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`${String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
+  // Started by another program over a channel: it has gone.
+  process.on('disconnect', onSignal);
+}
+
+/** Problems the operator can solve: the message says how. */
+export const OPERATOR_ERRORS = [
+  ConfigError,
+  DatabaseAccessError,
+  EmbeddedPostgresError,
+  PortTakenError,
+  SchemaBehindError,
+] as const;
+
+/**
+ * Ends the process with code 1 and says why: the message alone for the `told` kinds, which are the operator's to
+ * solve; with its stack for everything else.
+ */
+export function fail(
+  error: unknown,
+  told: readonly (abstract new (...args: never[]) => Error)[] = OPERATOR_ERRORS,
+): never {
+  const known = told.some((kind) => error instanceof kind);
+  const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
+  process.stderr.write(`${forTerminal(text ?? '')}\n`);
+  process.exit(1);
+}

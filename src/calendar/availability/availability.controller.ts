@@ -1,0 +1,50 @@
+import { Body, Controller, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import {
+  availabilityBody, type AvailabilityBody, availabilityView, consecutiveBody, type ConsecutiveBody, consecutiveView,
+  freeBusyBody, type FreeBusyBody, freeBusyView,
+} from './availability.schema.ts'; // prettier-ignore
+import { toAvailabilityView, toConsecutiveView, toFreeBusyView } from './availability.mapper.ts';
+import { AvailabilityService } from './availability.service.ts';
+
+@ApiTags('calendars')
+@AccountAuth({ anyScope: SCOPES_FOR.readFreeBusy })
+@Controller('calendars')
+export class AvailabilityController {
+  constructor(private readonly availability: AvailabilityService) {}
+
+  @Post('free-busy')
+  @Endpoint({
+    summary: 'When people have no time',
+    description: 'Of any accounts of the application; what they do then is not told.',
+    response: freeBusyView,
+  })
+  async freeBusy(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: freeBusyBody }) body: FreeBusyBody,
+  ) {
+    return toFreeBusyView(await this.availability.freeBusy(account, body));
+  }
+
+  @Post('availability')
+  @Endpoint({ summary: 'When people could meet', response: availabilityView })
+  async available(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: availabilityBody }) body: AvailabilityBody,
+  ) {
+    return toAvailabilityView(await this.availability.slots(account, body));
+  }
+
+  @Post('availability/consecutive')
+  @Endpoint({ summary: 'When several meetings could follow each other', response: consecutiveView })
+  async consecutive(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: consecutiveBody }) body: ConsecutiveBody,
+  ) {
+    return toConsecutiveView(await this.availability.chains(account, body));
+  }
+}

@@ -1,0 +1,299 @@
+import { z } from 'zod';
+import { emailAddress, integerLike, timeZoneName, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import { ROUND_ROBINS } from './round-robin.ts';
+
+/** The longest time that one request looks at. */
+export const MOST_DAYS = 366;
+/** Possible starts of one answer. */
+const MOST_STARTS = 50_000;
+/** Addresses in one answer that names who has time at each of them. */
+const MOST_NAMES = 500_000;
+const MOST_PEOPLE = 100;
+const MOST_MEETINGS = 20;
+const MINUTES_OF_A_WEEK = 7 * 24 * 60;
+
+/** The schema, with null as undefined: the official clients send null for what was not given. */
+const optional = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value) => (value ?? undefined) as z.output<T> | undefined);
+
+const list = <T extends z.ZodType>(item: T, most: number) =>
+  z
+    .array(item)
+    .max(most, `must not have more than ${most} entries`)
+    .nullish()
+    .transform((items) => (items ?? []) as z.output<T>[]);
+
+const email = emailAddress().toLowerCase();
+
+const calendars = list(
+  z.object({
+    account_id: z.string().max(100),
+    calendar_ids: list(z.string().max(100), 100).describe('Empty: the same as by its address'),
+  }),
+  MOST_PEOPLE,
+).describe('Calendars of accounts of the application');
+
+const times = {
+  start_time: unixSeconds().describe('Unix seconds, also as a numeric string'),
+  end_time: unixSeconds().describe(`At most ${MOST_DAYS} days later`),
+};
+
+interface Times {
+  start_time: number;
+  end_time: number;
+}
+
+type Issue = [field: string, message: string];
+
+function issueOfTimes({ start_time, end_time }: Times): Issue | undefined {
+  if (end_time <= start_time) return ['end_time', 'must be after start_time'];
+  if (end_time - start_time > MOST_DAYS * 86_400)
+    return ['end_time', `must be at most ${MOST_DAYS} days after start_time`];
+  return undefined;
+}
+
+/** Puts what is wrong with a whole body at its field. */
+function tell(context: z.RefinementCtx, issue: Issue | undefined): void {
+  if (issue) context.addIssue({ code: 'custom', path: [issue[0]], message: issue[1] });
+}
+
+interface Asked {
+  emails: readonly unknown[];
+  calendars: readonly unknown[];
+}
+
+const issueOfNobody = ({ emails, calendars: given }: Asked): Issue | undefined =>
+  emails.length + given.length === 0
+    ? ['emails', 'are required: addresses, or calendars in their place']
+    : undefined;
+
+/** Body of POST /calendars/free-busy (api facts 7.2). */
+export const freeBusyBody = z
+  .object({ ...times, emails: list(email, MOST_PEOPLE), calendars })
+  .superRefine((body, context) => tell(context, issueOfTimes(body) ?? issueOfNobody(body)))
+  .meta({
+    id: 'FreeBusyRequest',
+    example: {
+      start_time: '1900000000',
+      end_time: '1900086400',
+      emails: ['ada@example.test'],
+      calendars: [],
+    },
+  });
+export type FreeBusyBody = z.infer<typeof freeBusyBody>;
+
+const timeSlot = z
+  .object({ start_time: unixSeconds(), end_time: unixSeconds() })
+  .refine(({ start_time, end_time }) => end_time >= start_time, {
+    path: ['end_time'],
+    message: 'must not be before start_time',
+  });
+
+const freeBusyInput = z.object({ email, time_slots: list(timeSlot, 10_000) });
+
+const CLOCK = /^(\d{1,2}):([0-5]\d)(?::00)?$/;
+
+const minuteOfDay = z
+  .string()
+  .transform((value, context) => {
+    const [, hour = '', minute = ''] = CLOCK.exec(value.trim()) ?? [];
+    const minutes = hour === '' ? NaN : Number(hour) * 60 + Number(minute);
+    if (minutes <= 1_440) return minutes;
+    context.addIssue({ code: 'custom', message: 'must be a time such as 9:00 or 17:30, at most 24:00' });
+    return z.NEVER;
+  })
+  .meta({ example: '9:00' });
+
+const openHours = z
+  .object({
+    emails: list(email, MOST_PEOPLE).refine((emails) => emails.length > 0, 'must name somebody'),
+    days: z
+      .array(integerLike({ min: 0, max: 6 }))
+      .min(1, 'must name a day')
+      .max(7, 'must not have more than 7 entries')
+      .describe('0 is Monday'),
+    timezone: timeZoneName(),
+    start: minuteOfDay,
+    end: minuteOfDay.describe('No later than the start: on the next day'),
+  })
+  .meta({ id: 'OpenHours' });
+
+const meeting = {
+  ...times,
+  duration_minutes: integerLike({ min: 1, max: MINUTES_OF_A_WEEK }),
+  interval_minutes: integerLike({ min: 1, max: MINUTES_OF_A_WEEK }).describe(
+    'From one possible start to the next; the first is start_time',
+  ),
+  calendars,
+  buffer: optional(integerLike({ min: 0, max: 1_440 })).describe(
+    'Minutes to be free before and after what people have',
+  ),
+  tentative_busy: optional(z.boolean({ error: 'must be true or false' })).describe('Default true'),
+  free_busy: list(freeBusyInput, MOST_PEOPLE).describe('Busy times of people who have no account here'),
+  open_hours: list(openHours, 200).describe('Who is not named in any of them can be met at any time'),
+};
+
+interface Meeting extends Times {
+  duration_minutes: number;
+  interval_minutes: number;
+}
+
+/** @param names how many people would be named with each possible start */
+function issueOfStarts(
+  { start_time, end_time, interval_minutes }: Meeting,
+  names: number,
+): Issue | undefined {
+  const starts = (end_time - start_time) / (interval_minutes * 60);
+  const most = Math.min(MOST_STARTS, Math.floor(MOST_NAMES / Math.max(1, names)));
+  return starts > most
+    ? [
+        'interval_minutes',
+        `is too short for that time and so many people: there would be more than ${most} possible starts`,
+      ]
+    : undefined;
+}
+
+interface Named {
+  open_hours: readonly { emails: readonly string[] }[];
+  free_busy: readonly { email: string }[];
+}
+
+/** Open hours are for people whose calendars are looked at by their address (api facts 7.2). */
+function issueOfOpenHours({ open_hours, free_busy }: Named, emails: readonly string[]): Issue | undefined {
+  const named = new Set([...emails, ...free_busy.map((one) => one.email)]);
+  const stranger = open_hours.flatMap((hours) => hours.emails).find((one) => !named.has(one));
+  return stranger === undefined
+    ? undefined
+    : ['open_hours', `${stranger.slice(0, 100)} is neither in emails nor in free_busy`];
+}
+
+/** Body of POST /calendars/availability (api facts 7.2). */
+export const availabilityBody = z
+  .object({
+    ...meeting,
+    emails: list(email, MOST_PEOPLE),
+    round_robin: optional(
+      z.union([z.literal(''), z.enum(ROUND_ROBINS)], { error: `must be one of: ${ROUND_ROBINS.join(', ')}` }),
+    )
+      .transform((value) => value || undefined)
+      .describe('One of them is enough; absent: everybody has to have time'),
+    event_collection_id: optional(z.string().max(255)).describe('Whose meetings decide whose turn it is'),
+  })
+  .superRefine((body, context) => {
+    const { emails, round_robin: roundRobin } = body;
+    const names = roundRobin ? emails.length + body.calendars.length : 1;
+    tell(
+      context,
+      issueOfTimes(body) ??
+        issueOfStarts(body, names) ??
+        issueOfNobody(body) ??
+        issueOfOpenHours(body, emails),
+    );
+  })
+  .meta({
+    id: 'AvailabilityRequest',
+    example: {
+      start_time: 1_900_000_000,
+      end_time: 1_900_086_400,
+      duration_minutes: 30,
+      interval_minutes: 15,
+      emails: ['ada@example.test'],
+      buffer: 10,
+      open_hours: [
+        { emails: ['ada@example.test'], days: [0, 1, 2, 3, 4], timezone: 'Europe/Berlin', start: '9:00', end: '17:00' },
+      ],
+    },
+  }); // prettier-ignore
+export type AvailabilityBody = z.infer<typeof availabilityBody>;
+
+/** Body of POST /calendars/availability/consecutive: a list of people for each meeting. */
+export const consecutiveBody = z
+  .object({
+    ...meeting,
+    emails: list(
+      list(email, MOST_PEOPLE).refine((emails) => emails.length > 0, 'must name somebody'),
+      MOST_MEETINGS,
+    ).refine((meetings) => meetings.length > 0, 'must have a list of addresses for each meeting'),
+  })
+  .superRefine((body, context) => {
+    const emails = body.emails.flat();
+    const names = emails.length + body.emails.length * body.calendars.length;
+    tell(
+      context,
+      issueOfTimes(body) ??
+        (new Set(emails).size > MOST_PEOPLE
+          ? ['emails', `must not have more than ${MOST_PEOPLE} different addresses`]
+          : undefined) ??
+        issueOfStarts(body, names) ??
+        issueOfOpenHours(body, emails),
+    );
+  })
+  .meta({
+    id: 'ConsecutiveAvailabilityRequest',
+    example: {
+      start_time: 1_900_000_000,
+      end_time: 1_900_086_400,
+      duration_minutes: 30,
+      interval_minutes: 30,
+      emails: [['ada@example.test'], ['bo@example.test', 'cy@example.test']],
+    },
+  });
+export type ConsecutiveBody = z.infer<typeof consecutiveBody>;
+
+const slotFields = {
+  object: z.literal('time_slot'),
+  start_time: z.number().int(),
+  end_time: z.number().int(),
+};
+
+/** Answer of POST /calendars/free-busy. */
+export const freeBusyView = z.array(
+  z
+    .object({
+      object: z.literal('free_busy'),
+      email: z.string(),
+      calendar_id: z.string().optional().describe('Where calendars were asked for'),
+      time_slots: z.array(z.object({ ...slotFields, status: z.literal('busy') })),
+    })
+    .meta({ id: 'FreeBusy' }),
+);
+export type FreeBusyView = z.infer<typeof freeBusyView>;
+
+/** Answer of POST /calendars/availability. */
+export const availabilityView = z
+  .object({
+    object: z.literal('availability'),
+    time_slots: z.array(
+      z
+        .object({
+          ...slotFields,
+          status: z.literal('free'),
+          emails: z
+            .array(z.string())
+            .optional()
+            .describe('With round_robin: who has time, whose turn it is first'),
+          capacity: z
+            .object({
+              event_id: z.string(),
+              current_capacity: z.number().int().describe('Participants it has'),
+              max_capacity: z.number().int(),
+            })
+            .optional()
+            .describe('The slot is that of a group event that can be joined'),
+        })
+        .meta({ id: 'AvailableTimeSlot' }),
+    ),
+    order: z.array(z.string()).optional().describe('With round_robin: whose turn it is'),
+  })
+  .meta({ id: 'Availability' });
+export type AvailabilityView = z.infer<typeof availabilityView>;
+
+/** Answer of POST /calendars/availability/consecutive: chains of meetings. */
+export const consecutiveView = z.array(
+  z.array(
+    z
+      .object({ emails: z.array(z.string()), start_time: z.number().int(), end_time: z.number().int() })
+      .meta({ id: 'ConsecutiveTimeSlot' }),
+  ),
+);
+export type ConsecutiveView = z.infer<typeof consecutiveView>;

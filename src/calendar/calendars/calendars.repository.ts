@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import type { Metadata } from '../../platform/wire/wire.schema.ts';
+import { Conditions } from '../../platform/database/conditions.ts';
+import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { addMetadataCondition, metadataFilter } from '../../platform/database/metadata-filter.ts';
+import { Database } from '../../platform/database/sql.ts';
+import type { Calendar } from './calendar.entity.ts';
+import type { ListCalendarsQuery } from './calendars.schema.ts';
+
+/** A calendar as a plain value. */
+export interface CalendarRecord {
+  id: string;
+  accountId: string;
+  name: string;
+  description: string | null;
+  location: string | null;
+  timezone: string | null;
+  hexColor: string | null;
+  isPrimary: boolean;
+  readOnly: boolean;
+  metadata: Metadata;
+}
+
+const COLUMNS = `
+  c.id, c.account_id as "accountId", c.name, c.description, c.location, c.timezone, c.hex_color as "hexColor",
+  c.is_primary as "isPrimary", c.read_only as "readOnly", c.metadata`;
+
+const FIND = `select ${COLUMNS} from calendar c where c.id = $1 and c.account_id = $2`;
+const FIND_MANY = `
+  select ${COLUMNS} from calendar c where c.account_id = $1 and c.id = any($2::uuid[])`;
+
+/** Reading calendars. */
+@Injectable()
+export class CalendarsRepository {
+  constructor(private readonly database: Database) {}
+
+  async find(accountId: string, id: string): Promise<CalendarRecord | undefined> {
+    const [row] = await this.database.query<CalendarRecord>(FIND, [id, accountId]);
+    return row;
+  }
+
+  /** Those that the account has, in no order. */
+  findMany(accountId: string, ids: readonly string[]): Promise<CalendarRecord[]> {
+    return this.database.query<CalendarRecord>(FIND_MANY, [accountId, ids]);
+  }
+
+  /** Oldest first. */
+  list(accountId: string, query: ListCalendarsQuery): Promise<Listing<CalendarRecord>> {
+    const conditions = new Conditions();
+    conditions.add(`c.account_id = ${conditions.value(accountId)}`);
+    const metadata = metadataFilter(query);
+    if (metadata) addMetadataCondition(conditions, 'c.metadata', metadata);
+    return runListing<CalendarRecord>(this.database, {
+      columns: COLUMNS,
+      from: 'calendar c',
+      id: 'c.id',
+      orderBy: 'c.id',
+      conditions,
+      page: query,
+      view: query.view,
+    });
+  }
+}
+
+/** The plain value of an entity. */
+export function calendarRecord(calendar: Calendar): CalendarRecord {
+  return {
+    id: calendar.id,
+    accountId: calendar.account.id,
+    name: calendar.name,
+    description: calendar.description ?? null,
+    location: calendar.location ?? null,
+    timezone: calendar.timezone ?? null,
+    hexColor: calendar.hexColor ?? null,
+    isPrimary: calendar.isPrimary,
+    readOnly: calendar.readOnly,
+    metadata: calendar.metadata,
+  };
+}

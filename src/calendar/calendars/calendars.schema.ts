@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import {
+  countView,
+  idsView,
+  metadataInput,
+  metadataQuery,
+  timeZoneName,
+} from '../../platform/wire/wire.schema.ts';
+
+const text = (most: number) => z.string().max(most, `must not be longer than ${most} characters`);
+
+/** A text that may be empty or null, both meaning "none"; undefined when it was not sent. */
+const clearableText = (most: number) =>
+  text(most)
+    .nullish()
+    .transform((value) => (value === undefined ? undefined : value || null));
+
+const name = text(1024).trim().min(1, 'must not be empty');
+
+const fields = {
+  description: clearableText(8192).describe('Empty or null: none'),
+  location: clearableText(1024).describe('Empty or null: none'),
+  timezone: z
+    .union([z.literal(''), timeZoneName()], {
+      error: 'must be the name of an IANA time zone, such as Europe/Berlin',
+    })
+    .nullish()
+    .transform((value) => (value === undefined ? undefined : value || null))
+    .describe('IANA name; empty or null: none'),
+  metadata: metadataInput.nullish().transform((value) => value ?? undefined),
+};
+
+/** Body of POST /calendars (spec 4.4). */
+export const createCalendar = z.object({ name, ...fields }).meta({
+  id: 'CreateCalendar',
+  example: {
+    name: 'Team',
+    description: 'What the team does together',
+    location: 'Berlin',
+    timezone: 'Europe/Berlin',
+    metadata: { team: 'sales' },
+  },
+});
+export type CreateCalendar = z.infer<typeof createCalendar>;
+
+/** Body of PUT and PATCH /calendars/{id}; each field is optional, metadata is replaced as a whole. */
+export const updateCalendar = z
+  .object({ name: name.nullish().transform((value) => value ?? undefined), ...fields })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+    message: 'Empty request body: send at least one of name, description, location, timezone, metadata',
+  })
+  .meta({ id: 'UpdateCalendar', example: { description: 'Everything the team does together' } });
+export type UpdateCalendar = z.infer<typeof updateCalendar>;
+
+export const listCalendarsQuery = z.object({
+  ...pageQuery,
+  view: viewQuery(['ids', 'count']),
+  ...metadataQuery,
+});
+export type ListCalendarsQuery = z.infer<typeof listCalendarsQuery>;
+
+/** A calendar (spec 2.7, api facts 7.1). */
+export const calendarView = z
+  .object({
+    id: z.string(),
+    account_id: z.string(),
+    object: z.literal('calendar'),
+    name: z.string(),
+    description: z.string().nullable(),
+    location: z.string().nullable(),
+    timezone: z.string().nullable().describe('IANA name'),
+    is_primary: z.boolean(),
+    read_only: z.boolean(),
+    hex_color: z.string().nullable(),
+    metadata: z.record(z.string(), z.string()),
+    job_status_id: z.string().optional().describe('Only in answers to creating and updating'),
+  })
+  .meta({
+    id: 'Calendar',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000002',
+      account_id: '019aa1b2-0000-7000-8000-000000000001',
+      object: 'calendar',
+      name: 'Team',
+      description: 'What the team does together',
+      location: 'Berlin',
+      timezone: 'Europe/Berlin',
+      is_primary: false,
+      read_only: false,
+      hex_color: null,
+      metadata: { team: 'sales' },
+      job_status_id: '019aa1b2-0000-7000-8000-000000000003',
+    },
+  });
+export type CalendarView = z.infer<typeof calendarView>;
+
+/** Answer of GET /calendars, by `view`. */
+export const calendarList = z.union([z.array(calendarView), idsView, countView]);

@@ -1,0 +1,198 @@
+import { isDeepStrictEqual } from 'node:util';
+import { LockMode } from '@mikro-orm/core';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId, newId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import type { Listing } from '../../platform/database/listing.ts';
+import { sqlOf } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { JobAction } from '../../platform/job-statuses/job-status.ts';
+import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { CalendarListeners } from './calendar-listeners.ts';
+import { contentOf } from './calendar-writes.ts';
+import { Calendar } from './calendar.entity.ts';
+import { PrimaryCalendarError, ReadOnlyCalendarError } from './calendars.errors.ts';
+import { type CalendarRecord, calendarRecord, CalendarsRepository } from './calendars.repository.ts';
+import type { CreateCalendar, ListCalendarsQuery, UpdateCalendar } from './calendars.schema.ts';
+
+/** A calendar after a write, and the job that carries the write to the provider. */
+export interface WrittenCalendar {
+  calendar: CalendarRecord;
+  jobId: string;
+}
+
+/** What a write does to the change log. */
+const CHANGES = {
+  create_calendar: { event: 'create', trigger: 'calendar.created' },
+  update_calendar: { event: 'modify', trigger: 'calendar.updated' },
+  delete_calendar: { event: 'delete', trigger: 'calendar.deleted' },
+} as const;
+
+/** Calendars of an account (spec 4.4): read from the mirror; written there at once and to the provider by a job. */
+@Injectable()
+export class CalendarsService {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly repository: CalendarsRepository,
+    private readonly connectors: ConnectorRegistry,
+    private readonly listeners: CalendarListeners,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Oldest first. */
+  list(account: AccountPrincipal, query: ListCalendarsQuery): Promise<Listing<CalendarRecord>> {
+    return this.repository.list(account.accountId, query);
+  }
+
+  /** Those of the calendars that the account has, in no order. */
+  findMany(accountId: string, ids: readonly string[]): Promise<CalendarRecord[]> {
+    return this.repository.findMany(accountId, ids);
+  }
+
+  /** @throws {NotFoundError} */
+  async get(account: AccountPrincipal, id: string): Promise<CalendarRecord> {
+    const calendar = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+    if (!calendar) throw new NotFoundError('calendar', id);
+    return calendar;
+  }
+
+  /** @throws {UnsupportedProviderError} when the account's provider has no calendars */
+  async create(account: AccountPrincipal, input: CreateCalendar): Promise<WrittenCalendar> {
+    this.connectors.requireCalendar(account.provider);
+    const at = this.clock.now();
+    const written = await this.em.transactional(async (em) => {
+      const calendar = em.create(Calendar, {
+        id: newId(),
+        account: em.getReference(Grant, account.accountId),
+        name: input.name,
+        description: input.description ?? null,
+        location: input.location ?? null,
+        timezone: input.timezone ?? null,
+        isPrimary: false,
+        readOnly: false,
+        metadata: input.metadata ?? {},
+        createdAt: at,
+        updatedAt: at,
+      });
+      return this.#writeThrough(em, account, calendar, 'create_calendar', at);
+    });
+    this.#wakeUp();
+    return written;
+  }
+
+  /**
+   * Changes what is given and keeps the rest.
+   * @throws {NotFoundError}
+   * @throws {ReadOnlyCalendarError}
+   */
+  async update(account: AccountPrincipal, id: string, input: UpdateCalendar): Promise<WrittenCalendar> {
+    this.connectors.requireCalendar(account.provider);
+    const at = this.clock.now();
+    const written = await this.em.transactional(async (em) => {
+      const calendar = await this.#lock(em, account, id);
+      const before = calendarRecord(calendar);
+      em.assign(calendar, { ...definedOnly(input), updatedAt: at });
+      const after = calendarRecord(calendar);
+      if (after.timezone !== before.timezone) {
+        for (const listener of this.listeners.all())
+          await listener.timezoneChanged(em, { calendar, applicationId: account.applicationId, at });
+      }
+      // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
+      const told = isDeepStrictEqual(contentOf(before), contentOf(after)) ? 'log' : 'webhook';
+      return this.#writeThrough(em, account, calendar, 'update_calendar', at, told);
+    });
+    this.#wakeUp();
+    return written;
+  }
+
+  /**
+   * Deletes a calendar with the events in it.
+   * @returns the job that carries the deletion to the provider
+   * @throws {NotFoundError}
+   * @throws {ReadOnlyCalendarError}
+   * @throws {PrimaryCalendarError}
+   */
+  async delete(account: AccountPrincipal, id: string): Promise<string> {
+    const at = this.clock.now();
+    const { jobId } = await this.em.transactional(async (em) => {
+      const calendar = await this.#lock(em, account, id);
+      if (calendar.isPrimary) throw new PrimaryCalendarError();
+      for (const listener of this.listeners.all())
+        await listener.calendarDeleted(em, { calendar, applicationId: account.applicationId, at });
+      em.remove(calendar);
+      return this.#writeThrough(em, account, calendar, 'delete_calendar', at);
+    });
+    this.#wakeUp();
+    return jobId;
+  }
+
+  /** The calendar, held against every other change until the transaction ends. */
+  async #lock(em: EntityManager, account: AccountPrincipal, id: string): Promise<Calendar> {
+    const calendar = isId(id)
+      ? await em.findOne(
+          Calendar,
+          { id, account: account.accountId },
+          { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true },
+        )
+      : null;
+    if (!calendar) throw new NotFoundError('calendar', id);
+    if (calendar.readOnly) throw new ReadOnlyCalendarError();
+    return calendar;
+  }
+
+  /** Opens the job and tells of the change: in the log only, or by webhook as well. */
+  async #writeThrough(
+    em: EntityManager,
+    account: AccountPrincipal,
+    calendar: Calendar,
+    action: keyof typeof CHANGES & JobAction,
+    at: Date,
+    told: 'log' | 'webhook' = 'webhook',
+  ): Promise<WrittenCalendar> {
+    const sql = sqlOf(em);
+    const { accountId, applicationId } = account;
+    const record = calendarRecord(calendar);
+    const jobId = newId();
+    await openProviderJob(sql, {
+      id: jobId,
+      accountId,
+      action,
+      object: 'calendar',
+      objectId: record.id,
+      payload: { providerId: calendar.providerId ?? null, content: contentOf(record) },
+      at,
+    });
+    const { event, trigger } = CHANGES[action];
+    await recordChanges(sql, [
+      {
+        applicationId,
+        accountId,
+        object: 'calendar',
+        objectId: record.id,
+        event,
+        at,
+        ...(told === 'webhook'
+          ? { webhook: { trigger, dedupe: `${action}:${jobId}`, metadata: record.metadata } }
+          : {}),
+      },
+    ]);
+    return { calendar: record, jobId };
+  }
+
+  #wakeUp(): void {
+    this.wake.wake('provider');
+    this.wake.wake('hook');
+  }
+}
+
+/** Without the keys that were not sent. */
+function definedOnly<T extends object>(input: T): Partial<T> {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

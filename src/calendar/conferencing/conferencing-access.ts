@@ -1,0 +1,89 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import type {
+  ConferencingPort,
+  ConferencingProvider,
+  ConferencingSettings,
+} from '../../providers/port/conferencing-port.ts';
+import { ConferencingDrivers } from '../../providers/port/conferencing-registry.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { conferencingSettingsContext } from './conferencing-secrets.ts';
+import { ConferencingRepository } from './conferencing.repository.ts';
+
+/** A conferencing service, opened for use. */
+export interface OpenService {
+  id: string;
+  applicationId: string;
+  provider: ConferencingProvider;
+  driver: ConferencingPort;
+  settings: ConferencingSettings;
+  lastError: string | null;
+}
+
+/** Asks conferencing services, as their settings are now. */
+@Injectable()
+export class ConferencingAccess {
+  readonly #log = new Logger('Conferencing');
+
+  constructor(
+    private readonly repository: ConferencingRepository,
+    private readonly drivers: ConferencingDrivers,
+    private readonly secretBox: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * @returns null: the application has none of this name
+   * @throws {ProviderError} `temporary` when no key opens its settings
+   */
+  async open(applicationId: string, provider: string): Promise<OpenService | null> {
+    const stored = await this.repository.find(applicationId, provider);
+    if (!stored) return null;
+    const { id, kind, settingsSealed, lastError } = stored;
+    const driver = this.drivers.require(kind);
+    const settings = this.#unseal(id, settingsSealed);
+    return { id, applicationId, provider: stored.provider, driver, settings, lastError };
+  }
+
+  /**
+   * Asks the service. That it refuses the application's credentials is `temporary` here: the owner has to repair it, and
+   * it says nothing about the user's account.
+   * @throws {ProviderError} never `auth-invalid`
+   */
+  async ask<T>(
+    service: OpenService,
+    work: (driver: ConferencingPort, settings: ConferencingSettings) => Promise<T>,
+  ): Promise<T> {
+    try {
+      const result = await work(service.driver, service.settings);
+      if (service.lastError !== null) await this.repository.note(service.id, null, this.clock.now());
+      return result;
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      if (['auth-invalid', 'quota-exhausted'].includes(error.code)) {
+        this.#log.warn(`${service.provider} of application ${service.applicationId}: ${error.code}`);
+        await this.repository.note(service.id, error.message, this.clock.now());
+      }
+      if (error.code !== 'auth-invalid') throw error;
+      throw new ProviderError(
+        'temporary',
+        `the conferencing service refused its credentials: ${error.message}`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** A lost key of the server's own is no reason to give a meeting up. */
+  #unseal(id: string, sealed: string): ConferencingSettings {
+    try {
+      return this.secretBox.openJson(sealed, conferencingSettingsContext(id)) as ConferencingSettings;
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      this.#log.error(error);
+      throw new ProviderError('temporary', 'the settings of the conferencing service cannot be opened', {
+        cause: error,
+      });
+    }
+  }
+}

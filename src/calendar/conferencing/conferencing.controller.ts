@@ -1,0 +1,76 @@
+import { Body, Controller, Delete, Get, Param, Put } from '@nestjs/common';
+import { ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApplicationSecretAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
+import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { toConferencingServiceView } from './conferencing.mapper.ts';
+import {
+  conferencingDeletedView,
+  conferencingServiceList,
+  conferencingServiceView,
+  type ConferencingServiceView,
+  type SetConferencing,
+  setConferencingSchema,
+} from './conferencing.schema.ts';
+import { ConferencingServices } from './conferencing.service.ts';
+
+@ApiTags('conferencing')
+@ApiParam({ name: 'client_id' })
+@ApplicationSecretAuth()
+@Controller('a/:client_id/conferencing')
+export class ConferencingController {
+  constructor(private readonly services: ConferencingServices) {}
+
+  @Get()
+  @ApiErrors(503)
+  @Endpoint({
+    summary: 'List the services that make meetings for events',
+    response: conferencingServiceList,
+  })
+  async list(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+  ): Promise<ConferencingServiceView[]> {
+    return (await this.services.list(applicationId)).map(toConferencingServiceView);
+  }
+
+  @Get(':id')
+  @ApiErrors(404, 503)
+  @Endpoint({ summary: 'Read one of them', response: conferencingServiceView })
+  async get(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<ConferencingServiceView> {
+    return toConferencingServiceView(await this.services.get(applicationId, id));
+  }
+
+  @Put()
+  @ApiErrors(503)
+  @Endpoint({
+    summary: 'Set up or replace the service behind `conferencing.provider` with `autocreate`',
+    description:
+      'There is one service for each provider. It is asked first: settings it refuses are a 400, a service that does not answer is a 503, and nothing is stored.',
+    response: conferencingServiceView,
+  })
+  async set(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Body({ schema: setConferencingSchema }) { provider, kind, settings }: SetConferencing,
+  ): Promise<ConferencingServiceView> {
+    return toConferencingServiceView(await this.services.set(applicationId, provider, kind, settings));
+  }
+
+  @Delete(':id')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Remove a service',
+    description: 'Meetings it has made stay as they are.',
+    response: conferencingDeletedView,
+  })
+  async delete(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Param('id') id: string,
+  ): Promise<{ success: true }> {
+    await this.services.remove(applicationId, id);
+    return { success: true };
+  }
+}

@@ -1,0 +1,242 @@
+import { Injectable } from '@nestjs/common';
+import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import type {
+  ConferencingKind,
+  MeetingContent,
+  MeetingDetails,
+} from '../../providers/port/conferencing-port.ts';
+import type { UsedUp } from '../../platform/quotas/quota.ts';
+import { Quotas } from '../../platform/quotas/quotas.ts';
+import { isCounted } from './counted-kinds.ts';
+import type { KnownMeeting, MeetingEvent } from './wanted-meeting.ts';
+
+/** About 129 bits. */
+const KEY_LENGTH = 25;
+
+/** A meeting as it is stored. */
+export interface StoredMeeting extends KnownMeeting {
+  id: string;
+  kind: ConferencingKind;
+  key: string;
+}
+
+/** An event that wants a meeting, with the one it has. */
+export interface EventState extends MeetingEvent {
+  eventId: string;
+  version: number;
+  /** Whether the provider of the calendar has the event as it is. */
+  atProvider: boolean;
+  meeting: StoredMeeting | null;
+}
+
+/** A meeting that is to be looked after. */
+export interface DueMeeting extends StoredMeeting {
+  eventId: string;
+  accountId: string;
+  applicationId: string;
+  email: string;
+  released: boolean;
+  attempts: number;
+}
+
+/** How the making of a meeting begins. */
+export type MeetingStart =
+  /** `key` to ask the service with; `askedBefore`: an earlier attempt may have made it. */
+  { kind: 'ask'; id: string; key: string; askedBefore: boolean } | { kind: 'refused'; by: UsedUp };
+
+const MEETING = `
+  m.id, m.provider, m.kind, m.key, m.remote_id as "remoteId", m.details, m.written`;
+
+const IS_PROVEN = `select from "grant" where id = $1 and proof is not null`;
+
+const STATE = `
+  select e.id as "eventId", e.title, e.when_value as "when", e.recurrence, e.conferencing, e.autocreate, e.version,
+    (e.provider_id is not null and e.provider_version is not distinct from e.version) as "atProvider",
+    case when m.id is null then null else jsonb_build_object('id', m.id, 'provider', m.provider, 'kind', m.kind, 'key', m.key,
+      'remoteId', m.remote_id, 'details', m.details, 'written', m.written) end as meeting
+  from event e left join event_meeting m on m.event_id = e.id and m.account_id = e.account_id and not m.released
+  where e.id = $1 and e.account_id = $2 and e.status <> 'cancelled' and e.autocreate is not null`;
+
+// One that is somebody else's service's by now makes way: it is deleted where it was made.
+const MAKE_WAY = `
+  update event_meeting set released = true, due_at = $3, attempts = 0, updated_at = $3
+  where event_id = $1 and not released and (provider <> $2 or remote_id is not null)`;
+
+const BEGUN = `
+  select from event_meeting where event_id = $1 and provider = $2 and not released and remote_id is null for update`;
+
+const BEGIN = `
+  insert into event_meeting as m (id, account_id, event_id, provider, kind, key, asked_at, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $7, $7)
+  on conflict (event_id) where not released do update set kind = excluded.kind, updated_at = excluded.updated_at
+  returning id, key, id <> $1 as "askedBefore"`;
+
+const STORE_MEETING = `
+  update event_meeting set remote_id = $2, details = $3, written = $4, event_version = $5, attempts = 0, due_at = null,
+    updated_at = $6
+  where id = $1`;
+
+const STORE_DETAILS = `
+  update event set conferencing = $3, version = version + 1, updated_at = $5
+  where id = $1 and account_id = $2 and status <> 'cancelled' and autocreate = $4::jsonb
+    and conferencing is distinct from $3::jsonb
+  returning calendar_id as "calendarId", metadata, version`;
+
+const RELEASE = `
+  update event_meeting set released = true, due_at = $2, attempts = 0, updated_at = $2
+  where event_id = $1 and not released`;
+
+// Events that are gone, cancelled, or show another conference than this one; never while they are being written.
+const RELEASE_ORPHANS = `
+  with orphan as (
+    update event_meeting m set released = true, due_at = $1, attempts = 0, updated_at = $1
+    where not m.released
+      and not exists (
+        select 1 from event e
+        where e.id = m.event_id and e.status <> 'cancelled' and e.autocreate ->> 'provider' = m.provider
+          and (m.remote_id is null or e.conferencing -> 'details' ->> 'url' = m.details ->> 'url'))
+      and not exists (select 1 from provider_job j where j.object_id = m.event_id)
+    returning m.event_id, m.provider)
+  update event e set autocreate = null from orphan o
+  where e.id = o.event_id and e.autocreate ->> 'provider' = o.provider`;
+
+const MARK_STALE = `
+  update event_meeting m set due_at = $1, attempts = 0 from event e
+  where e.id = m.event_id and not m.released and m.due_at is null and m.remote_id is not null
+    and e.version <> m.event_version and not exists (select 1 from provider_job j where j.object_id = m.event_id)`;
+
+const FORGET_PAST = `
+  delete from event_meeting m using event e
+  where e.id = m.event_id and not m.released and e.recurrence is null and e.ends_at < $1`;
+
+const GIVE_UP = `
+  update event_meeting m set due_at = null, attempts = 0,
+    event_version = (select e.version from event e where e.id = m.event_id)
+  where m.id = $1`;
+
+const CLAIM = `
+  update event_meeting m set due_at = $2, attempts = m.attempts + 1 from "grant" g
+  where g.id = m.account_id and m.id in (
+    select id from event_meeting where due_at <= $1 order by due_at limit $3 for update skip locked)
+  returning ${MEETING}, m.event_id as "eventId", m.account_id as "accountId", g.application_id as "applicationId", g.email,
+    m.released, m.attempts`;
+
+/** SQL of the meetings of events. */
+@Injectable()
+export class MeetingsRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly quotas: Quotas,
+  ) {}
+
+  /** Whether it is proven that the account's mailbox is that of its address. */
+  async isProven(accountId: string): Promise<boolean> {
+    return (await this.database.query(IS_PROVEN, [accountId])).length > 0;
+  }
+
+  /** @returns undefined: the event wants no meeting, or is gone */
+  async state(accountId: string, eventId: string): Promise<EventState | undefined> {
+    const [row] = await this.database.query<EventState>(STATE, [eventId, accountId]);
+    return row;
+  }
+
+  /**
+   * Notes that a service is about to be asked for a meeting, which counts for the quota the first time: from now on the
+   * meeting may exist. Refused, nothing has changed.
+   */
+  begin(
+    { accountId, applicationId }: { accountId: string; applicationId: string },
+    eventId: string,
+    { provider, kind }: { provider: string; kind: ConferencingKind },
+    at: Date,
+  ): Promise<MeetingStart> {
+    return this.database.transaction(async (sql) => {
+      const begun = await sql.query(BEGUN, [eventId, provider]);
+      if (begun.length === 0 && isCounted(kind)) {
+        const [by] = await this.quotas.take(sql, [{ accountId, applicationId, quotas: ['meetings'] }]);
+        if (by) return { kind: 'refused', by };
+      }
+      await sql.query(MAKE_WAY, [eventId, provider, at]);
+      const [row] = await sql.query<{ id: string; key: string; askedBefore: boolean }>(BEGIN, [
+        newId(),
+        accountId,
+        eventId,
+        provider,
+        kind,
+        randomBase36(KEY_LENGTH),
+        at,
+      ]);
+      if (!row) throw new Error('a row that was written was not returned');
+      return { kind: 'ask', ...row };
+    });
+  }
+
+  /** Stores what the service has. @param written null: not known, as it was found and not made */
+  async storeMeeting(
+    sql: Sql,
+    id: string,
+    meeting: { remoteId: string; details: MeetingDetails },
+    written: MeetingContent | null,
+    eventVersion: number,
+    at: Date,
+  ): Promise<void> {
+    const { remoteId, details } = meeting;
+    const json = [JSON.stringify(details), written && JSON.stringify(written)];
+    await sql.query(STORE_MEETING, [id, remoteId, ...json, eventVersion, at]);
+  }
+
+  /** Shows the meeting in the event, if it still wants this one. @returns undefined: nothing has changed */
+  async storeDetails(
+    sql: Sql,
+    accountId: string,
+    { eventId, autocreate }: Pick<EventState, 'eventId' | 'autocreate'>,
+    details: MeetingDetails,
+    at: Date,
+  ): Promise<{ calendarId: string; metadata: Record<string, string>; version: number } | undefined> {
+    const conferencing = JSON.stringify({ provider: autocreate.provider, details });
+    const [row] = await sql.query<{ calendarId: string; metadata: Record<string, string>; version: number }>(
+      STORE_DETAILS,
+      [eventId, accountId, conferencing, JSON.stringify(autocreate), at],
+    );
+    return row;
+  }
+
+  /** The event does not want its meeting any more. */
+  async release(sql: Sql, eventId: string, at: Date): Promise<void> {
+    await sql.query(RELEASE, [eventId, at]);
+  }
+
+  /** Finds the meetings nobody wants any more, and those whose events were changed elsewhere; they are due now. */
+  async reconcile(now: Date, past: Date): Promise<void> {
+    await this.database.query(RELEASE_ORPHANS, [now]);
+    await this.database.query(MARK_STALE, [now]);
+    await this.database.query(FORGET_PAST, [past]);
+  }
+
+  /** Takes meetings that are due; nobody else gets them before `until`. */
+  claim(now: Date, until: Date, most: number): Promise<DueMeeting[]> {
+    return this.database.query<DueMeeting>(CLAIM, [now, until, most]);
+  }
+
+  /** It stays as it is until its event changes. */
+  async giveUp(id: string): Promise<void> {
+    await this.database.query(GIVE_UP, [id]);
+  }
+
+  async postpone(id: string, at: Date): Promise<void> {
+    await this.database.query('update event_meeting set due_at = $2 where id = $1', [id, at]);
+  }
+
+  /** It is as its event is. */
+  async settle(id: string, eventVersion: number): Promise<void> {
+    await this.database.query(
+      'update event_meeting set event_version = $2, due_at = null, attempts = 0 where id = $1',
+      [id, eventVersion],
+    );
+  }
+
+  async forget(id: string): Promise<void> {
+    await this.database.query('delete from event_meeting where id = $1', [id]);
+  }
+}

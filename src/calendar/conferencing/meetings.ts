@@ -1,0 +1,224 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Injectable } from '@nestjs/common';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import type { ProviderWriteHandler, WriteOutcome } from '../../accounts/provider-writes/provider-writes.ts';
+import type { MeetingContent, MeetingDetails } from '../../providers/port/conferencing-port.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { refusalOf } from '../../platform/quotas/quota.ts';
+import { ConferencingAccess, type OpenService } from './conferencing-access.ts';
+import { type EventState, MeetingsRepository, type StoredMeeting } from './meetings.repository.ts';
+import { meetingContent, type MeetingStep, nextStep } from './wanted-meeting.ts';
+
+type StepOutcome = Extract<WriteOutcome, { kind: 'continues' }>;
+/** Meetings are made in the name of an address only for its owner (ADR 0056). */
+const UNPROVEN = 'it is not proven that this mailbox is that of its address';
+
+type Account = Pick<ConnectedAccount, 'accountId' | 'applicationId' | 'email'>;
+
+/**
+ * Meetings of events, made, changed and released as steps of the jobs that write the events. Each step is stored before the
+ * next begins: an event is at its calendar's provider before a meeting is asked for, so that no trouble with meetings keeps
+ * it away.
+ */
+@Injectable()
+export class Meetings {
+  constructor(
+    private readonly database: Database,
+    private readonly repository: MeetingsRepository,
+    private readonly access: ConferencingAccess,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** The write of an event with the step of its meeting behind it. */
+  writing(write: ProviderWriteHandler): ProviderWriteHandler {
+    return async (port, account, job) => {
+      const state = await this.repository.state(account.accountId, job.objectId);
+      const step = state ? nextStep(state, state.meeting) : 'nothing';
+      if (!state || step === 'nothing') return write(port, account, job);
+      if (state.atProvider) return this.#perform(account, state, step);
+      const outcome = await write(port, account, job);
+      return outcome.kind === 'written' ? { ...outcome, kind: 'continues' } : outcome;
+    };
+  }
+
+  /** The deletion of an event: its meeting goes soon after. */
+  deleting(write: ProviderWriteHandler): ProviderWriteHandler {
+    return async (port, account, job) => {
+      const outcome = await write(port, account, job);
+      if (outcome.kind !== 'written') return outcome;
+      const store: typeof outcome.store = async (sql, at) => {
+        await outcome.store?.(sql, at);
+        await this.repository.release(sql, job.objectId, at);
+      };
+      return { kind: 'written', store };
+    };
+  }
+
+  /**
+   * Brings the meeting of an event that was changed elsewhere up to date.
+   * @throws {ProviderError}
+   */
+  async catchUp(account: Account, eventId: string, meeting: StoredMeeting): Promise<void> {
+    const state = await this.repository.state(account.accountId, eventId);
+    const current = state?.meeting?.id === meeting.id;
+    if (!state || !current || nextStep(state, state.meeting) !== 'change') {
+      await this.repository.settle(meeting.id, state?.version ?? 0);
+      return;
+    }
+    const service = await this.#service(account, state);
+    // It was made at another service, which nobody can ask any more.
+    if (service.driver.kind !== meeting.kind) return this.repository.settle(meeting.id, state.version);
+    const content = meetingContent(state);
+    const details = await this.#update(service, meeting, content);
+    const now = this.clock.now();
+    const { accountId } = account;
+    await this.database.transaction(async (sql) => {
+      const made = { remoteId: meeting.remoteId ?? '', details, content };
+      if (!(await this.#store(sql, account, state, meeting.id, made, now))) return;
+      const job = {
+        id: newId(),
+        accountId,
+        action: 'update_event',
+        object: 'event',
+        objectId: eventId,
+      } as const;
+      await openProviderJob(sql, { ...job, at: now });
+    });
+    this.wake.wake('provider');
+    this.wake.wake('hook');
+  }
+
+  async #perform(account: Account, state: EventState, step: MeetingStep): Promise<WriteOutcome> {
+    const { meeting } = state;
+    if (step === 'restore' && meeting?.remoteId && meeting.details) {
+      const { id, remoteId, details, written } = meeting;
+      return this.#continues(account, state, id, { remoteId, details, content: written });
+    }
+    const service = await this.#service(account, state);
+    if (step === 'make' || !meeting?.remoteId || meeting.kind !== service.driver.kind)
+      return this.#make(account, state, service);
+    const content = meetingContent(state);
+    try {
+      const details = await this.#update(service, meeting, content);
+      const outcome = this.#continues(account, state, meeting.id, {
+        remoteId: meeting.remoteId,
+        details,
+        content,
+      });
+      // Then the event is as its provider has it.
+      return isDeepStrictEqual(details, meeting.details) ? { ...outcome, kind: 'written' } : outcome;
+    } catch (error) {
+      // Somebody has deleted it at the service: the event is to have one.
+      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+      await this.repository.forget(meeting.id);
+      return this.#make(account, state, service);
+    }
+  }
+
+  async #make(account: Account, state: EventState, service: OpenService): Promise<WriteOutcome> {
+    const { email } = account;
+    const { provider, driver } = service;
+    if (driver.actsAsAddress?.(service.settings) && !(await this.repository.isProven(account.accountId)))
+      throw new ProviderError('rejected', `the meeting was not made: ${UNPROVEN}`);
+    const of = { provider, kind: driver.kind };
+    const start = await this.repository.begin(account, state.eventId, of, this.clock.now());
+    if (start.kind === 'refused')
+      throw new ProviderError('rejected', `the meeting was not made: ${refusalOf(start.by)}`);
+    const { id, key, askedBefore } = start;
+    const content = meetingContent(state);
+    const found = askedBefore
+      ? await this.access.ask(service, (driver, settings) => driver.find(settings, { email, key }))
+      : null;
+    const made =
+      found ??
+      (await this.access
+        .ask(service, (driver, settings) => driver.create(settings, { email, key }, content))
+        .catch(neverNotFound));
+    const meeting = { remoteId: made.id, details: made.details, content: found ? null : content };
+    return this.#continues(account, state, id, meeting);
+  }
+
+  async #update(
+    service: OpenService,
+    meeting: StoredMeeting,
+    content: MeetingContent,
+  ): Promise<MeetingDetails> {
+    const { remoteId, details } = meeting;
+    if (remoteId === null || details === null) throw new Error('a meeting that was not made is not changed');
+    const changed = await this.access.ask(service, (driver, settings) =>
+      driver.update(settings, remoteId, content),
+    );
+    return changed ?? details;
+  }
+
+  /** @throws {ProviderError} when the application has no such service any more */
+  async #service({ applicationId }: Account, { autocreate }: EventState): Promise<OpenService> {
+    const service = await this.access.open(applicationId, autocreate.provider);
+    if (service) return service;
+    throw new ProviderError('rejected', `No conferencing service is set up for ${autocreate.provider}`);
+  }
+
+  /** Then the event is written again: it shows the meeting now. */
+  #continues(account: Account, state: EventState, id: string, meeting: MadeMeeting): StepOutcome {
+    return {
+      kind: 'continues',
+      store: async (sql, at) => {
+        await this.#store(sql, account, state, id, meeting, at);
+      },
+    };
+  }
+
+  /** @returns whether the event shows something else than before */
+  async #store(
+    sql: Sql,
+    { accountId, applicationId }: Account,
+    state: EventState,
+    id: string,
+    { remoteId, details, content }: MadeMeeting,
+    at: Date,
+  ): Promise<boolean> {
+    const shown = await this.repository.storeDetails(sql, accountId, state, details, at);
+    const version = shown ? state.version + 1 : state.version;
+    await this.repository.storeMeeting(sql, id, { remoteId, details }, content, version, at);
+    if (!shown) return false;
+    const { calendarId: calendar_id, metadata } = shown;
+    await recordChanges(sql, [
+      {
+        applicationId,
+        accountId,
+        object: 'event',
+        objectId: state.eventId,
+        event: 'modify',
+        at,
+        webhook: {
+          trigger: 'event.updated',
+          dedupe: `meeting:${id}:${newId()}`,
+          attributes: { calendar_id, created_before_account_connection: false },
+          metadata,
+        },
+      },
+    ]);
+    return true;
+  }
+}
+
+/** A meeting as the service has it; `content` null: what the service was told is not known. */
+interface MadeMeeting {
+  remoteId: string;
+  details: MeetingDetails;
+  content: MeetingContent | null;
+}
+
+/** That something is not there is no reason to repeat the making of a meeting, nor anything about the event. */
+function neverNotFound(error: unknown): never {
+  if (error instanceof ProviderError && error.code === 'not-found')
+    throw new ProviderError('rejected', error.message, { cause: error });
+  throw error;
+}

@@ -1,0 +1,147 @@
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { keepNotificationIds } from '../notifications/keep-notification-ids.ts';
+import type { ParticipantInput } from './event-parts.schema.ts';
+import type { EventFields } from './event-record.ts';
+import type { Participant, ReminderSettings } from './event-values.ts';
+import type { UpdateEvent } from './events.schema.ts';
+import { InvalidRecurrenceError } from './recurrence/recurrence-lines.ts';
+import { Series, TooManyOccurrencesError } from './recurrence/series.ts';
+import { boundsOf } from './when.ts';
+
+/** An event nothing has been said about yet, `when` apart. */
+export const NEW_EVENT: Omit<EventFields, 'when' | 'startsAt' | 'endsAt'> = {
+  title: '',
+  description: '',
+  location: '',
+  busy: true,
+  visibility: null,
+  hideParticipants: false,
+  participants: [],
+  recurrence: null,
+  conferencing: null,
+  autocreate: null,
+  reminders: null,
+  notifications: [],
+  metadata: {},
+  customerEventId: null,
+  eventCollectionId: null,
+  capacity: null,
+  roundRobinOrder: [],
+};
+
+const DEFAULT_METHOD = 'popup';
+
+/**
+ * What an event becomes when a client sends `input` for it: what is absent stays. Pure.
+ * @param zone of all-day events and of a recurrence without its own: the calendar's, or UTC
+ * @throws {InvalidInputError} when the parts do not fit together
+ */
+export function applyInput(before: EventFields, input: UpdateEvent, zone: string): EventFields {
+  const { notifications, participants, recurrence } = input;
+  const when = input.when ?? before.when;
+  const after: EventFields = {
+    title: input.title ?? before.title,
+    description: input.description ?? before.description,
+    location: input.location ?? before.location,
+    when,
+    ...boundsOf(when, zone),
+    busy: input.busy ?? before.busy,
+    visibility: keep(input.visibility, before.visibility),
+    hideParticipants: input.hide_participants ?? before.hideParticipants,
+    participants: participants ? mergeParticipants(before.participants, participants) : before.participants,
+    recurrence: recurrence
+      ? { rrule: recurrence.rrule, timezone: recurrence.timezone ?? zone }
+      : before.recurrence,
+    ...mergeConferencing(before, input.conferencing),
+    reminders: mergeReminders(before.reminders, input),
+    notifications: notifications
+      ? keepNotificationIds(before.notifications, notifications)
+      : before.notifications,
+    metadata: input.metadata ?? before.metadata,
+    customerEventId: keep(input.customer_event_id, before.customerEventId),
+    eventCollectionId: keep(input.event_collection_id, before.eventCollectionId),
+    capacity: input.capacity ?? before.capacity,
+    roundRobinOrder: input.round_robin_order ?? before.roundRobinOrder,
+  };
+  assertCapacity(after);
+  if (input.recurrence || input.when) assertRecurrence(after);
+  return after;
+}
+
+const keep = <T>(value: T | undefined, before: T): T => (value === undefined ? before : value);
+
+/** A list replaces the one before; what participants themselves have answered is kept by their address. */
+function mergeParticipants(
+  before: readonly Participant[],
+  input: readonly ParticipantInput[],
+): Participant[] {
+  const known = new Map(before.map((participant) => [participant.email, participant]));
+  return input.map(({ email, name, phone_number, status, comment }) => {
+    const stored = known.get(email);
+    return {
+      email,
+      name: name ?? '',
+      phone_number: phone_number || null,
+      status: status ?? stored?.status ?? 'noreply',
+      comment: (comment === undefined ? stored?.comment : comment) || null,
+    };
+  });
+}
+
+/** Clients send back what they have read: that is no other conferencing. */
+function mergeConferencing(
+  before: Pick<EventFields, 'conferencing' | 'autocreate'>,
+  input: UpdateEvent['conferencing'],
+): Pick<EventFields, 'conferencing' | 'autocreate'> {
+  const { conferencing, autocreate } = before;
+  if (!input) return { conferencing, autocreate };
+  const isSame = autocreate?.provider === input.provider;
+  const { provider, autocreate: wanted } = input;
+  if (wanted) {
+    return {
+      conferencing: isSame ? conferencing : null,
+      autocreate: { provider, settings: wanted.settings },
+    };
+  }
+  if (isSame && conferencing && input.details.url === conferencing.details.url)
+    return { conferencing, autocreate };
+  return { conferencing: input, autocreate: null };
+}
+
+function mergeReminders(
+  before: ReminderSettings | null,
+  { reminder_minutes, reminder_method }: UpdateEvent,
+): ReminderSettings | null {
+  const minutes = reminder_minutes ?? before?.reminder_minutes;
+  if (minutes !== undefined) {
+    return {
+      reminder_minutes: minutes,
+      reminder_method: reminder_method ?? before?.reminder_method ?? DEFAULT_METHOD,
+    };
+  }
+  if (reminder_method) throw new InvalidInputError('reminder_method: needs reminder_minutes');
+  return null;
+}
+
+function assertCapacity({ capacity, participants }: EventFields): void {
+  if (capacity === null || capacity === -1 || participants.length <= capacity) return;
+  throw new InvalidInputError(
+    `capacity: the event has ${participants.length} participants, more than its capacity of ${capacity}`,
+  );
+}
+
+function assertRecurrence({ when, recurrence }: EventFields): void {
+  if (!recurrence) return;
+  const refuse = (why: string) => new InvalidInputError(`recurrence.rrule: ${why}`);
+  try {
+    const series = new Series({ when, recurrence });
+    const restless = series.restlessFrequency;
+    if (restless) throw refuse(`FREQ=${restless} needs COUNT or UNTIL`);
+    if (!series.takesPlace) throw refuse('no time meets the rule');
+    series.tryOut();
+  } catch (error) {
+    if (error instanceof InvalidRecurrenceError || error instanceof TooManyOccurrencesError)
+      throw refuse(error.message);
+    throw error;
+  }
+}

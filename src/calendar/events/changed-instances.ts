@@ -1,0 +1,136 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import type { EventFields, EventRecord } from './event-record.ts';
+import type { When } from './event-values.ts';
+import { Event } from './event.entity.ts';
+import { toEventContent } from './events.mapper.ts';
+import type { UpdateEvent } from './events.schema.ts';
+import { openSeries, type Series, TooManyOccurrencesError } from './recurrence/series.ts';
+import { isAllDay } from './when.ts';
+
+/**
+ * What only whole series can have.
+ * @throws {InvalidInputError}
+ */
+export function assertInstanceInput({ recurrence, notifications }: UpdateEvent): void {
+  if (recurrence)
+    throw new InvalidInputError(
+      'recurrence: an instance of a recurring event has no rules of its own; change the recurring event',
+    );
+  if (notifications && notifications.length > 0)
+    throw new InvalidInputError('notifications: a recurring event cannot have notifications');
+}
+
+/** A time in the zone it was in before, where it names none. @param zone of the series; undefined: not known */
+export function inZoneOf(before: When, after: When, zone: string | undefined): When {
+  const own =
+    'timezone' in before ? before.timezone : 'start_timezone' in before ? before.start_timezone : zone;
+  if (own === undefined) return after;
+  if (after.object === 'time') return { ...after, timezone: after.timezone ?? own };
+  if (after.object === 'timespan') return { ...after, start_timezone: after.start_timezone ?? own };
+  return after;
+}
+
+/**
+ * The row of an instance that is changed by itself for the first time. It remembers what its series says of it: that is what
+ * the change is told from at the provider.
+ * @param instance as its series says
+ */
+export function createInstance(
+  em: EntityManager,
+  series: Event,
+  instance: EventRecord,
+  fields: EventFields & Pick<EventRecord, 'status'>,
+  at: Date,
+): Event {
+  return em.create(Event, {
+    ...fields,
+    id: newId(),
+    account: series.account,
+    calendar: series.calendar,
+    icalUid: series.icalUid ?? null,
+    sequence: series.sequence,
+    masterEventId: series.id,
+    masterProviderId: series.providerId ?? null,
+    originalStart: instance.originalStart,
+    providerContent: { ...toEventContent(instance) },
+    readOnly: series.readOnly,
+    organizerEmail: series.organizerEmail ?? null,
+    organizerName: series.organizerName ?? null,
+    createdAt: at,
+    updatedAt: at,
+  });
+}
+
+/** A changed instance that has come to its end, for those who are told of it. */
+export interface EndedInstance {
+  id: string;
+  metadata: Record<string, string>;
+}
+
+/** A series of an account. */
+type SeriesKey = Pick<EventRecord, 'accountId' | 'id'>;
+type SeriesFields = Pick<EventFields, 'when' | 'recurrence'>;
+
+const END = `
+  update event set status = 'cancelled', released = true, version = version + 1, updated_at = $3
+  where account_id = $1 and master_event_id = $2 and status <> 'cancelled' and ($4::uuid[] is null or id = any($4))
+  returning id, metadata`;
+
+const RELEASE = `update event set released = true where account_id = $1 and id = any($2::uuid[])`;
+
+const OF_SERIES = `
+  select id, (extract(epoch from original_start) * 1000)::float8 as "startMs", status from event
+  where account_id = $1 and master_event_id = $2 and original_start is not null and not released
+  order by id for update`;
+
+/** Ends all changed instances of a series, which itself has been deleted. */
+export function endInstances(sql: Sql, { accountId, id }: SeriesKey, at: Date): Promise<EndedInstance[]> {
+  return sql.query<EndedInstance>(END, [accountId, id, at, null]);
+}
+
+/**
+ * Puts right the changed instances of a series whose times have changed. One that would have begun when the series takes
+ * place no more ends with the change; one that was deleted comes back where its EXDATE has been taken away. The others stay
+ * as they are.
+ * @throws {InvalidInputError} when that takes too long to be worked out
+ */
+export async function refitInstances(
+  sql: Sql,
+  { accountId, id }: SeriesKey,
+  before: SeriesFields,
+  after: SeriesFields,
+  at: Date,
+): Promise<EndedInstance[]> {
+  const rows = await sql.query<{ id: string; startMs: number; status: string }>(OF_SERIES, [accountId, id]);
+  if (rows.length === 0) return [];
+  const starts = rows.map(({ startMs }) => startMs);
+  const old = openedSeries(before);
+  // A day is never the same as a time.
+  const same = isAllDay(before.when) === isAllDay(after.when);
+  const kept = same ? startsAmong(openedSeries(after), starts) : new Set<number>();
+  const [back, ended]: [string[], string[]] = [[], []];
+  for (const { id: instance, startMs, status } of rows) {
+    if (status !== 'cancelled' && !kept.has(startMs)) ended.push(instance);
+    if (status === 'cancelled' && kept.has(startMs) && old?.excludes(startMs)) back.push(instance);
+  }
+  if (back.length > 0) await sql.query(RELEASE, [accountId, back]);
+  return ended.length > 0 ? sql.query<EndedInstance>(END, [accountId, id, at, ended]) : [];
+}
+
+function openedSeries({ when, recurrence }: SeriesFields): Series | undefined {
+  return recurrence ? openSeries({ when, recurrence }) : undefined;
+}
+
+function startsAmong(series: Series | undefined, startsMs: readonly number[]): Set<number> {
+  try {
+    const found = series?.between(Math.min(...startsMs), Math.max(...startsMs) + 1) ?? [];
+    return new Set(found.map(({ startMs }) => startMs));
+  } catch (error) {
+    if (error instanceof TooManyOccurrencesError)
+      throw new InvalidInputError(`recurrence.rrule: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,260 @@
+import { z } from 'zod';
+import { emailAddress, integerLike, timeZoneName } from '../../platform/wire/wire.schema.ts';
+import { REMINDER_STATUSES } from '../notifications/reminder-status.ts';
+import { PARTICIPANT_STATUSES } from './event-values.ts';
+import { MOST_RULES } from './recurrence/recurrence-lines.ts';
+
+/*
+ * The parts of an event: participants, recurrence, conferencing, notifications, popup reminders. In requests null
+ * means "not given": the official client sends back null for what it has read as null (api facts 14.4).
+ */
+
+/** A text of at most so many characters. */
+export const text = (most: number) => z.string().max(most, `must not be longer than ${most} characters`);
+
+/** The schema, with null as undefined. */
+export const optional = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value) => (value ?? undefined) as z.output<T> | undefined);
+
+/** A text of which the empty one means "none"; undefined when it was not sent. */
+export const clearableText = (most: number) =>
+  optional(text(most)).transform((value) => (value === '' ? null : value));
+
+const SEPARATORS = /[\s().\-/]/g;
+
+const phoneNumber = text(50)
+  .transform((value) => value.replace(SEPARATORS, ''))
+  .refine((value) => value === '' || /^\+[1-9]\d{4,14}$/.test(value), {
+    message: 'must be in international format, such as +4930123456',
+  });
+
+export const participantInput = z
+  .object({
+    email: emailAddress().toLowerCase(),
+    name: optional(text(998)),
+    phone_number: optional(phoneNumber).describe('International format; empty: none'),
+    comment: optional(text(2048)),
+    status: optional(
+      z.union([z.literal(''), z.enum(PARTICIPANT_STATUSES)], {
+        error: 'must be one of: yes, no, maybe, noreply',
+      }),
+    ).transform((value) => value || undefined),
+  })
+  .meta({
+    id: 'ParticipantInput',
+    example: { email: 'bo@example.test', name: 'Bo', phone_number: '+15550100' },
+  });
+export type ParticipantInput = z.infer<typeof participantInput>;
+
+/** More participants than providers take. */
+const MOST_PARTICIPANTS = 500;
+
+export const participantsInput = z
+  .array(participantInput)
+  .max(MOST_PARTICIPANTS, `must not have more than ${MOST_PARTICIPANTS} entries`)
+  .superRefine((participants, context) => {
+    const seen = new Set<string>();
+    for (const { email } of participants) {
+      if (seen.has(email)) context.addIssue({ code: 'custom', message: `${email} is there twice` });
+      seen.add(email);
+    }
+  });
+
+export const participantView = z
+  .object({
+    email: z.string(),
+    name: z.string(),
+    status: z.enum(PARTICIPANT_STATUSES),
+    comment: z.string().nullable(),
+    phone_number: z.string().nullable(),
+  })
+  .meta({ id: 'Participant' });
+
+/** Without control characters: in a calendar file a line break begins another property. */
+const RULE = /^(RRULE:(?=.*\bFREQ=[A-Z]+)[A-Z]+=[^;\p{Cc}]+(;[A-Z]+=[^;\p{Cc}]+)*;?|EXDATE[;:]\P{Cc}+)$/iu;
+
+export const recurrenceInput = z
+  .object({
+    rrule: z
+      .array(
+        text(2000).regex(
+          RULE,
+          'must start with RRULE: (with FREQ) or EXDATE:; EXRULE and RDATE are not supported',
+        ),
+      )
+      .min(1, 'must have a rule')
+      .max(100, 'must not have more than 100 rules')
+      .refine(
+        (rules) => rules.filter((rule) => /^RRULE:/i.test(rule)).length <= MOST_RULES,
+        `must not have more than ${MOST_RULES} RRULEs`,
+      )
+      .refine((rules) => rules.some((rule) => /^RRULE:/i.test(rule)), 'must have an RRULE'),
+    timezone: optional(
+      z.union([z.literal(''), timeZoneName()], {
+        error: 'must be the name of an IANA time zone, such as Europe/Berlin',
+      }),
+    )
+      .transform((value) => value || undefined)
+      .describe("Default: the calendar's"),
+  })
+  .meta({
+    id: 'RecurrenceInput',
+    example: { rrule: ['RRULE:FREQ=WEEKLY;BYDAY=MO'], timezone: 'Europe/Berlin' },
+  });
+
+export const recurrenceView = z
+  .object({ rrule: z.array(z.string()), timezone: z.string() })
+  .meta({ id: 'Recurrence' });
+
+/** Of `autocreate.settings`, as JSON. */
+const MOST_SETTINGS = 8_000;
+
+const detail = optional(text(2048)).transform((value) => value || undefined);
+
+export const conferencingInput = z
+  .object({
+    provider: text(100)
+      .trim()
+      .min(1, 'must not be empty')
+      .describe('Usually Zoom Meeting, Google Meet, Microsoft Teams, WebEx or GoToMeeting'),
+    details: optional(
+      z.object({
+        meeting_code: detail,
+        phone: optional(z.array(text(100)).max(20, 'must not have more than 20 entries')),
+        password: detail,
+        pin: detail,
+        url: detail,
+      }),
+    ),
+    autocreate: optional(
+      z.object({
+        settings: z
+          .record(z.string().max(100), z.unknown())
+          .nullish()
+          .transform((settings) => settings ?? {})
+          .refine((settings) => JSON.stringify(settings).length <= MOST_SETTINGS, {
+            message: `must not be longer than ${MOST_SETTINGS} characters`,
+          }),
+      }),
+    ).describe('Has the meeting made by the service the application has set up for the provider'),
+  })
+  .transform(({ provider, details, autocreate }, context) => {
+    if (details && !autocreate) return { provider, details };
+    if (autocreate && !details) return { provider, autocreate };
+    const message = details
+      ? 'details and autocreate cannot be used together'
+      : 'details or autocreate is required';
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  })
+  .meta({
+    id: 'ConferencingInput',
+    example: {
+      provider: 'Zoom Meeting',
+      details: { meeting_code: '123456', password: 'secret', url: 'https://zoom.example.test/j/123456' },
+    },
+  });
+
+export const conferencingView = z
+  .object({
+    provider: z.string(),
+    details: z
+      .object({
+        meeting_code: z.string().optional(),
+        phone: z.array(z.string()).optional(),
+        password: z.string().optional(),
+        pin: z.string().optional(),
+        url: z.string().optional(),
+      })
+      .optional()
+      .describe('Absent until the meeting has been made'),
+    autocreate: z
+      .object({ settings: z.record(z.string(), z.unknown()) })
+      .optional()
+      .describe('Only until the meeting has been made'),
+  })
+  .meta({ id: 'Conferencing' });
+
+const MINUTES_OF_A_YEAR = 525_600;
+const minutes_before_event = integerLike({ min: 0, max: MINUTES_OF_A_YEAR }).describe(
+  'Minutes before the start, also as a numeric string; at most a year',
+);
+
+const httpUrl = text(2048).refine((value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  return url !== undefined && ['http:', 'https:'].includes(url.protocol);
+}, 'must be an http or https address');
+
+/** A reminder (spec 2.9) as it comes in. */
+export const notificationInput = z
+  .discriminatedUnion(
+    'type',
+    [
+      z.object({
+        type: z.literal('email'),
+        minutes_before_event,
+        subject: text(998).describe('Empty: `Reminder: <title>`'),
+        body: text(100_000).describe('HTML'),
+      }),
+      z.object({
+        type: z.literal('sms'),
+        minutes_before_event,
+        message: text(1600).describe('Empty: `Reminder: <title>`'),
+      }),
+      z.object({ type: z.literal('webhook'), minutes_before_event, url: httpUrl, payload: text(65_536) }),
+    ],
+    { error: 'must be one of email, sms, webhook' },
+  )
+  .meta({
+    id: 'EventNotificationInput',
+    example: { type: 'email', minutes_before_event: 60, subject: 'Soon', body: '<b>In an hour</b>' },
+  });
+
+const MOST_NOTIFICATIONS = 20;
+
+export const notificationsInput = z
+  .array(notificationInput)
+  .max(MOST_NOTIFICATIONS, `must not have more than ${MOST_NOTIFICATIONS} entries`);
+
+const fate = {
+  id: z.string().describe('`notification_id` of its reminders'),
+  minutes_before_event: z.number().int(),
+  status: z
+    .enum(REMINDER_STATUSES)
+    .optional()
+    .describe('In answers to writes: what will become of it, e.g. `scheduled` or `skipped`'),
+  reason: z.string().nullable().optional().describe('In answers to writes: why nobody will be reminded'),
+  due_at: z.number().int().optional().describe('In answers to writes: when it is due'),
+};
+
+export const notificationView = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('email'), subject: z.string(), body: z.string(), ...fate }),
+    z.object({ type: z.literal('sms'), message: z.string(), ...fate }),
+    z.object({ type: z.literal('webhook'), url: z.string(), payload: z.string(), ...fate }),
+  ])
+  .meta({ id: 'EventNotification' });
+export type NotificationView = z.infer<typeof notificationView>;
+
+const BRACKETED = /^\[(-?\d{1,6}(,-?\d{1,6}){0,9})?\]$/;
+
+/** `"[20]"` (api facts 7.3); a bare number is taken for a list of one, the empty string for "not given". */
+export const reminderMinutesInput = optional(z.union([text(100), z.number().int()]))
+  .transform((value) => {
+    const compact = String(value ?? '').replaceAll(' ', '');
+    return /^-?\d+$/.test(compact) ? `[${compact}]` : compact || undefined;
+  })
+  .refine((value) => value === undefined || BRACKETED.test(value), 'must be of the form "[20]"')
+  .describe(
+    'Popup reminder of the calendar, as `"[20]"`; `"[-1]"` or `"[]"`: the default of the calendar or none',
+  );
+
+export const reminderMethodInput = optional(
+  z.union([z.literal(''), z.enum(['email', 'popup', 'display', 'sound'])], {
+    error: 'must be one of: email, popup, display, sound',
+  }),
+).transform((value) => value || undefined);
+
+export const remindersView = z
+  .object({ reminder_minutes: z.string(), reminder_method: z.string() })
+  .meta({ id: 'EventReminders' });

@@ -1,0 +1,106 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { sqlOf } from '../../platform/database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
+import { Invitations } from '../invitations/invitations.service.ts';
+import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import type { PlannedReminder } from '../notifications/reminder-plan.ts';
+import { ReminderPlanner } from '../notifications/reminder-planner.ts';
+import type { EndedInstance } from './changed-instances.ts';
+import { type EventFields, type EventRecord, eventRecord } from './event-record.ts';
+import type { Event } from './event.entity.ts';
+
+/** An event after a write, with what the write brings about. */
+export interface WrittenEvent {
+  event: EventRecord;
+  jobId: string;
+  planned: PlannedReminder[];
+}
+
+/** What is told of an event that was created, changed or cancelled. */
+const CHANGES = {
+  created: { event: 'create', trigger: 'event.created' },
+  updated: { event: 'modify', trigger: 'event.updated' },
+  deleted: { event: 'delete', trigger: 'event.deleted' },
+} as const;
+
+/** A write of an event, as those hear of it whom it concerns. */
+export interface EventWrite {
+  /** Of the job. */
+  action: 'create_event' | 'update_event' | 'delete_event';
+  /** Null: nothing has changed. */
+  change: keyof typeof CHANGES | null;
+  /** Only readers of the change log are told, no subscribers. */
+  quiet?: boolean;
+  /** Instances of the event that end with it. */
+  ended?: readonly EndedInstance[];
+  /** Reminders may be there although the event has no notifications any more. */
+  reminding?: boolean;
+  /** The event as it was; absent: it is new. */
+  before?: EventFields;
+  /** Whether participants are told. */
+  notify?: boolean | undefined;
+}
+
+/** What every write of an event brings about, in the transaction of the write. */
+@Injectable()
+export class EventWriter {
+  constructor(
+    private readonly planner: ReminderPlanner,
+    private readonly invitations: Invitations,
+  ) {}
+
+  /** Plans the reminders, opens the job, and tells subscribers and participants of the change. */
+  async write(
+    em: EntityManager,
+    account: AccountPrincipal,
+    entity: Event,
+    { action, change, quiet = false, ended = [], reminding = false, before, notify = false }: EventWrite,
+    at: Date,
+  ): Promise<WrittenEvent> {
+    const { accountId, applicationId } = account;
+    const sql = sqlOf(em);
+    const event = eventRecord(entity);
+    const planned =
+      reminding || event.notifications.length > 0
+        ? await this.planner.plan(
+            sql,
+            { ...event, accountId, eventId: event.id, cancelled: event.status === 'cancelled' },
+            at,
+          )
+        : [];
+    const jobId = newId();
+    await openProviderJob(sql, { id: jobId, accountId, action, object: 'event', objectId: event.id, at });
+    const record = (
+      told: EndedInstance,
+      verb: keyof typeof CHANGES,
+      dedupe: string,
+    ): ChangeRecord & { webhook: object } => ({
+      applicationId,
+      accountId,
+      object: 'event',
+      objectId: told.id,
+      event: CHANGES[verb].event,
+      at,
+      webhook: {
+        trigger: CHANGES[verb].trigger,
+        dedupe,
+        attributes: { calendar_id: event.calendarId, created_before_account_connection: false },
+        metadata: told.metadata,
+      },
+    });
+    const changes: ChangeRecord[] = ended.map((one) =>
+      record(one, 'deleted', `${action}:${jobId}:${one.id}`),
+    );
+    if (change) {
+      const { webhook, ...silent } = record(event, change, `${action}:${jobId}`);
+      changes.push(quiet ? silent : { ...silent, webhook });
+    }
+    if (changes.length > 0) await recordChanges(sql, changes);
+    const inviting = { before: before ?? null, notify, writeId: jobId, at };
+    if (change) await this.invitations.follow(em, account, entity, inviting);
+    return { event, jobId, planned };
+  }
+}

@@ -1,0 +1,117 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Calendar } from '../calendars/calendar.entity.ts';
+import { idColumn, timestampColumns } from '../../platform/database/base-columns.ts';
+import { Grant } from '../../accounts/grants/grant.entity.ts';
+import type {
+  Conferencing,
+  EventAutocreate,
+  Participant,
+  Recurrence,
+  ReminderSettings,
+  StoredNotification,
+  When,
+} from './event-values.ts';
+import { EVENT_STATUSES } from './event-values.ts';
+import { ANSWERED_OR_GROUP, LAST_DAY, SHORT_TIME } from './time-taken.sql.ts';
+
+const EventSchema = defineEntity({
+  name: 'Event',
+  tableName: 'event',
+  uniques: [
+    { name: 'event_account_provider_id', properties: ['account', 'providerId'] },
+    {
+      name: 'event_instance',
+      properties: ['masterEventId', 'originalStart'],
+      where: 'master_event_id is not null and not released',
+    },
+  ],
+  indexes: [
+    { name: 'event_account_start', properties: ['account', 'startsAt', 'id'] },
+    { name: 'event_calendar_start', properties: ['calendar', 'startsAt'] },
+    {
+      name: 'event_long',
+      properties: ['calendar', 'endsAt'],
+      where: `(ends_at - starts_at) > '7 days'::interval`,
+    },
+    {
+      name: 'event_collection',
+      properties: ['account', 'eventCollectionId'],
+      where: 'event_collection_id is not null',
+    },
+    { name: 'event_series', properties: ['account', 'startsAt'], where: 'recurrence is not null' },
+    {
+      name: 'event_time_taken',
+      expression: `create index "event_time_taken" on "event" (calendar_id, starts_at) include (ends_at, status) where recurrence is null and ${SHORT_TIME} and not ${ANSWERED_OR_GROUP}`,
+    },
+    {
+      name: 'event_time_taken_perhaps',
+      expression: `create index "event_time_taken_perhaps" on "event" (calendar_id, starts_at) where recurrence is null and ${SHORT_TIME} and ${ANSWERED_OR_GROUP}`,
+    },
+    {
+      name: 'event_series_last_day',
+      expression: `create index "event_series_last_day" on "event" (calendar_id, ${LAST_DAY}) where recurrence is not null and ${SHORT_TIME}`,
+    },
+    { name: 'event_ical_uid', properties: ['icalUid'], type: 'hash' },
+    { name: 'event_instances', properties: ['masterEventId'], where: 'master_event_id is not null' },
+  ],
+  properties: {
+    ...idColumn,
+    account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
+    calendar: () => p.manyToOne(Calendar).ref().deleteRule('cascade'),
+    /** Null until the provider has it. */
+    providerId: p.text().nullable(),
+    icalUid: p.text().nullable(),
+    /** The mail that it was invited to by; the message may be gone. */
+    messageId: p.uuid().nullable(),
+    /** Of a changed instance of a series: `provider_id` of the series, which may not be there itself. */
+    masterProviderId: p.text().nullable(),
+    masterEventId: p.uuid().nullable(),
+    /** Of a changed instance: when it would have begun. */
+    originalStart: p.datetime().columnType('timestamptz').nullable(),
+    /** Of a changed instance that is over: its series decides again whether there is one at that time. */
+    released: p.boolean().default(false),
+    /** What the provider had when it was last read or written: what changes are compared with. Null: not known. */
+    providerContent: p.json<Record<string, unknown>>().nullable(),
+    /** `version` that the provider has. */
+    providerVersion: p.integer().nullable(),
+    providerSeenAt: p.datetime().columnType('timestamptz').nullable(),
+    title: p.text(),
+    description: p.text(),
+    location: p.text(),
+    /** As given, after normalising (equal ends collapse, numbers). */
+    when: p.json<When>().fieldName('when_value'),
+    /** First and last instant of `when`; all-day events in the calendar's zone, else UTC. */
+    startsAt: p.datetime().columnType('timestamptz'),
+    endsAt: p.datetime().columnType('timestamptz'),
+    busy: p.boolean(),
+    readOnly: p.boolean(),
+    status: p.enum(EVENT_STATUSES),
+    /** `public`, `private` or null. */
+    visibility: p.text().nullable(),
+    hideParticipants: p.boolean(),
+    participants: p.json<Participant[]>(),
+    organizerEmail: p.text().nullable(),
+    organizerName: p.text().nullable(),
+    recurrence: p.json<Recurrence>().nullable(),
+    conferencing: p.json<Conferencing>().nullable(),
+    /** A meeting that is wanted, or was made: `conferencing` shows it then. */
+    autocreate: p.json<EventAutocreate>().nullable(),
+    reminders: p.json<ReminderSettings>().nullable(),
+    notifications: p.json<StoredNotification[]>(),
+    metadata: p.json<Record<string, string>>(),
+    customerEventId: p.text().nullable(),
+    eventCollectionId: p.text().nullable(),
+    /** -1: no limit. Null: not given. */
+    capacity: p.integer().nullable(),
+    roundRobinOrder: p.array(),
+    /** Grows with each change; reminders carry the version they were planned for. */
+    version: p.integer().default(1),
+    /** SEQUENCE of iCalendar (RFC 5546 2.1.4): the revision that participants know. */
+    sequence: p.integer().default(0),
+    ...timestampColumns,
+  },
+});
+
+/** An event (spec 2.8, api facts 7.3). A deleted event stays as `cancelled`. */
+export class Event extends EventSchema.class {}
+EventSchema.setClass(Event);

@@ -1,0 +1,164 @@
+import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { z } from 'zod';
+import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { jobReference } from '../../platform/wire/wire.schema.ts';
+import { toListView } from '../../platform/database/listing.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { toInvitationView } from '../invitations/invitations.mapper.ts';
+import { invitationView, listInvitationsQuery } from '../invitations/invitations.schema.ts';
+import { toReminderView } from '../notifications/reminder.mapper.ts';
+import { reminderView } from '../notifications/reminder.schema.ts';
+import { toEventView } from './events.mapper.ts';
+import {
+  createEvent,
+  type CreateEvent,
+  eventList,
+  eventView,
+  listEventsQuery,
+  type ListEventsQuery,
+  listRemindersQuery,
+  updateEvent,
+  type UpdateEvent,
+  writeEventQuery,
+  type WriteEventQuery,
+} from './events.schema.ts';
+import { EventsService } from './events.service.ts';
+
+const WRITE = { anyScope: SCOPES_FOR.writeCalendar, write: true } as const;
+const UPDATE_RULES =
+  'What is absent or null stays as it is. `notifications: []` removes all notifications. Each notification in the answer says what will become of it. A single instance of a recurring event is changed by its own id, `<id of the series>_<original start>`; it is then an event with an id of its own, and both ids mean it. When the times of a series change, changed instances it has no place for any more are cancelled.';
+
+@ApiTags('events')
+@AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
+@Controller('events')
+export class EventsController {
+  constructor(private readonly events: EventsService) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List events by start',
+    description:
+      'Filters combine with AND; comparisons of times are strict. Cancelled events only with `show_cancelled`, but for single instances of recurring events, which are left out with `expand_recurring` only.',
+    response: eventList,
+  })
+  async list(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: listEventsQuery }) query: ListEventsQuery,
+  ) {
+    return toListView(await this.events.list(account, query), (event) => toEventView(event));
+  }
+
+  @Get(':id')
+  @ApiErrors(404)
+  @Endpoint({ summary: 'Read an event', response: eventView })
+  async get(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
+    return toEventView(await this.events.get(account, id));
+  }
+
+  @Get(':id/notifications')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'What became of the reminders of an event, or will',
+    response: z.array(reminderView),
+  })
+  async listReminders(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: listRemindersQuery }) page: Page,
+  ) {
+    return (await this.events.listReminders(account, id, page)).map(toReminderView);
+  }
+
+  @Get(':id/invitations')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'What participants of an event were told by mail, and what became of it; latest first',
+    response: z.array(invitationView),
+  })
+  async listInvitations(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: listInvitationsQuery }) page: Page,
+  ) {
+    return (await this.events.listInvitations(account, id, page)).map(toInvitationView);
+  }
+
+  @Post()
+  @Access(WRITE)
+  @Endpoint({
+    summary: 'Create an event',
+    description:
+      'It is there at once; the job carries it to the provider. Notifications need the scope `email.send` or `email`; each one in the answer says what will become of it.',
+    response: eventView,
+  })
+  async create(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: createEvent }) body: CreateEvent,
+    @Query({ schema: writeEventQuery }) query: WriteEventQuery,
+  ) {
+    const { event, ...facts } = await this.events.create(account, body, query);
+    return toEventView(event, facts);
+  }
+
+  @Put(':id')
+  @Access(WRITE)
+  @ApiErrors(404, 409)
+  @Endpoint({ summary: 'Change an event', description: UPDATE_RULES, response: eventView })
+  async update(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateEvent }) body: UpdateEvent,
+    @Query({ schema: writeEventQuery }) query: WriteEventQuery,
+  ) {
+    const { event, ...facts } = await this.events.update(account, id, body, query);
+    return toEventView(event, facts);
+  }
+
+  @Patch(':id')
+  @Access(WRITE)
+  @ApiErrors(404, 409)
+  @Endpoint({ summary: 'The same as PUT', description: UPDATE_RULES, response: eventView })
+  patch(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateEvent }) body: UpdateEvent,
+    @Query({ schema: writeEventQuery }) query: WriteEventQuery,
+  ) {
+    return this.update(account, id, body, query);
+  }
+
+  @Post(':id')
+  @Access(WRITE)
+  @ApiErrors(404, 409)
+  @Endpoint({ summary: 'The same as PUT', description: UPDATE_RULES, response: eventView })
+  post(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateEvent }) body: UpdateEvent,
+    @Query({ schema: writeEventQuery }) query: WriteEventQuery,
+  ) {
+    return this.update(account, id, body, query);
+  }
+
+  @Delete(':id')
+  @Access(WRITE)
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Cancel an event',
+    description:
+      'It stays readable with the status `cancelled`; the provider deletes it. A recurring event goes with its instances; `<id of the series>_<original start>` deletes one of them.',
+    response: jobReference,
+  })
+  async delete(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: writeEventQuery }) query: WriteEventQuery,
+  ) {
+    return { job_status_id: await this.events.delete(account, id, query) };
+  }
+}

@@ -1,0 +1,271 @@
+import { Injectable } from '@nestjs/common';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import { Conditions } from '../../platform/database/conditions.ts';
+import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { addMetadataCondition, metadataFilter } from '../../platform/database/metadata-filter.ts';
+import { Database } from '../../platform/database/sql.ts';
+import type { EventContent } from '../../providers/port/connector.ts';
+import type { EventRecord } from './event-record.ts';
+import type { Recurrence } from './event-values.ts';
+import type { ListEventsQuery } from './events.schema.ts';
+import { readInstanceId } from './recurrence/instances.ts';
+
+const COLUMNS = `
+  e.id, e.account_id as "accountId", e.calendar_id as "calendarId", e.ical_uid as "icalUid", e.message_id as "messageId", e.title, e.description,
+  e.location, e.when_value as "when", e.starts_at as "startsAt", e.ends_at as "endsAt", e.busy,
+  e.read_only as "readOnly", e.status, e.visibility, e.hide_participants as "hideParticipants", e.participants,
+  e.master_event_id as "masterEventId", e.original_start as "originalStart", e.organizer_email as "organizerEmail", e.organizer_name as "organizerName", e.recurrence, e.conferencing, e.autocreate,
+  e.reminders, e.notifications, e.metadata, e.customer_event_id as "customerEventId",
+  e.event_collection_id as "eventCollectionId", e.capacity, e.round_robin_order as "roundRobinOrder",
+  e.updated_at as "updatedAt"`;
+
+/** Reminders and participants can hold megabytes; the length of JSON is only known when it is read. */
+const BYTES = `
+  octet_length(e.title) + octet_length(e.description) + octet_length(e.location) + octet_length(e.notifications::text) + octet_length(e.participants::text)
+  + coalesce(octet_length(e.recurrence::text), 0)`;
+
+const FIND = `select ${COLUMNS} from event e where e.id = $1 and e.account_id = $2`;
+
+const LISTED = { columns: COLUMNS, from: 'event e', id: 'e.id', bytes: BYTES, orderBy: 'e.starts_at, e.id' };
+
+/** A recurring event, with what is needed to tell its times. */
+export interface SeriesRecord extends EventRecord {
+  recurrence: Recurrence;
+  /** Of all-day events: the calendar's, or UTC. */
+  zone: string;
+  /** When instances would have begun that were changed or cancelled by themselves; Unix milliseconds. */
+  replaced: number[];
+}
+
+const SERIES_COLUMNS = `
+  coalesce((select c.timezone from calendar c where c.id = e.calendar_id), 'UTC') as zone,
+  (select coalesce(array_agg((extract(epoch from i.original_start) * 1000)::float8), '{}')
+   from event i where i.account_id = e.account_id and i.master_event_id = e.id and i.original_start is not null
+     and not i.released) as replaced`;
+
+const FIND_SERIES = `
+  select ${COLUMNS}, ${SERIES_COLUMNS} from event e where e.id = $1 and e.account_id = $2 and e.recurrence is not null`;
+const FIND_INSTANCE = `
+  select ${COLUMNS}, e.released from event e
+  where e.account_id = $1 and e.master_event_id = $2 and e.original_start = $3
+  order by e.released, e.updated_at desc limit 1`;
+
+/** More than anybody has, and than one request should work out. */
+const MOST_SERIES = 2_000;
+
+class TooManySeriesError extends InvalidInputError {
+  constructor() {
+    super(
+      `expand_recurring: more than ${MOST_SERIES} recurring events match; narrow it by calendar_id or another filter`,
+    );
+  }
+}
+
+/** What the provider needs to know of an event, and where in the provider it belongs. */
+export interface EventAtProvider extends EventRecord {
+  providerId: string | null;
+  calendarProviderId: string | null;
+  /** What the provider had when it was last read or written; null: not known. */
+  providerContent: EventContent | null;
+  version: number;
+  /** SEQUENCE of iCalendar. */
+  sequence: number;
+  /** Of a changed instance: its series. */
+  series: {
+    providerId: string | null;
+    allDay: boolean;
+    /** As `calendarBusyUntil`. */
+    busyUntil: Date | null;
+  } | null;
+  /** Of a changed instance: it is over, its series decides again. */
+  released: boolean;
+  /** Of a series: `providerId`s of changed instances that are over here, but not at the provider. */
+  over: string[];
+  /** When the writes of its calendar that are still open will be through at the earliest; null: there are none. */
+  calendarBusyUntil: Date | null;
+}
+
+interface EventAtProviderRow extends Omit<EventAtProvider, 'series'> {
+  seriesId: string | null;
+  seriesProviderId: string | null;
+  seriesAllDay: boolean;
+  seriesBusyUntil: Date | null;
+}
+
+// One statement, so that a calendar without an id at the provider and without open writes has failed for good.
+const FIND_AT_PROVIDER = `
+  select ${COLUMNS}, e.provider_id as "providerId", e.provider_content as "providerContent", e.version, e.sequence, e.released,
+    c.provider_id as "calendarProviderId",
+    (select max(greatest(j.run_at, now())) from provider_job j where j.object_id = c.id) as "calendarBusyUntil",
+    s.id as "seriesId", s.provider_id as "seriesProviderId",
+    s.when_value ->> 'object' in ('date', 'datespan') as "seriesAllDay",
+    (select max(greatest(j.run_at, now())) from provider_job j where j.object_id = s.id) as "seriesBusyUntil",
+    (select coalesce(array_agg(i.provider_id order by i.id), '{}') from event i
+     where i.master_event_id = e.id and i.released and i.provider_id is not null) as over
+  from event e join calendar c on c.id = e.calendar_id
+    left join event s on s.id = e.master_event_id and s.account_id = e.account_id
+  where e.id = $1 and e.account_id = $2`;
+
+/** Reading events. */
+@Injectable()
+export class EventsRepository {
+  constructor(private readonly database: Database) {}
+
+  async find(accountId: string, id: string): Promise<EventRecord | undefined> {
+    const [row] = await this.database.query<EventRecord>(FIND, [id, accountId]);
+    return row;
+  }
+
+  async findAtProvider(accountId: string, id: string): Promise<EventAtProvider | undefined> {
+    const [row] = await this.database.query<EventAtProviderRow>(FIND_AT_PROVIDER, [id, accountId]);
+    if (!row) return undefined;
+    const { seriesId, seriesProviderId, seriesAllDay, seriesBusyUntil, ...event } = row;
+    const series = { providerId: seriesProviderId, allDay: seriesAllDay, busyUntil: seriesBusyUntil };
+    return { ...event, series: seriesId === null ? null : series };
+  }
+
+  /** What takes place once: single events, and instances of series that were changed by themselves. By start. */
+  async listSingle(accountId: string, query: ListEventsQuery, most: number): Promise<EventRecord[]> {
+    const conditions = new Conditions();
+    conditions.add(`e.account_id = ${conditions.value(accountId)} and e.recurrence is null`);
+    addFilters(conditions, query);
+    addTimeFilters(conditions, query);
+    const listing = await runListing<EventRecord>(this.database, {
+      ...LISTED,
+      conditions,
+      page: { limit: most, offset: 0 },
+    });
+    return listing.view === 'items' ? listing.items : [];
+  }
+
+  /** Series that begin before an instant, with what they do not tell of themselves. */
+  async listSeries(accountId: string, query: ListEventsQuery, before: Date): Promise<SeriesRecord[]> {
+    const conditions = new Conditions();
+    conditions.add(`e.account_id = ${conditions.value(accountId)} and e.recurrence is not null`);
+    conditions.add(`e.starts_at < ${conditions.value(before)}`);
+    addFilters(conditions, query);
+    const listing = await runListing<SeriesRecord>(this.database, {
+      ...LISTED,
+      columns: `${COLUMNS}, ${SERIES_COLUMNS}`,
+      conditions,
+      page: { limit: MOST_SERIES + 1, offset: 0 },
+    });
+    const series = listing.view === 'items' ? listing.items : [];
+    if (series.length > MOST_SERIES) throw new TooManySeriesError();
+    return series;
+  }
+
+  async findSeries(accountId: string, id: string): Promise<SeriesRecord | undefined> {
+    const [row] = await this.database.query<SeriesRecord>(FIND_SERIES, [id, accountId]);
+    return row;
+  }
+
+  /**
+   * The instance of a series that was changed by itself; rather one that stands for it than one that is over (`released`).
+   * @param originalStart when it would have begun
+   */
+  async findInstance(
+    accountId: string,
+    masterId: string,
+    originalStart: Date,
+  ): Promise<(EventRecord & { released: boolean }) | undefined> {
+    const key = [accountId, masterId, originalStart];
+    const [row] = await this.database.query<EventRecord & { released: boolean }>(FIND_INSTANCE, key);
+    return row;
+  }
+
+  /** Those that the account has, in no order. @throws {PageTooLargeError} */
+  async findMany(accountId: string, ids: readonly string[]): Promise<EventRecord[]> {
+    const conditions = new Conditions();
+    conditions.add(`e.account_id = ${conditions.value(accountId)}`);
+    conditions.add(`e.id = any(${conditions.value(ids)}::uuid[])`);
+    const page = { limit: ids.length, offset: 0 };
+    const listing = await runListing<EventRecord>(this.database, { ...LISTED, conditions, page });
+    return listing.view === 'items' ? listing.items : [];
+  }
+
+  /** By start, earliest first. */
+  list(accountId: string, query: ListEventsQuery): Promise<Listing<EventRecord>> {
+    const conditions = new Conditions();
+    conditions.add(`e.account_id = ${conditions.value(accountId)}`);
+    addFilters(conditions, query);
+    addTimeFilters(conditions, query);
+    return runListing<EventRecord>(this.database, {
+      ...LISTED,
+      conditions,
+      page: query,
+      view: query.view,
+    });
+  }
+}
+
+/** Every filter that was given has to hold; comparisons of times are strict (api facts 7.3). */
+function addFilters(conditions: Conditions, query: ListEventsQuery): void {
+  if (!query.show_cancelled) {
+    // Who works out instances by the rules needs to know of those that do not take place.
+    const needed = query.expand_recurring ? '' : ' or (e.master_event_id is not null and not e.released)';
+    conditions.add(`(e.status <> 'cancelled'${needed})`);
+  }
+  const { calendar_id, event_id } = query;
+  if (calendar_id !== undefined)
+    conditions.add(isId(calendar_id) ? `e.calendar_id = ${conditions.value(calendar_id)}` : 'false');
+  if (event_id !== undefined) addIdFilter(conditions, event_id);
+  for (const column of ['title', 'description', 'location'] as const) {
+    const part = query[column];
+    if (part !== undefined) conditions.add(`e.${column} ilike ${conditions.value(containing(part))}`);
+  }
+  if (query.participants !== undefined) {
+    const value = conditions.value(query.participants);
+    conditions.add(
+      `exists (select 1 from jsonb_array_elements(e.participants) p
+               where lower(${value}) in (lower(p ->> 'email'), lower(p ->> 'name'), p ->> 'status', p ->> 'phone_number'))`,
+    );
+  }
+  if (query.busy !== undefined) conditions.add(`e.busy = ${conditions.value(query.busy)}`);
+  if (query.customer_event_id !== undefined)
+    conditions.add(`e.customer_event_id = ${conditions.value(query.customer_event_id)}`);
+  addComparisons(conditions, [
+    ['e.updated_at <', query.updated_at_before],
+    // Clients see whole seconds: after a second means from the next one on.
+    ['e.updated_at >=', query.updated_at_after === undefined ? undefined : query.updated_at_after + 1],
+  ]);
+  const metadata = metadataFilter(query);
+  if (metadata) addMetadataCondition(conditions, 'e.metadata', metadata);
+}
+
+/** An event by its id; also an instance that was changed by itself, by the id it had before. */
+function addIdFilter(conditions: Conditions, id: string): void {
+  const name = isId(id) ? undefined : readInstanceId(id);
+  if (isId(id)) conditions.add(`e.id = ${conditions.value(id)}`);
+  else if (!name) conditions.add('false');
+  else
+    conditions.add(
+      `e.master_event_id = ${conditions.value(name.masterId)} and e.original_start = ${conditions.value(new Date(name.startMs))} and not e.released`,
+    );
+}
+
+/** When an event takes place: of a series that is when each of its instances does. */
+function addTimeFilters(conditions: Conditions, query: ListEventsQuery): void {
+  addComparisons(conditions, [
+    ['e.starts_at <', query.starts_before],
+    ['e.starts_at >', query.starts_after],
+    ['e.ends_at <', query.ends_before],
+    ['e.ends_at >', query.ends_after],
+  ]);
+}
+
+function addComparisons(
+  conditions: Conditions,
+  comparisons: readonly (readonly [comparison: string, seconds: number | undefined])[],
+): void {
+  for (const [comparison, seconds] of comparisons) {
+    if (seconds !== undefined) conditions.add(`${comparison} ${conditions.value(fromUnixSeconds(seconds))}`);
+  }
+}
+
+/** A LIKE pattern for texts that contain this one, whatever signs it has. */
+function containing(part: string): string {
+  return `%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+}

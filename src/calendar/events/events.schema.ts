@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import {
+  countView,
+  emailAddress,
+  idsView,
+  integerLike,
+  metadataInput,
+  metadataQuery,
+  queryBoolean,
+  queryText,
+  unixSeconds,
+} from '../../platform/wire/wire.schema.ts';
+import {
+  clearableText,
+  conferencingInput,
+  conferencingView,
+  notificationsInput,
+  notificationView,
+  optional,
+  participantsInput,
+  participantView,
+  recurrenceInput,
+  recurrenceView,
+  reminderMethodInput,
+  reminderMinutesInput,
+  remindersView,
+  text,
+} from './event-parts.schema.ts';
+import { EVENT_STATUSES } from './event-values.ts';
+import { whenInput, whenView } from './when.schema.ts';
+
+const trueOrFalse = optional(z.boolean({ error: 'must be true or false' }));
+
+const fields = {
+  title: optional(text(1024)),
+  description: optional(text(65_536)),
+  location: optional(text(1024)),
+  busy: trueOrFalse.describe('Default true'),
+  participants: optional(participantsInput),
+  recurrence: optional(recurrenceInput),
+  conferencing: optional(conferencingInput),
+  notifications: optional(notificationsInput).describe('An empty array removes all'),
+  reminder_minutes: reminderMinutesInput,
+  reminder_method: reminderMethodInput,
+  metadata: optional(metadataInput),
+  visibility: optional(
+    z.union([z.literal(''), z.enum(['public', 'private'])], { error: 'must be public or private' }),
+  ).transform((value) => (value === '' ? null : value)),
+  hide_participants: trueOrFalse,
+  capacity: optional(integerLike({ min: -1, max: 1_000_000 })).describe('-1: no limit'),
+  event_collection_id: clearableText(255),
+  round_robin_order: optional(z.array(emailAddress().toLowerCase()).max(500)),
+  customer_event_id: clearableText(255),
+};
+
+/** Body of POST /events (spec 4.5). */
+export const createEvent = z
+  .object({
+    calendar_id: z.string(),
+    when: whenInput,
+    read_only: trueOrFalse.describe('An event that is read_only can not be changed any more'),
+    ...fields,
+  })
+  .meta({
+    id: 'CreateEvent',
+    example: {
+      calendar_id: '019aa1b2-0000-7000-8000-000000000002',
+      title: 'Review',
+      location: 'Room 1',
+      when: { start_time: '1900000000', end_time: '1900003600' },
+      participants: [{ name: 'Bo', email: 'bo@example.test', phone_number: '+15550100' }],
+      conferencing: {
+        provider: 'Zoom Meeting',
+        details: { meeting_code: '123456', password: 'secret', url: 'https://zoom.example.test/j/123456' },
+      },
+      notifications: [
+        { type: 'email', minutes_before_event: '600', subject: 'Review', body: '<b>See you soon</b>' },
+        {
+          type: 'webhook',
+          minutes_before_event: 30,
+          url: 'https://hooks.example.test/',
+          payload: '{"go":true}',
+        },
+      ],
+      metadata: { team: 'sales' },
+    },
+  });
+export type CreateEvent = z.infer<typeof createEvent>;
+
+/** Body of PUT, PATCH and POST /events/{id}: what is absent or null stays as it is. */
+export const updateEvent = z
+  .object({ calendar_id: optional(z.string()), when: optional(whenInput), ...fields })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+    message: 'Empty request body: send at least one field to change',
+  })
+  .meta({ id: 'UpdateEvent', example: { title: 'Review, moved', notifications: [] } });
+export type UpdateEvent = z.infer<typeof updateEvent>;
+
+/** Query of writes. */
+export const writeEventQuery = z.object({
+  notify_participants: queryBoolean()
+    .optional()
+    .describe(
+      'Whether participants are told by mail, from the account: invitations, updates, cancellations. Needs `email.send` or `email`. Default false',
+    ),
+});
+export type WriteEventQuery = z.infer<typeof writeEventQuery>;
+
+export const listEventsQuery = z.object({
+  calendar_id: queryText().optional(),
+  event_id: queryText().optional().describe('Also of an instance: `<id of the series>_<original start>`'),
+  title: queryText().optional().describe('Part of the title, in any case'),
+  description: queryText().optional().describe('Part of the description, in any case'),
+  location: queryText().optional().describe('Part of the location, in any case'),
+  participants: queryText().optional().describe('Name, email, status or phone number of a participant'),
+  busy: queryBoolean().optional(),
+  starts_before: unixSeconds().optional(),
+  starts_after: unixSeconds().optional(),
+  ends_before: unixSeconds().optional(),
+  ends_after: unixSeconds().optional(),
+  updated_at_before: unixSeconds().optional(),
+  updated_at_after: unixSeconds().optional(),
+  show_cancelled: queryBoolean().optional().describe('Default false'),
+  expand_recurring: queryBoolean()
+    .optional()
+    .describe(
+      'true: instances in the place of recurring events; without starts_before or ends_before those of the next year',
+    ),
+  customer_event_id: queryText().optional(),
+  ...metadataQuery,
+  view: viewQuery(['ids', 'count']),
+  ...pageQuery,
+});
+export type ListEventsQuery = z.infer<typeof listEventsQuery>;
+
+/** An event (spec 2.8, api facts 7.3). */
+export const eventView = z
+  .object({
+    id: z.string(),
+    object: z.literal('event'),
+    account_id: z.string(),
+    calendar_id: z.string(),
+    message_id: z.string().nullable(),
+    ical_uid: z.string().nullable().describe('Null until the provider has it'),
+    title: z.string(),
+    description: z.string(),
+    location: z.string(),
+    owner: z.string().describe('`Name <email>`'),
+    organizer_email: z.string().nullable(),
+    organizer_name: z.string().nullable(),
+    participants: z.array(participantView),
+    read_only: z.boolean(),
+    when: whenView,
+    busy: z.boolean(),
+    status: z.enum(EVENT_STATUSES),
+    visibility: z.string().nullable(),
+    hide_participants: z.boolean(),
+    recurrence: recurrenceView.nullable(),
+    master_event_id: z.string().nullable(),
+    original_start_time: z.number().int().nullable(),
+    conferencing: conferencingView.nullable(),
+    reminders: remindersView.nullable(),
+    notifications: z.array(notificationView).optional().describe('Absent when there are none'),
+    metadata: z.record(z.string(), z.string()),
+    event_collection_id: z.string().nullable(),
+    capacity: z.number().int().nullable(),
+    round_robin_order: z.array(z.string()),
+    customer_event_id: z.string().nullable(),
+    updated_at: z.number().int(),
+    job_status_id: z.string().optional().describe('Only in answers to writes'),
+  })
+  .meta({ id: 'Event' });
+export type EventView = z.infer<typeof eventView>;
+
+/** Answer of GET /events, by `view`. */
+export const eventList = z.union([z.array(eventView), idsView, countView]);
+
+/** Query of GET /events/{id}/notifications. */
+export const listRemindersQuery = z.object(pageQuery);

@@ -1,0 +1,139 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ApplicationFeature } from '../../platform/auth/plan.ts';
+import { allows, type Scope, SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import type { UrlOptions } from '../../platform/egress/egress-policy.ts';
+import { ForbiddenError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import type { QuotaConfig } from '../../platform/config/quota-config.ts';
+import { REMINDER_ADDRESS } from '../notifications/reminder-address.ts';
+import { phoneRefusal } from '../sms/phone-numbers.ts';
+import type { EventFields } from './event-record.ts';
+import type { Participant, StoredNotification } from './event-values.ts';
+
+/** What an account may use. */
+export interface NotificationRights {
+  /** Null: every scope. */
+  scopes: readonly Scope[] | null;
+  features: readonly ApplicationFeature[];
+  /** Whether the account can send mail. One that cannot, whatever its scopes, is not asked for the scope of sending. */
+  hasMailbox: boolean;
+  /** What one event may ask for. */
+  quotas: Pick<QuotaConfig, 'event' | 'smsCountries'>;
+}
+
+/** Decides which addresses may be called: `EgressClient`. */
+export interface AddressPolicy {
+  /** @throws {InvalidInputError} naming `field` */
+  normalizeUrl(raw: string, field: string, options: UrlOptions): string;
+}
+
+/** How many participants an error names. */
+const NAMED = 10;
+
+const listed = (names: readonly string[]): string =>
+  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');
+
+/**
+ * The rules of notifications (spec 4.5), for the event as it is after the change. An event without notifications
+ * breaks none of them: `notifications: []` is always fine, also for a recurring event.
+ * @param before what was stored; what has not changed needs no right anew
+ * @throws {InvalidInputError} recurring event, nobody to remind, no mailbox to send email from, participants who cannot be reached or may get no
+ *   texts, more reminders than an event may have, or an address that would be refused when the reminder is due
+ * @throws {ForbiddenError} the account's scopes or the application's features do not allow it
+ */
+export function assertNotificationsAllowed(
+  before: readonly StoredNotification[],
+  {
+    notifications,
+    participants,
+    recurrence,
+  }: Pick<EventFields, 'notifications' | 'participants' | 'recurrence'>,
+  rights: NotificationRights,
+  addresses: AddressPolicy,
+): void {
+  if (notifications.length === 0) return;
+  const added = notifications.filter((each) => !before.some((stored) => isDeepStrictEqual(stored, each)));
+  if (added.length > 0) assertRights(added, rights);
+  for (const [index, notification] of notifications.entries()) {
+    if (notification.type === 'webhook' && added.includes(notification))
+      addresses.normalizeUrl(notification.url, `notifications.${index}.url:`, REMINDER_ADDRESS);
+  }
+  if (recurrence) throw new InvalidInputError('notifications: a recurring event cannot have notifications');
+  assertNumber(notifications, participants, rights.quotas.event);
+  assertReachable(new Set(notifications.map(({ type }) => type)), participants);
+  if (notifications.some(({ type }) => type === 'sms'))
+    assertTextable(participants, rights.quotas.smsCountries);
+}
+
+/** Each email and text goes to every participant. */
+function assertNumber(
+  notifications: readonly StoredNotification[],
+  participants: readonly Participant[],
+  { reminders: mostReminders, texts: mostTexts }: QuotaConfig['event'],
+): void {
+  const people = participants.length;
+  const texts = notifications.filter(({ type }) => type === 'sms').length * people;
+  const webhooks = notifications.filter(({ type }) => type === 'webhook').length;
+  const reminders = (notifications.length - webhooks) * people + webhooks;
+  const refuse = (what: string, count: number, most: number) =>
+    new InvalidInputError(
+      `notifications: with ${people} participants this event would send ${count} ${what}; at most ${most} are allowed: use fewer notifications or participants`,
+    );
+  if (mostReminders > 0 && reminders > mostReminders) throw refuse('reminders', reminders, mostReminders);
+  if (mostTexts > 0 && texts > mostTexts) throw refuse('text messages', texts, mostTexts);
+}
+
+function assertTextable(participants: readonly Participant[], countries: readonly string[]): void {
+  for (const { email, phone_number: phone } of participants) {
+    const refusal = phone === null ? null : phoneRefusal(phone, countries);
+    if (refusal !== null)
+      throw new InvalidInputError(
+        `participants: the phone_number of ${email} gets no text messages: ${refusal}`,
+      );
+  }
+}
+
+function assertRights(
+  added: readonly StoredNotification[],
+  { scopes, features, hasMailbox }: NotificationRights,
+): void {
+  if (!hasMailbox && added.some(({ type }) => type === 'email')) {
+    throw new InvalidInputError(
+      'notifications: this account has no mailbox to send email from; use webhook or sms',
+    );
+  }
+  if (hasMailbox && !allows(scopes, SCOPES_FOR.sendMail)) {
+    throw new ForbiddenError(
+      'scope.missing',
+      `notifications: this needs one of the scopes ${SCOPES_FOR.sendMail.join(', ')}, which the account has not granted.`,
+    );
+  }
+  if (added.some(({ type }) => type === 'sms') && !features.includes('sms')) {
+    throw new ForbiddenError(
+      'feature.sms',
+      'notifications: SMS notifications are not enabled for this application.',
+    );
+  }
+}
+
+function assertReachable(types: ReadonlySet<string>, participants: readonly Participant[]): void {
+  if (participants.length === 0) {
+    const needing = ['email', 'sms'].filter((type) => types.has(type));
+    if (needing.length === 0) return;
+    throw new InvalidInputError(
+      `participants: ${needing.join(' and ')} notifications need at least one participant`,
+    );
+  }
+  // Every participant has an email address; the phone number is what may be missing.
+  const unreachable = participants.filter(({ phone_number }) => !phone_number).map(({ email }) => email);
+  if (unreachable.length === 0) return;
+  if (types.size > 1) {
+    throw new InvalidInputError(
+      `participants: with notifications of several types every participant needs an email and a phone_number; no phone_number: ${listed(unreachable)}`,
+    );
+  }
+  if (types.has('sms')) {
+    throw new InvalidInputError(
+      `participants: sms notifications need a phone_number of every participant; none: ${listed(unreachable)}`,
+    );
+  }
+}

@@ -1,0 +1,127 @@
+import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import { startOfDay } from '../../platform/base/time/time-zone.ts';
+import type { When } from './event-values.ts';
+
+/** Fields of `when` as they come in, each one already of its type; which ones are there decides the form. */
+export interface WhenFields {
+  time?: number;
+  timezone?: string;
+  start_time?: number;
+  end_time?: number;
+  start_timezone?: string;
+  end_timezone?: string;
+  date?: string;
+  start_date?: string;
+  end_date?: string;
+}
+
+/** Result of reading a `when`: the value, or what is wrong with it. */
+export type WhenResult = { when: When } | { problem: string };
+
+const FORMS: readonly { required: readonly string[]; optional: readonly string[] }[] = [
+  { required: ['time'], optional: ['timezone'] },
+  { required: ['start_time', 'end_time'], optional: ['start_timezone', 'end_timezone'] },
+  { required: ['date'], optional: [] },
+  { required: ['start_date', 'end_date'], optional: [] },
+];
+
+const INVALID_KEYS: WhenResult = {
+  problem:
+    'When object had invalid keys. Use time, start_time with end_time, date, or start_date with end_date.',
+};
+
+/** A key on its own, or nothing. */
+const given = <K extends string, V>(key: K, value: V | undefined) =>
+  (value === undefined ? {} : { [key]: value }) as Partial<Record<K, V>>;
+
+/**
+ * Decides the form of `when` by its keys (api facts 7.3): time, timespan, date or datespan. Equal ends collapse to
+ * the singular form; a start after the end is a problem, as is any other set of keys.
+ * @param keys every key that was sent with a value, `object` apart
+ */
+export function readWhen(fields: WhenFields, keys: readonly string[]): WhenResult {
+  const form = FORMS.find(
+    ({ required, optional }) =>
+      required.every((key) => keys.includes(key)) &&
+      keys.every((key) => required.includes(key) || optional.includes(key)),
+  );
+  switch (form?.required[0]) {
+    case 'time':
+      return { when: { object: 'time', time: fields.time!, ...given('timezone', fields.timezone) } };
+    case 'start_time':
+      return readTimespan(fields);
+    case 'date':
+      return { when: { object: 'date', date: fields.date! } };
+    case 'start_date':
+      return readDatespan(fields.start_date!, fields.end_date!);
+    default:
+      return INVALID_KEYS;
+  }
+}
+
+function readTimespan(fields: WhenFields): WhenResult {
+  const { start_time = 0, end_time = 0, start_timezone, end_timezone } = fields;
+  if (start_time > end_time) return { problem: `'start_time' must be < 'end_time'.` };
+  if (start_time === end_time) {
+    return { when: { object: 'time', time: start_time, ...given('timezone', start_timezone) } };
+  }
+  return {
+    when: {
+      object: 'timespan',
+      start_time,
+      end_time,
+      ...given('start_timezone', start_timezone),
+      ...given('end_timezone', end_timezone),
+    },
+  };
+}
+
+function readDatespan(start_date: string, end_date: string): WhenResult {
+  // ISO dates sort as text.
+  if (start_date > end_date) return { problem: `'start_date' must be < 'end_date'.` };
+  if (start_date === end_date) return { when: { object: 'date', date: start_date } };
+  return { when: { object: 'datespan', start_date, end_date } };
+}
+
+const DATE = /^[1-9]\d{3}-\d{2}-\d{2}$/;
+const dayMs = (date: string): number => Date.parse(`${date}T00:00:00Z`);
+
+/** Whether `text` is a day that exists, as YYYY-MM-DD, of the years 1000 to 9999. */
+export function isDate(text: string): boolean {
+  if (!DATE.test(text)) return false;
+  const parsed = dayMs(text);
+  // The parser takes the 31st of every month.
+  return !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(text);
+}
+
+/** Whether it is made of days. */
+export function isAllDay({ object }: When): boolean {
+  return object === 'date' || object === 'datespan';
+}
+
+const ONE_DAY_MS = 86_400_000;
+/** Years of five digits are understood by nobody. */
+const END_OF_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * First instant of `when` and the instant it is over. All-day events last from the first instant of their first day
+ * to the last of their last day, both included.
+ * @param zone zone of all-day events: the calendar's, or UTC
+ */
+export function boundsOf(when: When, zone: string): { startsAt: Date; endsAt: Date } {
+  switch (when.object) {
+    case 'time':
+      return { startsAt: fromUnixSeconds(when.time), endsAt: fromUnixSeconds(when.time) };
+    case 'timespan':
+      return { startsAt: fromUnixSeconds(when.start_time), endsAt: fromUnixSeconds(when.end_time) };
+    case 'date':
+    case 'datespan': {
+      const [first, last] =
+        when.object === 'date' ? [when.date, when.date] : [when.start_date, when.end_date];
+      return {
+        startsAt: startOfDay(dayMs(first), zone),
+        endsAt: new Date(Math.min(startOfDay(dayMs(last) + ONE_DAY_MS, zone).getTime(), END_OF_TIME_MS)),
+      };
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { findIcsInstances, ICS_COLUMNS, ICS_FROM, type IcsRow } from '../events/ics/ics-rows.ts';
+
+/** A calendar as its feed begins. */
+export interface FedCalendar {
+  calendarId: string;
+  accountId: string;
+  name: string;
+  description: string | null;
+  timezone: string | null;
+  /** Other than before when anything has changed that the feed shows. */
+  state: string;
+}
+
+/** Where a page of events begins: behind this one. */
+export interface FeedPlace {
+  startsAt: Date;
+  id: string;
+}
+
+/** Events of a calendar by their start, and of each series the instances that were changed by themselves. */
+export interface FeedPage {
+  events: IcsRow[];
+  instances: Map<string, IcsRow[]>;
+  /** Null: there are no more. */
+  next: FeedPlace | null;
+}
+
+const PAGE = 200;
+
+const REPLACE = `
+  insert into calendar_feed (id, account_id, calendar_id, hash, created_at) values ($1, $2, $3, $4, $5)
+  on conflict (calendar_id) do update set hash = excluded.hash, created_at = excluded.created_at`;
+const FIND = 'select created_at as "createdAt" from calendar_feed where account_id = $1 and calendar_id = $2';
+const REMOVE = 'delete from calendar_feed where account_id = $1 and calendar_id = $2';
+
+const OPEN = `
+  select c.id as "calendarId", c.account_id as "accountId", c.name, c.description, c.timezone,
+    concat_ws('/', c.id, c.updated_at, s.events, s.changed, s.versions) as state
+  from calendar_feed f
+    join calendar c on c.id = f.calendar_id
+    join "grant" g on g.id = c.account_id and g.billing_state <> 'cancelled'
+    cross join lateral (
+      select count(*) as events, max(e.updated_at) as changed, sum(e.version + e.sequence) as versions
+      from event e where e.calendar_id = c.id) s
+  where f.hash = $1`;
+
+const EVENTS = `
+  select ${ICS_COLUMNS} ${ICS_FROM}
+  where e.calendar_id = $1 and e.account_id = $2 and e.status <> 'cancelled' and e.master_event_id is null
+    and (e.ends_at >= $3 or e.recurrence is not null)
+    and ($4::timestamptz is null or (e.starts_at, e.id) > ($4, $5::uuid))
+  order by e.starts_at, e.id limit ${PAGE}`;
+
+/** SQL of feeds. */
+@Injectable()
+export class FeedsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Gives a calendar this address, in the place of the one it has. */
+  async replace(accountId: string, calendarId: string, hash: Buffer, at: Date): Promise<void> {
+    await this.database.query(REPLACE, [newId(), accountId, calendarId, hash, at]);
+  }
+
+  async find(accountId: string, calendarId: string): Promise<{ createdAt: Date } | undefined> {
+    const [row] = await this.database.query<{ createdAt: Date }>(FIND, [accountId, calendarId]);
+    return row;
+  }
+
+  async remove(accountId: string, calendarId: string): Promise<void> {
+    await this.database.query(REMOVE, [accountId, calendarId]);
+  }
+
+  /** The calendar at an address; undefined: there is none. */
+  async open(hash: Buffer): Promise<FedCalendar | undefined> {
+    const [row] = await this.database.query<FedCalendar>(OPEN, [hash]);
+    return row;
+  }
+
+  /** Series, and what has not ended before `since`. */
+  async page(
+    { calendarId, accountId }: FedCalendar,
+    since: Date,
+    after: FeedPlace | null,
+  ): Promise<FeedPage> {
+    const events = await this.database.query<IcsRow>(EVENTS, [
+      calendarId,
+      accountId,
+      since,
+      after?.startsAt ?? null,
+      after?.id ?? null,
+    ]);
+    const series = events.filter(({ recurrence }) => recurrence !== null).map(({ id }) => id);
+    const instances = await findIcsInstances(this.database, accountId, series);
+    const last = events.length < PAGE ? undefined : events.at(-1);
+    return {
+      events,
+      instances: Map.groupBy(instances, ({ masterEventId }) => masterEventId ?? ''),
+      next: last ? { startsAt: last.startsAt, id: last.id } : null,
+    };
+  }
+}

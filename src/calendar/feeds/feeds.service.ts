@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { CalendarsService } from '../calendars/calendars.service.ts';
+import { hashToken } from '../../platform/base/crypto/token-hash.ts';
+import { DomainError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { UnwritableEventError } from '../../formats/ical/ical-fields.ts';
+import { clientKey } from '../../platform/base/client-address.ts';
+import { randomBase36 } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { WindowedCounts } from '../../platform/base/concurrency/windowed-counts.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { icsEventsOf, type IcsRow } from '../events/ics/ics-rows.ts';
+import { IcsWriter } from '../events/ics/ics-writer.ts';
+import { type FedCalendar, type FeedPlace, FeedsRepository } from './feeds.repository.ts';
+
+/** A calendar file that is about to be read. */
+export interface OpenFeed {
+  /** Changes with everything the file shows. */
+  etag: string;
+  /** The file, piece by piece. */
+  pieces(): AsyncGenerator<string>;
+}
+
+class TooManyReadersError extends DomainError {
+  constructor(limit: number, retryAfterSeconds: number) {
+    super('feed.rate-limited', 'rate-limited', 'Too many requests', { limit, retryAfterSeconds });
+  }
+}
+
+const SECRET_LENGTH = 50;
+const FILE = /^([0-9a-z]{50})\.ics$/;
+const DAY_MS = 86_400_000;
+/** What has ended earlier is left out. */
+const PAST_MS = 366 * DAY_MS;
+/** Events of one file; later ones are left out. */
+const MOST_EVENTS = 10_000;
+const WINDOW_SECONDS = 60;
+/** Readings of one address in a window. Calendar programs come every few minutes. */
+const MOST_READINGS = 60;
+/** Unknown addresses that one client may try in a window. */
+const MOST_GUESSES = 30;
+const NOBODY = { organizer: null, attendeesOf: () => [] };
+
+/**
+ * Calendars at secret addresses, for programs that subscribe to them. Only a hash of the secret is stored: it is shown
+ * once. What is private is shown as busy, and nobody who takes part is named.
+ */
+@Injectable()
+export class Feeds {
+  readonly #log = new Logger(Feeds.name);
+  readonly #address: string;
+  readonly #readings = new WindowedCounts(WINDOW_SECONDS);
+  readonly #guesses = new WindowedCounts(WINDOW_SECONDS);
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly repository: FeedsRepository,
+    private readonly calendars: CalendarsService,
+    private readonly clock: Clock,
+  ) {
+    this.#address = config.baseUrl;
+  }
+
+  /** Makes an address; the one before is no longer good. @throws {NotFoundError} */
+  async make(account: AccountPrincipal, calendarId: string): Promise<{ url: string; createdAt: Date }> {
+    const { id } = await this.calendars.get(account, calendarId);
+    const secret = randomBase36(SECRET_LENGTH);
+    const createdAt = this.clock.now();
+    await this.repository.replace(account.accountId, id, hashToken(secret), createdAt);
+    return { url: new URL(`feeds/${secret}.ics`, `${this.#address}/`).href, createdAt };
+  }
+
+  /** @throws {NotFoundError} also when the calendar has no address */
+  async get(account: AccountPrincipal, calendarId: string): Promise<{ createdAt: Date }> {
+    const { id } = await this.calendars.get(account, calendarId);
+    const feed = await this.repository.find(account.accountId, id);
+    if (!feed) throw new NotFoundError('feed of calendar', calendarId);
+    return feed;
+  }
+
+  /** From now on the address is good for nothing; none is no error. @throws {NotFoundError} */
+  async revoke(account: AccountPrincipal, calendarId: string): Promise<void> {
+    const { id } = await this.calendars.get(account, calendarId);
+    await this.repository.remove(account.accountId, id);
+  }
+
+  /**
+   * A right address is served whatever the same client has tried before: several people may share a client's address.
+   * @param file last part of the address
+   * @param client network address of the client: after too many unknown addresses it is answered `rate-limited` instead
+   * @throws {NotFoundError} @throws {DomainError} `rate-limited`
+   */
+  async open(file: string, client: string): Promise<OpenFeed> {
+    const secret = FILE.exec(file)?.[1];
+    const hash = secret === undefined ? undefined : hashToken(secret);
+    const calendar = hash && (await this.repository.open(hash));
+    if (!hash || !calendar) {
+      spend(this.#guesses, clientKey(client), MOST_GUESSES);
+      throw new NotFoundError('feed', '');
+    }
+    spend(this.#readings, hash.toString('base64'), MOST_READINGS);
+    const now = this.clock.now();
+    // What is too old is another every day.
+    const day = Math.floor(now.getTime() / DAY_MS);
+    const tag = createHash('sha256').update(`${calendar.state}/${day}/1`).digest('base64url').slice(0, 27);
+    const since = new Date(day * DAY_MS - PAST_MS);
+    return { etag: `W/"${tag}"`, pieces: () => this.#pieces(calendar, since) };
+  }
+
+  async *#pieces(calendar: FedCalendar, since: Date): AsyncGenerator<string> {
+    const { name, description, timezone } = calendar;
+    const writer = new IcsWriter({
+      method: 'PUBLISH',
+      properties: {
+        'x-wr-calname': name,
+        ...(description ? { 'x-wr-caldesc': description } : {}),
+        ...(timezone ? { 'x-wr-timezone': timezone } : {}),
+      },
+    });
+    yield writer.begin();
+    let place: FeedPlace | null = null;
+    for (let count = 0; count < MOST_EVENTS;) {
+      const page = await this.repository.page(calendar, since, place);
+      yield page.events.map((row) => this.#text(writer, row, page.instances.get(row.id) ?? [])).join('');
+      count += page.events.length;
+      place = page.next;
+      if (!place) break;
+    }
+    yield writer.end();
+  }
+
+  #text(writer: IcsWriter, row: IcsRow, instances: readonly IcsRow[]): string {
+    const isPrivate = row.visibility === 'private';
+    const shown = instances.map((one) => (isPrivate || one.visibility === 'private' ? asBusy(one) : one));
+    try {
+      const uid = row.icalUid ?? row.id;
+      const events = icsEventsOf(isPrivate ? asBusy(row) : row, shown, { uid, people: NOBODY });
+      return events.map((event) => writer.add(event)).join('');
+    } catch (error) {
+      // From elsewhere, with rules nobody understands.
+      if (!(error instanceof UnwritableEventError)) throw error;
+      this.#log.debug(`event ${row.id} cannot be written: ${error.message}`);
+      return '';
+    }
+  }
+}
+
+/** When, and nothing else. */
+function asBusy(row: IcsRow): IcsRow {
+  return { ...row, title: row.busy ? 'Busy' : 'Private', description: '', location: '', conferencing: null };
+}
+
+/** @throws {TooManyReadersError} when the key has reached its limit in this window before */
+function spend(counts: WindowedCounts, key: string, limit: number): void {
+  const { count, secondsLeft } = counts.add(key);
+  if (count > limit) throw new TooManyReadersError(limit, secondsLeft);
+}

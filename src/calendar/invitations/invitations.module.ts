@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
+import { OutboxModule } from '../../mail/outbox/outbox.module.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
+import { OutgoingModule } from '../../mail/composing/outgoing.module.ts';
+import { InvitationReleases } from './invitation-releases.ts';
+import { InvitationsRepository } from './invitations.repository.ts';
+import { Invitations } from './invitations.service.ts';
+import { SchedulingMails } from './scheduling-mails.ts';
+
+/** Mails to those who take part in events. */
+@Module({
+  imports: [OutboxModule, OutgoingModule, ProvidersModule, ProviderWritesModule],
+  providers: [InvitationsRepository, Invitations, InvitationReleases, SchedulingMails],
+  exports: [Invitations, SchedulingMails],
+})
+export class InvitationsModule {}

@@ -1,0 +1,145 @@
+import { Injectable } from '@nestjs/common';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import type { JobState } from '../../platform/job-statuses/job-status.ts';
+import { openProviderJobs } from '../../platform/job-statuses/jobs.ts';
+import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
+import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
+import type { InvitationKind } from './invitation-plan.ts';
+
+/** What some participants are to be told of a change. */
+export interface NewInvitation {
+  kind: InvitationKind;
+  sequence: number;
+  recipients: readonly InvitationRecipient[];
+}
+
+/** The change that is told. */
+export interface InvitationSource {
+  accountId: string;
+  eventId: string;
+  /** The job that carries it to the provider. */
+  writeId: string;
+  content: InvitationContent;
+  at: Date;
+}
+
+/** An invitation whose mails are to be made. */
+export interface WaitingInvitation {
+  id: string;
+  eventId: string;
+  kind: InvitationKind;
+  sequence: number;
+  recipients: InvitationRecipient[];
+  /** Null: they are made. */
+  content: InvitationContent | null;
+  createdAt: Date;
+  /** Null: the job of the change is not there any more. */
+  writeStatus: JobState | null;
+  writeReason: string | null;
+  /** Of the recipients, those earlier messages were for of which none has left. */
+  untold: string[];
+}
+
+/** What became of one recipient's message. */
+export interface InvitationFate {
+  id: string;
+  email: string;
+  name: string;
+  kind: InvitationKind;
+  sequence: number;
+  skipped: string | null;
+  createdAt: Date;
+  /** The job of the mail; null: it has not been made yet. */
+  mailId: string | null;
+  mailStatus: JobState | null;
+  mailReason: string | null;
+  refused: RefusedRecipient[] | null;
+  /** The job that makes the mails. */
+  jobStatus: JobState;
+  jobReason: string | null;
+}
+
+const INSERT = `
+  insert into invitation (id, account_id, event_id, write_id, kind, sequence, recipients, content, created_at)
+  select x.id, $2, $3, $4, x.kind, x.sequence, x.recipients, $5::jsonb, $6
+  from jsonb_to_recordset($1::jsonb) x(id uuid, kind text, sequence int, recipients jsonb)`;
+
+const FIND = `
+  select i.id, i.event_id as "eventId", i.kind, i.sequence, i.recipients, i.content, i.created_at as "createdAt",
+    w.status as "writeStatus", w.reason as "writeReason",
+    array(
+      select r ->> 'email' from jsonb_array_elements(i.recipients) r
+      where exists (
+        select 1 from invitation b where b.event_id = i.event_id and b.id < i.id
+          and b.recipients @> jsonb_build_array(jsonb_build_object('email', r ->> 'email')))
+      and not exists (
+        select 1 from invitation b where b.event_id = i.event_id and b.id < i.id and b.released_at is not null
+          and b.recipients @> jsonb_build_array(jsonb_build_object('email', r ->> 'email')))) as untold
+  from invitation i left join job_status w on w.id = i.write_id and w.account_id = i.account_id
+  where i.id = $1 and i.account_id = $2`;
+
+const RELEASE = `
+  update invitation set recipients = $3, content = null, released_at = $4
+  where id = $1 and account_id = $2`;
+
+const LIST = `
+  select i.id, r.value ->> 'email' as email, r.value ->> 'name' as name, i.kind, i.sequence,
+    r.value ->> 'skipped' as skipped, i.created_at as "createdAt", m.id as "mailId", m.status as "mailStatus",
+    m.reason as "mailReason", o.refused, j.status as "jobStatus", j.reason as "jobReason"
+  from invitation i
+    cross join lateral jsonb_array_elements(i.recipients) with ordinality r(value, n)
+    join job_status j on j.id = i.id
+    left join job_status m on m.id = (r.value ->> 'mailId')::uuid
+    left join outbox_message o on o.id = m.id
+  where i.account_id = $1 and i.event_id = $2
+  order by i.id desc, r.n limit $3 offset $4`;
+
+/** SQL of invitations; every statement carries the account. */
+@Injectable()
+export class InvitationsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Stores what is told of a change, each with the job that makes its mails, behind the job of the change. */
+  async insert(
+    sql: Sql,
+    { accountId, eventId, writeId, content, at }: InvitationSource,
+    invitations: readonly NewInvitation[],
+  ): Promise<void> {
+    const rows = invitations.map((invitation) => ({ id: newId(), ...invitation }));
+    await sql.query(INSERT, [JSON.stringify(rows), accountId, eventId, writeId, JSON.stringify(content), at]);
+    await openProviderJobs(
+      sql,
+      rows.map(({ id }) => ({
+        id,
+        accountId,
+        action: 'notify_participants' as const,
+        object: 'event' as const,
+        objectId: eventId,
+        at,
+      })),
+    );
+  }
+
+  async find(accountId: string, id: string): Promise<WaitingInvitation | undefined> {
+    const [row] = await this.database.query<WaitingInvitation>(FIND, [id, accountId]);
+    return row;
+  }
+
+  /** Its mails are made, in the same transaction. */
+  async release(
+    sql: Sql,
+    accountId: string,
+    id: string,
+    recipients: readonly InvitationRecipient[],
+    at: Date,
+  ): Promise<void> {
+    await sql.query(RELEASE, [id, accountId, JSON.stringify(recipients), at]);
+  }
+
+  /** Latest first. */
+  list(accountId: string, eventId: string, { limit, offset }: Page): Promise<InvitationFate[]> {
+    return this.database.query<InvitationFate>(LIST, [accountId, eventId, limit, offset]);
+  }
+}

@@ -1,0 +1,140 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { ForbiddenError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { sqlOf } from '../../platform/database/sql.ts';
+import { type EventFields, eventFields } from '../events/event-record.ts';
+import type { Event } from '../events/event.entity.ts';
+import type { Participant } from '../events/event-values.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
+import { askedAnew, planInvitations, type PlannedInvitations, raisesSequence } from './invitation-plan.ts';
+import { type InvitationFate, InvitationsRepository, type NewInvitation } from './invitations.repository.ts';
+
+/** A write of an event, as those hear of it who take part. */
+export interface InvitingWrite {
+  /** Null: the event is new. */
+  before: EventFields | null;
+  /** Whether they are told (`notify_participants`). */
+  notify: boolean;
+  /** The job that carries the change to the provider. */
+  writeId: string;
+  at: Date;
+}
+
+/** Recipients of one mail: more than that, servers refuse or look at twice. */
+const MOST_TOGETHER = 50;
+
+/** Tells those who take part in events of their changes, by mail (docs/invitations.md). */
+@Injectable()
+export class Invitations {
+  constructor(
+    private readonly repository: InvitationsRepository,
+    private readonly connectors: ConnectorRegistry,
+  ) {}
+
+  /**
+   * Whether this account may tell participants; before anything is stored.
+   * @throws {InvalidInputError} it has no mail @throws {ForbiddenError} it has not granted sending
+   */
+  assertAllowed(
+    { provider, scopes }: AccountPrincipal,
+    { notify_participants: notify }: { notify_participants?: boolean | undefined },
+  ): void {
+    if (!notify) return;
+    if (!this.connectors.require(provider).mail)
+      throw new InvalidInputError(
+        'notify_participants: this account has calendars only and cannot send mail',
+      );
+    if (!allows(scopes, SCOPES_FOR.sendMail))
+      throw new ForbiddenError(
+        'scope.missing',
+        `notify_participants: this needs one of the scopes ${SCOPES_FOR.sendMail.join(', ')}, which the account has not granted.`,
+      );
+  }
+
+  /**
+   * Who takes part in an event after a change, with their answers: none for those who are told that it takes place at
+   * another time. Before the event gets its new values.
+   */
+  participantsAfter(
+    account: AccountPrincipal,
+    { organizerEmail }: { organizerEmail?: string | null | undefined },
+    { before, after, notify }: { before: EventFields; after: EventFields; notify: boolean | undefined },
+  ): Participant[] {
+    return notify && isOwn(account, organizerEmail)
+      ? askedAnew(before, after, account.email)
+      : after.participants;
+  }
+
+  /**
+   * What a write of an event means for those who take part, in its transaction: raises SEQUENCE where it has to be, and
+   * stores what they are told, which is sent once the write is at the provider. Of an event somebody else has organized
+   * nobody is told. Call it after the event has its new values, and wake `provider` after the commit.
+   */
+  async follow(
+    em: EntityManager,
+    account: AccountPrincipal,
+    event: Event,
+    { before, notify, writeId, at }: InvitingWrite,
+  ): Promise<void> {
+    if (!isOwn(account, event.organizerEmail)) return;
+    const change = { before, after: eventFields(event), cancelled: event.status === 'cancelled' };
+    const plan = notify ? planInvitations(change, account.email) : [];
+    if (raisesSequence(change, plan)) event.sequence += 1;
+    if (plan.length === 0) return;
+    // What is stored refers to the event.
+    await em.flush();
+    const invitations = plan.flatMap((told) => inParts(told, event));
+    const source = {
+      accountId: account.accountId,
+      eventId: event.id,
+      writeId,
+      content: contentOf(event),
+      at,
+    };
+    await this.repository.insert(sqlOf(em), source, invitations);
+  }
+
+  /** What participants of an event were told, and what became of it; latest first. */
+  list(accountId: string, eventId: string, page: Page): Promise<InvitationFate[]> {
+    return this.repository.list(accountId, eventId, page);
+  }
+}
+
+/** Whether the account has organized an event. */
+const isOwn = ({ email }: AccountPrincipal, organizer: string | null | undefined): boolean =>
+  (organizer ?? email).toLowerCase() === email.toLowerCase();
+
+/** One mail for those who see each other, one for each of those who do not; stored in parts of bounded size. */
+function inParts({ kind, recipients }: PlannedInvitations, event: Event): NewInvitation[] {
+  const parts: NewInvitation[] = [];
+  for (let from = 0; from < recipients.length; from += MOST_TOGETHER) {
+    const shared = newId();
+    const toRecipient = ({ email, name }: Participant): InvitationRecipient => ({
+      email,
+      name,
+      mailId: event.hideParticipants ? newId() : shared,
+    });
+    const part = recipients.slice(from, from + MOST_TOGETHER).map(toRecipient);
+    parts.push({ kind, sequence: event.sequence, recipients: part });
+  }
+  return parts;
+}
+
+function contentOf(event: Event): InvitationContent {
+  const { title, description, location, when, busy, status, participants, hideParticipants } = event;
+  const [visibility, recurrence, conferencing] = [event.visibility, event.recurrence, event.conferencing];
+  return {
+    event: {
+      title, description, location, when, busy, status, visibility: visibility ?? null, recurrence: recurrence ?? null,
+      conferencing: conferencing ?? null,
+    },
+    participants,
+    hideParticipants,
+    zone: event.calendar.unwrap().timezone ?? 'UTC',
+  }; // prettier-ignore
+}

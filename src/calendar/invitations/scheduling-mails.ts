@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import type { Address } from '../../platform/wire/wire.schema.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { type NewOutboxMessage, OutboxService } from '../../mail/outbox/outbox.service.ts';
+import { compose } from '../../formats/mime/compose.ts';
+import { ownAddress } from '../../mail/composing/outgoing-content.ts';
+import { OutgoingMessages } from '../../mail/composing/outgoing-messages.ts';
+
+/** How long mails are tried to be sent from when they are handed over: the outbox's own default (spec 4.3). */
+const RETRY_MS = 24 * 3_600_000;
+const MOST_SUBJECT = 200;
+
+/** A scheduling message as it is handed over to be sent. */
+export interface SchedulingMail {
+  /** Of its job. */
+  id: string;
+  account: { accountId: string; email: string; name: string };
+  to: readonly Address[];
+  /** What it says to people; white space of the subject, and what is too long of it, is made fit. */
+  words: { subject: string; html: string; text: string };
+  /** METHOD of the calendar file (RFC 5546 3.2), upper case. */
+  method: string;
+  ics: string;
+  at: Date;
+}
+
+/** Composes and hands over whatever is mailed about meetings (RFC 6047): invitations, cancellations, answers. */
+@Injectable()
+export class SchedulingMails {
+  constructor(
+    private readonly outgoing: OutgoingMessages,
+    private readonly outbox: OutboxService,
+  ) {}
+
+  /** The mail as the outbox takes it: from the account, tried for 24 hours. Writes nothing. */
+  async compose({ id, account, to, words, method, ics, at }: SchedulingMail): Promise<NewOutboxMessage> {
+    const from = ownAddress(account);
+    const subject = words.subject.replaceAll(/\s+/g, ' ').slice(0, MOST_SUBJECT).toWellFormed();
+    const messageIdHeader = this.outgoing.newMessageIdHeader(id);
+    const parties = { to: [...to], cc: [], bcc: [] };
+    const mime = await compose({
+      ...parties,
+      from,
+      replyTo: [],
+      subject,
+      html: words.html,
+      text: words.text,
+      messageIdHeader,
+      date: at,
+      calendar: { method, ics },
+      // Keeps out-of-office replies quiet (RFC 3834).
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    });
+    return {
+      id,
+      accountId: account.accountId,
+      messageIdHeader,
+      messageId: newId(),
+      threadId: newId(),
+      content: { ...parties, from: [from], reply_to: [], subject, body: words.html },
+      envelope: { from: account.email, recipients: to.map(({ email }) => email) },
+      mime,
+      at,
+      sendAt: at,
+      retryLimitAt: new Date(at.getTime() + RETRY_MS),
+      onMissed: 'send',
+      maxLatenessSeconds: null,
+      onUnknown: null,
+    };
+  }
+
+  /** Hands them over in the caller's transaction. Wake `send` after the commit. */
+  async accept(sql: Sql, mails: readonly NewOutboxMessage[]): Promise<void> {
+    await this.outbox.acceptInvitations(sql, mails);
+  }
+}

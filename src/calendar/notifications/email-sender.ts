@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { internalReason } from '../../platform/base/errors/internal-reason.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import type { Lease } from '../../platform/work/dispatcher.ts';
+import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry, UnsupportedProviderError } from '../../providers/port/connector-registry.ts';
+import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
+import { compose } from '../../formats/mime/compose.ts';
+import { LeaseLostError, sendControl } from '../../mail/outbox/send-control.ts';
+import type { DueReminder, ReminderSender } from './due-reminder.ts';
+import { deliveryOfProviderError, type ReminderDelivery } from './reminder-policy.ts';
+
+/** Email reminders: from the account that has the event, through its provider, without tracking (spec 4.5 rule 3). */
+@Injectable()
+export class EmailReminderSender implements ReminderSender {
+  readonly type = 'email';
+
+  constructor(
+    private readonly connectors: ConnectorRegistry,
+    private readonly clock: Clock,
+  ) {}
+
+  async wasSent(reminder: DueReminder, account: ConnectedAccount): Promise<boolean> {
+    const mail = this.connectors.requireMail(account.provider);
+    return (await mail.findSent(account, messageIdOf(reminder))).found;
+  }
+
+  async send(reminder: DueReminder, account: ConnectedAccount, lease: Lease): Promise<ReminderDelivery> {
+    const { recipient, name, content } = reminder;
+    const messageIdHeader = messageIdOf(reminder);
+    const mime = await compose({
+      from: { email: account.email, name: account.name },
+      to: [{ email: recipient, name }],
+      cc: [],
+      bcc: [],
+      replyTo: [],
+      subject: content['subject'] ?? '',
+      html: content['body'] ?? '',
+      messageIdHeader,
+      date: this.clock.now(),
+      // Keeps out-of-office replies and mailing list software quiet (RFC 3834).
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    });
+    let reached: SendPhase | null = null;
+    try {
+      await this.connectors.requireMail(account.provider).send(
+        account,
+        { messageIdHeader, mime, envelope: { from: account.email, recipients: [recipient] }, bcc: [] },
+        sendControl(lease, (phase) => (reached = phase)),
+      );
+      return { kind: 'sent' };
+    } catch (error) {
+      if (error instanceof LeaseLostError) throw error;
+      return deliveryOf(error, reached);
+    }
+  }
+}
+
+function deliveryOf(error: unknown, phase: SendPhase | null): ReminderDelivery {
+  if (error instanceof ProviderError) {
+    return deliveryOfProviderError(error.code, error.message, error.retryAfterSeconds);
+  }
+  if (error instanceof UnsupportedProviderError) return { kind: 'refused', reason: error.message };
+  const reason = internalReason(error);
+  // A bug or the database: once the content began to leave, nobody knows how far it came.
+  const doubtful = phase === 'content' || phase === 'confirmation';
+  return doubtful ? { kind: 'unknown', reason } : { kind: 'not-yet', reason };
+}
+
+function messageIdOf({ id, messageIdHeader }: DueReminder): string {
+  if (!messageIdHeader) throw new Error(`email reminder ${id} has no Message-ID`);
+  return messageIdHeader;
+}

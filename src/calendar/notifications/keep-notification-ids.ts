@@ -1,0 +1,38 @@
+import { newId } from '../../platform/base/ids/ids.ts';
+import type { ReminderNotification } from './reminder-plan.ts';
+
+type Unidentified<N> = N extends unknown ? Omit<N, 'id'> : never;
+
+/** A notification as a client sends it: it has no id. */
+export type NewNotification = Unidentified<ReminderNotification>;
+
+const fingerprint = ({ id: _id, ...rest }: Partial<ReminderNotification>): string =>
+  JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/**
+ * Gives each notification of a changed event its id: that of the stored one it equals; else that of one of the same
+ * type and time (its text was edited), then of the same type (its time was changed); else a new one. So a client
+ * that sends back the whole list does not remind anybody twice.
+ */
+export function keepNotificationIds<N extends NewNotification>(
+  stored: readonly ReminderNotification[],
+  next: readonly N[],
+): (N & { id: string })[] {
+  const left = new Set(stored);
+  const ids = new Map<N, string>();
+  const alike: ((a: ReminderNotification, b: N) => boolean)[] = [
+    (a, b) => fingerprint(a) === fingerprint(b),
+    (a, b) => a.type === b.type && a.minutes_before_event === b.minutes_before_event,
+    (a, b) => a.type === b.type,
+  ];
+  for (const same of alike) {
+    for (const notification of next) {
+      if (ids.has(notification)) continue;
+      const match = [...left].find((candidate) => same(candidate, notification));
+      if (!match) continue;
+      left.delete(match);
+      ids.set(notification, match.id);
+    }
+  }
+  return next.map((notification) => ({ ...notification, id: ids.get(notification) ?? newId() }));
+}

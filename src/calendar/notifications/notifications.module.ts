@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
+import { QuotasModule } from '../../platform/quotas/quotas.module.ts';
+import { SmsModule } from '../sms/sms.module.ts';
+import { EmailReminderSender } from './email-sender.ts';
+import { ReminderDispatcher } from './reminder-dispatcher.ts';
+import { ReminderPlanner } from './reminder-planner.ts';
+import { ReminderRepository } from './reminder.repository.ts';
+import { Reminders } from './reminders.service.ts';
+import { SmsReminderSender } from './sms-sender.ts';
+import { WebhookReminderSender } from './webhook-sender.ts';
+
+/** Reminders of events: planned with the event, sent when they are due, their fates told. */
+@Module({
+  imports: [GrantsModule, ProvidersModule, QuotasModule, SmsModule],
+  providers: [
+    ReminderPlanner,
+    ReminderRepository,
+    Reminders,
+    ReminderDispatcher,
+    EmailReminderSender,
+    SmsReminderSender,
+    WebhookReminderSender,
+  ],
+  exports: [ReminderPlanner, Reminders, ReminderDispatcher],
+})
+export class NotificationsModule {}

@@ -1,0 +1,222 @@
+import { Injectable } from '@nestjs/common';
+import { INTERNAL_REASON, internalReason } from '../../platform/base/errors/internal-reason.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import type { QueueName } from '../../platform/work/wake.ts';
+import type {
+  ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, Settled,
+} from '../../platform/work/dispatcher.ts'; // prettier-ignore
+import type { Sql } from '../../platform/database/sql.ts';
+import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
+import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { refusalOf } from '../../platform/quotas/quota.ts';
+import { LeaseLostError } from '../../mail/outbox/send-control.ts';
+import type { DueReminder, ReminderSender } from './due-reminder.ts';
+import { EmailReminderSender } from './email-sender.ts';
+import { lockReminders, moveReminders, noteFailedAttempts, requeueDropped } from './reminder-moves.ts';
+import { decideReminder, type ReminderDecision, type ReminderDelivery } from './reminder-policy.ts';
+import type { ReminderType } from './reminder-status.ts';
+import { type FoundReminder, ReminderRepository } from './reminder.repository.ts';
+import { SmsReminderSender } from './sms-sender.ts';
+import { WebhookReminderSender } from './webhook-sender.ts';
+
+/** What became of a run. `dropped`: nobody wants this reminder any more. */
+export type ReminderResult =
+  | Exclude<ReminderDecision, { kind: 'failed' }>
+  /** `refused`: the credentials that were refused for good. */
+  | { kind: 'failed'; reason: string; refused: string | null }
+  | { kind: 'skipped'; reason: string }
+  | { kind: 'dropped' };
+
+type ReminderOutcome = Outcome<ReminderResult>;
+
+/** Receivers and mail servers may be slow: many at a time. */
+const SLOTS = 64;
+/** What a worker that dies takes along is late by the second until that is noticed: few at a time. */
+const MOST_UNBEGUN = 16;
+/** A quarter of the queries for a delay that nobody notices. */
+const CLAIM_EVERY_MS = 20;
+/** Of one account beyond its eight at a time: an event with hundreds of participants must not take minutes. */
+const PACE_MS = 10;
+/** After an error of our own; grows with each one, and at some point it is enough. */
+const SURPRISE_PAUSE_MS = 30_000;
+const MOST_SURPRISES = 20;
+const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'dropped' } };
+
+/**
+ * Sends one reminder: looks first where an earlier attempt is in doubt, checks that it is still wanted and of use,
+ * commits the hand-off marker, sends once, and turns what came back into the next state by the policy.
+ */
+@Injectable()
+export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult> {
+  readonly table: QueueTable = {
+    queue: 'reminder',
+    table: 'reminder_job',
+    gateColumn: 'account_id',
+    columns: {},
+    paceMs: PACE_MS,
+    inertUntilHandOff: true,
+  };
+  readonly slots = SLOTS;
+  readonly claimEveryMs = CLAIM_EVERY_MS;
+  readonly mostUnbegun = MOST_UNBEGUN;
+  readonly #senders: Readonly<Record<ReminderType, ReminderSender>>;
+
+  constructor(
+    private readonly reminders: ReminderRepository,
+    private readonly clock: Clock,
+    email: EmailReminderSender,
+    sms: SmsReminderSender,
+    webhook: WebhookReminderSender,
+  ) {
+    this.#senders = { email, sms, webhook };
+  }
+
+  async run(job: ClaimedJob, lease: Lease): Promise<ReminderOutcome | null> {
+    const due = await this.reminders.findDue(job.id, job.gateId);
+    if (!due) return DROPPED;
+    const { reminder, account } = due;
+    if (reminder.status !== 'scheduled') return this.#settleDoubt(job, due, lease);
+    const end = (delivery: ReminderDelivery) => this.#decide(job, reminder.expiresAt, delivery, account);
+    if (account.grantStatus === 'invalid') {
+      return end({
+        kind: 'refused',
+        reason: "the account's credentials are out of date: the user has to authenticate again",
+      });
+    }
+    const sender = this.#senders[reminder.type];
+    const earlier = await lookUp(job, sender, reminder, account, lease);
+    if (earlier) return end(earlier);
+    if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder));
+    if (!(await lease.handOff())) return null;
+    // As late as can be: a change of the event that was committed before this moment wins.
+    const admission = await this.reminders.admit(job.id, job.gateId);
+    if (admission.kind === 'dropped') return DROPPED;
+    if (admission.kind === 'refused')
+      return done({ kind: 'skipped', reason: `not sent: ${refusalOf(admission.by)}` });
+    try {
+      return end(await sender.send(reminder, account, lease));
+    } catch (error) {
+      if (error instanceof LeaseLostError) return null;
+      throw error;
+    }
+  }
+
+  /** The engine has logged the error. */
+  onError(job: ClaimedJob): ReminderOutcome {
+    // Without the reminder at hand its end is not known; the next run looks at it again.
+    const reason = INTERNAL_REASON;
+    if (job.attempt >= MOST_SURPRISES) return done({ kind: 'failed', reason, refused: null });
+    const at = new Date(this.clock.now().getTime() + SURPRISE_PAUSE_MS * job.attempt);
+    return {
+      next: { kind: 'again', at, ambiguous: job.ambiguous },
+      result: { kind: 'retry', at, reason, ambiguous: job.ambiguous },
+    };
+  }
+
+  onPoison(): ReminderOutcome {
+    return done({
+      kind: 'failed',
+      reason: 'set aside: sending it ended its worker several times',
+      refused: null,
+    });
+  }
+
+  async record(
+    sql: Sql,
+    settled: readonly Settled<ClaimedJob, ReminderResult>[],
+  ): Promise<readonly QueueName[]> {
+    const now = this.clock.now();
+    const of = <K extends ReminderResult['kind']>(...kinds: K[]) =>
+      settled.flatMap(({ job, result }) =>
+        (kinds as string[]).includes(result.kind)
+          ? [{ job, result: result as Extract<ReminderResult, { kind: K }> }]
+          : [],
+      );
+    await lockReminders(
+      sql,
+      settled.map(({ job }) => job.id),
+    );
+    const refusals = of('failed').flatMap(({ job, result: { reason, refused } }) =>
+      refused === null ? [] : [{ accountId: job.gateId, reason, settingsSealed: refused }],
+    );
+    const hooks = await markGrantsInvalid(sql, refusals, now);
+    await moveReminders(
+      sql,
+      of('sent', 'failed', 'skipped').map(({ job, result }) => ({
+        id: job.id,
+        to: result.kind,
+        reason: result.kind === 'sent' ? null : result.reason,
+        attempts: result.kind === 'skipped' ? job.attempt - 1 : job.attempt,
+      })),
+      now,
+    );
+    await noteFailedAttempts(
+      sql,
+      of('retry').map(({ job, result }) => ({ id: job.id, attempts: job.attempt, reason: result.reason })),
+      now,
+    );
+    await requeueDropped(
+      sql,
+      of('dropped').map(({ job }) => job.id),
+    );
+    return hooks ? ['hook'] : [];
+  }
+
+  /** Nobody wants it any more, but its worker may have died when it had left: then it is told as sent. */
+  async #settleDoubt(
+    job: ClaimedJob,
+    { reminder, account }: FoundReminder,
+    lease: Lease,
+  ): Promise<ReminderOutcome> {
+    if (account.grantStatus === 'invalid') return DROPPED;
+    const earlier = await lookUp(job, this.#senders[reminder.type], reminder, account, lease);
+    return earlier ? this.#decide(job, reminder.expiresAt, earlier, account) : DROPPED;
+  }
+
+  #decide(
+    job: ClaimedJob,
+    expiresAt: Date,
+    delivery: ReminderDelivery,
+    { settingsSealed }: ConnectedAccount,
+  ): ReminderOutcome {
+    const decision = decideReminder({ delivery, attempts: job.attempt, now: this.clock.now(), expiresAt });
+    if (decision.kind === 'sent') return done(decision);
+    if (decision.kind === 'failed') {
+      const { reason, credentialsInvalid } = decision;
+      return done({ kind: 'failed', reason, refused: credentialsInvalid ? settingsSealed : null });
+    }
+    const { at, ambiguous } = decision;
+    return { next: { kind: 'again', at, ambiguous }, result: decision };
+  }
+}
+
+/** Late by downtime alone: skipped. After attempts that failed: failed, with the last one's words. */
+function expired({ lastFailure }: DueReminder): ReminderResult {
+  if (!lastFailure) return { kind: 'skipped', reason: 'the event has already begun' };
+  const reason = `the event began before it could be sent (${lastFailure})`;
+  return { kind: 'failed', reason, refused: null };
+}
+
+function done(result: ReminderResult): ReminderOutcome {
+  return { next: { kind: 'done' }, result };
+}
+
+/** What is known about an earlier attempt whose end nobody saw; null when it is to be sent (again). */
+async function lookUp(
+  job: ClaimedJob,
+  sender: ReminderSender,
+  reminder: DueReminder,
+  account: ConnectedAccount,
+  lease: Lease,
+): Promise<ReminderDelivery | null> {
+  if (!job.ambiguous || !sender.wasSent) return null;
+  try {
+    return (await sender.wasSent(reminder, account, lease)) ? { kind: 'sent' } : null;
+  } catch (error) {
+    return {
+      kind: 'unknown',
+      reason: error instanceof ProviderError ? error.message : internalReason(error),
+    };
+  }
+}

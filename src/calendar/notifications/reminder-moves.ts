@@ -1,0 +1,122 @@
+import { canTransition } from '../../platform/base/state/transitions.ts';
+import { storable } from '../../platform/base/text/storable.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './reminder-status.ts';
+
+/** One move of a reminder. */
+export interface ReminderMove {
+  id: string;
+  to: ReminderStatus;
+  /** Required for failed, skipped and cancelled. */
+  reason: string | null;
+  /** Attempts made so far; what is recorded never shrinks. */
+  attempts?: number;
+}
+
+/** Reasons come from providers and receivers: enough to understand them, not enough to fill a disk. */
+const MOST_REASON = 1_000;
+
+/** States from which each status can be reached, from the table of moves. */
+const SOURCES = Object.fromEntries(
+  REMINDER_STATUSES.map((to) => [
+    to,
+    REMINDER_STATUSES.filter((from) => canTransition<ReminderStatus>(REMINDER_TRANSITIONS, from, to)).join(
+      ',',
+    ),
+  ]),
+) as Record<ReminderStatus, string>;
+
+// The waiting queue row is taken with SKIP LOCKED: a row the engine is just claiming stays, and its run finds the
+// reminder not scheduled; so does one that may have left already, to look whether it has. So nobody who holds reminders ever waits for the engine, which locks in the other order. A
+// reminder that is scheduled again while its old run is being settled keeps that queue row: see requeueDropped.
+const MOVE = `
+  with asked as (
+    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::text[])
+      a(id, status, reason, attempts, sources)),
+  held as materialized (
+    select r.id, r.account_id, r.due_at, r.attempts as before, a.status, a.reason, a.attempts
+    from reminder r join asked a using (id)
+    where r.status = any(string_to_array(a.sources, ',')) order by r.id for update of r),
+  idle as materialized (
+    select j.id from reminder_job j join held h using (id)
+    where h.status <> 'scheduled' and j.state = 0 and not j.ambiguous for update of j skip locked),
+  dequeued as (
+    delete from reminder_job j using idle where j.id = idle.id returning j.id, j.attempt),
+  queued as (
+    insert into reminder_job (id, account_id, run_at, due_at, ambiguous)
+    select h.id, h.account_id, greatest(h.due_at, now()), h.due_at, h.before > 0 from held h
+    where h.status = 'scheduled' and not exists (select 1 from reminder_job j where j.id = h.id))
+  update reminder r
+  set status = h.status, reason = h.reason, updated_at = $6::timestamptz,
+      attempts = greatest(r.attempts, h.attempts, d.attempt),
+      sent_at = case when h.status = 'sent' then $6::timestamptz end
+  from held h left join dequeued d using (id)
+  where r.id = h.id
+  returning r.id`;
+
+/**
+ * The one function that moves reminders between statuses (design 9), set-based, in the caller's transaction; it
+ * keeps the queue in line: what becomes scheduled is queued, what stops being so and waits is taken out. A move the
+ * table does not know is not made and not an error: somebody else settled that reminder.
+ * @returns ids that moved
+ */
+export async function moveReminders(sql: Sql, moves: readonly ReminderMove[], at: Date): Promise<string[]> {
+  if (moves.length === 0) return [];
+  const rows = await sql.query<{ id: string }>(MOVE, [
+    moves.map(({ id }) => id),
+    moves.map(({ to }) => to),
+    moves.map(({ reason }) => (reason === null ? null : storable(reason, MOST_REASON))),
+    moves.map(({ attempts }) => attempts ?? 0),
+    moves.map(({ to }) => SOURCES[to]),
+    at,
+  ]);
+  return rows.map(({ id }) => id);
+}
+
+const LOCK = 'select id from reminder where id = any($1::uuid[]) order by id for update';
+
+/** Takes the locks of several reminders in the one order everybody uses. */
+export async function lockReminders(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(LOCK, [ids]);
+}
+
+/** An attempt that will be followed by another. */
+export interface FailedAttempt {
+  id: string;
+  attempts: number;
+  reason: string;
+}
+
+const NOTE = `
+  update reminder r set attempts = greatest(r.attempts, n.attempts), reason = n.reason, updated_at = $4
+  from unnest($1::uuid[], $2::smallint[], $3::text[]) n(id, attempts, reason)
+  where r.id = n.id and r.status = 'scheduled'`;
+
+/** Tells on reminders that are still scheduled why they have not been sent yet. */
+export async function noteFailedAttempts(
+  sql: Sql,
+  failed: readonly FailedAttempt[],
+  at: Date,
+): Promise<void> {
+  if (failed.length === 0) return;
+  await sql.query(NOTE, [
+    failed.map(({ id }) => id),
+    failed.map(({ attempts }) => attempts),
+    failed.map(({ reason }) => storable(reason, MOST_REASON)),
+    at,
+  ]);
+}
+
+const REQUEUE = `
+  insert into reminder_job (id, account_id, run_at, due_at, ambiguous)
+  select id, account_id, greatest(due_at, now()), due_at, attempts > 0 from reminder
+  where id = any($1::uuid[]) and status = 'scheduled'
+  on conflict (id) do nothing`;
+
+/**
+ * A run found its reminder not scheduled and its queue row is gone; meanwhile the reminder may have come back. Call
+ * it with the reminders locked, after the queue rows were deleted.
+ */
+export async function requeueDropped(sql: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await sql.query(REQUEUE, [ids]);
+}

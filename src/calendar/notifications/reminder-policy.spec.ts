@@ -1,0 +1,119 @@
+import { PROVIDER_ERROR_CODES } from '../../platform/base/errors/provider-error.ts';
+import {
+  decideReminder,
+  deliveryOfHttpStatus,
+  deliveryOfProviderError,
+  nextReminderAttempt,
+  type ReminderDelivery,
+} from './reminder-policy.ts';
+
+const now = new Date('2026-01-01T10:00:00Z');
+const after = (seconds: number) => new Date(now.getTime() + seconds * 1000);
+const secondsUntil = (at: Date | null) => at && (at.getTime() - now.getTime()) / 1000;
+
+describe('the next attempt of a reminder', () => {
+  it.each([
+    [1, 30],
+    [2, 60],
+    [3, 120],
+    [7, 1920],
+    [8, 3600],
+    [500, 3600],
+  ])('after %i attempts is %i seconds away', (attempts, seconds) => {
+    expect(secondsUntil(nextReminderAttempt(attempts, now, after(86_400)))).toBe(seconds);
+  });
+
+  it('waits as long as it was asked to', () => {
+    expect(secondsUntil(nextReminderAttempt(1, now, after(86_400), 100))).toBe(100);
+    expect(secondsUntil(nextReminderAttempt(1, now, after(86_400), 3))).toBe(30);
+  });
+
+  it('is a last time shortly before the event', () => {
+    expect(secondsUntil(nextReminderAttempt(1, now, after(35)))).toBe(25);
+    expect(secondsUntil(nextReminderAttempt(9, now, after(100)))).toBe(90);
+    expect(secondsUntil(nextReminderAttempt(1, now, after(60), 3_000))).toBe(50);
+  });
+
+  it('is not made when there is no time left', () => {
+    expect(nextReminderAttempt(1, now, after(14))).toBeNull();
+    expect(nextReminderAttempt(1, now, after(0))).toBeNull();
+    expect(nextReminderAttempt(1, now, after(-60))).toBeNull();
+  });
+});
+
+describe('what becomes of a reminder', () => {
+  const decide = (delivery: ReminderDelivery, expiresIn = 3_600, attempts = 1) =>
+    decideReminder({ delivery, attempts, now, expiresAt: after(expiresIn) });
+
+  it('is sent when it was sent', () => {
+    expect(decide({ kind: 'sent' }, -5)).toEqual({ kind: 'sent' });
+  });
+
+  it('is failed at once with the words of a refusal', () => {
+    expect(decide({ kind: 'refused', reason: '550 no such user' })).toEqual({
+      kind: 'failed',
+      reason: '550 no such user',
+      credentialsInvalid: false,
+    });
+  });
+
+  it('is retried while there is time', () => {
+    expect(decide({ kind: 'not-yet', reason: '451 later' })).toEqual({
+      kind: 'retry',
+      at: after(30),
+      reason: 'not sent yet: 451 later',
+      ambiguous: false,
+    });
+  });
+
+  it('is failed with the last error when there is none', () => {
+    expect(decide({ kind: 'not-yet', reason: '451 later' }, 8)).toEqual({
+      kind: 'failed',
+      reason: 'the event began before it could be sent; last error: 451 later',
+      credentialsInvalid: false,
+    });
+  });
+
+  it('is looked up when the outcome is unknown, also once after the event has begun', () => {
+    const retry = { kind: 'retry', at: after(15), ambiguous: true };
+    expect(decide({ kind: 'unknown', reason: 'cut' })).toMatchObject(retry);
+    expect(decide({ kind: 'unknown', reason: 'cut' }, -5, 1)).toMatchObject(retry);
+    expect(decide({ kind: 'unknown', reason: 'cut' }, -5, 2)).toMatchObject({
+      kind: 'failed',
+      reason: 'it is unknown whether it was sent: cut',
+    });
+  });
+});
+
+describe('an answer', () => {
+  it.each(PROVIDER_ERROR_CODES.map((code) => [code]))('of the mail provider, %s, has one meaning', (code) => {
+    const kinds: Record<string, string> = {
+      'auth-invalid': 'refused',
+      rejected: 'refused',
+      'not-found': 'refused',
+      unsupported: 'refused',
+      'outcome-unknown': 'unknown',
+    };
+    const delivery = deliveryOfProviderError(code, 'words', 7);
+    expect(delivery).toMatchObject({ kind: kinds[code] ?? 'not-yet', reason: 'words' });
+    expect(delivery).toHaveProperty(
+      ...((delivery.kind === 'refused'
+        ? ['credentialsInvalid', code === 'auth-invalid']
+        : delivery.kind === 'not-yet'
+          ? ['retryAfterSeconds', 7]
+          : ['kind', 'unknown']) as [string, unknown]),
+    );
+  });
+
+  it.each([
+    [200, 'sent'],
+    [204, 'sent'],
+    [302, 'not-yet'],
+    [404, 'not-yet'],
+    [410, 'refused'],
+    [429, 'not-yet'],
+    [500, 'not-yet'],
+  ])('of a receiver, %i, means %s', (status, kind) => {
+    expect(deliveryOfHttpStatus(status, null).kind).toBe(kind);
+  });
+});

@@ -1,0 +1,147 @@
+import { Injectable } from '@nestjs/common';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { JointLookUp } from '../../platform/base/concurrency/joint-look-up.ts';
+import { Database } from '../../platform/database/sql.ts';
+import {
+  ACCOUNT_COLUMNS,
+  type AccountRow,
+  type ConnectedAccount,
+  ProviderAccounts,
+} from '../../accounts/grants/provider-accounts.ts';
+import { type Quota, type UsedUp } from '../../platform/quotas/quota.ts';
+import { Quotas } from '../../platform/quotas/quotas.ts';
+import type { DueReminder } from './due-reminder.ts';
+import type { ReminderInfo } from './reminder-info.ts';
+import type { ReminderType } from './reminder-status.ts';
+
+// Everything that is claimed together in one round trip. What a notification says comes once, with the first of its
+// reminders: hundreds of participants have the same text.
+const FIND_DUE = `
+  select r.id, r.type, r.recipient, r.name as "toName", r.due_at as "dueAt", r.expires_at as "expiresAt", r.status,
+    r.reason as "lastFailure", r.message_id_header as "messageIdHeader", a.features, a.secret_sealed as "secretSealed",
+    r.event_id || ' ' || r.notification_id as said,
+    case when row_number() over (partition by r.event_id, r.notification_id) = 1 then c.content end as content,
+    ${ACCOUNT_COLUMNS}
+  from unnest($1::uuid[], $2::uuid[]) j(id, account_id)
+  join reminder r on r.id = j.id and r.account_id = j.account_id
+  join reminder_content c using (event_id, notification_id)
+  join "grant" g on g.id = r.account_id
+  join application a on a.id = g.application_id`;
+
+// Locked until they are counted: of two workers that have the same reminder the second finds it counted.
+const SCHEDULED = `
+  select r.id, r.account_id as "accountId", r.type, g.application_id as "applicationId",
+    r.charged_at is not null as charged
+  from unnest($1::uuid[], $2::uuid[]) j(id, account_id)
+  join reminder r on r.id = j.id and r.account_id = j.account_id
+  join "grant" g on g.id = r.account_id
+  where r.status = 'scheduled' order by r.id for update of r`;
+
+const CHARGED = 'update reminder set charged_at = now() where id = any($1::uuid[])';
+
+const LIST = `
+  select id, notification_id as "notificationId", type, participant, recipient, due_at as "dueAt", status, reason,
+    attempts, sent_at as "sentAt"
+  from reminder where account_id = $1 and event_id = $2
+  order by due_at, type, participant, id limit $3 offset $4`;
+
+type Row = Omit<DueReminder, 'content' | 'name'> &
+  AccountRow & { toName: string; said: string; content: DueReminder['content'] | null };
+
+/** A reminder that has been claimed, and the account that has its event. */
+export interface FoundReminder {
+  reminder: DueReminder;
+  account: ConnectedAccount;
+}
+
+/** A reminder that is still to be sent. */
+interface ScheduledReminder {
+  id: string;
+  accountId: string;
+  type: ReminderType;
+  applicationId: string;
+  charged: boolean;
+}
+
+/** Whether a reminder is to be sent: not if nobody wants it any more, or a quota is used up. */
+export type Admission = { kind: 'send' } | { kind: 'dropped' } | { kind: 'refused'; by: UsedUp };
+
+/** What a reminder counts for. */
+const QUOTAS_OF: Readonly<Record<ReminderType, readonly Quota[]>> = {
+  email: ['reminders'],
+  sms: ['sms', 'reminders'],
+  webhook: ['reminders'],
+};
+
+const keyOf = (id: string, accountId: string) => `${id} ${accountId}`;
+
+/** Keys as the two columns that statements take. */
+function columnsOf(keys: readonly string[]): [ids: string[], accountIds: string[]] {
+  const pairs = keys.map((key) => key.split(' ') as [string, string]);
+  return [pairs.map(([id]) => id), pairs.map(([, accountId]) => accountId)];
+}
+
+/** Reads reminders for those who send and show them: those that are sent at the same time in the same queries. */
+@Injectable()
+export class ReminderRepository {
+  readonly #due = new JointLookUp((keys) => this.#findDue(keys));
+  readonly #admissions = new JointLookUp((keys) => this.#admit(keys));
+
+  constructor(
+    private readonly database: Database,
+    private readonly accounts: ProviderAccounts,
+    private readonly quotas: Quotas,
+  ) {}
+
+  /** @returns undefined when the account or the reminder is gone @throws {UnsealError} */
+  async findDue(id: string, accountId: string): Promise<FoundReminder | undefined> {
+    const row = await this.#due.get(keyOf(id, accountId));
+    return row && { reminder: row.reminder, account: this.accounts.open(row.account) };
+  }
+
+  /**
+   * Whether it is still to be sent, as of a moment after the call. Then it is counted for its quotas, once however often
+   * this is called, and whatever becomes of it.
+   */
+  async admit(id: string, accountId: string): Promise<Admission> {
+    return (await this.#admissions.get(keyOf(id, accountId))) ?? { kind: 'dropped' };
+  }
+
+  /** By due time, type and participant. */
+  listForEvent(accountId: string, eventId: string, { limit, offset }: Page): Promise<ReminderInfo[]> {
+    return this.database.query<ReminderInfo>(LIST, [accountId, eventId, limit, offset]);
+  }
+
+  async #findDue(keys: string[]): Promise<Map<string, { reminder: DueReminder; account: AccountRow }>> {
+    const rows = await this.database.query<Row>(FIND_DUE, columnsOf(keys));
+    const contents = new Map(rows.flatMap(({ said, content }) => (content ? [[said, content]] : [])));
+    return new Map(
+      rows.map((row) => {
+        const reminder = { ...row, name: row.toName, content: contents.get(row.said) ?? {} };
+        return [keyOf(row.id, row.accountId), { reminder, account: row }];
+      }),
+    );
+  }
+
+  #admit(keys: string[]): Promise<Map<string, Admission>> {
+    return this.database.transaction(async (sql) => {
+      const rows = await sql.query<ScheduledReminder>(SCHEDULED, columnsOf(keys));
+      const admissions = new Map<string, Admission>(
+        rows.map(({ id, accountId }) => [keyOf(id, accountId), { kind: 'send' }]),
+      );
+      const uncounted = rows.filter(({ type, charged }) => !charged && this.quotas.limits(QUOTAS_OF[type]));
+      if (uncounted.length === 0) return admissions;
+      const refusals = await this.quotas.take(
+        sql,
+        uncounted.map((row) => ({ ...row, quotas: QUOTAS_OF[row.type] })),
+      );
+      for (const [index, { id, accountId }] of uncounted.entries()) {
+        const by = refusals[index];
+        if (by) admissions.set(keyOf(id, accountId), { kind: 'refused', by });
+      }
+      const counted = uncounted.filter((_, index) => !refusals[index]);
+      if (counted.length > 0) await sql.query(CHARGED, [counted.map(({ id }) => id)]);
+      return admissions;
+    });
+  }
+}

@@ -1,0 +1,63 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { internalReason } from '../../platform/base/errors/internal-reason.ts';
+import type { ApplicationFeature } from '../../platform/auth/plan.ts';
+import type { Lease } from '../../platform/work/dispatcher.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import { phoneRefusal } from '../sms/phone-numbers.ts';
+import { SmsError, SmsGateway, type SmsRequest } from '../sms/sms-gateway.ts';
+import type { DueReminder, ReminderSender } from './due-reminder.ts';
+import type { ReminderDelivery } from './reminder-policy.ts';
+
+const FEATURE: ApplicationFeature = 'sms';
+
+/** SMS reminders, for applications that have the feature when the reminder is due (spec 4.5 rule 4). */
+@Injectable()
+export class SmsReminderSender implements ReminderSender {
+  readonly type = 'sms';
+
+  readonly #countries: readonly string[];
+
+  constructor(
+    private readonly gateway: SmsGateway,
+    @Inject(APP_CONFIG) config: AppConfig,
+  ) {
+    this.#countries = config.quotas.smsCountries;
+  }
+
+  /** A gateway that keeps count of keys has no look-up: there the text is handed over again. */
+  async wasSent(reminder: DueReminder, _account: ConnectedAccount, { signal }: Lease): Promise<boolean> {
+    return (await this.gateway.wasSent?.(requestOf(reminder), reminder.dueAt, signal)) ?? false;
+  }
+
+  async send(reminder: DueReminder, _account: ConnectedAccount, lease: Lease): Promise<ReminderDelivery> {
+    if (!reminder.features.includes(FEATURE)) {
+      return { kind: 'refused', reason: 'SMS is not enabled for this application' };
+    }
+    // The operator may have changed the list since the event was written.
+    const refusal = phoneRefusal(reminder.recipient, this.#countries);
+    if (refusal !== null) return { kind: 'refused', reason: `this number gets no text messages: ${refusal}` };
+    try {
+      await this.gateway.send(requestOf(reminder), lease.signal);
+      return { kind: 'sent' };
+    } catch (error) {
+      if (error instanceof SmsError) {
+        const { failure, message: reason, retryAfterSeconds } = error;
+        return failure === 'not-yet'
+          ? { kind: failure, reason, retryAfterSeconds }
+          : { kind: failure, reason };
+      }
+      // Aborted on its way, or a bug: nobody knows how far it came.
+      return { kind: 'unknown', reason: internalReason(error) };
+    }
+  }
+}
+
+function requestOf({ id, accountId, recipient, content, dueAt }: DueReminder): SmsRequest {
+  return {
+    accountId,
+    to: recipient,
+    text: content['message'] ?? '',
+    dedupe: `reminder:${id}:${dueAt.getTime()}`,
+  };
+}

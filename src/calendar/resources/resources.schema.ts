@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import { countView } from '../../platform/wire/wire.schema.ts';
+
+export const listResourcesQuery = z.object({ ...pageQuery, view: viewQuery(['count']) });
+export type ListResourcesQuery = z.infer<typeof listResourcesQuery>;
+
+/** A room (api facts 7.6). It has no id: its address is what meetings invite and availability asks for. */
+export const roomView = z
+  .object({
+    object: z.literal('room_resource'),
+    email: z.string(),
+    name: z.string(),
+    capacity: z.string().describe('Empty: not known, as with all that follow'),
+    building: z.string(),
+    floor_name: z.string(),
+    floor_number: z.string(),
+  })
+  .meta({
+    id: 'RoomResource',
+    example: {
+      object: 'room_resource',
+      email: 'aquarium@example.test',
+      name: 'Aquarium',
+      capacity: '8',
+      building: 'Main',
+      floor_name: 'Ground floor',
+      floor_number: '0',
+    },
+  });
+export type RoomView = z.infer<typeof roomView>;
+
+/** Answer of GET /resources, by `view`. */
+export const roomList = z.union([z.array(roomView), countView]);

@@ -1,0 +1,194 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { isId, newId } from '../../platform/base/ids/ids.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { afterCommit, type Sql } from '../../platform/database/sql.ts';
+import type { ChangeRecord } from '../../platform/changes/change-log.ts';
+import { openProviderJobs } from '../../platform/job-statuses/jobs.ts';
+import { ReminderPlanner } from '../notifications/reminder-planner.ts';
+import type { ItipMessage } from '../../formats/ical/itip.ts';
+import { takeReply } from './mailed-reply.ts';
+import { MeetingBook, type MeetingChanges } from './meeting-book.ts';
+import { follow, type InvitingMail, senderOf } from './meeting.ts';
+import * as meetings from './meetings.sql.ts';
+
+/** A message that has just come into a mirror, as far as it counts here. */
+export interface MirroredMail {
+  id: string;
+  draft: boolean;
+  from: readonly { email: string }[];
+  headers: string | null;
+  remote: { folderIds: readonly string[]; receivedAt: Date };
+  itip?: ItipMessage[];
+}
+
+/** Whose mirror it is. */
+export interface MailOwner {
+  account: { accountId: string; applicationId: string; email: string };
+  /** Subscribers are not told of what was received earlier; null: of everything. */
+  newsSince: Date | null;
+  at: Date;
+}
+
+/** Folders, by the provider's ids, whose mail does not count. */
+export interface IgnoredFolders {
+  sent: string | undefined;
+  spam: string | undefined;
+  trash: string | undefined;
+}
+
+/** A mail and what it says of one meeting. */
+interface Said {
+  mail: InvitingMail;
+  message: ItipMessage;
+  isNews: boolean;
+}
+
+/** Makes events of the invitations in mail, and keeps them as later mail says (docs/adr/0044). */
+@Injectable()
+export class MailedInvitations {
+  readonly #log = new Logger(MailedInvitations.name);
+
+  constructor(
+    private readonly planner: ReminderPlanner,
+    private readonly wake: Wake,
+  ) {}
+
+  /**
+   * Follows the mails of a batch, in the transaction that stores them, after them; nothing is asked of the database where
+   * none of them is about a meeting. Drafts, sent mail, spam and trash do not count. What goes wrong is logged: it never
+   * keeps mail from being stored.
+   * @param added oldest first
+   * @returns what has changed
+   * @throws the driver's error when the database is away or busy
+   */
+  async take(
+    sql: Sql,
+    owner: MailOwner,
+    added: readonly MirroredMail[],
+    ignored: IgnoredFolders,
+  ): Promise<ChangeRecord[]> {
+    const said = saidBy(added, owner, Object.values(ignored));
+    if (said.length === 0) return [];
+    await sql.query('savepoint invitations');
+    try {
+      const changes = await this.#follow(sql, owner, said);
+      await sql.query('release savepoint invitations');
+      return changes;
+    } catch (error) {
+      if (databaseTrouble(error) !== null) throw error;
+      await sql.query('rollback to savepoint invitations');
+      this.#log.error(error);
+      return [];
+    }
+  }
+
+  async #follow(sql: Sql, owner: MailOwner, said: readonly Said[]): Promise<ChangeRecord[]> {
+    const { accountId } = owner.account;
+    const own = owner.account.email.toLowerCase();
+    const uids = [...new Set(said.map(({ message }) => message.uid))];
+    const events = await meetings.holdEvents(sql, accountId, uids, uids.filter(isId));
+    const keys = [...new Set(said.flatMap(({ message }) => MeetingBook.keysOf(own, message)))];
+    const states = await meetings.holdStates(sql, accountId, keys);
+    const book = new MeetingBook(own, events, states);
+    for (const { mail, message, isNews } of said) {
+      if (message.method === 'reply') takeReply(book, mail, message, isNews);
+      else for (const meeting of book.meetingsOf(message, isNews)) follow(meeting, mail, message);
+    }
+    return this.#write(sql, owner, book);
+  }
+
+  async #write(sql: Sql, owner: MailOwner, book: MeetingBook): Promise<ChangeRecord[]> {
+    const { account, at } = owner;
+    const { accountId } = account;
+    const { created, changed, links, removed, answered } = book.changes();
+    const calendar = created.length > 0 ? await meetings.emailedCalendar(sql, accountId, at) : null;
+    if (calendar) await meetings.insertEvents(sql, accountId, calendar.id, created, at);
+    await meetings.updateEvents(sql, changed.map(({ part }) => part), at); // prettier-ignore
+    await meetings.linkEvents(sql, links);
+    await meetings.removeEvents(sql, removed.map(({ id }) => id)); // prettier-ignore
+    await meetings.storeStates(sql, accountId, book.states());
+    await this.#tellProvider(sql, owner, answered);
+    const record = (id: string, verb: Verb, calendarId: string, isNews: boolean, metadata = {}) =>
+      eventChange(owner, { id, verb, calendarId, isNews, metadata });
+    return [
+      ...(calendar?.created ? [calendarChange(owner, calendar.id, created.some(({ isNews }) => isNews))] : []), // prettier-ignore
+      ...created.map(({ part, isNews }) => record(part.event.id, 'created', calendar?.id ?? '', isNews)),
+      ...changed.map(({ part, verb, calendarId, isNews }) => record(part.event.id, verb, calendarId, isNews)),
+      ...links.map(({ id, calendarId }) => record(id, 'updated', calendarId, false)),
+      ...removed.map(({ id, calendarId, isNews }) => record(id, 'deleted', calendarId, isNews)),
+      ...answered.map(({ event, isNews }) => record(event.id, 'updated', event.calendarId, isNews, event.metadata)),
+    ]; // prettier-ignore
+  }
+
+  /** Answers to meetings of the account's own go to its provider as well. */
+  async #tellProvider(
+    sql: Sql,
+    { account: { accountId }, at }: MailOwner,
+    answered: MeetingChanges['answered'],
+  ): Promise<void> {
+    if (answered.length === 0) return;
+    for (const { event } of answered) {
+      const { id: eventId, notifications } = event;
+      const { title, startsAt, participants } = event.fields;
+      await meetings.writeParticipants(sql, eventId, participants, at);
+      if (notifications.length === 0) continue;
+      const plan = { accountId, eventId, title, startsAt, notifications, participants, cancelled: false };
+      await this.planner.plan(sql, plan, at);
+    }
+    await openProviderJobs(
+      sql,
+      answered.map(({ event: { id: objectId } }) => {
+        return { id: newId(), accountId, action: 'update_event', object: 'event', objectId, at };
+      }),
+    );
+    afterCommit(sql, () => {
+      for (const queue of ['provider', 'reminder'] as const) this.wake.wake(queue);
+    });
+  }
+}
+
+/** What mails say of meetings, in their order; mails of the account itself are copies of what it has sent. */
+function saidBy(
+  added: readonly MirroredMail[],
+  { account, newsSince }: MailOwner,
+  ignored: readonly (string | undefined)[],
+): Said[] {
+  const own = account.email.toLowerCase();
+  return added.flatMap(({ id, draft, from, headers, remote, itip = [] }) => {
+    if (itip.length === 0 || draft || remote.folderIds.some((folder) => ignored.includes(folder))) return [];
+    if (from.some((one) => one.email.toLowerCase() === own)) return [];
+    const mail = { messageId: id, sender: senderOf(from, headers), account: own };
+    const isNews = newsSince === null || remote.receivedAt >= newsSince;
+    return itip.map((message) => ({ mail, message, isNews }));
+  });
+}
+
+export type Verb = 'created' | 'updated' | 'deleted';
+
+interface EventChange {
+  id: string;
+  verb: Verb;
+  calendarId: string;
+  isNews: boolean;
+  metadata: Record<string, string>;
+}
+
+function eventChange({ account, at }: MailOwner, change: EventChange): ChangeRecord {
+  const { accountId, applicationId } = account;
+  const { id, verb, calendarId, isNews, metadata } = change;
+  const event = ({ created: 'create', updated: 'modify', deleted: 'delete' } as const)[verb];
+  const record = { applicationId, accountId, object: 'event', objectId: id, event, at } as const;
+  if (!isNews) return record;
+  const attributes = { calendar_id: calendarId, created_before_account_connection: false };
+  const dedupe = `event:${id}:${verb}:${newId()}`;
+  return { ...record, webhook: { trigger: `event.${verb}`, dedupe, attributes, metadata } };
+}
+
+function calendarChange({ account, at }: MailOwner, id: string, isNews: boolean): ChangeRecord {
+  const { accountId, applicationId } = account;
+  const record = { applicationId, accountId, object: 'calendar', objectId: id, event: 'create', at } as const;
+  return isNews
+    ? { ...record, webhook: { trigger: 'calendar.created', dedupe: `calendar:${id}:created`, metadata: {} } }
+    : record;
+}

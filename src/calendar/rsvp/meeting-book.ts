@@ -1,0 +1,191 @@
+import type { InstanceId } from '../../formats/ical/ical-read.ts';
+import type { Participant } from '../events/event-values.ts';
+import type { ItipMessage } from '../../formats/ical/itip.ts';
+import { type MailedEvent, type Meeting, type MeetingPart, storedText } from './meeting.ts';
+import type { NewMailedEvent, StoredEvent, StoredState } from './meetings.sql.ts';
+import { meetingKey } from '../../formats/ical/revisions.ts';
+
+const LONGEST_NAME = 998;
+
+/** A part that has an event. */
+type ShownPart = MeetingPart & { event: MailedEvent };
+
+/** What a batch of mails changes. */
+export interface MeetingChanges {
+  created: (NewMailedEvent & { part: ShownPart; isNews: boolean })[];
+  changed: { part: ShownPart; verb: 'updated' | 'deleted'; calendarId: string; isNews: boolean }[];
+  /** Events that only get another mail. */
+  links: { id: string; messageId: string; calendarId: string }[];
+  removed: { id: string; calendarId: string; isNews: boolean }[];
+  /** Events of the account's own, with other participants. */
+  answered: { event: StoredEvent; isNews: boolean }[];
+}
+
+/** The meetings that the mails of a batch are about, as they are stored and as they become. */
+export class MeetingBook {
+  readonly #account: string;
+  readonly #events: readonly StoredEvent[];
+  readonly #byId: ReadonlyMap<string, StoredEvent>;
+  readonly #known: Map<string, StoredState[]>;
+  readonly #meetings = new Map<string, { meeting: Meeting; isNews: boolean }>();
+  readonly #own = new Map<string, StoredState>();
+  readonly #answered = new Map<string, { event: StoredEvent; isNews: boolean }>();
+
+  /** @param account its address, lower case */
+  constructor(account: string, events: readonly StoredEvent[], states: readonly StoredState[]) {
+    this.#account = account;
+    this.#events = events;
+    this.#byId = new Map(events.map((event) => [event.id, event]));
+    this.#known = Map.groupBy(states, ({ key }) => key);
+  }
+
+  /** Key of the meeting a message may be about; replies are about those of the account. */
+  static keysOf(account: string, { method, uid, events }: ItipMessage): string[] {
+    const organizer = method === 'reply' ? account : events.find((one) => one.organizer)?.organizer?.email;
+    return organizer === undefined ? [] : [meetingKey(uid, organizer)];
+  }
+
+  /** The meeting a message is about; none where the account itself is the organizer, or nobody is named. */
+  meetingsOf(message: ItipMessage, isNews: boolean): Meeting[] {
+    const organizer = message.events.find((one) => one.organizer)?.organizer;
+    if (!organizer || organizer.email === this.#account) return [];
+    const there = this.#events.filter(({ emailed, icalUid }) => !emailed && icalUid === message.uid);
+    // Somebody else's meeting by the same name.
+    if (
+      there.some(({ organizerEmail }) => organizerEmail && organizerEmail.toLowerCase() !== organizer.email)
+    )
+      return [];
+    const key = meetingKey(message.uid, organizer.email);
+    const known = this.#meetings.get(key);
+    if (known) {
+      known.isNews ||= isNews;
+      return [known.meeting];
+    }
+    const meeting: Meeting = {
+      key,
+      uid: message.uid,
+      organizer: { email: organizer.email, name: storedText(organizer.name, LONGEST_NAME) },
+      parts: new Map((this.#known.get(key) ?? []).map((state) => [state.instance, this.#part(state)])),
+      elsewhere: there.length > 0,
+    };
+    for (const event of there) this.#addStored(meeting, event);
+    this.#meetings.set(key, { meeting, isNews });
+    return [meeting];
+  }
+
+  /** An event of the account's own; null: it has none by that UID. */
+  ownEvent(uid: string, instance: InstanceId | null): StoredEvent | null {
+    const start = instance && instance.seconds * 1000;
+    const found = this.#events.find(
+      ({ id, emailed, icalUid, organizerEmail, originalStart }) =>
+        !emailed &&
+        (icalUid === uid || id === uid) &&
+        (organizerEmail === null || organizerEmail.toLowerCase() === this.#account) &&
+        (originalStart?.getTime() ?? null) === start,
+    );
+    return found ?? null;
+  }
+
+  /** What is known of the answers to an event of the account's own. */
+  ownState(uid: string, instance: InstanceId | null, eventId: string): StoredState {
+    const key = meetingKey(uid, this.#account);
+    const name = instance?.key ?? '';
+    const place = `${key} ${name}`;
+    const known = this.#own.get(place) ?? this.#known.get(key)?.find((one) => one.instance === name);
+    const state = known ?? {
+      key, instance: name, eventId, sender: null, trusted: true, sequence: 0, stamp: null, cancelled: false, replies: {},
+    }; // prettier-ignore
+    this.#own.set(place, state);
+    return state;
+  }
+
+  /** Somebody has answered. */
+  answer(event: StoredEvent, participants: Participant[], isNews: boolean): void {
+    event.fields = { ...event.fields, participants };
+    this.#answered.set(event.id, { event, isNews: isNews || this.#answered.get(event.id)?.isNews === true });
+  }
+
+  /** What is to be written. */
+  changes(): MeetingChanges {
+    const changes: MeetingChanges = {
+      created: [], changed: [], links: [], removed: [], answered: [...this.#answered.values()],
+    }; // prettier-ignore
+    for (const { meeting, isNews } of this.#meetings.values()) {
+      for (const part of meeting.parts.values()) this.#addChange(changes, meeting, part, isNews);
+    }
+    return changes;
+  }
+
+  /** What is known of the meetings afterwards. */
+  states(): StoredState[] {
+    const parts = [...this.#meetings.values()].flatMap(({ meeting }) =>
+      [...meeting.parts.values()].flatMap(({ instance, state, event, change }) => {
+        const eventId = change === 'removed' ? null : (event?.id ?? null);
+        return state ? [{ ...state, key: meeting.key, instance, eventId }] : [];
+      }),
+    );
+    return [...parts, ...this.#own.values()];
+  }
+
+  #part({
+    instance,
+    eventId,
+    sender,
+    trusted,
+    sequence,
+    stamp,
+    cancelled,
+    replies,
+  }: StoredState): MeetingPart {
+    const state = { sender, trusted, sequence, stamp, cancelled, replies };
+    const event = eventId === null ? undefined : this.#byId.get(eventId);
+    return { instance, state, event: event ? mailedEvent(event) : null, change: 'none' };
+  }
+
+  /** An event of the provider's that no mail has been seen of yet. */
+  #addStored({ parts }: Meeting, event: StoredEvent): void {
+    if ([...parts.values()].some((part) => part.event?.id === event.id)) return;
+    const instance = instanceKeyOf(event);
+    const part = parts.get(instance);
+    if (part) part.event = mailedEvent(event);
+    else parts.set(instance, { instance, state: null, event: mailedEvent(event), change: 'none' });
+  }
+
+  #addChange(changes: MeetingChanges, meeting: Meeting, part: MeetingPart, isNews: boolean): void {
+    const { event } = part;
+    if (!event || part.change === 'none') return;
+    const shown = { ...part, event };
+    const { uid, organizer } = meeting;
+    const calendarId = this.#byId.get(event.id)?.calendarId ?? '';
+    if (part.change === 'created') {
+      // Whoever has not heard of it need not hear that it does not take place.
+      changes.created.push({
+        uid,
+        organizer,
+        part: shown,
+        isNews: isNews && event.fields.status !== 'cancelled',
+      });
+    } else if (part.change === 'removed') changes.removed.push({ id: event.id, calendarId, isNews });
+    else if (part.change === 'linked')
+      changes.links.push({ id: event.id, messageId: event.messageId ?? '', calendarId });
+    else {
+      const verb = part.change === 'cancelled' ? 'deleted' : 'updated';
+      changes.changed.push({ part: shown, verb, calendarId, isNews });
+    }
+  }
+}
+
+/** A message that is gone is none: another copy of the mail takes its place. */
+function mailedEvent(event: StoredEvent): MailedEvent {
+  const { id, fields, messageId, messageKept, masterEventId, originalStart } = event;
+  return { id, fields, messageId: messageKept ? messageId : null, masterEventId, originalStart };
+}
+
+/** `MeetingPart.instance` of a stored event. */
+export function instanceKeyOf({
+  originalStart,
+  fields,
+}: Pick<StoredEvent, 'originalStart' | 'fields'>): string {
+  const stamp = (originalStart?.toISOString() ?? '').replaceAll(/[-:]|\.\d+/g, '');
+  return 'date' in fields.when || 'start_date' in fields.when ? stamp.slice(0, 8) : stamp;
+}

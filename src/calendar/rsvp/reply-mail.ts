@@ -1,0 +1,49 @@
+import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Participant, When } from '../events/event-values.ts';
+import { icsOf, plain, type ShownEvent } from '../events/ics/ics-writer.ts';
+
+/** The answer of an account to an invitation. */
+export interface Reply {
+  uid: string;
+  /** Of the invitation that is answered. */
+  sequence: number;
+  organizer: Address;
+  /** The account as a participant, with its answer. */
+  attendee: Participant;
+  title: string;
+  when: When;
+  /** Of an instance of a series: when it would have begun. */
+  originalStart: Date | null;
+  at: Date;
+}
+
+/** The iTIP message (RFC 5546 3.2.3): it names one participant, the one who answers. @throws {UnwritableEventError} */
+export function replyFile({ uid, sequence, organizer, attendee, title, when, originalStart, at }: Reply): string {
+  const event: ShownEvent = {
+    title, when, description: '', location: '', busy: true, status: 'confirmed', visibility: null, recurrence: null,
+    conferencing: null,
+  };
+  const instance = originalStart && { originalStart, series: null };
+  const { comment } = attendee;
+  return icsOf({ method: 'REPLY' }, [
+    { event, uid, sequence, stamp: at, organizer, attendees: [attendee], comment, instance },
+  ]);
+} // prettier-ignore
+
+const VERBS = { yes: 'Accepted', no: 'Declined', maybe: 'Tentative', noreply: 'Answer' } as const;
+const SENTENCES = {
+  yes: 'has accepted this invitation',
+  no: 'has declined this invitation',
+  maybe: 'may come',
+  noreply: 'has taken back the answer',
+} as const;
+
+/** What the mail says to people. */
+export function replyWords({ attendee, title }: Reply): { subject: string; html: string; text: string } {
+  const name = title.trim() || 'Untitled event';
+  const who = attendee.name || attendee.email;
+  const lines = [`${who} ${SENTENCES[attendee.status]}: ${name}`, ...(attendee.comment ? ['', attendee.comment] : [])];
+  const text = plain(lines.join('\n'));
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return { subject: `${VERBS[attendee.status]}: ${name}`, text, html: `<p>${escaped.replaceAll('\n', '<br>')}</p>` };
+} // prettier-ignore

@@ -1,0 +1,35 @@
+import { Body, Controller, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { toEventView } from '../events/events.mapper.ts';
+import { eventView } from '../events/events.schema.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { sendRsvp, type SendRsvp, sendRsvpQuery, type SendRsvpQuery } from './rsvp.schema.ts';
+import { RsvpService } from './rsvp.service.ts';
+
+@ApiTags('events')
+@AccountAuth({ anyScope: SCOPES_FOR.writeCalendar, write: true })
+@Controller('send-rsvp')
+export class RsvpController {
+  constructor(private readonly rsvp: RsvpService) {}
+
+  @Post()
+  @ApiErrors(404, 409)
+  @Endpoint({
+    summary: 'Answer an invitation',
+    description:
+      'The event shows the answer at once; a mail tells the organizer, and `job_status_id` is the job of that mail. An answer that changes nothing is not sent again, unless the mail with it has failed.',
+    response: eventView,
+  })
+  async send(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: sendRsvp }) body: SendRsvp,
+    @Query({ schema: sendRsvpQuery }) query: SendRsvpQuery,
+  ) {
+    const { event, jobId } = await this.rsvp.answer(account, body, query);
+    return toEventView(event, jobId === null ? undefined : { jobId, planned: [] });
+  }
+}

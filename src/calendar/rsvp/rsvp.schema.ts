@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { queryBoolean } from '../../platform/wire/wire.schema.ts';
+import { optional, text } from '../events/event-parts.schema.ts';
+
+const MOST_COMMENT = 2048;
+
+export const sendRsvp = z
+  .object({
+    event_id: text(255)
+      .min(1, 'must not be empty')
+      .describe('An event that has a `message_id`, or an instance of one'),
+    status: z.enum(['yes', 'no', 'maybe'], { error: 'must be one of: yes, no, maybe' }),
+    comment: optional(text(MOST_COMMENT)).describe(
+      'For the organizer. Absent: the last one stays while the answer is the same; empty: none',
+    ),
+    account_id: optional(text(255)).describe('If given, it must be the account of the token'),
+  })
+  .meta({
+    id: 'SendRsvp',
+    example: {
+      event_id: '019aa1b2-0000-7000-8000-000000000001',
+      status: 'yes',
+      comment: 'I am looking forward to it',
+    },
+  });
+export type SendRsvp = z.infer<typeof sendRsvp>;
+
+export const sendRsvpQuery = z.object({
+  notify_participants: queryBoolean()
+    .optional()
+    .describe(
+      'Default true, which needs the scope email.send or email; false: the answer is kept here, and the organizer is not told',
+    ),
+});
+export type SendRsvpQuery = z.infer<typeof sendRsvpQuery>;

@@ -1,0 +1,200 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId, newId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import type { EventRecord } from '../events/event-record.ts';
+import type { Participant } from '../events/event-values.ts';
+import { CancelledEventError } from '../events/events.errors.ts';
+import { EventsService } from '../events/events.service.ts';
+import { Invitations } from '../invitations/invitations.service.ts';
+import { SchedulingMails } from '../invitations/scheduling-mails.ts';
+import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { ReminderPlanner } from '../notifications/reminder-planner.ts';
+import { fieldsOf } from '../events/event-plan.ts';
+import { instanceKeyOf } from './meeting-book.ts';
+import type { StoredEvent, StoredState } from './meetings.sql.ts';
+import * as meetings from './meetings.sql.ts';
+import { type Reply, replyFile, replyWords } from './reply-mail.ts';
+import { meetingKey } from '../../formats/ical/revisions.ts';
+import { NoInvitationError, NotInvitedError } from './rsvp.errors.ts';
+import type { SendRsvp, SendRsvpQuery } from './rsvp.schema.ts';
+
+/** An event after an answer. */
+export interface AnsweredEvent {
+  event: EventRecord;
+  /** The job of the mail, or else of the write to the provider; null: there is none, as nothing has changed. */
+  jobId: string | null;
+}
+
+/** An answer that is being given, within its transaction. */
+interface Answering {
+  account: AccountPrincipal;
+  event: StoredEvent;
+  attendee: Participant;
+  /** Null: no mail is known of it. */
+  state: StoredState | null;
+  at: Date;
+}
+
+/** Answers invitations (docs/adr/0044). */
+@Injectable()
+export class RsvpService {
+  constructor(
+    private readonly database: Database,
+    private readonly events: EventsService,
+    private readonly planner: ReminderPlanner,
+    private readonly invitations: Invitations,
+    private readonly mails: SchedulingMails,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /**
+   * Gives the account's answer to an invitation: the event shows it, and the organizer is sent a mail. One that changes
+   * nothing does nothing, unless the mail with it has failed.
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError} the organizer is to be told, and the account has not granted sending
+   * @throws {NoInvitationError}
+   * @throws {NotInvitedError}
+   * @throws {CancelledEventError}
+   */
+  async answer(account: AccountPrincipal, input: SendRsvp, query: SendRsvpQuery): Promise<AnsweredEvent> {
+    if (input.account_id && input.account_id !== account.accountId)
+      throw new InvalidInputError('account_id: is not the account of the access token');
+    const known = await this.events.get(account, input.event_id);
+    this.invitations.assertAllowed(account, { notify_participants: query.notify_participants ?? true });
+    const at = this.clock.now();
+    const { id, jobId } = await this.database.transaction(async (sql) => {
+      const event = await this.#hold(sql, account.accountId, known, at);
+      const answering = await this.#answering(sql, account, event, input, at);
+      return { id: event.id, jobId: answering && (await this.#write(sql, answering, query)) };
+    });
+    for (const queue of ['send', 'provider', 'reminder', 'hook'] as const) this.wake.wake(queue);
+    return { event: await this.events.get(account, id), jobId };
+  }
+
+  /** The event, held; an instance of a series becomes one of its own by being answered by itself. */
+  async #hold(sql: Sql, accountId: string, known: EventRecord, at: Date): Promise<StoredEvent> {
+    const rowId = isId(known.id) ? known.id : (known.masterEventId ?? '');
+    const [held] = await meetings.holdEvents(sql, accountId, [], [rowId]);
+    if (!held) throw new NotFoundError('event', known.id);
+    if (held.id === known.id) return held;
+    if (held.messageId === null) throw new NoInvitationError();
+    if (!held.emailed)
+      throw new InvalidInputError('event_id: in this calendar only the whole series can be answered');
+    const instance = await meetings.findInstance(sql, accountId, held.id, known.originalStart);
+    if (instance) return this.#hold(sql, accountId, { ...known, id: instance }, at);
+    return this.#detach(sql, accountId, held, known, at);
+  }
+
+  /** What mails say of the instance from now on is said of its own event. */
+  async #detach(
+    sql: Sql,
+    accountId: string,
+    series: StoredEvent,
+    { when, originalStart }: EventRecord,
+    at: Date,
+  ): Promise<StoredEvent> {
+    const { icalUid, organizerEmail, messageId } = series;
+    if (icalUid === null || organizerEmail === null) throw new NoInvitationError();
+    const fields = fieldsOf({ ...series.fields, when, recurrence: null }, 'UTC');
+    const event = { id: newId(), fields, messageId, masterEventId: series.id, originalStart };
+    const organizer = { email: organizerEmail, name: series.organizerName };
+    const instance = instanceKeyOf(event);
+    const part = { instance, state: null, event, change: 'created' } as const;
+    await meetings.insertEvents(sql, accountId, series.calendarId, [{ uid: icalUid, organizer, part }], at);
+    const [state] = await meetings.holdStates(sql, accountId, [meetingKey(icalUid, organizerEmail)]);
+    if (state) await meetings.storeStates(sql, accountId, [{ ...state, instance, eventId: event.id, replies: {} }]);
+    return { ...series, ...event, notifications: [], metadata: {} };
+  } // prettier-ignore
+
+  /** @returns null: there is nothing to do */
+  async #answering(
+    sql: Sql,
+    account: AccountPrincipal,
+    event: StoredEvent,
+    { status, comment }: SendRsvp,
+    at: Date,
+  ): Promise<Answering | null> {
+    const { icalUid, organizerEmail, messageId, fields } = event;
+    if (messageId === null || icalUid === null || organizerEmail === null) throw new NoInvitationError();
+    if (fields.status === 'cancelled') throw new CancelledEventError();
+    const own = account.email.toLowerCase();
+    const before = fields.participants.find(({ email }) => email.toLowerCase() === own);
+    if (!before) throw new NotInvitedError(account.email);
+    const kept = before.status === status ? before.comment : null;
+    const attendee = { ...before, status, comment: comment === undefined ? kept : comment || null };
+    const states = await meetings.holdStates(sql, account.accountId, [meetingKey(icalUid, organizerEmail)]);
+    const state =
+      states.find(({ instance }) => instance === instanceKeyOf(event)) ??
+      states.find(({ instance }) => instance === '') ??
+      null;
+    const isSame = before.status === attendee.status && before.comment === attendee.comment;
+    if (isSame && !(await meetings.hasFailed(sql, account.accountId, event.id))) return null;
+    return { account, event, attendee, state, at };
+  }
+
+  /** @returns the job to follow */
+  async #write(sql: Sql, answering: Answering, query: SendRsvpQuery): Promise<string | null> {
+    const { account, event, attendee, at } = answering;
+    const { accountId, applicationId } = account;
+    const own = account.email.toLowerCase();
+    const participants = event.fields.participants.map((one) =>
+      one.email.toLowerCase() === own ? attendee : one,
+    );
+    await meetings.writeParticipants(sql, event.id, participants, at);
+    await this.#planReminders(sql, accountId, event, participants, at);
+    const mailId = query.notify_participants === false ? null : await this.#mail(sql, answering);
+    const writeId = event.emailed ? null : newId();
+    if (writeId !== null) {
+      const job = { id: writeId, accountId, action: 'update_event', object: 'event', objectId: event.id, at } as const;
+      await openProviderJob(sql, job);
+    }
+    await recordChanges(sql, [
+      {
+        applicationId, accountId, object: 'event', objectId: event.id, event: 'modify', at,
+        webhook: {
+          trigger: 'event.updated',
+          dedupe: `event:${event.id}:updated:${newId()}`,
+          attributes: { calendar_id: event.calendarId, created_before_account_connection: false },
+          metadata: event.metadata,
+        },
+      },
+    ]);
+    return mailId ?? writeId;
+  } // prettier-ignore
+
+  async #planReminders(
+    sql: Sql,
+    accountId: string,
+    { id: eventId, fields, notifications }: StoredEvent,
+    participants: Participant[],
+    at: Date,
+  ): Promise<void> {
+    if (notifications.length === 0) return;
+    const { title, startsAt } = fields;
+    await this.planner.plan(
+      sql,
+      { accountId, eventId, title, startsAt, notifications, participants, cancelled: false },
+      at,
+    );
+  }
+
+  async #mail(sql: Sql, { account, event, attendee, state, at }: Answering): Promise<string> {
+    const id = newId();
+    const { icalUid, organizerEmail, organizerName, originalStart, fields } = event;
+    const organizer = { email: organizerEmail ?? '', name: organizerName ?? '' };
+    const reply: Reply = {
+      uid: icalUid ?? '', sequence: state?.sequence ?? 0, organizer, attendee, title: fields.title, when: fields.when,
+      originalStart, at,
+    };
+    const content = { to: [organizer], words: replyWords(reply), method: 'REPLY', ics: replyFile(reply) };
+    await this.mails.accept(sql, [await this.mails.compose({ ...content, id, account, at })]);
+    await meetings.noteReply(sql, account.accountId, event.id, id);
+    return id;
+  } // prettier-ignore
+}

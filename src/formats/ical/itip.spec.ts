@@ -1,0 +1,152 @@
+import { readItip } from './itip.ts';
+import { senderOf } from '../../calendar/rsvp/meeting.ts';
+import { compareRevisions, standingOf } from './revisions.ts';
+
+const file = (method: string, lines: readonly string[], more: readonly string[] = []) =>
+  ['BEGIN:VCALENDAR', `METHOD:${method}`, ...more, 'BEGIN:VEVENT', ...lines, 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
+const MEETING = ['UID:m@x.test', 'DTSTART:20300601T100000Z', 'ORGANIZER:mailto:Zoe@x.test'];
+
+describe('readItip', () => {
+  it('reads what a file says, once however often it is in the mail', () => {
+    const text = file('request', [...MEETING, 'SEQUENCE:3', 'DTSTAMP:20260101T000000Z']);
+    expect(readItip([text, text])).toMatchObject([
+      {
+        method: 'request',
+        uid: 'm@x.test',
+        events: [
+          {
+            sequence: 3,
+            stamp: Date.UTC(2026, 0, 1) / 1000,
+            instance: null,
+            organizer: { email: 'zoe@x.test' },
+          },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    ['no METHOD', file('x', MEETING).replace('METHOD:x\r\n', '')],
+    ['PUBLISH', file('PUBLISH', MEETING)],
+    ['no UID', file('REQUEST', MEETING.slice(1))],
+    ['a UID without end', file('REQUEST', [`UID:${'x'.repeat(501)}`, ...MEETING.slice(1)])],
+    ['several calendars', file('REQUEST', MEETING) + file('REQUEST', MEETING)],
+    ['what is none', 'hello'],
+    ['a file without end', file('REQUEST', MEETING).slice(0, -20)],
+    ['nothing', ''],
+    ['half a megabyte', file('REQUEST', [...MEETING, `X-A:${'x'.repeat(600_000)}`])],
+    ['only a parameter', 'BEGIN:VCALENDAR\r\nX;A="'],
+  ])('passes %s', (_, text) => {
+    expect(readItip([text])).toEqual([]);
+  });
+
+  it.each([
+    ['99999999999999999999', 0],
+    ['-5', 0],
+    ['4294967296', 2 ** 31 - 1],
+    ['x', 0],
+  ])('bounds SEQUENCE %s', (given, sequence) => {
+    expect(readItip([file('REQUEST', [...MEETING, `SEQUENCE:${given}`])])[0]?.events[0]?.sequence).toBe(
+      sequence,
+    );
+  });
+
+  it.each([
+    ['FREQ=SECONDLY'],
+    ['FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30'],
+    ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30'],
+    ['FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU'],
+  ])('comes to an end with a zone whose clocks change by %s', (rule) => {
+    const observance = ['BEGIN:STANDARD', 'DTSTART:16010101T000000', `RRULE:${rule}`, 'TZOFFSETFROM:+0000', 'TZOFFSETTO:+0100', 'END:STANDARD']; // prettier-ignore
+    const zone = ['BEGIN:VTIMEZONE', 'TZID:Own', ...Array.from({ length: 60 }, () => observance).flat(), 'END:VTIMEZONE']; // prettier-ignore
+    const lines = [MEETING[0] ?? '', 'DTSTART;TZID=Own:20300601T100000', 'DURATION:PT1H'];
+    expect(readItip([file('REQUEST', lines, zone)])[0]?.events[0]?.fields?.when).toMatchObject({
+      start_time: Date.UTC(2030, 5, 1, 9) / 1000,
+    });
+  });
+
+  it('reads exceptions in 1,150 different years of a zone of the file within a moment', () => {
+    const observance = (kind: string, month: number, to: string, from: string) => [
+      `BEGIN:${kind}`, 'DTSTART:16010101T020000', `RRULE:FREQ=YEARLY;BYMONTH=${month};BYDAY=-1SU`,
+      `TZOFFSETFROM:${from}`, `TZOFFSETTO:${to}`, `END:${kind}`,
+    ]; // prettier-ignore
+    const zone = (name: string) => [
+      'BEGIN:VTIMEZONE', `TZID:${name}`, ...observance('STANDARD', 10, '+0123', '+0246'),
+      ...observance('DAYLIGHT', 3, '+0246', '+0123'), 'END:VTIMEZONE',
+    ]; // prettier-ignore
+    const bomb = (name: string) =>
+      file('REQUEST', [
+        MEETING[0] ?? '', `DTSTART;TZID=${name}:20300601T100000`, 'RRULE:FREQ=YEARLY',
+        ...Array.from({ length: 1_150 }, (_, n) => `EXDATE;TZID=${name}:${1_000 + n}0601T100000`),
+      ], zone(name)); // prettier-ignore
+    const began = performance.now();
+    const [message] = readItip([bomb('One'), bomb('Two'), bomb('Three')]);
+    expect(performance.now() - began).toBeLessThan(4_000);
+    expect(message?.events[0]?.fields?.when).toMatchObject({ time: Date.UTC(2030, 5, 1, 7, 14) / 1000 });
+    expect(message?.events[0]?.fields?.recurrence?.rrule).toHaveLength(1_001);
+  });
+
+  it('keeps an event with hundreds of rules as one at its first time, and says so', () => {
+    const rules = Array.from(
+      { length: 500 },
+      (_, n) => `RRULE:FREQ=DAILY;BYHOUR=${n % 24};INTERVAL=${n + 1}`,
+    );
+    const passed: string[] = [];
+    const lines = [...MEETING, 'DTSTART:20300601T100000Z', ...rules];
+    const [message] = readItip([file('REQUEST', lines)], passed);
+    expect(message?.events[0]?.fields).toMatchObject({ when: { object: 'time' }, recurrence: null });
+    expect(passed).toEqual(['a recurring event has too many rules: its first time is kept']);
+  });
+
+  it.each([
+    ['lines', ['X-A:1'], 30_000],
+    ['components', ['BEGIN:VALARM', 'END:VALARM'], 2_000],
+    ['components deeper', ['BEGIN:VEVENT'], 100],
+  ])('passes a file with too many %s, and says so', (what, lines, times) => {
+    const passed: string[] = [];
+    const body = Array.from({ length: times }, () => lines).flat();
+    expect(readItip([file('REQUEST', [...MEETING, ...body])], passed)).toEqual([]);
+    expect(passed).toEqual([expect.stringContaining(what)]);
+  });
+
+  it('says nothing of the times of an event that lasts for ever', () => {
+    const [message] = readItip([file('REQUEST', [...MEETING, 'DURATION:P99999999999D'])]);
+    expect(message?.events[0]?.fields).toBeNull();
+  });
+});
+
+describe('standingOf', () => {
+  const organizer = 'zoe@x.test';
+  it.each([
+    ['the first mail, whoever sends it', 'eve@x.test', null, 'outranks'],
+    ['the organizer, after himself', organizer, { sender: organizer, trusted: true }, 'compares'],
+    ['the organizer, after somebody else', organizer, { sender: 'eve@x.test', trusted: false }, 'outranks'],
+    ['the same somebody else', 'eve@x.test', { sender: 'eve@x.test', trusted: false }, 'compares'],
+    ['another one', 'mallory@x.test', { sender: 'eve@x.test', trusted: false }, 'ignored'],
+    ['somebody else, after the organizer', 'eve@x.test', { sender: 'eve@x.test', trusted: true }, 'ignored'],
+    ['nobody in particular', null, { sender: null, trusted: false }, 'ignored'],
+  ] as const)('of %s', (_, sender, known, standing) => {
+    expect(standingOf({ sender, organizer }, known)).toBe(standing);
+  });
+});
+
+describe('compareRevisions', () => {
+  it('goes by SEQUENCE, then by DTSTAMP; none is the oldest', () => {
+    expect(compareRevisions({ sequence: 2, stamp: 1 }, { sequence: 1, stamp: 9 })).toBeGreaterThan(0);
+    expect(compareRevisions({ sequence: 1, stamp: null }, { sequence: 1, stamp: 9 })).toBeLessThan(0);
+    expect(compareRevisions({ sequence: 1, stamp: 9 }, { sequence: 1, stamp: 9 })).toBe(0);
+  });
+});
+
+describe('senderOf', () => {
+  const from = [{ email: 'Zoe@X.test' }];
+  it.each([
+    [from, null, 'zoe@x.test'],
+    [from, 'Authentication-Results: mx; dmarc=pass\r\nSubject: dmarc=fail', 'zoe@x.test'],
+    [from, 'Authentication-Results: mx;\r\n spf=pass;\r\n\tDMARC=fail (p=none)\r\nTo: a', null],
+    [[...from, { email: 'eve@x.test' }], null, null],
+    [[], null, null],
+  ] as const)('of %j with %j is %j', (addresses, headers, sender) => {
+    expect(senderOf(addresses, headers)).toBe(sender);
+  });
+});

@@ -1,0 +1,27 @@
+import { task } from '../../platform/threads/task.ts';
+import type { WorkThreads } from '../../platform/threads/work-threads.ts';
+
+const MB = 2 ** 20;
+const READ = task<typeof import('./attachment-at.ts')>()(import.meta.url, './attachment-at', 'attachmentAt', {
+  lane: 'short',
+  timeMs: 4_000,
+  timeMsPerMb: 250,
+  inputBytes: 64 * MB,
+  outputBytes: 64 * MB,
+});
+
+/**
+ * Takes an attachment out of a whole message, in a thread.
+ * @param position among the attachments that postal-mime finds in the message, from 0
+ * @returns null: there is no such attachment
+ * @throws {WorkLimitError} when the message costs too much, or too much other work is waiting
+ */
+export async function openAttachment(
+  threads: WorkThreads,
+  accountId: string,
+  mime: Buffer,
+  position: number,
+): Promise<Buffer | null> {
+  const content = await threads.run(READ, accountId, { mime, position });
+  return content && Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+}

@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { messageFields, TrackingInput } from './message-fields.schema.ts';
+
+/** What a message that is to be sent says, as it is stored, in the wire's names (spec 2.5, `original_data`). */
+export interface OutgoingContent {
+  from: Address[];
+  to: Address[];
+  cc: Address[];
+  bcc: Address[];
+  reply_to: Address[];
+  subject: string;
+  /** HTML as the sender gave it; what leaves may have tracking added. */
+  body: string;
+  reply_to_message_id?: string | null;
+  file_ids?: string[];
+  metadata?: Record<string, string>;
+  tracking?: TrackingInput;
+  /** The draft it was. */
+  draft?: { id: string; version: number };
+}
+
+type Shape = typeof messageFields;
+/** The fields of a body. */
+export type MessageFields = { [K in keyof Shape]?: z.infer<Shape[K]> };
+
+/** The account as a sender. */
+export function ownAddress(account: { email: string; name: string }): Address {
+  return { email: account.email, name: account.name };
+}
+
+/** Content of a new message; `from` defaults to the account. */
+export function toContent(
+  body: MessageFields & { tracking?: TrackingInput | null | undefined },
+  account: { email: string; name: string },
+): OutgoingContent {
+  return {
+    from: body.from?.length ? body.from : [ownAddress(account)],
+    to: body.to ?? [],
+    cc: body.cc ?? [],
+    bcc: body.bcc ?? [],
+    reply_to: body.reply_to ?? [],
+    subject: body.subject ?? '',
+    body: body.body ?? '',
+    ...(body.reply_to_message_id ? { reply_to_message_id: body.reply_to_message_id } : {}),
+    ...fileIds(body.file_ids),
+    ...(body.metadata ? { metadata: body.metadata } : {}),
+    ...(body.tracking ? { tracking: body.tracking } : {}),
+  };
+}
+
+/** Ids of files as they are stored: each once, in the spelling by which their messages are found. Absent where there are none. */
+export function fileIds(ids: readonly string[] | null | undefined): Pick<OutgoingContent, 'file_ids'> {
+  return ids?.length ? { file_ids: [...new Set(ids.map((id) => id.toLowerCase()))] } : {};
+}

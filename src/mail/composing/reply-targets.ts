@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+
+/** A message that is being answered. */
+export interface ReplyTarget {
+  id: string;
+  threadId: string;
+  /** With angle brackets; null: it has none. */
+  messageIdHeader: string | null;
+  /** Oldest first. */
+  references: string[];
+  /** Null: the token may not read it. */
+  subject: string | null;
+}
+
+/** Who answers. */
+export type Answerer = Pick<AccountPrincipal, 'accountId' | 'scopes'>;
+
+const ANSWERED = `
+  select m.id, m.thread_id as "threadId", m.message_id_header as "messageIdHeader",
+    m.reference_ids as "references", m.subject
+  from message m where m.account_id = $1 and not m.draft`;
+const BY_ID = `${ANSWERED} and m.id = $2`;
+const LAST_OF_THREAD = `${ANSWERED} and m.thread_id = $2 order by m.date desc, m.id desc limit 1`;
+const THREAD = 'select id from thread where account_id = $1 and id = $2 for key share';
+
+const THREAD_OF = `
+  select r.thread_id as "threadId" from thread_reference r
+  where r.account_id = $1 and r.message_id_header = any($2::text[])
+  order by array_position($2::text[], r.message_id_header) limit 1`;
+
+/** Finds what a draft, a send or an outbox message answers; every look-up carries the account. */
+@Injectable()
+export class ReplyTargets {
+  constructor(private readonly database: Database) {}
+
+  /** The message a request wants to answer; undefined: it names none. @throws {InvalidInputError} when there is none */
+  async named(
+    account: Answerer,
+    messageId: string | null | undefined,
+    sql: Sql = this.database,
+  ): Promise<ReplyTarget | undefined> {
+    if (!messageId) return undefined;
+    const target = isId(messageId) ? await this.find(account, messageId, sql) : undefined;
+    if (!target)
+      throw new InvalidInputError(`reply_to_message_id: Couldn't find message ${messageId.slice(0, 100)}`);
+    return target;
+  }
+
+  /** The same of a message that was answered before, and may have been deleted since. */
+  async find(
+    account: Answerer,
+    messageId: string,
+    sql: Sql = this.database,
+  ): Promise<ReplyTarget | undefined> {
+    const [row] = await sql.query<ReplyTarget>(BY_ID, [account.accountId, messageId]);
+    return row && readable(account, row);
+  }
+
+  /**
+   * Where a request wants its message: in the thread of what it answers, or at the end of the thread it names.
+   * @returns undefined: it names neither; `message` is null where the thread has only drafts
+   * @throws {InvalidInputError} when one of them is not there, or the message is in another thread
+   */
+  async place(
+    account: Answerer,
+    { threadId, messageId }: { threadId?: string | null | undefined; messageId?: string | null | undefined },
+    sql: Sql = this.database,
+  ): Promise<{ threadId: string; message: ReplyTarget | null } | undefined> {
+    const { accountId } = account;
+    const message = await this.named(account, messageId, sql);
+    if (message) {
+      if (threadId && threadId.toLowerCase() !== message.threadId)
+        throw new InvalidInputError('reply_to_message_id: the message is not in the thread of thread_id');
+      return { threadId: message.threadId, message };
+    }
+    if (!threadId) return undefined;
+    const threads = isId(threadId) ? await sql.query(THREAD, [accountId, threadId]) : [];
+    if (threads.length === 0)
+      throw new InvalidInputError(`thread_id: Couldn't find thread ${threadId.slice(0, 100)}`);
+    const [last] = await sql.query<ReplyTarget>(LAST_OF_THREAD, [accountId, threadId]);
+    return { threadId: threadId.toLowerCase(), message: last ? readable(account, last) : null };
+  }
+
+  /** The conversation of the first of these Message-IDs that belongs to one. */
+  async threadOf(accountId: string, headers: readonly string[]): Promise<string | undefined> {
+    if (headers.length === 0) return undefined;
+    const [row] = await this.database.query<{ threadId: string }>(THREAD_OF, [accountId, headers]);
+    return row?.threadId;
+  }
+}
+
+/** A token that may send but not read does not learn the subject of what it answers. */
+function readable({ scopes }: Answerer, target: ReplyTarget): ReplyTarget {
+  return allows(scopes, SCOPES_FOR.readMail) ? target : { ...target, subject: null };
+}
+
+/** Subject of an answer that has none of its own: that of what it answers, marked once; empty if that may not be read. */
+export function replySubject({ subject }: Pick<ReplyTarget, 'subject'>): string {
+  if (subject === null) return '';
+  return /^re:/i.test(subject) ? subject : `Re: ${subject}`;
+}
+
+/** The References header of an answer (RFC 5322, 3.6.4). */
+export function referencesOf(
+  answered: Pick<ReplyTarget, 'messageIdHeader' | 'references'> | null | undefined,
+): string[] {
+  if (!answered?.messageIdHeader) return [];
+  return [...answered.references, answered.messageIdHeader];
+}

@@ -1,0 +1,168 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { placement } from '../files/attachment-sources.ts';
+import { AttachmentsTooLargeError, MOST_FILE_BYTES, refuseTooLarge } from '../files/file-limits.ts';
+import { mediaType } from '../files/files.mapper.ts';
+import type { CarriedFile, FileSource } from '../files/file-record.ts';
+import { FilesService } from '../files/files.service.ts';
+import { StoredBytes } from '../files/stored-bytes.ts';
+import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { ComposedAttachment } from '../../formats/mime/compose.ts';
+import type { DraftRow } from './drafts.repository.ts';
+
+/** Bytes. Other mail programs attach more than is taken here; what a provider sends has an end all the same. */
+const MOST_COLLECTED = 4 * MOST_FILE_BYTES;
+
+const CLEAR = 'delete from draft_file where message_id = $1 returning file_id as id';
+const WRITE = `
+  insert into draft_file (message_id, position, file_id, filename, content_type, content_disposition, content_id, size, data_id)
+  select $1, x.position, x.id, x.filename, x.content_type, x.content_disposition, x.content_id, x.size, x.data_id
+  from jsonb_to_recordset($2::jsonb) x(position integer, id uuid, filename text, content_type text,
+    content_disposition text, content_id text, size integer, data_id uuid)`;
+// Attachments of the provider's copy that the draft does not have any more.
+const DROP = 'delete from file where message_id = $1 and not (id = any($2::uuid[])) returning id';
+const SIZE = 'select coalesce(sum(size), 0)::float8 as size from draft_file where message_id = $1';
+const COLLECTED = `
+  with own as (update file set data_id = $3, size = $4 where id = $2 and message_id = $1)
+  update draft_file set data_id = $3, size = $4 where message_id = $1 and file_id = $2 and data_id is null
+  returning 1`;
+
+/**
+ * What drafts carry. A draft that is written here names its files itself, with their bytes: uploads share theirs, what the
+ * provider has is fetched by the job that stores the draft.
+ */
+@Injectable()
+export class DraftFiles {
+  constructor(
+    private readonly database: Database,
+    private readonly files: FilesService,
+    private readonly stored: StoredBytes,
+  ) {}
+
+  /**
+   * What a draft is to carry, in the caller's transaction.
+   * @param draft as it is to be; its text decides which uploads are shown in it
+   * @param fileIds absent: what it carries already
+   * @throws {InvalidInputError} naming the first file that the account does not have
+   * @throws {AttachmentsTooLargeError}
+   */
+  async choose(
+    sql: Sql,
+    account: AccountPrincipal,
+    draft: Pick<DraftRow, 'id' | 'body'>,
+    fileIds: readonly string[] | undefined,
+  ): Promise<CarriedFile[]> {
+    const carried = await this.files.ofMessage(draft.id, sql);
+    const ids = [...new Set((fileIds ?? carried.map(({ id }) => id)).map((id) => id.toLowerCase()))];
+    if (ids.length === 0) return [];
+    const now = new Map(carried.map((file) => [file.id, file]));
+    const found = await this.#find(sql, account, ids);
+    const chosen = ids.map((id): CarriedFile => {
+      const [file, before] = [found.get(id), now.get(id)];
+      if (file)
+        return { ...file, ...placement(file, draft.body), dataId: file.dataId ?? before?.dataId ?? null };
+      if (before) return before;
+      throw new InvalidInputError(`file_ids: Couldn't find file ${id.slice(0, 100)}`);
+    });
+    if (fileIds) refuseTooLarge(chosen);
+    return chosen;
+  }
+
+  async #find(sql: Sql, account: AccountPrincipal, ids: readonly string[]): Promise<Map<string, FileSource>> {
+    const known = await this.files.findMany(account, ids, sql);
+    const uploads = known.filter(({ messageId }) => messageId === null).map(({ id }) => id);
+    const held = await this.files.holdUploads(sql, account, uploads);
+    return new Map(
+      known.filter(({ id, messageId }) => messageId !== null || held.has(id)).map((file) => [file.id, file]),
+    );
+  }
+
+  /**
+   * Writes it, in the caller's transaction.
+   * @returns ids of attachments that are no more, and of files that are in another number of drafts now
+   */
+  async write(
+    sql: Sql,
+    draftId: string,
+    files: readonly CarriedFile[],
+  ): Promise<{ gone: string[]; moved: string[] }> {
+    const before = new Set((await sql.query<{ id: string }>(CLEAR, [draftId])).map(({ id }) => id));
+    const rows = files.map((file, position) => ({
+      position,
+      id: file.id,
+      filename: file.filename,
+      content_type: file.contentType,
+      content_disposition: file.contentDisposition,
+      content_id: file.contentId,
+      size: file.size,
+      data_id: file.dataId,
+    }));
+    if (rows.length > 0) await sql.query(WRITE, [draftId, JSON.stringify(rows)]);
+    const dropped = await sql.query<{ id: string }>(DROP, [draftId, files.map(({ id }) => id)]);
+    const gone = dropped.map(({ id }) => id);
+    const after = new Set(files.map(({ id }) => id));
+    const moved = [...before, ...after].filter((id) => before.has(id) !== after.has(id));
+    return { gone, moved: moved.filter((id) => !gone.includes(id)) };
+  }
+
+  /** Bytes of everything it carries together. */
+  async sizeOf(draftId: string): Promise<number> {
+    const [row] = await this.database.query<{ size: number }>(SIZE, [draftId]);
+    return row?.size ?? 0;
+  }
+
+  /**
+   * Fetches what only the provider has, one after the other, and keeps it here.
+   * @param before what the provider calls the version before, which has the draft's own attachments
+   * @throws {ProviderError} when something cannot be had
+   */
+  async collect(account: ConnectedAccount, draftId: string, before: string | null): Promise<void> {
+    const isMissing = ({ dataId }: CarriedFile) => dataId === null;
+    // Again, as the draft may be changed meanwhile.
+    for (let missing; (missing = (await this.files.ofMessage(draftId)).find(isMissing));) {
+      const [source] = await this.files.findMany(account, [missing.id]);
+      if (!source) throw new ProviderError('rejected', `Attachment ${missing.id} is not there any more`);
+      await this.#collect(account, draftId, source, before);
+    }
+  }
+
+  async #collect(
+    account: ConnectedAccount,
+    draftId: string,
+    source: FileSource,
+    before: string | null,
+  ): Promise<void> {
+    const place = source.messageId === draftId ? before : source.messageProviderId;
+    // Another draft that is being stored itself.
+    if (place === null)
+      throw new ProviderError('temporary', `Attachment ${source.id} is not at the provider yet`);
+    const bytes = await this.files.openAt(account, place, source);
+    const data: string[] = [];
+    try {
+      const size = await this.stored.store(account.accountId, bytes, {
+        use: (dataId) => data.push(dataId),
+        check: (sizeSoFar) => {
+          if (sizeSoFar > MOST_COLLECTED) throw new AttachmentsTooLargeError();
+        },
+      });
+      await this.database.query(COLLECTED, [draftId, source.id, data[0], size]);
+    } finally {
+      // Of a draft that does not have it any more, or of a stream that broke off.
+      await this.stored.discard(account.accountId, data);
+    }
+  }
+
+  /** What is to be composed, from what is stored here; bytes are read as they are composed. */
+  async attachments(draftId: string): Promise<ComposedAttachment[]> {
+    return (await this.files.ofMessage(draftId)).map((file) => {
+      if (file.dataId === null) throw new ProviderError('temporary', 'The draft was changed meanwhile');
+      const contentDisposition = file.contentDisposition === 'inline' ? 'inline' : 'attachment';
+      const { filename, contentId, dataId, size } = file;
+      const content = this.stored.open(dataId, size);
+      return { filename, contentType: mediaType(file), contentDisposition, contentId, content };
+    });
+  }
+}

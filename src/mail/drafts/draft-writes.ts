@@ -1,0 +1,192 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Clock } from '../../platform/base/time/clock.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import {
+  type FailedWrite,
+  type ProviderWrite,
+  type ProviderWriteHandler,
+  ProviderWrites,
+  type WriteOutcome,
+} from '../../accounts/provider-writes/provider-writes.ts';
+import type { MailboxPort } from '../../providers/port/connector.ts';
+import { removeMessages, removeTwins } from '../messages/remove-messages.ts';
+import { compose, type ComposedAttachment } from '../../formats/mime/compose.ts';
+import { MessageTurns } from '../composing/message-turns.ts';
+import { changesOfFiles } from '../files/file-changes.ts';
+import { refreshThreads, threadChanges } from '../threads/refresh-threads.ts';
+import { DraftFiles } from './draft-files.ts';
+import { type DraftRow, DraftsRepository } from './drafts.repository.ts';
+import type { DraftPayload } from './drafts.service.ts';
+
+const DELETED: WriteOutcome = {
+  kind: 'superseded',
+  reason: 'The draft was deleted before this change had reached the provider',
+};
+
+/** When a large draft that did not get its turn comes again. */
+const WAIT_MS = 1_000;
+
+/** Stores drafts at their provider, and deletes them there. */
+@Injectable()
+export class DraftWrites implements OnModuleInit {
+  constructor(
+    private readonly repository: DraftsRepository,
+    private readonly files: DraftFiles,
+    private readonly turns: MessageTurns,
+    private readonly writes: ProviderWrites,
+    private readonly clock: Clock,
+  ) {}
+
+  onModuleInit(): void {
+    this.writes.register('save_draft', 'mailbox', this.#save, { failed: keepReplaced });
+    this.writes.register('delete_draft', 'mailbox', this.#delete, { failed: showAgain });
+  }
+
+  /**
+   * Stores the version of the moment in the place of the one before. What nobody stores stays here: a text that its
+   * author has not seen anywhere else is not thrown away.
+   */
+  readonly #save: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
+    const draft = await this.repository.find(account.accountId, write.objectId);
+    if (!draft || (draft.deleting && !write.mayHaveRun)) return DELETED;
+    // Every change takes the provider's id away: an earlier job has stored this version already.
+    if (draft.providerId !== null || draft.messageIdHeader === null) return { kind: 'written' };
+    const { messageIdHeader } = draft;
+    const { replaces } = write.payload as unknown as DraftPayload;
+    const bytes = await this.files.sizeOf(draft.id);
+    const outcome = await this.turns.runNow(account.accountId, bytes, async () => {
+      // Kept here before anything is replaced: whatever becomes of the answer, what the draft carries is not lost.
+      await this.files.collect(account, draft.id, replaces);
+      return this.#store(port, account, write, { ...draft, messageIdHeader });
+    });
+    return outcome ?? { kind: 'waits', until: new Date(this.clock.now().getTime() + WAIT_MS) };
+  };
+
+  async #store(
+    port: MailboxPort,
+    account: ConnectedAccount,
+    write: ProviderWrite,
+    draft: DraftRow & { messageIdHeader: string },
+  ): Promise<WriteOutcome> {
+    const { messageIdHeader } = draft;
+    const { replaces } = write.payload as unknown as DraftPayload;
+    const save = async (header: string, before: string | null) => {
+      const mime = await mimeOf(draft, header, await this.files.attachments(draft.id));
+      return (await port.saveDraft(account, { mime, messageIdHeader: header }, before)).providerId;
+    };
+    // A version whose answer was lost may be there although it is not the present one any more: it is found by its
+    // Message-ID, and replaced.
+    let before = replaces;
+    const earlier = write.mayHaveRun ? await this.repository.earlierHeaders(draft) : [];
+    for (const header of earlier) before = await save(header, before);
+    const providerId = await save(messageIdHeader, before);
+    const stored = { id: write.objectId, jobId: write.jobId, messageIdHeader, providerId, replaces };
+    return { kind: 'written', store: (sql, at) => store(sql, account, stored, at) };
+  }
+
+  readonly #delete: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
+    const draft = await this.repository.find(account.accountId, write.objectId);
+    const { replaces } = write.payload as unknown as DraftPayload;
+    const ids = [...new Set([draft?.providerId, replaces])].flatMap((id) => id ?? []);
+    for (const id of ids) await port.deleteDraft(account, id);
+    return {
+      kind: 'written',
+      store: async (sql, at) => {
+        await removeTwins(sql, account, write.objectId, ids, at);
+        await removeMessages(sql, account, draft?.deleting ? [draft.id] : [], at);
+      },
+    };
+  };
+}
+
+function mimeOf(
+  draft: DraftRow,
+  messageIdHeader: string,
+  attachments: readonly ComposedAttachment[],
+): Promise<Buffer> {
+  return compose({
+    from: draft.from[0] ?? { email: '', name: '' },
+    to: draft.to,
+    cc: draft.cc,
+    bcc: draft.bcc,
+    replyTo: draft.replyTo,
+    subject: draft.subject,
+    html: draft.body,
+    messageIdHeader,
+    date: draft.date,
+    inReplyTo: draft.inReplyTo,
+    references: draft.references,
+    ownCopy: true,
+    attachments,
+  });
+}
+
+const STORE = `
+  update message set provider_id = $4 where account_id = $1 and id = $2 and message_id_header = $3 and provider_id is null
+  returning 1`;
+// What was stored is the version before for whoever comes next.
+const HAND_ON = `
+  update provider_job set payload = payload || jsonb_build_object('replaces', $3::text)
+  where id in (
+    select id from provider_job where object_id = $1 and id <> $2 and action in ('save_draft', 'delete_draft')
+    order by id limit 1)
+  returning id`;
+
+interface StoredDraft {
+  id: string;
+  jobId: string;
+  messageIdHeader: string;
+  providerId: string;
+  replaces: string | null;
+}
+
+async function store(sql: Sql, account: ConnectedAccount, draft: StoredDraft, at: Date): Promise<void> {
+  const { id, jobId, messageIdHeader, providerId, replaces } = draft;
+  // The mirror may have met this version, or the one before, while nobody knew whose they were.
+  const met = replaces === null ? [providerId] : [providerId, replaces];
+  await removeTwins(sql, account, id, met, at);
+  const stored = await sql.query(STORE, [account.accountId, id, messageIdHeader, providerId]);
+  if (stored.length === 0) await sql.query(HAND_ON, [id, jobId, providerId]);
+}
+
+const OWNER = `select application_id as "applicationId" from "grant" where id = $1`;
+const RESTORE = `update message set provider_id = $3 where account_id = $1 and id = $2 and provider_id is null`;
+
+/** The provider keeps the version before: whoever stores the next one has to know which that is. */
+async function keepReplaced(
+  sql: Sql,
+  { jobId, objectId, accountId, payload }: FailedWrite,
+  at: Date,
+): Promise<void> {
+  const { replaces } = payload as unknown as DraftPayload;
+  const [owner] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);
+  if (replaces === null || !owner) return;
+  const handed = await sql.query(HAND_ON, [objectId, jobId, replaces]);
+  if (handed.length > 0) return;
+  await removeTwins(sql, { accountId, ...owner }, objectId, [replaces], at);
+  await sql.query(RESTORE, [accountId, objectId, replaces]);
+}
+
+const SHOW = `
+  update message set deleting = false, updated_at = $3 where account_id = $1 and id = $2 and deleting
+  returning thread_id as "threadId", (select application_id from "grant" where id = account_id) as "applicationId"`;
+
+/** The provider does not delete it: it is there again. */
+async function showAgain(sql: Sql, { objectId, accountId }: FailedWrite, at: Date): Promise<void> {
+  const [shown] = await sql.query<{ applicationId: string; threadId: string }>(SHOW, [
+    accountId,
+    objectId,
+    at,
+  ]);
+  if (!shown) return;
+  const owner = { applicationId: shown.applicationId, accountId, at };
+  const threads = await refreshThreads(sql, accountId, [shown.threadId], at);
+  const files = await changesOfFiles(sql, owner, [objectId]);
+  await recordChanges(sql, [
+    { ...owner, object: 'draft', objectId, event: 'create' },
+    ...files.map((file) => ({ ...file, event: file.event === 'delete' ? ('create' as const) : file.event })),
+    ...threadChanges(owner, threads),
+  ]);
+}

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { FilesModule } from '../files/files.module.ts';
+import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
+import { MessagesModule } from '../messages/messages.module.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
+import { OutgoingModule } from '../composing/outgoing.module.ts';
+import { DraftFiles } from './draft-files.ts';
+import { DraftWrites } from './draft-writes.ts';
+import { DraftsController } from './drafts.controller.ts';
+import { DraftsRepository } from './drafts.repository.ts';
+import { DraftsService } from './drafts.service.ts';
+
+/** Drafts. */
+@Module({
+  imports: [FilesModule, MessagesModule, OutgoingModule, ProvidersModule, ProviderWritesModule],
+  controllers: [DraftsController],
+  providers: [DraftsRepository, DraftsService, DraftFiles, DraftWrites],
+  exports: [DraftsService],
+})
+export class DraftsModule {}

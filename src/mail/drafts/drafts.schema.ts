@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { countView, idsView, integerLike } from '../../platform/wire/wire.schema.ts';
+import { listMessagesQuery, messageView } from '../messages/messages.schema.ts';
+import { messageFields } from '../composing/message-fields.schema.ts';
+
+const fields = { ...messageFields, thread_id: z.string().nullish() };
+
+const version = integerLike({ min: 0 }).describe('The version that is meant; 409 when the draft has another');
+
+/** Body of POST /drafts (api facts 6.1). */
+export const createDraft = z.object(fields).meta({
+  id: 'CreateDraft',
+  example: { to: [{ email: 'bo@example.test', name: 'Bo' }], subject: 'Hello', body: '<p>Hello Bo</p>' },
+});
+export type CreateDraft = z.infer<typeof createDraft>;
+
+/** Body of PUT /drafts/{id}; what is absent stays. */
+export const updateDraft = z
+  .object({ ...fields, version })
+  .meta({ id: 'UpdateDraft', example: { subject: 'Hello again', version: 0 } });
+export type UpdateDraft = z.infer<typeof updateDraft>;
+
+/** Body of DELETE /drafts/{id}. */
+export const deleteDraft = z.object({ version }).meta({ id: 'DeleteDraft', example: { version: 1 } });
+export type DeleteDraft = z.infer<typeof deleteDraft>;
+
+/** Query of GET /drafts: filters as of messages, without `from`. */
+export const listDraftsQuery = listMessagesQuery.omit({ from: true });
+export type ListDraftsQuery = z.infer<typeof listDraftsQuery>;
+
+/** A draft: a message that is not sent yet. */
+export const draftView = messageView
+  .extend({
+    object: z.literal('draft'),
+    version: z.number().int().describe('0 when it was made; grows with each change through the API'),
+  })
+  .meta({
+    id: 'Draft',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      object: 'draft',
+      account_id: '019aa1b2-0000-7000-8000-000000000002',
+      thread_id: '019aa1b2-0000-7000-8000-000000000003',
+      subject: 'Hello',
+      snippet: 'Hello Bo',
+      body: '<p>Hello Bo</p>',
+      date: 1_900_000_000,
+      from: [{ email: 'ada@example.test', name: 'Ada' }],
+      to: [{ email: 'bo@example.test', name: 'Bo' }],
+      cc: [],
+      bcc: [],
+      reply_to: [],
+      unread: false,
+      starred: false,
+      events: [],
+      files: [],
+      folder: { id: '019aa1b2-0000-7000-8000-000000000008', name: 'drafts', display_name: 'Drafts' },
+      reply_to_message_id: null,
+      metadata: {},
+      version: 0,
+      job_status_id: '019aa1b2-0000-7000-8000-000000000004',
+    },
+  });
+export type DraftView = z.infer<typeof draftView>;
+export const draftList = z.union([z.array(draftView), idsView, countView]);

@@ -1,0 +1,234 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import type { Address } from '../../platform/wire/wire.schema.ts';
+import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import type { Listing } from '../../platform/database/listing.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
+import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import type { MessageListRequest, MessageRecord } from '../messages/message-filter.ts';
+import { MessagesService } from '../messages/messages.service.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { referencesOf, ReplyTargets, replySubject } from '../composing/reply-targets.ts';
+import { changesOfFiles } from '../files/file-changes.ts';
+import { storeDocuments } from '../search/store-document.ts';
+import { snippetOf } from '../../formats/text/snippet.ts';
+import { threadChanges } from '../threads/refresh-threads.ts';
+import { DraftFiles } from './draft-files.ts';
+import { type DraftRow, DraftsRepository } from './drafts.repository.ts';
+
+/** What is to be written of a draft; what is absent stays, or is empty in a new one. */
+export interface DraftChange {
+  from?: Address | undefined;
+  to?: Address[] | undefined;
+  cc?: Address[] | undefined;
+  bcc?: Address[] | undefined;
+  replyTo?: Address[] | undefined;
+  subject?: string | undefined;
+  body?: string | undefined;
+  /** In their order. */
+  fileIds?: readonly string[] | undefined;
+  threadId?: string | undefined;
+  replyToMessageId?: string | undefined;
+  metadata?: Record<string, string> | undefined;
+}
+
+/** A draft after a write, and the job that carries the write to the provider. */
+export interface WrittenDraft {
+  draft: MessageRecord;
+  jobId: string;
+}
+
+/** What the jobs of drafts are opened with. */
+export interface DraftPayload {
+  /** What the version before is called at the provider; null: it has none, or an earlier job knows. */
+  replaces: string | null;
+  /** Of the version it was opened for. */
+  messageIdHeader: string | null;
+}
+
+/** Drafts of an account (api facts 6.1): read from the mirror; written there at once and to the provider by a job. */
+@Injectable()
+export class DraftsService {
+  readonly #domain: string;
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly database: Database,
+    private readonly repository: DraftsRepository,
+    private readonly files: DraftFiles,
+    private readonly messages: MessagesService,
+    private readonly replies: ReplyTargets,
+    private readonly connectors: ConnectorRegistry,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {
+    this.#domain = config.outbox.mailDomain;
+  }
+
+  /** Newest first. */
+  list(account: AccountPrincipal, request: MessageListRequest): Promise<Listing<MessageRecord>> {
+    return this.messages.list(account, request);
+  }
+
+  /** @throws {NotFoundError} */
+  async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
+    const draft = isId(id) ? await this.messages.find(account.accountId, id) : undefined;
+    if (!draft?.draft) throw new NotFoundError('draft', id);
+    return draft;
+  }
+
+  /**
+   * @throws {InvalidInputError} for messages, threads and files that are not there
+   * @throws {AttachmentsTooLargeError}
+   */
+  create(account: AccountPrincipal, change: DraftChange): Promise<WrittenDraft> {
+    const empty: DraftRow = {
+      id: newId(), accountId: account.accountId, providerId: null, threadId: '', version: -1, messageIdHeader: null,
+      from: [], to: [], cc: [], bcc: [], replyTo: [], subject: '', body: '', metadata: {}, replyToMessageId: null,
+      inReplyTo: null, references: [], date: this.clock.now(), deleting: false, hasAttachments: false,
+    }; // prettier-ignore
+    return this.#write(account, change, async () => empty);
+  }
+
+  /**
+   * @throws {NotFoundError}
+   * @throws {ConflictError} when it has another version
+   * @throws {InvalidInputError} for messages, threads and files that are not there
+   * @throws {AttachmentsTooLargeError}
+   */
+  update(account: AccountPrincipal, id: string, version: number, change: DraftChange): Promise<WrittenDraft> {
+    return this.#write(account, change, (sql) => this.#hold(sql, account, id, version));
+  }
+
+  /**
+   * @returns the job that carries the deletion to the provider
+   * @throws {NotFoundError}
+   * @throws {ConflictError} when it has another version
+   */
+  async delete(account: AccountPrincipal, id: string, version: number): Promise<string> {
+    this.connectors.requireMailbox(account.provider);
+    const at = this.clock.now();
+    const jobId = await this.database.transaction(async (sql) => {
+      const draft = await this.#hold(sql, account, id, version);
+      const owner = ownerOf(account, at);
+      const files = await changesOfFiles(sql, owner, [draft.id]);
+      const threads = await this.repository.hide(sql, draft, at);
+      const changes = [...files, ...threadChanges(owner, threads)];
+      return this.#open(
+        sql,
+        account,
+        draft,
+        'delete_draft',
+        [{ ...owner, object: 'draft', objectId: draft.id, event: 'delete' }, ...changes],
+        at,
+      );
+    });
+    this.wake.wake('provider');
+    return jobId;
+  }
+
+  async #hold(sql: Sql, account: AccountPrincipal, id: string, version: number): Promise<DraftRow> {
+    const draft = isId(id) ? await this.repository.hold(sql, account.accountId, id) : undefined;
+    if (!draft) throw new NotFoundError('draft', id);
+    if (draft.version !== version)
+      throw new ConflictError('draft.version', `version: the draft has version ${draft.version} now`);
+    return draft;
+  }
+
+  async #write(
+    account: AccountPrincipal,
+    change: DraftChange,
+    load: (sql: Sql) => Promise<DraftRow>,
+  ): Promise<WrittenDraft> {
+    this.connectors.requireMailbox(account.provider);
+    const at = this.clock.now();
+    const written = await this.database.transaction(async (sql) => {
+      const before = await load(sql);
+      const changed = await this.#changed(sql, account, before, change, at);
+      const carried = await this.files.choose(sql, account, changed, change.fileIds);
+      const hasAttachments = carried.some(({ contentDisposition }) => contentDisposition === 'attachment');
+      const after = { ...changed, hasAttachments };
+      const threads = await this.repository.write(sql, after, snippetOf(after.body), before.threadId);
+      const { gone, moved } = await this.files.write(sql, after.id, carried);
+      await storeDocuments(sql, account.accountId, [{ ...after, files: carried }]);
+      const isNew = before.version === -1;
+      const owner = ownerOf(account, at);
+      const file = { ...owner, object: 'file' } as const;
+      const jobId = await this.#open(sql, account, { ...after, providerId: before.providerId }, 'save_draft', [
+        { ...owner, object: 'draft', objectId: after.id, event: isNew ? 'create' : 'modify' },
+        ...threadChanges(owner, threads),
+        ...gone.map((objectId) => ({ ...file, objectId, event: 'delete' }) as const),
+        ...moved.map((objectId) => ({ ...file, objectId, event: 'modify' }) as const),
+      ], at); // prettier-ignore
+      return { jobId, draft: await this.messages.find(account.accountId, after.id, sql) };
+    });
+    this.wake.wake('provider');
+    if (!written.draft) throw new NotFoundError('draft', '');
+    return { jobId: written.jobId, draft: written.draft };
+  }
+
+  async #changed(
+    sql: Sql,
+    account: AccountPrincipal,
+    before: DraftRow,
+    change: DraftChange,
+    at: Date,
+  ): Promise<DraftRow> {
+    const { threadId, replyToMessageId: messageId } = change;
+    const reply = await this.replies.place(account, { threadId, messageId }, sql);
+    const own = { email: account.email, name: account.name };
+    const subject = change.subject ?? before.subject;
+    const messageIdHeader = `<${newId()}.${randomBase36(10)}@${this.#domain}>`;
+    const answered = reply?.message;
+    return {
+      ...before,
+      threadId: reply?.threadId ?? (before.threadId || newId()),
+      version: before.version + 1,
+      messageIdHeader,
+      from: change.from ? [change.from] : before.from.length > 0 ? before.from : [own],
+      to: change.to ?? before.to,
+      cc: change.cc ?? before.cc,
+      bcc: change.bcc ?? before.bcc,
+      replyTo: change.replyTo ?? before.replyTo,
+      subject: subject === '' && answered ? replySubject(answered) : subject,
+      body: change.body ?? before.body,
+      metadata: change.metadata ?? before.metadata,
+      replyToMessageId: change.replyToMessageId ?? (reply ? null : before.replyToMessageId),
+      inReplyTo: reply ? (answered?.messageIdHeader ?? null) : before.inReplyTo,
+      references: reply ? referencesOf(answered) : before.references,
+      date: at,
+    };
+  }
+
+  async #open(
+    sql: Sql,
+    { accountId }: AccountPrincipal,
+    { id: objectId, providerId, messageIdHeader }: Pick<DraftRow, 'id' | 'providerId' | 'messageIdHeader'>,
+    action: 'save_draft' | 'delete_draft',
+    changes: readonly ChangeRecord[],
+    at: Date,
+  ): Promise<string> {
+    const id = newId();
+    const payload: DraftPayload = { replaces: providerId, messageIdHeader };
+    await openProviderJob(sql, {
+      id,
+      accountId,
+      action,
+      object: 'draft',
+      objectId,
+      payload: { ...payload },
+      at,
+    });
+    await recordChanges(sql, changes);
+    return id;
+  }
+}
+
+function ownerOf({ accountId, applicationId }: AccountPrincipal, at: Date) {
+  return { accountId, applicationId, at };
+}

@@ -1,0 +1,73 @@
+import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId, newId } from '../../platform/base/ids/ids.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import { changesOfFiles } from '../files/file-changes.ts';
+import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+
+/** The version of a draft that is sent. */
+export interface DraftVersion {
+  id: string;
+  version: number;
+}
+
+/** A draft that was sent, and whose it was. */
+export interface SentDraft extends DraftVersion {
+  accountId: string;
+  applicationId: string;
+}
+
+const HOLD = `
+  select version from message where account_id = $1 and id = $2 and draft and not deleting for update`;
+
+/**
+ * Holds a draft that is about to be sent until the transaction ends.
+ * @throws {NotFoundError} @throws {ConflictError} when it has another version
+ */
+export async function holdDraft(sql: Sql, accountId: string, { id, version }: DraftVersion): Promise<void> {
+  const [row] = isId(id) ? await sql.query<{ version: number }>(HOLD, [accountId, id]) : [];
+  if (!row) throw new NotFoundError('draft', id);
+  if (row.version !== version)
+    throw new ConflictError('draft.version', `version: the draft has version ${row.version} now`);
+}
+
+// Whoever has changed it since it was sent keeps the change.
+const HIDE = `
+  update message set deleting = true, updated_at = $4
+  where account_id = $1 and id = $2 and version = $3 and draft and not deleting
+  returning provider_id as "providerId", message_id_header as "messageIdHeader",
+    (select t.id from thread t where t.id = thread_id and t.message_count > 0) as "threadId"`;
+
+interface HiddenDraft {
+  providerId: string | null;
+  messageIdHeader: string | null;
+  /** Null: its thread is not shown, as it has no messages. */
+  threadId: string | null;
+}
+
+/**
+ * Drafts that were sent are drafts no more: hidden here, and deleted at their provider by a job each, in the caller's
+ * transaction. One that was changed meanwhile stays. Wake `provider` after the commit.
+ * @returns whether there is such a job
+ */
+export async function discardSentDrafts(sql: Sql, drafts: readonly SentDraft[], at: Date): Promise<boolean> {
+  let discarded = false;
+  for (const { accountId, applicationId, id, version } of drafts) {
+    const owner = { applicationId, accountId, at };
+    const files = await changesOfFiles(sql, owner, [id]);
+    const [row] = await sql.query<HiddenDraft>(HIDE, [accountId, id, version, at]);
+    if (!row) continue;
+    discarded = true;
+    const payload = { replaces: row.providerId, messageIdHeader: row.messageIdHeader };
+    const job = { id: newId(), accountId, action: 'delete_draft', object: 'draft', objectId: id } as const;
+    await openProviderJob(sql, { ...job, payload, at });
+    await recordChanges(sql, [
+      { ...owner, object: 'draft', objectId: id, event: 'delete' },
+      ...files,
+      ...(row.threadId
+        ? [{ ...owner, object: 'thread', objectId: row.threadId, event: 'modify' } as const]
+        : []),
+    ]);
+  }
+  return discarded;
+}

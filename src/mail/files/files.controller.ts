@@ -1,0 +1,137 @@
+import { Readable } from 'node:stream';
+import {
+  Controller,
+  Delete,
+  Get,
+  Logger,
+  Param,
+  Post,
+  Query,
+  Req,
+  Res,
+  StreamableFile,
+} from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { toListView } from '../../platform/database/listing.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { contentDisposition, mediaType, toFileView } from './files.mapper.ts';
+import {
+  deletedFile,
+  fileBytes,
+  fileList,
+  fileView,
+  listFilesQuery,
+  type ListFilesQuery,
+  uploadedFiles,
+} from './files.schema.ts';
+import { FilesService } from './files.service.ts';
+import { UploadsService } from './uploads.service.ts';
+
+const WRITE = { anyScope: SCOPES_FOR.writeFiles, write: true } as const;
+const UPLOAD_BODY = {
+  type: 'object',
+  properties: { file: { type: 'string', format: 'binary' } },
+  required: ['file'],
+  example: { file: 'the bytes of a file' },
+};
+
+@ApiTags('files')
+@AccountAuth({ anyScope: SCOPES_FOR.readFiles })
+@Controller('files')
+export class FilesController {
+  readonly #log = new Logger(FilesController.name);
+
+  constructor(
+    private readonly files: FilesService,
+    private readonly uploads: UploadsService,
+  ) {}
+
+  @Get()
+  @Endpoint({ summary: 'List uploads and attachments, oldest first', response: fileList })
+  async list(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: listFilesQuery }) query: ListFilesQuery,
+  ) {
+    return toListView(await this.files.list(account, query), toFileView);
+  }
+
+  @Get(':id')
+  @ApiErrors(404)
+  @Endpoint({ summary: 'Read what is known of a file', response: fileView })
+  async get(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
+    return toFileView(await this.files.get(account, id));
+  }
+
+  @Get(':id/download')
+  @ApiErrors(404, 503)
+  @ApiProduces('application/octet-stream')
+  @Endpoint({
+    summary: 'Download a file',
+    description: 'The bytes as they are; a connection that ends early means that it failed.',
+    response: fileBytes,
+    headers: { 'Content-Disposition': 'The name of the file' },
+  })
+  async download(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Req() request: Request,
+  ) {
+    const file = await this.files.get(account, id);
+    // Nobody is sent what would be read for HEAD.
+    const bytes = request.method === 'HEAD' ? Readable.from([]) : await this.files.open(account, file);
+    const answer = new StreamableFile(bytes, {
+      type: mediaType(file),
+      disposition: contentDisposition(file),
+      // Of what the provider has it may be an estimate.
+      ...(file.dataId === null ? {} : { length: file.size }),
+    });
+    // What has begun can only be broken off: its end would make it look complete.
+    return answer.setErrorHandler((error, response) => {
+      this.#log.warn(`file ${id} could not be read to its end: ${String(error)}`);
+      if (response.headersSent) return response.destroy?.();
+      response.statusCode = 503;
+      response.send(JSON.stringify({ type: 'api_error', message: 'The provider could not give the file' }));
+    });
+  }
+
+  @Post()
+  @Access(WRITE)
+  @ApiErrors(413)
+  @ApiConsumes('multipart/form-data')
+  @ApiBody({ schema: UPLOAD_BODY })
+  @Endpoint({
+    summary: 'Upload files',
+    description:
+      'Up to 20 files of 25 MB each; the names of the parts do not matter. All of them are stored, or none. A file that no ' +
+      'draft and no waiting message of the outbox carries is removed after 7 days.',
+    response: uploadedFiles,
+  })
+  async upload(@CurrentAccount() account: AccountPrincipal, @Req() request: Request) {
+    return (await this.uploads.upload(account, { headers: request.headers, body: request })).map(toFileView);
+  }
+
+  @Delete(':id')
+  @Access(WRITE)
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Delete an upload',
+    description:
+      'Attachments of messages, of drafts and of waiting messages of the outbox cannot be deleted. The answer is `null`.',
+    response: deletedFile,
+  })
+  async delete(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Res() response: Response,
+  ) {
+    await this.uploads.delete(account, id);
+    // By itself the framework answers nothing at all for null.
+    response.status(200).json(null);
+    return null;
+  }
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import { countView, idsView, queryText } from '../../platform/wire/wire.schema.ts';
+
+/** Query of GET /files (api facts 5.4); the filters all have to match. */
+export const listFilesQuery = z.object({
+  ...pageQuery,
+  view: viewQuery(['ids', 'count']),
+  filename: queryText().optional().describe('The exact name'),
+  message_id: queryText().optional(),
+  content_type: queryText().optional().describe('The exact media type'),
+});
+export type ListFilesQuery = z.infer<typeof listFilesQuery>;
+
+/** A file: an upload, or an attachment of a message. */
+export const fileView = z
+  .object({
+    id: z.string(),
+    object: z.literal('file'),
+    account_id: z.string(),
+    content_type: z.string(),
+    filename: z.string(),
+    size: z.number().int().describe('Bytes; an estimate for some attachments of very large messages'),
+    message_ids: z.array(z.string()).describe('Messages and drafts it is in'),
+    content_id: z.string().optional(),
+    content_disposition: z.string().optional().describe('Of an attachment'),
+  })
+  .meta({
+    id: 'File',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000009',
+      object: 'file',
+      account_id: '019aa1b2-0000-7000-8000-000000000002',
+      content_type: 'text/plain',
+      filename: 'menu.txt',
+      size: 61,
+      message_ids: ['019aa1b2-0000-7000-8000-000000000001'],
+      content_disposition: 'attachment',
+    },
+  });
+export type FileView = z.infer<typeof fileView>;
+export const fileList = z.union([z.array(fileView), idsView, countView]);
+
+/** Answer of POST /files. */
+export const uploadedFiles = z.array(fileView);
+
+/** Answer of DELETE /files/{id}. */
+export const deletedFile = z.null();
+
+/** The bytes of a file; documented, not serialised. */
+export const fileBytes = z.unknown().meta({ id: 'FileBytes', description: 'The bytes of the file' });

@@ -1,0 +1,92 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { finished, type Readable } from 'node:stream';
+import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { DomainError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { MOST_FILES_AT_ONCE } from './file-limits.ts';
+
+/** Files and fields of one form. */
+const MOST_PARTS = 100;
+
+/** A file of a form, as its sender describes it. */
+export interface ReceivedPart {
+  /** Without folders; empty: the sender gave none. */
+  filename: string;
+  /** A media type without parameters. */
+  contentType: string;
+}
+
+/** Takes the bytes of a part; the next part comes when it has ended. */
+export type PartReceiver = (part: ReceivedPart, bytes: Readable) => Promise<void>;
+
+const malformed = () =>
+  new DomainError('request.malformed', 'invalid', 'The request body is not valid multipart/form-data', {
+    type: 'api_error',
+  });
+const incomplete = () =>
+  new DomainError('request.incomplete', 'invalid', 'The request body did not arrive whole');
+
+/**
+ * Reads the files of a form (RFC 7578) one after the other, no faster than they are taken; fields are left out. When
+ * one part fails, or the form does, nothing more is received, and it rejects when the receiver has ended.
+ * @throws {InvalidInputError} for what is no form, is broken, ends early or has too many files; what `receive` throws
+ */
+export async function readMultipart(
+  headers: IncomingHttpHeaders,
+  body: Readable,
+  receive: PartReceiver,
+): Promise<void> {
+  const parser = parserFor(headers);
+  const parts = new Set<Readable>();
+  let receiving = Promise.resolve();
+  let failure: Error | null = null;
+  const { promise: parsed, resolve } = Promise.withResolvers<void>();
+  const fail = (error: Error) => {
+    failure ??= error;
+    body.unpipe(parser);
+    // What is still on its way is thrown away: the connection is blocked otherwise, and the answer may not be read.
+    body.resume();
+    for (const part of parts) part.destroy(failure);
+    resolve();
+  };
+  parser.on('file', (_name: string, bytes: Readable, filename: string | undefined, _encoding: string, contentType: string) => {
+    parts.add(bytes);
+    bytes.on('error', fail);
+    receiving = receiving
+      .then(() => (failure ? undefined : receive({ filename: filename ?? '', contentType }, bytes)))
+      .catch(fail)
+      .finally(() => parts.delete(bytes));
+  }); // prettier-ignore
+  const tooMany = (most: string) => () => fail(new InvalidInputError(`There must not be more than ${most}`));
+  parser.on('filesLimit', tooMany(`${MOST_FILES_AT_ONCE} files`));
+  parser.on('partsLimit', tooMany(`${MOST_PARTS} parts`));
+  parser.on('error', () => fail(malformed()));
+  parser.on('finish', resolve);
+  const stopListening = finished(body, { writable: false }, (error) => error && fail(incomplete()));
+  body.pipe(parser);
+  await parsed;
+  await receiving;
+  stopListening();
+  if (failure) throw failure;
+}
+
+function parserFor(headers: IncomingHttpHeaders): InstanceType<typeof Busboy> {
+  const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = headers;
+  if (coding !== 'identity') throw new InvalidInputError('The encoding of the request body is not supported');
+  if (!/^multipart\/form-data\b/i.test(type))
+    throw new InvalidInputError('Content-Type: must be multipart/form-data');
+  try {
+    return new Busboy({
+      headers: headers as BusboyHeaders,
+      // Whatever has a name of its own is a file, also when a browser calls it text.
+      limits: {
+        files: MOST_FILES_AT_ONCE,
+        parts: MOST_PARTS,
+        fields: MOST_PARTS,
+        fieldSize: 1024,
+        headerSize: 16 * 1024,
+      },
+    });
+  } catch {
+    throw new InvalidInputError('Content-Type: multipart/form-data needs a boundary');
+  }
+}

@@ -1,0 +1,134 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { DomainError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId, newId } from '../../platform/base/ids/ids.ts';
+import { storable } from '../../platform/base/text/storable.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import { FileTooLargeError, MOST_FILE_BYTES, UploadsFullError } from './file-limits.ts';
+import type { FileRecord, NewUpload } from './file-record.ts';
+import { FilesRepository } from './files.repository.ts';
+import { readMultipart, type ReceivedPart } from './multipart.ts';
+import { StoredBytes } from './stored-bytes.ts';
+
+const LONGEST_NAME = 255;
+
+/** A body as it arrives. */
+export interface UploadRequest {
+  headers: IncomingHttpHeaders;
+  body: Readable;
+}
+
+/** Files that clients bring (api facts 5.4): they stay for 7 days, and for as long as a draft or a waiting message has them. */
+@Injectable()
+export class UploadsService {
+  readonly #log = new Logger(UploadsService.name);
+
+  constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly repository: FilesRepository,
+    private readonly bytes: StoredBytes,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Stores the files of a form, all of them or none, in their order.
+   * @throws {FileTooLargeError}
+   * @throws {UploadsFullError} when the account would have more than is configured of what nothing carries
+   * @throws {InvalidInputError} for what is no form, is broken, ends early or has no file
+   */
+  async upload(account: AccountPrincipal, { headers, body }: UploadRequest): Promise<FileRecord[]> {
+    const { accountId, applicationId } = account;
+    const begun: string[] = [];
+    const uploads: NewUpload[] = [];
+    let left = await this.#bytesLeft(accountId);
+    try {
+      await readMultipart(headers, body, async (part, bytes) => {
+        const upload = { ...described(part), id: newId(), dataId: '', size: 0 };
+        upload.size = await this.bytes.store(accountId, bytes, {
+          use: (id) => begun.push((upload.dataId = id)),
+          check: (size) => {
+            if (size > MOST_FILE_BYTES) throw new FileTooLargeError(upload.filename);
+            if (size > left) throw this.#full();
+          },
+        });
+        left -= upload.size;
+        uploads.push(upload);
+      });
+      if (uploads.length === 0) throw new InvalidInputError('file: there is no file in the form');
+      const at = this.clock.now();
+      return await this.database.transaction(async (sql) => {
+        const files = await this.repository.add(sql, accountId, uploads);
+        await recordChanges(
+          sql,
+          uploads.map(({ id: objectId }) => ({
+            applicationId,
+            accountId,
+            object: 'file',
+            objectId,
+            event: 'create',
+            at,
+          })),
+        );
+        return files;
+      });
+    } catch (error) {
+      await this.#discard(accountId, begun);
+      throw error;
+    }
+  }
+
+  /**
+   * Removes an upload that nothing carries.
+   * @throws {NotFoundError}
+   * @throws {InvalidInputError} when it is an attachment of a message, of a draft or of what is still to be sent
+   */
+  async delete({ accountId, applicationId }: AccountPrincipal, id: string): Promise<void> {
+    const at = this.clock.now();
+    const dataId = await this.database.transaction(async (sql) => {
+      const file = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
+      if (!file) throw new NotFoundError('file', id);
+      // A statement of its own: it sees drafts that were written while the file was waited for.
+      const deleted = file.attached ? undefined : await this.repository.deleteUnused(sql, accountId, id);
+      if (!deleted)
+        throw new DomainError('file.attached', 'invalid', "Can't delete file that is attachment.");
+      await recordChanges(sql, [
+        { applicationId, accountId, object: 'file', objectId: id.toLowerCase(), event: 'delete', at },
+      ]);
+      return deleted.dataId;
+    });
+    await this.#discard(accountId, dataId === null ? [] : [dataId]);
+  }
+
+  async #bytesLeft(accountId: string): Promise<number> {
+    const most = this.config.uploads.mostUnusedBytes;
+    if (most === 0) return Infinity;
+    const left = most - (await this.repository.unusedBytes(accountId));
+    if (left <= 0) throw this.#full();
+    return left;
+  }
+
+  #full(): UploadsFullError {
+    return new UploadsFullError(this.config.uploads.mostUnusedBytes);
+  }
+
+  /** What cannot be removed now is pruned later: that is no reason to fail. */
+  async #discard(accountId: string, ids: readonly string[]): Promise<void> {
+    try {
+      await this.bytes.discard(accountId, ids);
+    } catch (error) {
+      this.#log.warn(`bytes of files of account ${accountId} are left to the next pruning: ${String(error)}`);
+    }
+  }
+}
+
+function described({ filename, contentType }: ReceivedPart): ReceivedPart {
+  if (filename.length > LONGEST_NAME)
+    throw new InvalidInputError(`filename: must not be longer than ${LONGEST_NAME} characters`);
+  return { filename: storable(filename), contentType: storable(contentType, LONGEST_NAME) };
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import { countView, idsView } from '../../platform/wire/wire.schema.ts';
+
+/** Longer names are taken by no provider. */
+const LONGEST_NAME = 255;
+
+const displayName = z
+  .string()
+  .trim()
+  .min(1, 'must not be empty')
+  .max(LONGEST_NAME, `must not be longer than ${LONGEST_NAME} characters`)
+  .regex(/^\P{Cc}*$/u, 'must not contain control characters')
+  .refine(
+    (name) => name.split('/').every((level) => level.trim() !== ''),
+    'must not have empty levels between slashes',
+  )
+  .describe('Levels of a hierarchy are separated by /');
+
+/** Query of GET /folders and GET /labels. */
+export const listFoldersQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
+export type ListFoldersQuery = z.infer<typeof listFoldersQuery>;
+
+/** The older name of the field is taken where the other is absent. */
+const named = <T extends z.ZodRawShape>(shape: T) =>
+  z.preprocess((body) => {
+    const { display_name, name } = (body ?? {}) as { display_name?: unknown; name?: unknown };
+    return display_name === undefined && name !== undefined && name !== null
+      ? { ...(body as object), display_name: name }
+      : body;
+  }, z.object(shape));
+
+/** Body of POST /folders and POST /labels (api facts 5.3). */
+export const createFolder = named({ display_name: displayName }).meta({
+  id: 'CreateFolder',
+  example: { display_name: 'Invoices' },
+});
+export type CreateFolder = z.infer<typeof createFolder>;
+
+/** Body of PUT /folders/{id} and PUT /labels/{id}. */
+export const updateFolder = z
+  .object({ display_name: displayName })
+  .meta({ id: 'UpdateFolder', example: { display_name: 'Invoices/2026' } });
+export type UpdateFolder = z.infer<typeof updateFolder>;
+
+const fields = <O extends 'folder' | 'label'>(object: O) => ({
+  id: z.string(),
+  object: z.literal(object),
+  account_id: z.string(),
+  name: z
+    .string()
+    .nullable()
+    .describe('inbox, sent, drafts, trash, spam, archive, all or important; null for user-made ones'),
+  display_name: z.string(),
+  job_status_id: z.string().optional().describe('After a change: the job that carries it to the provider'),
+});
+const example = {
+  id: '019aa1b2-0000-7000-8000-000000000008',
+  account_id: '019aa1b2-0000-7000-8000-000000000002',
+  name: null,
+  display_name: 'Invoices',
+};
+
+/** A folder (api facts 5.3). */
+export const folderView = z
+  .object(fields('folder'))
+  .meta({ id: 'Folder', example: { ...example, object: 'folder' } });
+/** A label; the same for accounts with labels. */
+export const labelView = z
+  .object(fields('label'))
+  .meta({ id: 'Label', example: { ...example, object: 'label' } });
+
+/** Answers of the lists, by `view`. */
+export const folderList = z.union([z.array(folderView), idsView, countView]);
+export const labelList = z.union([z.array(labelView), idsView, countView]);

@@ -1,0 +1,176 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId, newId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import type { Listing } from '../../platform/database/listing.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
+import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import {
+  DuplicateFolderError,
+  FolderNotEmptyError,
+  OtherUnitError,
+  StandardFolderError,
+} from './folders.errors.ts';
+import { type FolderRecord, FoldersRepository, type HeldFolder } from './folders.repository.ts';
+import type { ListFoldersQuery } from './folders.schema.ts';
+
+/** A folder after a write, and the job that carries the write to the provider. */
+export interface WrittenFolder {
+  folder: FolderRecord;
+  jobId: string;
+}
+
+/** What the jobs of folders are opened with. */
+export interface FolderPayload {
+  displayName: string;
+  /** Of a rename: what it was called before. */
+  before?: string;
+  /** Of a deletion: null while it is not at the provider. */
+  providerId?: string | null;
+}
+
+const EVENTS = { create: 'create', update: 'modify', delete: 'delete' } as const;
+
+/**
+ * Folders or labels of an account (api facts 5.3), whichever it has: read from the mirror; written there at once and to
+ * the provider by a job. Every method takes what the caller asked for and refuses the other.
+ */
+@Injectable()
+export class FoldersService {
+  constructor(
+    private readonly database: Database,
+    private readonly repository: FoldersRepository,
+    private readonly connectors: ConnectorRegistry,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Oldest first. @throws {OtherUnitError} */
+  async list(
+    account: AccountPrincipal,
+    unit: OrganizationUnit,
+    query: ListFoldersQuery,
+  ): Promise<Listing<FolderRecord>> {
+    assertUnit(account, unit);
+    return this.repository.list(account.accountId, query);
+  }
+
+  /** Those of the folders that the account has, in no order. */
+  findMany(accountId: string, ids: readonly string[]): Promise<FolderRecord[]> {
+    return this.repository.findMany(accountId, ids);
+  }
+
+  /** @throws {NotFoundError} @throws {OtherUnitError} */
+  async get(account: AccountPrincipal, unit: OrganizationUnit, id: string): Promise<FolderRecord> {
+    assertUnit(account, unit);
+    const folder = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+    if (!folder) throw new NotFoundError(unit, id);
+    return folder;
+  }
+
+  /** @throws {OtherUnitError} @throws {DuplicateFolderError} @throws {UnsupportedProviderError} */
+  async create(
+    account: AccountPrincipal,
+    unit: OrganizationUnit,
+    displayName: string,
+  ): Promise<WrittenFolder> {
+    this.#assertWritable(account, unit);
+    const { accountId } = account;
+    const folder: FolderRecord = { id: newId(), accountId, name: null, displayName };
+    return this.#write(async (sql, at) => {
+      if (await this.repository.isTaken(sql, accountId, displayName, folder.id))
+        throw new DuplicateFolderError(unit, displayName);
+      await this.repository.insert(sql, folder, at);
+      return this.#open(sql, account, 'create', folder, { displayName }, [folder.id], at);
+    });
+  }
+
+  /**
+   * Renames it, with the folders below it.
+   * @throws {NotFoundError} @throws {OtherUnitError} @throws {StandardFolderError} @throws {DuplicateFolderError}
+   */
+  async update(
+    account: AccountPrincipal,
+    unit: OrganizationUnit,
+    id: string,
+    displayName: string,
+  ): Promise<WrittenFolder> {
+    this.#assertWritable(account, unit);
+    return this.#write(async (sql, at) => {
+      const folder = await this.#hold(sql, account, id);
+      if (await this.repository.isTaken(sql, account.accountId, displayName, folder.id))
+        throw new DuplicateFolderError(unit, displayName);
+      const renamed = await this.repository.rename(sql, folder, displayName, at);
+      const payload = { displayName, before: folder.displayName };
+      return this.#open(sql, account, 'update', { ...folder, displayName }, payload, renamed, at);
+    });
+  }
+
+  /**
+   * Deletes an empty folder, or a label, whose messages stay.
+   * @returns the job that carries the deletion to the provider
+   * @throws {NotFoundError} @throws {OtherUnitError} @throws {StandardFolderError} @throws {FolderNotEmptyError}
+   */
+  async delete(account: AccountPrincipal, unit: OrganizationUnit, id: string): Promise<string> {
+    this.#assertWritable(account, unit);
+    const { jobId } = await this.#write(async (sql, at) => {
+      const folder = await this.#hold(sql, account, id);
+      if (unit === 'folder' && (await this.repository.isOccupied(sql, folder)))
+        throw new FolderNotEmptyError();
+      await this.repository.hide(sql, folder, at);
+      const { displayName, providerId } = folder;
+      return this.#open(sql, account, 'delete', folder, { displayName, providerId }, [folder.id], at);
+    });
+    return jobId;
+  }
+
+  #assertWritable(account: AccountPrincipal, unit: OrganizationUnit): void {
+    assertUnit(account, unit);
+    this.connectors.requireMailbox(account.provider);
+  }
+
+  /** A user-made one. */
+  async #hold(sql: Sql, { accountId, organizationUnit }: AccountPrincipal, id: string): Promise<HeldFolder> {
+    const folder = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
+    if (!folder) throw new NotFoundError(organizationUnit, id);
+    if (folder.name !== null) throw new StandardFolderError(organizationUnit, folder.name);
+    return folder;
+  }
+
+  async #write(work: (sql: Sql, at: Date) => Promise<WrittenFolder>): Promise<WrittenFolder> {
+    const at = this.clock.now();
+    const written = await this.database.transaction((sql) => work(sql, at));
+    this.wake.wake('provider');
+    return written;
+  }
+
+  /** @param changed ids of the folders that look different now */
+  async #open(
+    sql: Sql,
+    { accountId, applicationId, organizationUnit: object }: AccountPrincipal,
+    verb: keyof typeof EVENTS,
+    folder: FolderRecord,
+    payload: FolderPayload,
+    changed: readonly string[],
+    at: Date,
+  ): Promise<WrittenFolder> {
+    const jobId = newId();
+    const job = { id: jobId, accountId, object, objectId: folder.id, payload: { ...payload }, at } as const;
+    await openProviderJob(sql, { ...job, action: `${verb}_${object}` });
+    const event = EVENTS[verb];
+    await recordChanges(
+      sql,
+      changed.map((objectId) => ({ applicationId, accountId, object, objectId, event, at })),
+    );
+    return { folder, jobId };
+  }
+}
+
+function assertUnit({ organizationUnit }: AccountPrincipal, asked: OrganizationUnit): void {
+  if (organizationUnit !== asked) throw new OtherUnitError(asked);
+}

@@ -1,0 +1,51 @@
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { labelsAfter } from './label-rules.ts';
+
+const label = (name: string) => ({ id: `id-${name}`, name: name.startsWith('my') ? null : name });
+const after = (current: string[], wanted: string[], all: string | null = 'all') =>
+  labelsAfter(current.map(label), wanted.map(label), all === null ? undefined : label(all))
+    .map(({ id }) => id.slice(3))
+    .sort();
+
+describe('labelsAfter', () => {
+  it.each([
+    [
+      ['all', 'inbox'],
+      ['all', 'inbox', 'my'],
+      ['all', 'inbox', 'my'],
+    ],
+    [['all', 'inbox'], ['all', 'inbox', 'trash'], ['trash']],
+    [
+      ['all', 'inbox', 'my'],
+      ['trash', 'inbox', 'my'],
+      ['my', 'trash'],
+    ],
+    [['all', 'inbox'], ['spam', 'all', 'inbox'], ['spam']],
+    [['spam'], ['spam', 'trash'], ['trash']],
+    [['trash'], ['trash', 'inbox'], ['all', 'inbox']],
+    [['trash'], ['trash', 'all'], ['all']],
+    [['all', 'inbox'], ['my'], ['all', 'my']],
+    [['all', 'inbox'], ['all'], ['all']],
+    [['trash'], ['my'], ['my', 'trash']],
+    [
+      ['all', 'sent'],
+      ['all', 'sent', 'my'],
+      ['all', 'my', 'sent'],
+    ],
+  ])('%j, given %j, becomes %j', (current, wanted, expected) => {
+    expect(after(current, wanted)).toEqual(expected);
+  });
+
+  it('does without a label for all mail where there is none', () => {
+    expect(after(['trash'], ['inbox'], null)).toEqual(['inbox']);
+  });
+
+  it.each([
+    [['all'], ['all', 'trash', 'spam']],
+    [['all'], ['trash', 'spam']],
+    [['all'], ['all', 'drafts']],
+    [['all', 'sent'], ['all']],
+  ])('refuses to make %j into %j', (current, wanted) => {
+    expect(() => after(current, wanted)).toThrow(InvalidInputError);
+  });
+});

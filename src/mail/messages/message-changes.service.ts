@@ -1,0 +1,199 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId, newId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { openProviderJobs } from '../../platform/job-statuses/jobs.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import type { MessageRecord } from './message-filter.ts';
+import { foldersAfter } from './message-folders.ts';
+import {
+  type HeldMessage,
+  holdMessage,
+  holdThread,
+  type MessagePayload,
+  sameState,
+  STATE_KEYS,
+  writeMessages,
+} from './message-state.ts';
+import { MessagesRepository } from './messages.repository.ts';
+
+/** What is to be changed of a message; what is absent stays. */
+export interface MessageChange {
+  unread?: boolean | undefined;
+  starred?: boolean | undefined;
+  folderId?: string | undefined;
+  labelIds?: readonly string[] | undefined;
+  /** Replaces all of it. */
+  metadata?: Record<string, string> | undefined;
+}
+
+/** A message after a change, and the job that carries it to the provider. */
+export interface ChangedMessage {
+  message: MessageRecord;
+  jobId: string;
+}
+
+/** Longer threads are not changed as a whole. */
+const MOST_MESSAGES = 1_000;
+
+/** Changes messages: in the mirror at once, at the provider by a job. */
+@Injectable()
+export class MessageChangesService {
+  constructor(
+    private readonly database: Database,
+    private readonly repository: MessagesRepository,
+    private readonly connectors: ConnectorRegistry,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /**
+   * @throws {NotFoundError}
+   * @throws {InvalidInputError} for folders and labels that are not there, and changes the rules forbid
+   * @throws {ForbiddenError} for flags without a scope that allows them
+   * @throws {UnsupportedProviderError}
+   */
+  async update(account: AccountPrincipal, id: string, change: MessageChange): Promise<ChangedMessage> {
+    this.connectors.requireMailbox(account.provider);
+    assertScopes(account, change);
+    if (!isId(id)) throw new NotFoundError('message', id);
+    const at = this.clock.now();
+    const written = await this.database.transaction(async (sql) => {
+      const before = await holdMessage(sql, account.accountId, id);
+      if (!before) throw new NotFoundError('message', id);
+      if (before.draft)
+        throw new InvalidInputError(`id: ${id} is a draft, which is changed by PUT /drafts/${id}`);
+      const jobId = await this.#change(sql, account, [before], change, { asThread: false }, at);
+      return { jobId, message: await this.repository.find(account.accountId, id, sql) };
+    });
+    const { jobId, message } = written;
+    if (!message) throw new NotFoundError('message', id);
+    this.#wakeUp();
+    return { message, jobId };
+  }
+
+  /**
+   * Changes all messages of a thread, in one transaction: flags of each; places by the rules of `foldersAfter`. Each
+   * message that changes has a job of its own, so that one that the provider does not take leaves the others.
+   * @param read what the caller wants to know afterwards, in the same transaction
+   * @returns the job of the newest message
+   * @throws {NotFoundError} for a thread without messages, too
+   * @throws {InvalidInputError} for folders and labels that are not there, changes the rules forbid, and threads of more
+   * than `MOST_MESSAGES`
+   * @throws {ForbiddenError} for flags without a scope that allows them
+   * @throws {UnsupportedProviderError}
+   */
+  async updateThread<T>(
+    account: AccountPrincipal,
+    threadId: string,
+    change: Omit<MessageChange, 'metadata'>,
+    read: (sql: Sql) => Promise<T>,
+  ): Promise<{ jobId: string; thread: T }> {
+    this.connectors.requireMailbox(account.provider);
+    assertScopes(account, change);
+    if (!isId(threadId)) throw new NotFoundError('thread', threadId);
+    const at = this.clock.now();
+    const written = await this.database.transaction(async (sql) => {
+      const messages = await holdThread(sql, account.accountId, threadId);
+      if (messages.length === 0) throw new NotFoundError('thread', threadId);
+      if (messages.length > MOST_MESSAGES)
+        throw new InvalidInputError(`id: the thread has more than ${MOST_MESSAGES} messages: change these`);
+      const newestFirst = messages.toSorted((a, b) => b.date.getTime() - a.date.getTime());
+      const jobId = await this.#change(sql, account, newestFirst, change, { asThread: true }, at);
+      return { jobId, thread: await read(sql) };
+    });
+    this.#wakeUp();
+    return written;
+  }
+
+  /** @returns the job of the first of the messages */
+  async #change(
+    sql: Sql,
+    account: AccountPrincipal,
+    messages: readonly HeldMessage[],
+    change: MessageChange,
+    { asThread }: { asThread: boolean },
+    at: Date,
+  ): Promise<string> {
+    const folders = await foldersAfter(sql, account, messages, change, { asThread });
+    const changes = messages.map((before) => {
+      const after: HeldMessage = {
+        ...before,
+        unread: change.unread ?? before.unread,
+        starred: change.starred ?? before.starred,
+        metadata: change.metadata ?? before.metadata,
+        folders: folders.get(before.id) ?? before.folders,
+      };
+      // Made while the message is held: jobs run in the order of their ids, which is that of the changes.
+      return { jobId: newId(), before, after };
+    });
+    const [first] = changes;
+    if (!first) throw new TypeError('there is nothing to change');
+    const changed = changes.filter(({ before, after }) => !isDeepStrictEqual(before, after));
+    await openProviderJobs(
+      sql,
+      // What was asked for is written also where it is so already: it may be otherwise at the provider.
+      [first, ...changed.filter((one) => one !== first)].map(({ jobId, before, after }) => ({
+        id: jobId,
+        accountId: account.accountId,
+        action: 'update_message',
+        object: 'message',
+        objectId: before.id,
+        payload: { ...payloadOf(before, after, change) },
+        at,
+      })),
+    );
+    await writeMessages(
+      sql,
+      account,
+      changed.map(({ jobId, before, after }) => {
+        // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
+        const told = STATE_KEYS.some((key) => !sameState(before[key], after[key]));
+        return { message: after, dedupe: told ? `message:${after.id}:updated:${jobId}` : null };
+      }),
+      at,
+    );
+    return first.jobId;
+  }
+
+  #wakeUp(): void {
+    this.wake.wake('provider');
+    this.wake.wake('hook');
+  }
+}
+
+/** Moving needs less than changing flags. */
+function assertScopes({ scopes }: AccountPrincipal, { unread, starred, metadata }: MessageChange): void {
+  if (unread === undefined && starred === undefined && metadata === undefined) return;
+  if (allows(scopes, SCOPES_FOR.modifyMail)) return;
+  throw new ForbiddenError(
+    'scope.missing',
+    `Changing unread, starred or metadata needs one of the scopes ${SCOPES_FOR.modifyMail.join(', ')}, which the account has not granted.`,
+  );
+}
+
+/**
+ * Flags are written as they are asked for. Folders only when they change: clients send those they have read along with
+ * every change, and would move a message back that has been moved elsewhere meanwhile.
+ */
+function payloadOf(before: HeldMessage, after: HeldMessage, asked: MessageChange): MessagePayload {
+  const payload: MessagePayload = { before: {} };
+  if (asked.unread !== undefined) {
+    payload.unread = after.unread;
+    payload.before.unread = before.unread;
+  }
+  if (asked.starred !== undefined) {
+    payload.starred = after.starred;
+    payload.before.starred = before.starred;
+  }
+  if (!sameState(before.folders, after.folders)) {
+    payload.folders = after.folders;
+    payload.before.folders = before.folders;
+  }
+  return payload;
+}

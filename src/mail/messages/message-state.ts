@@ -1,0 +1,129 @@
+import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import { refreshThreads, threadChanges } from '../threads/refresh-threads.ts';
+import type { MirrorOwnerIds } from './remove-messages.ts';
+
+/** What a message's job may ask of the provider. The mirror shows it from the beginning. */
+export interface MessageState {
+  unread: boolean;
+  starred: boolean;
+  /** Ids of folders or labels, sorted. */
+  folders: string[];
+}
+export const STATE_KEYS = ['unread', 'starred', 'folders'] as const satisfies readonly (keyof MessageState)[];
+
+/**
+ * What a job `update_message` is opened with: the keys that were asked for, which looks at the mailbox leave as they
+ * are while the job is open.
+ */
+export interface MessagePayload extends Partial<MessageState> {
+  /** The same keys as they were before: what is shown again when the provider does not take the change. */
+  before: Partial<MessageState>;
+}
+
+/** A message that is held against every other change until the transaction ends. */
+export interface HeldMessage extends MessageState {
+  id: string;
+  threadId: string;
+  date: Date;
+  draft: boolean;
+  metadata: Record<string, string>;
+}
+
+const HOLD = `
+  select id, thread_id as "threadId", date, draft, unread, starred, metadata
+  from message where account_id = $1`;
+const HOLD_ONE = `${HOLD} and id = $2 for update`;
+const HOLD_THREAD = `${HOLD} and thread_id = $2 and not draft order by id for update`;
+
+// After the rows are held: what others have committed meanwhile is in.
+const FOLDERS = `
+  select message_id as "messageId", folder_id as "folderId" from message_folder
+  where message_id = any($1::uuid[]) order by folder_id`;
+
+/** Holds a message, with its folders. @returns undefined when the account has no such message */
+export async function holdMessage(sql: Sql, accountId: string, id: string): Promise<HeldMessage | undefined> {
+  const [message] = await withFolders(sql, await sql.query<HeldRow>(HOLD_ONE, [accountId, id]));
+  return message;
+}
+
+/** Holds all messages of a thread, not its drafts; none when the account has no such thread. */
+export async function holdThread(sql: Sql, accountId: string, threadId: string): Promise<HeldMessage[]> {
+  return withFolders(sql, await sql.query<HeldRow>(HOLD_THREAD, [accountId, threadId]));
+}
+
+type HeldRow = Omit<HeldMessage, 'folders'>;
+
+async function withFolders(sql: Sql, messages: readonly HeldRow[]): Promise<HeldMessage[]> {
+  if (messages.length === 0) return [];
+  const ids = messages.map(({ id }) => id);
+  const rows = await sql.query<{ messageId: string; folderId: string }>(FOLDERS, [ids]);
+  const folders = Map.groupBy(rows, ({ messageId }) => messageId);
+  return messages.map((message) => ({
+    ...message,
+    folders: (folders.get(message.id) ?? []).map(({ folderId }) => folderId),
+  }));
+}
+
+const WRITE = `
+  update message m set unread = x.unread, starred = x.starred, metadata = x.metadata, updated_at = $3
+  from jsonb_to_recordset($2::jsonb) x(id uuid, unread boolean, starred boolean, metadata jsonb)
+  where m.account_id = $1 and m.id = x.id`;
+const LEAVE = `
+  delete from message_folder mf
+  where mf.message_id = any($1::uuid[])
+    and not exists (select 1 from unnest($2::uuid[], $3::uuid[]) x(message_id, folder_id)
+                    where x.message_id = mf.message_id and x.folder_id = mf.folder_id)`;
+const ENTER = `
+  insert into message_folder (message_id, folder_id, date)
+  select m.id, f.id, m.date from unnest($2::uuid[], $3::uuid[]) x(message_id, folder_id)
+  join folder f on f.id = x.folder_id and f.account_id = $1
+  join message m on m.id = x.message_id and m.account_id = $1
+  on conflict do nothing`;
+
+/** A held message as it is to be from here on. */
+export interface MessageWrite {
+  message: HeldMessage;
+  /** Names the change for webhooks; null: only the log is told. */
+  dedupe: string | null;
+}
+
+/**
+ * Writes the states of held messages with what their threads make of them, and tells of it; the statements do not grow
+ * with the messages.
+ * @returns whether deliveries were queued
+ */
+export async function writeMessages(
+  sql: Sql,
+  { accountId, applicationId }: MirrorOwnerIds,
+  writes: readonly MessageWrite[],
+  at: Date,
+): Promise<boolean> {
+  if (writes.length === 0) return false;
+  const messages = writes.map(({ message }) => message);
+  const rows = messages.map(({ id, unread, starred, metadata }) => ({ id, unread, starred, metadata }));
+  await sql.query(WRITE, [accountId, JSON.stringify(rows), at]);
+  const memberships = messages.flatMap(({ id, folders }) => folders.map((folderId) => ({ id, folderId })));
+  const pairs = [memberships.map(({ id }) => id), memberships.map(({ folderId }) => folderId)];
+  await sql.query(LEAVE, [messages.map(({ id }) => id), ...pairs]);
+  await sql.query(ENTER, [accountId, ...pairs]);
+  const threadIds = [...new Set(writes.flatMap((write) => (write.dedupe ? write.message.threadId : [])))];
+  const threads = await refreshThreads(sql, accountId, threadIds, at);
+  const owner = { applicationId, accountId, at };
+  const change = { ...owner, event: 'modify' } as const;
+  return recordChanges(sql, [
+    ...writes.map(({ message, dedupe }) => {
+      const attributes = { thread_id: message.threadId, received_date: toUnixSeconds(message.date) };
+      const webhook = { trigger: 'message.updated', dedupe: dedupe ?? '', attributes } as const;
+      const told = dedupe === null ? {} : { webhook };
+      return { ...change, object: 'message' as const, objectId: message.id, ...told };
+    }),
+    ...threadChanges(owner, threads),
+  ]);
+}
+
+/** Whether two states of one key are the same. */
+export function sameState<K extends keyof MessageState>(a: MessageState[K], b: MessageState[K]): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

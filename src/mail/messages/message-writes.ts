@@ -1,0 +1,166 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Wake } from '../../platform/work/wake.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import {
+  type FailedWrite,
+  type ProviderWrite,
+  type ProviderWriteHandler,
+  ProviderWrites,
+  type WriteOutcome,
+} from '../../accounts/provider-writes/provider-writes.ts';
+import type { MailboxPort } from '../../providers/port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { scheduleSync } from '../../accounts/sync-schedule/schedule-sync.ts';
+import {
+  holdMessage,
+  type MessagePayload,
+  type MessageState,
+  sameState,
+  STATE_KEYS,
+  writeMessages,
+} from './message-state.ts';
+import { removeTwins } from './remove-messages.ts';
+
+/** A message somebody else has moved is found again by a look at the mailbox: so often it is waited for. */
+const LOOKS_FOR_MOVED = 2;
+
+const READ = `select provider_id as "providerId" from message where id = $1 and account_id = $2`;
+
+// A folder of ours that is being created: until when its own job may need.
+const FOLDERS = `
+  select f.id, f.provider_id as "providerId",
+    (select max(case when j.state = 1 then now() else greatest(j.run_at, now()) end)
+     from provider_job j where j.object_id = f.id) as "busyUntil"
+  from folder f where f.account_id = $1 and f.id = any($2::uuid[])`;
+
+const GONE: WriteOutcome = {
+  kind: 'superseded',
+  reason: 'The message was removed before this change had reached the provider',
+};
+
+/** Carries changes of messages to their provider, and takes back what it does not accept. */
+@Injectable()
+export class MessageWrites implements OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly writes: ProviderWrites,
+    private readonly wake: Wake,
+  ) {}
+
+  onModuleInit(): void {
+    this.writes.register('update_message', 'mailbox', this.#update, { failed: putBack });
+  }
+
+  /** Writes what was asked for, and nothing else: the rest may be newer at the provider than here. */
+  readonly #update: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
+    const { unread, starred, folders } = write.payload as unknown as MessagePayload;
+    const providerId = await this.#providerId(account, write);
+    if (providerId === undefined) return GONE;
+    const targets = folders ? await this.#targets(account, folders) : [];
+    if (targets instanceof Date) return { kind: 'waits', until: targets };
+    try {
+      if (unread !== undefined || starred !== undefined)
+        await port.setFlags(account, providerId, {
+          ...(unread === undefined ? {} : { unread }),
+          ...(starred === undefined ? {} : { starred }),
+        });
+      if (!folders) return { kind: 'written' };
+      const moved = await port.setFolders(account, providerId, targets);
+      return { kind: 'written', store: (sql, at) => store(sql, account, write, moved.providerId, at) };
+    } catch (error) {
+      if (error instanceof ProviderError && error.code === 'not-found')
+        return this.#lookAgain(account, write, providerId, error);
+      throw error;
+    }
+  };
+
+  async #providerId(
+    { accountId }: ConnectedAccount,
+    { objectId }: ProviderWrite,
+  ): Promise<string | undefined> {
+    const [row] = await this.database.query<{ providerId: string | null }>(READ, [objectId, accountId]);
+    return row?.providerId ?? undefined;
+  }
+
+  /** Provider's ids of the folders; a time: until then one of them may not be there yet. */
+  async #targets({ accountId }: ConnectedAccount, ids: readonly string[]): Promise<string[] | Date> {
+    const rows = await this.database.query<{ id: string; providerId: string | null; busyUntil: Date | null }>(
+      FOLDERS,
+      [accountId, ids],
+    );
+    if (rows.length < ids.length)
+      throw new ProviderError('rejected', 'A folder of this message has been deleted');
+    const absent = rows.filter(({ providerId }) => providerId === null);
+    if (absent.some(({ busyUntil }) => !busyUntil))
+      throw new ProviderError('rejected', 'A folder of this message could not be created at the provider');
+    const busy = absent.flatMap(({ busyUntil }) => busyUntil?.getTime() ?? []);
+    if (busy.length > 0) return new Date(Math.max(...busy));
+    return rows.flatMap(({ providerId }) => providerId ?? []);
+  }
+
+  /** Another client may have moved it: the mirror knows by now, or after its next look. */
+  async #lookAgain(
+    account: ConnectedAccount,
+    write: ProviderWrite,
+    tried: string,
+    error: ProviderError,
+  ): Promise<WriteOutcome> {
+    const now = await this.#providerId(account, write);
+    if (now === undefined) return GONE;
+    if (now !== tried) return { kind: 'waits', until: new Date(0) };
+    if (write.attempt > LOOKS_FOR_MOVED) throw error;
+    await scheduleSync(this.database, account.accountId);
+    this.wake.wake('sync');
+    throw new ProviderError('temporary', error.message, { cause: error });
+  }
+}
+
+const MOVE = `update message set provider_id = $3 where id = $1 and account_id = $2 and provider_id <> $3`;
+
+/** Stores what the message is called where it is now. */
+async function store(
+  sql: Sql,
+  account: ConnectedAccount,
+  { objectId }: ProviderWrite,
+  providerId: string,
+  at: Date,
+): Promise<void> {
+  await removeTwins(sql, account, objectId, [providerId], at);
+  await sql.query(MOVE, [objectId, account.accountId, providerId]);
+}
+
+const APPLICATION = `select application_id as "applicationId" from "grant" where id = $1`;
+const LATER = `
+  select id, payload from provider_job
+  where object_id = $1 and action = 'update_message' and id <> $2 order by id for update`;
+const REMEMBER = `
+  update provider_job set payload = jsonb_set(payload, array['before', $2], $3::jsonb) where id = $1`;
+
+/**
+ * The provider does not take a change: what it asked for is shown no longer, unless somebody has changed it since.
+ * A later change that is still on its way learns what there was before.
+ */
+async function putBack(
+  sql: Sql,
+  { jobId, objectId, accountId, payload }: FailedWrite,
+  at: Date,
+): Promise<void> {
+  const asked = payload as unknown as MessagePayload;
+  const message = await holdMessage(sql, accountId, objectId);
+  const [owner] = await sql.query<{ applicationId: string }>(APPLICATION, [accountId]);
+  if (!message || !owner) return;
+  const later = await sql.query<{ id: string; payload: MessagePayload }>(LATER, [objectId, jobId]);
+  const restored: Partial<MessageState> = {};
+  for (const key of STATE_KEYS) {
+    if (asked[key] === undefined || asked.before[key] === undefined) continue;
+    const next = later.find((job) => job.payload[key] !== undefined);
+    if (next) await sql.query(REMEMBER, [next.id, key, JSON.stringify(asked.before[key])]);
+    else if (sameState(message[key], asked[key]) && !sameState(message[key], asked.before[key]))
+      Object.assign(restored, { [key]: asked.before[key] });
+  }
+  if (Object.keys(restored).length === 0) return;
+  const owning = { accountId, applicationId: owner.applicationId };
+  const dedupe = `message:${objectId}:put-back:${jobId}`;
+  await writeMessages(sql, owning, [{ message: { ...message, ...restored }, dedupe }], at);
+}

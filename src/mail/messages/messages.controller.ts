@@ -1,0 +1,114 @@
+import { Body, Controller, Get, Headers, Param, Patch, Put, Query, StreamableFile } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { toListView } from '../../platform/database/listing.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { MessageChangesService } from './message-changes.service.ts';
+import { toMessageChange, toMessageFilter, toMessageStateView, toMessageView } from './messages.mapper.ts';
+import {
+  changedMessageView,
+  listMessagesQuery,
+  type ListMessagesQuery,
+  messageList,
+  messageOrMessages,
+  messageQuery,
+  type MessageQuery,
+  updateMessage,
+  type UpdateMessage,
+} from './messages.schema.ts';
+import { MessagesService } from './messages.service.ts';
+
+const MIME = 'message/rfc822';
+const WRITE = { anyScope: SCOPES_FOR.moveMail, write: true } as const;
+
+@ApiTags('messages')
+@AccountAuth({ anyScope: SCOPES_FOR.readMail })
+@Controller('messages')
+export class MessagesController {
+  constructor(
+    private readonly messages: MessagesService,
+    private readonly changes: MessageChangesService,
+  ) {}
+
+  @Get()
+  @Endpoint({
+    summary: 'List messages, newest first',
+    description: 'All filters given have to match. Drafts are listed only with `in=drafts`.',
+    response: messageList,
+  })
+  async list(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: listMessagesQuery }) { view, ...query }: ListMessagesQuery,
+  ) {
+    const listing = await this.messages.list(account, {
+      filter: toMessageFilter(query),
+      page: query,
+      view: view === 'expanded' ? undefined : view,
+    });
+    return toListView(listing, (message) => toMessageView(message, account.organizationUnit, view));
+  }
+
+  @Get(':id')
+  @ApiErrors(404, 503)
+  @ApiHeader({ name: 'Accept', required: false, description: `\`${MIME}\`: the message as it was received` })
+  @Endpoint({
+    summary: 'Read a message',
+    description:
+      'Several ids, separated by commas, answer an array in their order. ' +
+      `With \`Accept: ${MIME}\` the answer is the message in that format, as the provider stores it.`,
+    response: messageOrMessages,
+  })
+  async get(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: messageQuery }) { view }: MessageQuery,
+    @Headers('accept') accept = '',
+  ) {
+    if (wantsMime(accept)) return new StreamableFile(await this.messages.raw(account, id), { type: MIME });
+    const toView = (message: Parameters<typeof toMessageView>[0]) =>
+      toMessageView(message, account.organizationUnit, view);
+    if (!id.includes(',')) return toView(await this.messages.get(account, id));
+    return (await this.messages.getMany(account, id.split(',').filter(Boolean))).map(toView);
+  }
+
+  @Put(':id')
+  @Access(WRITE)
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Change a message',
+    description:
+      'Flags, folder or labels, metadata. What is not sent stays as it is. It shows at once; the job carries it to the ' +
+      'provider. When the provider does not take it, the message is as before again. A token that may not read mail ' +
+      '(`email.folders_and_labels`) gets a `MessageState`.',
+    response: changedMessageView,
+  })
+  async update(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateMessage }) body: UpdateMessage,
+  ) {
+    const { message, jobId } = await this.changes.update(account, id, toMessageChange(body));
+    const view = toMessageView(message, account.organizationUnit, undefined, jobId);
+    return allows(account.scopes, SCOPES_FOR.readMail) ? view : toMessageStateView(view);
+  }
+
+  @Patch(':id')
+  @Access(WRITE)
+  @ApiErrors(404)
+  @Endpoint({ summary: 'The same as PUT', response: changedMessageView })
+  patch(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Body({ schema: updateMessage }) body: UpdateMessage,
+  ) {
+    return this.update(account, id, body);
+  }
+}
+
+/** Whether the client names the format; wildcards mean JSON. */
+function wantsMime(accept: string): boolean {
+  return accept.split(',').some((range) => range.split(';', 1)[0]?.trim().toLowerCase() === MIME);
+}

@@ -1,0 +1,130 @@
+import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
+import { fromUnixSeconds, toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import { metadataFilter } from '../../platform/database/metadata-filter.ts';
+import type { MessageFilter, MessageFolderRecord, MessageRecord, Span } from './message-filter.ts';
+import type { MessageChange } from './message-changes.service.ts';
+import type { ListMessagesQuery, MessageStateView, MessageView, UpdateMessage } from './messages.schema.ts';
+
+/**
+ * Seconds → instants. The wire shows whole seconds, so "later than" means from the next second on: a client that asks
+ * for what came after the last message it has seen does not get that message again.
+ * @param afterInclusive whether `after` itself counts; likewise `beforeInclusive`
+ */
+export function span(
+  after: number | undefined,
+  before: number | undefined,
+  { beforeInclusive }: { beforeInclusive: boolean },
+): Span {
+  return {
+    from: after === undefined ? undefined : fromUnixSeconds(after + 1),
+    before: before === undefined ? undefined : fromUnixSeconds(beforeInclusive ? before + 1 : before),
+  };
+}
+
+/** The filters of a query, in the terms of the service. */
+export function toMessageFilter(query: ListMessagesQuery): MessageFilter {
+  return {
+    subject: query.subject,
+    from: query.from,
+    to: query.to,
+    cc: query.cc,
+    bcc: query.bcc,
+    anyEmail: query.any_email,
+    in: query.in,
+    notIn: query.not_in,
+    unread: query.unread,
+    starred: query.starred,
+    filename: query.filename,
+    hasAttachment: query.has_attachment,
+    threadId: query.thread_id,
+    // Api facts 5.1: received_before includes its second, the others are strict.
+    received: span(query.received_after, query.received_before, { beforeInclusive: true }),
+    threadStarted: span(query.started_after, query.started_before, { beforeInclusive: false }),
+    threadLastMessage: span(query.last_message_after, query.last_message_before, { beforeInclusive: false }),
+    metadata: metadataFilter(query),
+  };
+}
+
+/** What a body asks to change; the older names of fields count where the others are absent. */
+export function toMessageChange(body: UpdateMessage): MessageChange {
+  return {
+    unread: body.unread,
+    starred: body.starred,
+    folderId: body.folder_id ?? body.folder,
+    labelIds: body.label_ids ?? body.labels,
+    metadata: body.metadata,
+  };
+}
+
+/** A folder or label of a message or thread. */
+export const folderView = ({ id, name, displayName }: MessageFolderRecord) => ({
+  id,
+  name,
+  display_name: displayName,
+});
+
+/** A message as it is answered (spec 2.4). @param jobStatusId the job that carries a change to the provider */
+export function toMessageView(
+  message: MessageRecord,
+  organizationUnit: OrganizationUnit,
+  view?: 'ids' | 'count' | 'expanded',
+  jobStatusId?: string,
+): MessageView {
+  const folders = message.folders.map(folderView);
+  return {
+    id: message.id,
+    object: 'message',
+    account_id: message.accountId,
+    thread_id: message.threadId,
+    subject: message.subject,
+    snippet: message.snippet,
+    body: message.body ?? '',
+    date: toUnixSeconds(message.date),
+    from: message.from,
+    to: message.to,
+    cc: message.cc,
+    bcc: message.bcc,
+    reply_to: message.replyTo,
+    unread: message.unread,
+    starred: message.starred,
+    events: [],
+    files: message.files.map((file) => ({
+      id: file.id,
+      filename: file.filename,
+      content_type: file.contentType,
+      content_disposition: file.contentDisposition,
+      ...(file.contentId === null ? {} : { content_id: file.contentId }),
+      size: file.size,
+    })),
+    // The official client takes the presence of a key for the kind of account.
+    ...(organizationUnit === 'label' ? { labels: folders } : { folder: folders[0] ?? null }),
+    reply_to_message_id: message.replyToMessageId,
+    metadata: message.metadata,
+    ...(jobStatusId === undefined ? {} : { job_status_id: jobStatusId }),
+    ...(view === 'expanded'
+      ? {
+          headers: {
+            'Message-Id': message.messageIdHeader,
+            'In-Reply-To': message.inReplyTo,
+            References: message.references,
+          },
+        }
+      : {}),
+  };
+}
+
+/** The part of a message that a token may see which must not read it. */
+export function toMessageStateView(message: MessageView): MessageStateView {
+  const { id, object, account_id, thread_id, unread, starred, folder, labels, job_status_id } = message;
+  return {
+    id,
+    object,
+    account_id,
+    thread_id,
+    unread,
+    starred,
+    // The official client takes the presence of a key for the kind of account.
+    ...(labels === undefined ? { folder } : { labels }),
+    ...(job_status_id === undefined ? {} : { job_status_id }),
+  };
+}

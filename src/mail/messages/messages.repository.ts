@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import { Conditions } from '../../platform/database/conditions.ts';
+import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { findFolders } from '../folders/find-folders.ts';
+import { MESSAGE_BYTES, MESSAGE_COLUMNS, MESSAGE_JOINS, messageParts } from './message-columns.ts';
+import { selectMessages } from './message-conditions.ts';
+import { countByThreads } from './message-counts.ts';
+import type { MessageListRequest, MessageRecord } from './message-filter.ts';
+
+const NEWEST_FIRST = { from: 'message m', id: 'm.id', orderBy: 'm.date desc, m.id desc' };
+const MESSAGES = {
+  ...NEWEST_FIRST,
+  columns: MESSAGE_COLUMNS,
+  bytes: MESSAGE_BYTES,
+  parts: messageParts('fitting'),
+  joins: MESSAGE_JOINS,
+  items: NEWEST_FIRST,
+};
+
+const PROVIDER_ID = `
+  select provider_id as "providerId" from message where account_id = $1 and id = $2 and not deleting`;
+
+/** Reading the mirror of messages; every statement carries the account. */
+@Injectable()
+export class MessagesRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Newest first. */
+  async list(accountId: string, { filter, page, view }: MessageListRequest): Promise<Listing<MessageRecord>> {
+    const folders = await findFolders(this.database, accountId, filter);
+    const counted =
+      view === 'count' ? await countByThreads(this.database, accountId, filter, folders.notIn) : undefined;
+    if (counted !== undefined) return { view: 'count', count: counted };
+    const selection = selectMessages(accountId, filter, folders);
+    // Only what depends on nothing but the account has one plan that is right for every value.
+    const prepared = selection.conditions.values.length === 1;
+    return runListing<MessageRecord>(this.database, { ...MESSAGES, ...selection, page, view, prepared });
+  }
+
+  async find(accountId: string, id: string, sql: Sql = this.database): Promise<MessageRecord | undefined> {
+    const [message] = await this.findMany(accountId, [id], sql);
+    return message;
+  }
+
+  /** Those of the messages that the account has, in no order. @throws {PageTooLargeError} */
+  async findMany(
+    accountId: string,
+    ids: readonly string[],
+    sql: Sql = this.database,
+  ): Promise<MessageRecord[]> {
+    const conditions = new Conditions();
+    conditions.add(`m.account_id = ${conditions.value(accountId)} and not m.deleting`);
+    conditions.add(`m.id = any(${conditions.value(ids)}::uuid[])`);
+    const page = { limit: ids.length, offset: 0 };
+    const listing = await runListing<MessageRecord>(sql, { ...MESSAGES, conditions, page });
+    return listing.view === 'items' ? listing.items : [];
+  }
+
+  /** What the provider calls the message; undefined when the account has no such message, or only here so far. */
+  async findProviderId(accountId: string, id: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ providerId: string | null }>(PROVIDER_ID, [accountId, id]);
+    return row?.providerId ?? undefined;
+  }
+}

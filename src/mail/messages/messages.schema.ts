@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import {
+  addressView,
+  countView,
+  idsView,
+  metadataInput,
+  metadataQuery,
+  queryBoolean,
+  queryList,
+  queryText,
+  unixSeconds,
+} from '../../platform/wire/wire.schema.ts';
+
+const MOST_EMAILS = 25;
+const csv = z.string().max(MOST_EMAILS * 322, 'is too long');
+
+/** Comma separated or repeated; at most 25 addresses. */
+export const emails = z
+  .union([csv, z.array(csv)])
+  .transform((value) => [value].flat().flatMap((part) => part.split(',')))
+  .transform((list) => list.map((email) => email.trim()).filter(Boolean))
+  .refine((list) => list.length <= MOST_EMAILS, `Too many emails. The current limit is ${MOST_EMAILS}`);
+
+/** Query of GET /messages (api facts 5.1); the filters all have to match. */
+export const listMessagesQuery = z.object({
+  ...pageQuery,
+  view: viewQuery(['ids', 'count', 'expanded']),
+  subject: queryText().optional().describe('The exact subject'),
+  from: queryText().optional().describe('An exact address'),
+  to: queryText().optional().describe('An exact address'),
+  cc: queryText().optional().describe('An exact address'),
+  bcc: queryText().optional().describe('An exact address'),
+  any_email: emails
+    .optional()
+    .describe('Up to 25 addresses, comma separated or repeated; one of them is in from, to, cc or bcc'),
+  in: queryList().optional().describe('Name, display name or id of a folder or label; drafts only here'),
+  not_in: queryList().optional().describe('Name, display name or id of a folder or label'),
+  unread: queryBoolean().optional(),
+  starred: queryBoolean().optional(),
+  filename: queryText().optional().describe('The exact name of an attachment'),
+  has_attachment: queryBoolean().optional(),
+  thread_id: queryText().optional(),
+  received_before: unixSeconds().optional().describe('At or before this time'),
+  received_after: unixSeconds().optional().describe('Later than this time'),
+  started_before: unixSeconds().optional().describe("Before: the thread's first message"),
+  started_after: unixSeconds().optional().describe("After: the thread's first message"),
+  last_message_before: unixSeconds().optional().describe("Before: the thread's last message"),
+  last_message_after: unixSeconds().optional().describe("After: the thread's last message"),
+  ...metadataQuery,
+});
+export type ListMessagesQuery = z.infer<typeof listMessagesQuery>;
+
+export const messageQuery = z.object({ view: viewQuery(['expanded']) });
+export type MessageQuery = z.infer<typeof messageQuery>;
+
+const file = z
+  .object({
+    id: z.string(),
+    filename: z.string(),
+    content_type: z.string(),
+    content_disposition: z.string(),
+    content_id: z.string().optional(),
+    size: z.number().int().describe('Bytes'),
+  })
+  .meta({
+    id: 'MessageFile',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000009',
+      filename: 'menu.txt',
+      content_type: 'text/plain',
+      content_disposition: 'attachment',
+      size: 61,
+    },
+  });
+
+/** A folder or label as messages and threads show it. */
+export const folderOfMessage = z
+  .object({ id: z.string(), name: z.string().nullable(), display_name: z.string() })
+  .meta({
+    id: 'MessageFolder',
+    example: { id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' },
+  });
+
+const headers = z
+  .object({
+    'Message-Id': z.string().nullable(),
+    'In-Reply-To': z.string().nullable(),
+    References: z.array(z.string()),
+  })
+  .meta({ id: 'MessageHeaders' });
+
+/** A message (spec 2.4). Exactly one of `folder` and `labels` is there, by the account's `organization_unit`. */
+export const messageView = z
+  .object({
+    id: z.string(),
+    object: z.literal('message'),
+    account_id: z.string(),
+    thread_id: z.string(),
+    subject: z.string(),
+    snippet: z.string().describe('The beginning of the text, at most 191 characters'),
+    body: z.string().describe('HTML'),
+    date: z.number().int().describe('When it was received, or sent'),
+    from: z.array(addressView),
+    to: z.array(addressView),
+    cc: z.array(addressView),
+    bcc: z.array(addressView),
+    reply_to: z.array(addressView),
+    unread: z.boolean(),
+    starred: z.boolean(),
+    events: z.array(z.record(z.string(), z.unknown())),
+    files: z.array(file),
+    folder: folderOfMessage.nullable().optional().describe('Accounts with folders'),
+    labels: z.array(folderOfMessage).optional().describe('Accounts with labels'),
+    reply_to_message_id: z.string().nullable(),
+    metadata: z.record(z.string(), z.string()),
+    job_status_id: z.string().optional().describe('After a change: the job that carries it to the provider'),
+    headers: headers.optional().describe('Only with view=expanded'),
+  })
+  .meta({
+    id: 'Message',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      object: 'message',
+      account_id: '019aa1b2-0000-7000-8000-000000000002',
+      thread_id: '019aa1b2-0000-7000-8000-000000000003',
+      subject: 'Lunch on Thursday?',
+      snippet: 'Hi, shall we have lunch on Thursday',
+      body: '<p>Hi,</p><p>shall we have lunch on <b>Thursday</b>',
+      date: 1_900_000_000,
+      from: [{ email: 'bo@example.test', name: 'Bo' }],
+      to: [{ email: 'ada@example.test', name: 'Ada' }],
+      cc: [],
+      bcc: [],
+      reply_to: [],
+      unread: true,
+      starred: false,
+      events: [],
+      files: [],
+      folder: { id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' },
+      reply_to_message_id: null,
+      metadata: {},
+    },
+  });
+export type MessageView = z.infer<typeof messageView>;
+
+/** What a token that may change a message but not read it gets to see of it. */
+export const messageStateView = messageView
+  .pick({
+    id: true,
+    object: true,
+    account_id: true,
+    thread_id: true,
+    unread: true,
+    starred: true,
+    folder: true,
+    labels: true,
+    job_status_id: true,
+  })
+  .meta({
+    id: 'MessageState',
+    description: 'Answer to a token whose scopes do not let it read the message',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      object: 'message',
+      account_id: '019aa1b2-0000-7000-8000-000000000002',
+      thread_id: '019aa1b2-0000-7000-8000-000000000003',
+      unread: true,
+      starred: false,
+      folder: { id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' },
+    },
+  });
+export type MessageStateView = z.infer<typeof messageStateView>;
+
+/** Answer to a change, or to a send: the message, as far as the token may read it. */
+export const changedMessageView = z.union([messageView, messageStateView]);
+
+/** Answer of GET /messages, by `view`. */
+export const messageList = z.union([z.array(messageView), idsView, countView]);
+
+/** Answer of GET /messages/{id}: an object, or an array when several ids were asked for. */
+export const messageOrMessages = z.union([messageView, z.array(messageView)]);
+
+/** Ids of labels in a body. */
+export const labelIds = z
+  .array(z.string().max(255))
+  .max(200, 'must not have more than 200 entries')
+  .optional();
+
+/** Body of PUT /messages/{id} (api facts 5.1); what is absent stays. */
+export const updateMessage = z
+  .object({
+    unread: z.boolean().optional(),
+    starred: z.boolean().optional(),
+    folder_id: z.string().max(255).optional().describe('Accounts with folders: where to move it'),
+    folder: z.string().max(255).optional().describe('The same as folder_id'),
+    label_ids: labelIds.describe('Accounts with labels: all labels it is to have'),
+    labels: labelIds.describe('The same as label_ids'),
+    metadata: metadataInput.optional().describe('Replaces all metadata'),
+  })
+  .meta({ id: 'UpdateMessage', example: { unread: false, starred: true } });
+export type UpdateMessage = z.infer<typeof updateMessage>;

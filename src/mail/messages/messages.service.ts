@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import type { Listing } from '../../platform/database/listing.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { providerFailure } from '../../providers/port/provider-failure.ts';
+import type { MessageListRequest, MessageRecord } from './message-filter.ts';
+import { MessagesRepository } from './messages.repository.ts';
+
+/** Most ids in one path. */
+const MOST_IDS = 100;
+
+/** Reading messages of an account (spec 4.2), from the mirror; only raw messages come from the provider. */
+@Injectable()
+export class MessagesService {
+  constructor(
+    private readonly repository: MessagesRepository,
+    private readonly accounts: ProviderAccounts,
+    private readonly connectors: ConnectorRegistry,
+  ) {}
+
+  /** Newest first. */
+  list(account: AccountPrincipal, request: MessageListRequest): Promise<Listing<MessageRecord>> {
+    return this.repository.list(account.accountId, request);
+  }
+
+  /** @param sql a transaction to read in @returns undefined when the account has no such message */
+  find(accountId: string, id: string, sql?: Sql): Promise<MessageRecord | undefined> {
+    return this.repository.find(accountId, id, sql);
+  }
+
+  /** @throws {NotFoundError} */
+  async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
+    const message = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+    if (!message) throw new NotFoundError('message', id);
+    return message;
+  }
+
+  /**
+   * Those of the messages that the account has, in the order of their ids.
+   * @throws {PageTooLargeError}
+   */
+  async findMany(accountId: string, ids: readonly string[]): Promise<MessageRecord[]> {
+    if (ids.length === 0) return [];
+    const found = new Map(
+      (await this.repository.findMany(accountId, ids)).map((message) => [message.id, message]),
+    );
+    return ids.flatMap((id) => found.get(id) ?? []);
+  }
+
+  /**
+   * Several messages, each once, in the order they were asked for.
+   * @throws {NotFoundError} when one of them does not exist, or none is asked for
+   * @throws {InvalidInputError} when they are too many
+   */
+  async getMany(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
+    if (ids.length === 0) throw new NotFoundError('message', '');
+    if (ids.length > MOST_IDS) throw new InvalidInputError(`id: must not be more than ${MOST_IDS} ids`);
+    const unknown = ids.find((id) => !isId(id));
+    if (unknown !== undefined) throw new NotFoundError('message', unknown);
+    const wanted = [...new Set(ids.map((id) => id.toLowerCase()))];
+    const messages = await this.repository.findMany(account.accountId, wanted);
+    const found = new Map(messages.map((message) => [message.id, message]));
+    return wanted.map((id) => {
+      const message = found.get(id);
+      if (!message) throw new NotFoundError('message', id);
+      return message;
+    });
+  }
+
+  /**
+   * The message as it is stored at the provider: RFC 5322.
+   * @throws {NotFoundError} also when it is not there any more
+   * @throws {DomainError} when the provider cannot give it at the moment
+   */
+  async raw(principal: AccountPrincipal, id: string): Promise<Buffer> {
+    const [providerId, account] = await Promise.all([
+      isId(id) ? this.repository.findProviderId(principal.accountId, id) : undefined,
+      this.accounts.find(principal.accountId),
+    ]);
+    if (providerId === undefined || !account) throw new NotFoundError('message', id);
+    try {
+      return await this.connectors.requireMail(account.provider).fetchRaw(account, providerId);
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      if (error.code === 'not-found') throw new NotFoundError('message', id);
+      throw providerFailure(error, 'give the message');
+    }
+  }
+}

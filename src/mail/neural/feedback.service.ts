@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { ConflictError } from '../../platform/base/errors/domain-error.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { FilesService } from '../files/files.service.ts';
+import type { MessageRecord } from '../messages/message-filter.ts';
+import { MessagesService } from '../messages/messages.service.ts';
+import { NeuralAccess } from './neural-access.ts';
+import type { FeedbackKind } from './neural-feedback.entity.ts';
+import { NeuralRepository } from './neural.repository.ts';
+import { type MessageCategory, NeuralService } from './neural.service.ts';
+import type { OcrFile } from './ocr.service.ts';
+import type { Category } from './text/categorize.ts';
+import type { Sentiment } from './text/sentiment.ts';
+
+/** What a sentiment is said about. */
+export type SentimentSubject = { messageId: string } | { text: string };
+
+/** Keeps what users say about answers (api facts 11). */
+@Injectable()
+export class FeedbackService {
+  constructor(
+    private readonly access: NeuralAccess,
+    private readonly messages: MessagesService,
+    private readonly files: FilesService,
+    private readonly neural: NeuralService,
+    private readonly repository: NeuralRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws {NotFoundError} @throws {ForbiddenError} when it is not enabled */
+  async message(
+    account: AccountPrincipal,
+    kind: Extract<FeedbackKind, 'signature' | 'conversation'>,
+    messageId: string,
+    content: object,
+  ): Promise<MessageRecord> {
+    this.access.require(account);
+    const message = await this.messages.get(account, messageId);
+    await this.#store(account, kind, message.id, message.id, content);
+    return message;
+  }
+
+  /** @throws {NotFoundError} @throws {ForbiddenError} when it is not enabled */
+  async ocr(account: AccountPrincipal, fileId: string, content: object): Promise<OcrFile> {
+    this.access.require(account);
+    const file = await this.files.get(account, fileId);
+    await this.#store(account, 'ocr', file.id, null, content);
+    return file;
+  }
+
+  /**
+   * @param overwrite whether it takes the place of what was said before
+   * @throws {ConflictError} when something was said before, and it does not
+   * @throws {NotFoundError} @throws {ForbiddenError} when it is not enabled
+   */
+  async sentiment(
+    account: AccountPrincipal,
+    subject: SentimentSubject,
+    sentiment: Sentiment,
+    overwrite: boolean,
+  ): Promise<void> {
+    this.access.require(account);
+    const stored =
+      'messageId' in subject
+        ? await this.#sentimentOfMessage(account, subject.messageId, sentiment, overwrite)
+        : await this.#store(account, 'sentiment', hashOf(subject.text), null, { sentiment, text: subject.text }, overwrite); // prettier-ignore
+    if (!stored)
+      throw new ConflictError(
+        'neural.feedback-given',
+        'There is feedback on this already: give overwrite to replace it',
+      );
+  }
+
+  /**
+   * From now on the message is of this category.
+   * @returns what it was before, and when it was changed
+   * @throws {NotFoundError} @throws {ForbiddenError} when it is not enabled
+   */
+  async categorize(
+    account: AccountPrincipal,
+    messageId: string,
+    category: Category,
+  ): Promise<{ messageId: string; before: MessageCategory; after: MessageCategory }> {
+    const before = (await this.neural.categories(account, [messageId]))[0];
+    if (!before) throw new Error('a message without an answer');
+    const { message, found } = before;
+    await this.#store(account, 'categorize', message.id, message.id, { category, before: found.category });
+    const after = (await this.neural.categories(account, [message.id]))[0];
+    if (!after) throw new Error('a message without an answer');
+    return { messageId: message.id, before: found, after: after.found };
+  }
+
+  async #sentimentOfMessage(
+    account: AccountPrincipal,
+    messageId: string,
+    sentiment: Sentiment,
+    overwrite: boolean,
+  ): Promise<boolean> {
+    const message = await this.messages.get(account, messageId);
+    return this.#store(account, 'sentiment', message.id, message.id, { sentiment }, overwrite);
+  }
+
+  #store(
+    { accountId }: AccountPrincipal,
+    kind: FeedbackKind,
+    subject: string,
+    messageId: string | null,
+    content: object,
+    overwrite = true,
+  ): Promise<boolean> {
+    const at = this.clock.now();
+    return this.repository.store({ accountId, kind, subject, messageId, content, at }, overwrite);
+  }
+}
+
+const hashOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;

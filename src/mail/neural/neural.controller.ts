@@ -1,0 +1,182 @@
+import { Body, Controller, Post, Put } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { toFileView } from '../files/files.mapper.ts';
+import { fileView } from '../files/files.schema.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { toMessageView } from '../messages/messages.mapper.ts';
+import { messageView } from '../messages/messages.schema.ts';
+import { FeedbackService } from './feedback.service.ts';
+import {
+  toCategorizeView,
+  toCleanOptions,
+  toConversationView,
+  toRecategorizedView,
+  toSentimentView,
+  toSignatureView,
+} from './neural.mapper.ts';
+import {
+  categorizeBody,
+  type CategorizeBody,
+  categorizeFeedbackBody,
+  type CategorizeFeedbackBody,
+  categorizeList,
+  conversationBody,
+  type ConversationBody,
+  conversationFeedbackBody,
+  type ConversationFeedbackBody,
+  conversationList,
+  ocrBody,
+  type OcrBody,
+  ocrFeedbackBody,
+  type OcrFeedbackBody,
+  ocrView,
+  recategorizedView,
+  sentimentAnswer,
+  sentimentBody,
+  type SentimentBody,
+  sentimentFeedbackBody,
+  type SentimentFeedbackBody,
+  sentimentFeedbackView,
+  signatureBody,
+  type SignatureBody,
+  signatureFeedbackBody,
+  type SignatureFeedbackBody,
+  signatureList,
+} from './neural.schema.ts';
+import { NeuralService } from './neural.service.ts';
+import { OcrService } from './ocr.service.ts';
+
+@ApiTags('neural')
+@AccountAuth({ anyScope: SCOPES_FOR.readMail })
+@ApiErrors(404, 503)
+@Controller('neural')
+export class NeuralController {
+  constructor(
+    private readonly neural: NeuralService,
+    private readonly ocrService: OcrService,
+    private readonly feedback: FeedbackService,
+  ) {}
+
+  @Put('sentiment')
+  @Endpoint({
+    summary: 'Tell how a text or messages feel',
+    description: 'By an English lexicon, on this server. What is not English is NEUTRAL with the score 0.',
+    response: sentimentAnswer,
+  })
+  async sentiment(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: sentimentBody }) body: SentimentBody,
+  ) {
+    if (body.text !== undefined)
+      return toSentimentView(account, await this.neural.sentimentOfText(account, body.text));
+    const results = await this.neural.sentiments(account, body.message_id ?? []);
+    return results.map((result) => toSentimentView(account, result));
+  }
+
+  @Put('signature')
+  @Endpoint({ summary: 'Find the signatures of messages, and what they say', response: signatureList })
+  async signature(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: signatureBody }) body: SignatureBody,
+  ) {
+    const parseContacts = body.parse_contacts ?? body.parseContacts ?? true;
+    const found = await this.neural.signatures(account, body.message_id, toCleanOptions(body), parseContacts);
+    return found.map((each) => toSignatureView(account, each));
+  }
+
+  @Put('conversation')
+  @Endpoint({
+    summary: 'Show what was written, without quotations and signatures',
+    response: conversationList,
+  })
+  async conversation(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: conversationBody }) body: ConversationBody,
+  ) {
+    const found = await this.neural.conversations(account, body.message_id, toCleanOptions(body));
+    return found.map((each) => toConversationView(account, each));
+  }
+
+  @Put('categorize')
+  @Endpoint({ summary: 'Tell conversations from feeds', response: categorizeList })
+  async categorize(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: categorizeBody }) body: CategorizeBody,
+  ) {
+    const found = await this.neural.categories(account, body.message_id);
+    return found.map((each) => toCategorizeView(account, each));
+  }
+
+  @Put('ocr')
+  @Access({ anyScope: SCOPES_FOR.readFiles })
+  @ApiErrors(501)
+  @Endpoint({
+    summary: 'Read the text of an image or a PDF file',
+    description: 'English, on this server; files of 20 MB, 25 million pixels and five pages at most.',
+    response: ocrView,
+  })
+  async ocr(@CurrentAccount() account: AccountPrincipal, @Body({ schema: ocrBody }) body: OcrBody) {
+    const { file, pages } = await this.ocrService.read(account, body.file_id, body.pages ?? null);
+    return { ...toFileView(file), ocr: pages, processed_pages: pages.length };
+  }
+
+  @Post('sentiment/feedback')
+  @ApiErrors(409)
+  @Endpoint({ summary: 'Say how a text or a message feels', response: sentimentFeedbackView })
+  async sentimentFeedback(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: sentimentFeedbackBody }) body: SentimentFeedbackBody,
+  ) {
+    const { sentiment, message_id: messageId, text = '', overwrite = false } = body;
+    const subject = messageId === undefined ? { text } : { messageId };
+    await this.feedback.sentiment(account, subject, sentiment, overwrite);
+    return { account_id: account.accountId, message_id: messageId, text: body.text, sentiment };
+  }
+
+  @Post('signature/feedback')
+  @Endpoint({ summary: 'Say that a signature was wrong', response: messageView })
+  async signatureFeedback(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: signatureFeedbackBody }) { message_id, signature }: SignatureFeedbackBody,
+  ) {
+    const message = await this.feedback.message(account, 'signature', message_id, { signature });
+    return toMessageView(message, account.organizationUnit);
+  }
+
+  @Post('conversation/feedback')
+  @Endpoint({ summary: 'Say that a conversation was wrong', response: messageView })
+  async conversationFeedback(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: conversationFeedbackBody }) { message_id, conversation }: ConversationFeedbackBody,
+  ) {
+    const message = await this.feedback.message(account, 'conversation', message_id, { conversation });
+    return toMessageView(message, account.organizationUnit);
+  }
+
+  @Post('ocr/feedback')
+  @Access({ anyScope: SCOPES_FOR.readFiles })
+  @Endpoint({ summary: 'Say that the text of a file was wrong', response: fileView })
+  async ocrFeedback(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: ocrFeedbackBody }) { file_id, text }: OcrFeedbackBody,
+  ) {
+    return toFileView(await this.feedback.ocr(account, file_id, { text }));
+  }
+
+  @Post('categorize/feedback')
+  @Endpoint({
+    summary: 'Say what a message is',
+    description: 'From then on the message is of this category.',
+    response: recategorizedView,
+  })
+  async categorizeFeedback(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: categorizeFeedbackBody }) { message_id, category }: CategorizeFeedbackBody,
+  ) {
+    return toRecategorizedView(account, await this.feedback.categorize(account, message_id, category));
+  }
+}

@@ -1,0 +1,264 @@
+import { z } from 'zod';
+import { integerLike } from '../../platform/wire/wire.schema.ts';
+import { fileView } from '../files/files.schema.ts';
+import { messageView } from '../messages/messages.schema.ts';
+import { CATEGORIES } from './text/categorize.ts';
+
+const MOST_MESSAGES = 5;
+const MOST_PAGES = 5;
+const MOST_TEXT = 1000;
+const MESSAGE = '019aa1b2-0000-7000-8000-000000000001';
+const ACCOUNT = '019aa1b2-0000-7000-8000-000000000002';
+const FILE = '019aa1b2-0000-7000-8000-000000000009';
+
+const id = z.string().max(255, 'must not be longer than 255 characters');
+const messageId = z
+  .array(id)
+  .min(1, 'must have at least one id')
+  .max(MOST_MESSAGES, `must not have more than ${MOST_MESSAGES} ids`);
+const text = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(MOST_TEXT, `must not be longer than ${MOST_TEXT} characters`);
+const flag = (what: string) => z.boolean().optional().describe(what);
+const same = (name: string) => flag(`The same as ${name}: the official client sends it`);
+
+/** Flags of signature and conversation; all are true when absent. */
+const flags = {
+  ignore_links: flag('Default true: links are shown as their text; otherwise as `[text](address)`'),
+  ignore_images: flag('Default true: images are left out'),
+  ignore_tables: flag('Default true: rows of tables are lines; otherwise tables of data are Markdown tables'),
+  remove_conclusion_phrases: flag('Default true: "Best regards," and its like are left out'),
+  images_as_markdown: flag("Default true: `![description](address)`; otherwise `<img src='address'>`"),
+  // The official client sends the options of `conversation` under its own names.
+  ignoreLinks: same('ignore_links'),
+  ignoreImages: same('ignore_images'),
+  ignoreTables: same('ignore_tables'),
+  removeConclusionPhrases: same('remove_conclusion_phrases'),
+  imagesAsMarkdown: same('images_as_markdown'),
+};
+
+/** Body of PUT /neural/sentiment. */
+export const sentimentBody = z
+  .object({ text: text.optional(), message_id: messageId.optional() })
+  .refine((body) => (body.text === undefined) !== (body.message_id === undefined), {
+    error: 'give either text or message_id',
+    path: ['text'],
+  })
+  .meta({ id: 'AnalyseSentiment', example: { text: 'Thank you, this is great!' } });
+export type SentimentBody = z.infer<typeof sentimentBody>;
+
+export const sentimentView = z
+  .object({
+    account_id: z.string(),
+    sentiment: z.enum(['POSITIVE', 'NEGATIVE', 'NEUTRAL']),
+    sentiment_score: z.number().describe('From -1 (negative) to 1 (positive)'),
+    processed_length: z.number().int().describe('Characters that were looked at, 1000 at most'),
+    text: z.string().describe('What was looked at'),
+  })
+  .meta({
+    id: 'Sentiment',
+    example: {
+      account_id: ACCOUNT,
+      sentiment: 'POSITIVE',
+      sentiment_score: 0.77,
+      processed_length: 25,
+      text: 'Thank you, this is great!',
+    },
+  });
+export type SentimentView = z.infer<typeof sentimentView>;
+/** An object for a text, an array for messages. */
+export const sentimentAnswer = z.union([sentimentView, z.array(sentimentView)]);
+
+/** Body of PUT /neural/conversation. */
+export const conversationBody = z
+  .object({ message_id: messageId, ...flags })
+  .meta({ id: 'CleanConversation', example: { message_id: [MESSAGE], ignore_links: false } });
+export type ConversationBody = z.infer<typeof conversationBody>;
+
+const modelVersion = z.string().describe('What found it');
+export const conversationView = messageView
+  .extend({
+    conversation: z.string().describe('What was written, without quotations and signature; Markdown'),
+    model_version: modelVersion,
+  })
+  .meta({ id: 'NeuralConversation' });
+export const conversationList = z.array(conversationView);
+
+/** Body of PUT /neural/signature. */
+export const signatureBody = z
+  .object({
+    message_id: messageId,
+    ...flags,
+    parse_contacts: flag('Default true: `contacts` is answered'),
+    parseContacts: same('parse_contacts'),
+  })
+  .meta({ id: 'ExtractSignature', example: { message_id: [MESSAGE], parse_contacts: true } });
+export type SignatureBody = z.infer<typeof signatureBody>;
+
+const contacts = z
+  .object({
+    job_titles: z.array(z.string()),
+    links: z.array(z.object({ description: z.string(), url: z.string() })),
+    phone_numbers: z.array(z.string()).describe('With the code of the country (E.164)'),
+    emails: z.array(z.string()),
+    names: z.array(z.object({ first_name: z.string(), last_name: z.string() })),
+  })
+  .meta({
+    id: 'SignatureContacts',
+    example: {
+      job_titles: ['Head of Sales'],
+      links: [{ description: 'Acme', url: 'https://acme.example' }],
+      phone_numbers: ['+14155552671'],
+      emails: ['bo@acme.example'],
+      names: [{ first_name: 'Bo', last_name: 'Smith' }],
+    },
+  });
+export const signatureView = messageView
+  .extend({
+    signature: z.string().describe('Empty when there is none'),
+    model_version: modelVersion,
+    contacts: contacts.optional().describe('Absent with parse_contacts false'),
+  })
+  .meta({ id: 'NeuralSignature' });
+export const signatureList = z.array(signatureView);
+
+/** Body of PUT /neural/categorize. */
+export const categorizeBody = z
+  .object({ message_id: messageId })
+  .meta({ id: 'Categorize', example: { message_id: [MESSAGE] } });
+export type CategorizeBody = z.infer<typeof categorizeBody>;
+
+const category = z.enum(CATEGORIES, `must be one of: ${CATEGORIES.join(', ')}`);
+const categorizer = z
+  .object({
+    category,
+    categorized_at: z.number().int(),
+    model_version: modelVersion,
+    subcategories: z.array(z.string()).describe('See docs/neural.md; may be empty'),
+  })
+  .meta({
+    id: 'Categorizer',
+    example: {
+      category: 'feed',
+      categorized_at: 1_900_000_000,
+      model_version: 'carillon-rules-1',
+      subcategories: ['newsletter'],
+    },
+  });
+export type CategorizerView = z.infer<typeof categorizer>;
+export const categorizeView = messageView.extend({ categorizer }).meta({ id: 'NeuralCategorizer' });
+export const categorizeList = z.array(categorizeView);
+
+/** Body of PUT /neural/ocr. */
+export const ocrBody = z
+  .object({
+    file_id: id,
+    pages: z
+      .array(integerLike({ min: 1, max: 100_000 }))
+      .min(1, 'must have at least one page')
+      .max(MOST_PAGES, `must not have more than ${MOST_PAGES} pages`)
+      .optional()
+      .describe('Numbers of pages, from 1; absent: the first five'),
+  })
+  .meta({ id: 'RecognizeText', example: { file_id: FILE, pages: [1, 2] } });
+export type OcrBody = z.infer<typeof ocrBody>;
+
+export const ocrView = fileView
+  .extend({
+    ocr: z.array(z.string()).describe('The text of each page, in the order asked for'),
+    processed_pages: z.number().int(),
+  })
+  .meta({ id: 'NeuralOcr' });
+
+/** Body of POST /neural/sentiment/feedback. */
+export const sentimentFeedbackBody = z
+  .object({
+    message_id: id.optional(),
+    text: text.optional(),
+    sentiment: z
+      .string()
+      .transform((value) => value.toUpperCase())
+      .pipe(z.enum(['POSITIVE', 'NEGATIVE', 'NEUTRAL'], 'must be positive, negative or neutral'))
+      .describe('positive, negative or neutral, in any case'),
+    overwrite: z.boolean().optional().describe('Default false: feedback that was given already stays (409)'),
+  })
+  .refine((body) => (body.text === undefined) !== (body.message_id === undefined), {
+    error: 'give either text or message_id',
+    path: ['message_id'],
+  })
+  .meta({ id: 'SentimentFeedback', example: { message_id: MESSAGE, sentiment: 'neutral' } });
+export type SentimentFeedbackBody = z.infer<typeof sentimentFeedbackBody>;
+
+export const sentimentFeedbackView = z
+  .object({
+    account_id: z.string(),
+    message_id: z.string().optional(),
+    text: z.string().optional(),
+    sentiment: z.enum(['POSITIVE', 'NEGATIVE', 'NEUTRAL']),
+  })
+  .meta({
+    id: 'SentimentFeedbackAnswer',
+    example: { account_id: ACCOUNT, message_id: MESSAGE, sentiment: 'NEUTRAL' },
+  });
+
+const MOST_COMMENT = 10_000;
+const comment = (what: string) =>
+  z
+    .string()
+    .max(MOST_COMMENT, `must not be longer than ${MOST_COMMENT} characters`)
+    .optional()
+    .describe(what);
+
+/** Body of POST /neural/conversation/feedback. */
+export const conversationFeedbackBody = z
+  .object({ message_id: id, conversation: comment('What would be right') })
+  .meta({ id: 'ConversationFeedback', example: { message_id: MESSAGE } });
+export type ConversationFeedbackBody = z.infer<typeof conversationFeedbackBody>;
+
+/** Body of POST /neural/signature/feedback. */
+export const signatureFeedbackBody = z
+  .object({ message_id: id, signature: comment('What would be right') })
+  .meta({ id: 'SignatureFeedback', example: { message_id: MESSAGE, signature: 'Bo Smith' } });
+export type SignatureFeedbackBody = z.infer<typeof signatureFeedbackBody>;
+
+/** Body of POST /neural/ocr/feedback. */
+export const ocrFeedbackBody = z
+  .object({ file_id: id, text: comment('What would be right') })
+  .meta({ id: 'OcrFeedback', example: { file_id: FILE } });
+export type OcrFeedbackBody = z.infer<typeof ocrFeedbackBody>;
+
+/** Body of POST /neural/categorize/feedback. */
+export const categorizeFeedbackBody = z
+  .object({ message_id: id, category })
+  .meta({ id: 'CategorizeFeedback', example: { message_id: MESSAGE, category: 'conversation' } });
+export type CategorizeFeedbackBody = z.infer<typeof categorizeFeedbackBody>;
+
+export const recategorizedView = z
+  .object({
+    account_id: z.string(),
+    message_id: z.string(),
+    category,
+    is_primary_label: z.literal('true'),
+    recategorized_at: z.number().int(),
+    recategorized_from: categorizer.describe('What had been answered'),
+    subcategories: z.array(z.string()),
+  })
+  .meta({
+    id: 'Recategorized',
+    example: {
+      account_id: ACCOUNT,
+      message_id: MESSAGE,
+      category: 'conversation',
+      is_primary_label: 'true',
+      recategorized_at: 1_900_000_100,
+      recategorized_from: {
+        category: 'feed',
+        categorized_at: 1_900_000_000,
+        model_version: 'carillon-rules-1',
+        subcategories: ['newsletter'],
+      },
+      subcategories: [],
+    },
+  });
+export type RecategorizedView = z.infer<typeof recategorizedView>;

@@ -1,0 +1,101 @@
+import { measure } from '../../../../bench/neural/measure.ts';
+import { categorize } from './categorize.ts';
+import { cleanConversation, type CleanOptions, partsOf } from './clean-message.ts';
+import { contactsOf } from './signature-contacts.ts';
+import { signatureOf } from './signature.ts';
+import { sentimentOf } from './sentiment.ts';
+
+const NONE: CleanOptions = {
+  ignoreLinks: false,
+  ignoreImages: false,
+  ignoreTables: false,
+  imagesAsMarkdown: true,
+  removeConclusionPhrases: false,
+};
+const message = (body: string) => ({ body, files: [], fromName: 'Bo Smith', fromEmail: 'bo@acme.example' });
+
+/** What is promised in docs/neural.md; `npm run bench:neural` prints the figures. */
+describe('the accuracy on the composed samples', () => {
+  it.each([
+    ['categories, development', 0.9],
+    ['categories, held out', 0.9],
+    ['subcategories', 0.85],
+    ['sentiment', 0.65],
+    ['conversation', 0.9],
+    ['signature', 0.9],
+  ])('of %s is at least %d', (what, least) => {
+    const figure = measure().find((each) => each.what === what);
+    expect((figure?.right ?? 0) / (figure?.of ?? 1)).toBeGreaterThanOrEqual(least);
+  });
+});
+
+describe('cleanConversation', () => {
+  const html =
+    '<p>See <a href="https://x.example/(1)">the page</a>.</p><img src="https://x.example/i.png" alt="logo">' +
+    '<table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table><p>Best regards,</p><p>Bo</p>';
+
+  it.each<[Partial<CleanOptions>, string]>([
+    [{}, 'See [the page](https://x.example/%281%29).\n\n![logo](https://x.example/i.png)\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nBest regards,'],
+    [{ ignoreLinks: true, ignoreImages: true }, 'See the page.\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nBest regards,'],
+    [{ imagesAsMarkdown: false, ignoreTables: true, removeConclusionPhrases: true }, 'See [the page](https://x.example/%281%29).\n\n<img alt="logo" src=\'https://x.example/i.png\'>\nA B\n1 2'],
+  ])('does what its options say: %j', (options, text) => {
+    expect(cleanConversation(message(html), { ...NONE, ...options })).toBe(text);
+  }); // prettier-ignore
+
+  it('shows no addresses that a browser would run, and no data', () => {
+    const body =
+      '<a href="javascript:alert(1)">a</a><img src="data:image/png;base64,AAAA"><img src="cid:none">';
+    expect(cleanConversation(message(body), NONE)).toBe('a');
+  });
+});
+
+describe('contactsOf', () => {
+  const from = { name: 'Ada Byron', email: 'ada@firma.example' };
+  it.each([
+    ['bo@firma.de', 'Tel. 030 901820', ['+4930901820']],
+    ['bo@acme.co.uk', 'T 020 7946 0958', ['+442079460958']],
+    ['bo@acme.example', '(415) 555-2671', ['+14155552671']],
+    ['bo@acme.example', 'Order 4711 of 2024-11-05', []],
+  ])('reads numbers as those of the country of %s', (email, line, numbers) => {
+    expect(contactsOf(line, { ...from, email }).phoneNumbers).toEqual(numbers);
+  });
+
+  it('takes nothing for a name or a title that is none', () => {
+    const found = contactsOf('Dr. Ada Byron, Chief Engineer\nKind regards\nADA@FIRMA.EXAMPLE', from);
+    expect(found.names).toEqual([{ firstName: 'Ada', lastName: 'Byron' }]);
+    expect(found.jobTitles).toEqual(['Chief Engineer']);
+    expect(found.emails).toEqual(['ada@firma.example']);
+  });
+});
+
+describe('sentimentOf', () => {
+  it.each(['Das war die Hölle, die Lieferung kam nicht', '素晴らしい', '', '12345'])(
+    'is neutral about what is not English: %s',
+    (text) => expect(sentimentOf(text)).toEqual({ sentiment: 'NEUTRAL', score: 0 }),
+  );
+});
+
+/** None of these may throw; the ways that could take long are ended by the thread's limit, and these come after it. */
+describe('hostile HTML', () => {
+  const LENGTH = 120_000;
+  const repeated = (part: string) => part.repeat(Math.ceil(LENGTH / part.length));
+  it.each([
+    ['deeply nested', repeated('<div>')],
+    ['unclosed', repeated('<b><i><p>x')],
+    ['only <', repeated('<')],
+    ['an attribute without an end', repeated('<a href="')],
+    ['nothing but space', repeated(' ')],
+    ['a long line of quote headers', 'Op a On b '.repeat(400)],
+    ['quotes', repeated('&gt; a<br>')],
+    ['nested quotes', repeated('<blockquote>')],
+    ['headers of quotes', repeated('<div>From: a</div>')],
+    ['broken entities', repeated('&amp')],
+  ])('is survived: %s', (_, body) => {
+    for (const careful of [true, false]) {
+      expect(partsOf(message(body), NONE, careful).text.length).toBeLessThan(60_000);
+      signatureOf(message(body), NONE, true, careful);
+    }
+    const input = { subject: body.slice(0, 500), body, headers: body, from: [], to: [], inReplyTo: null };
+    expect(['conversation', 'feed']).toContain(categorize(input).category);
+  });
+});

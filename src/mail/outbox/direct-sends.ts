@@ -1,0 +1,295 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { monotonicMs } from '../../platform/base/time/clock.ts';
+import { type QueueName, Wake } from '../../platform/work/wake.ts';
+import type { Outcome } from '../../platform/work/dispatcher.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { type DraftVersion, holdDraft } from '../drafts/sent-drafts.ts';
+import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
+import type { JobState } from '../../platform/job-statuses/job-status.ts';
+import type {
+  ProviderErrorCode,
+  RefusedRecipient,
+  SendPhase,
+} from '../../platform/base/errors/provider-error.ts';
+import type { ComposedMessage } from '../composing/outgoing-messages.ts';
+import { DirectLease, LEASE_SECONDS } from './direct-lease.ts';
+import type { SendJobRow, SendResult } from './send-attempt.ts';
+import { SendDispatcher } from './send-dispatcher.ts';
+import { SendWays } from './send-ways.ts';
+import type { StoredMessage } from './stored-messages.ts';
+
+/** A message that is to be sent now, once. */
+export interface DirectMessage extends ComposedMessage {
+  /** Becomes the job_status_id. */
+  id: string;
+  accountId: string;
+  /** What the mirrored copy will be called, and its conversation. */
+  messageId: string;
+  threadId: string;
+  messageIdHeader: string;
+  /** Whether the Message-ID is the sender's own. */
+  foreignHeader: boolean;
+  at: Date;
+}
+
+/** What became of a message. */
+export interface DirectResult {
+  /** `successful`: somebody has got it; `failed`: nobody has; `delayed`: nobody knows, and it is looked up. */
+  status: JobState;
+  /** Null: nothing has gone wrong. */
+  code: ProviderErrorCode | null;
+  phase: SendPhase | null;
+  /** The provider's words. */
+  detail: string;
+  /** Recipients that have not got it. */
+  refused: readonly RefusedRecipient[];
+  retryAfterSeconds: number | null;
+}
+
+/** What goes along with a send, in its two transactions. */
+export interface DirectHooks {
+  /** In the one that accepts it; what it throws keeps it from being sent. */
+  accepted?(sql: Sql): Promise<void>;
+  /** In the one that writes down what became of it. */
+  ended?(sql: Sql, result: DirectResult): Promise<void>;
+}
+
+// It has a deadline at once, so nobody sends it again, and it is in doubt from the beginning: a worker that gets it looks.
+const ACCEPT = `
+  with status as (
+    insert into job_status (id, account_id, action, object, object_id, status, send_at, original_send_at,
+                            retry_limit_at, message_id, thread_id, created_at, updated_at)
+    values ($1, $2, 'send_message', 'message', $4, 'pending', $3, $3, $3, $4, $5, $3, $3)),
+  content as (
+    insert into outbox_message (id, account_id, content, envelope, mime, message_id_header, foreign_header, on_unknown)
+    values ($1, $2, $6, $7, $8, $9, $10, 'fail'))
+  insert into send_job (id, account_id, run_at, due_at, retry_limit_at, attempt, ambiguous)
+  values ($1, $2, now() + interval '${LEASE_SECONDS} s', $3, $3, 1, true)`;
+const IS_BEING_SENT = `
+  select 1 from send_job j join outbox_message o using (id)
+  where j.account_id = $1 and o.content -> 'draft' ->> 'id' = $2 limit 1`;
+const FINISH = `delete from send_job where id = $1 and account_id = $2 and fence = 0 and state = 0 returning 1`;
+const AGAIN = `
+  update send_job set run_at = greatest($3, now())
+  where id = $1 and account_id = $2 and fence = 0 and state = 0 returning 1`;
+const RESULT = `
+  select s.status, o.refused from job_status s join outbox_message o using (id) where s.id = $1 and s.account_id = $2`;
+
+const FIND = `
+  select s.status, coalesce(s.reason, '') as detail, o.refused, a.code, a.phase, null as "retryAfterSeconds"
+  from job_status s join outbox_message o using (id)
+    left join lateral (select code, phase from job_attempt where job_id = s.id order by id desc limit 1) a on true
+  where s.id = $1 and s.account_id = $2 and s.action = 'send_message'`;
+
+/** Attempts to write down what became of a message. */
+const MOST_TRIES = 5;
+const PAUSE_MS = 500;
+
+/**
+ * Sends within a request, by the code that sends the outbox (docs/adr/0034): stored before the first byte leaves, tried
+ * once. Where this process dies in between, a worker looks up what became of it, and never sends it again.
+ */
+@Injectable()
+export class DirectSends implements OnModuleDestroy {
+  readonly #log = new Logger(DirectSends.name);
+  readonly #running = new Map<DirectLease, Promise<unknown>>();
+  #stopping = false;
+
+  constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly database: Database,
+    private readonly accounts: ProviderAccounts,
+    private readonly dispatcher: SendDispatcher,
+    private readonly ways: SendWays,
+    private readonly wake: Wake,
+  ) {}
+
+  /**
+   * Sends a message and waits for its end. Once begun it goes on whether or not anybody waits.
+   * @throws {NotFoundError} the account or the draft is gone
+   * @throws {ConflictError} the draft has another version, or is being sent
+   */
+  async send(message: DirectMessage, hooks: DirectHooks = {}): Promise<DirectResult> {
+    const account = await this.accounts.find(message.accountId);
+    if (!account) throw new NotFoundError('account', message.accountId);
+    const storedMs = monotonicMs();
+    await this.database.transaction((sql) => this.#accept(sql, message, hooks));
+    const lease = new DirectLease(this.database, message, storedMs, () => this.#stopping);
+    const run = this.#run(message, { ...asStored(message), account }, lease, hooks);
+    this.#running.set(
+      lease,
+      run.catch(() => undefined),
+    );
+    try {
+      return await run;
+    } finally {
+      lease.end();
+      this.#running.delete(lease);
+    }
+  }
+
+  /** What is known by now of a send; `pending`: it is under way. Undefined: the account has no such send. */
+  async find(accountId: string, id: string): Promise<DirectResult | undefined> {
+    const [row] = await this.database.query<DirectResult>(FIND, [id, accountId]);
+    return row;
+  }
+
+  /** What is under way is finished, or given up before its content leaves when there is no more time. */
+  async onModuleDestroy(): Promise<void> {
+    this.#stopping = true;
+    const all = () => Promise.allSettled(this.#running.values());
+    const half = this.config.shutdownMs / 2;
+    await Promise.race([all(), delay(half, undefined, { ref: false })]);
+    for (const lease of this.#running.keys()) lease.giveUp();
+    await Promise.race([all(), delay(half, undefined, { ref: false })]);
+  }
+
+  async #accept(sql: Sql, message: DirectMessage, hooks: DirectHooks): Promise<void> {
+    const { id, accountId, content } = message;
+    if (content.draft) await this.#holdDraft(sql, accountId, content.draft);
+    await sql.query(ACCEPT, [
+      id,
+      accountId,
+      message.at,
+      message.messageId,
+      message.threadId,
+      JSON.stringify(content),
+      JSON.stringify(message.envelope),
+      message.mime,
+      message.messageIdHeader,
+      message.foreignHeader,
+    ]);
+    await message.alongside?.(sql);
+    await hooks.accepted?.(sql);
+  }
+
+  /** Held by whoever sends it: nobody else can send it at the same time. */
+  async #holdDraft(sql: Sql, accountId: string, draft: DraftVersion): Promise<void> {
+    await holdDraft(sql, accountId, draft);
+    const sending = await sql.query(IS_BEING_SENT, [accountId, draft.id]);
+    if (sending.length > 0) throw new ConflictError('draft.sending', 'draft_id: the draft is being sent');
+  }
+
+  async #run(
+    { id, accountId, at }: DirectMessage,
+    message: StoredMessage,
+    lease: DirectLease,
+    hooks: DirectHooks,
+  ): Promise<DirectResult> {
+    const job: SendJobRow = {
+      id, fence: 0, attempt: 1, ambiguous: false, gateId: accountId, dueAt: at, gateFailures: 0, retryLimitAt: at,
+      route: 'account', failures: 0, lookUps: 0, putOff: null, held: false,
+    }; // prettier-ignore
+    const outcomes = [await this.#attempt(job, message, lease)];
+    if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message))) {
+      const looked = await this.#attempt({ ...job, attempt: 2, ambiguous: true }, message, lease);
+      outcomes.push(looked);
+    }
+    return this.#settle(job, outcomes, hooks);
+  }
+
+  async #attempt(job: SendJobRow, message: StoredMessage, lease: DirectLease): Promise<Outcome<SendResult>> {
+    const ended = await this.#ending(job, message, lease);
+    const { move } = ended.result;
+    // Whoever waits for the answer need not be told besides.
+    return { ...ended, result: { ...ended.result, move: move && { ...move, quiet: true } } };
+  }
+
+  async #ending(job: SendJobRow, message: StoredMessage, lease: DirectLease): Promise<Outcome<SendResult>> {
+    try {
+      // Nothing comes back when it was given up before the content had left, or others have taken it over.
+      return (
+        (await this.dispatcher.attempt(job, message, lease)) ??
+        this.dispatcher.onError(job, new Error('given up before it was sent'))
+      );
+    } catch (error) {
+      this.#log.error(error);
+      return this.dispatcher.onError(job, error);
+    }
+  }
+
+  /** One look at once: the doubt of an answer that was lost often ends here. What is not found may only lag behind. */
+  async #wasSent(message: StoredMessage): Promise<boolean> {
+    try {
+      const way = await this.ways.find('account', message);
+      return way !== null && (await way.findSent(message.messageIdHeader)).found;
+    } catch (error) {
+      this.#log.warn(`message ${message.id} could not be looked up: ${String(error)}`);
+      return false;
+    }
+  }
+
+  /** What has happened is told whether or not it can be written down: a worker will look it up then. */
+  async #settle(
+    job: SendJobRow,
+    outcomes: readonly Outcome<SendResult>[],
+    hooks: DirectHooks,
+  ): Promise<DirectResult> {
+    const last = outcomes.at(-1) as Outcome<SendResult>;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#record(job, outcomes, hooks);
+      } catch (error) {
+        this.#log.error(error);
+        if (tries === MOST_TRIES) return resultOf(last, last.result.move?.to ?? 'delayed', []);
+        await delay(PAUSE_MS * tries);
+      }
+    }
+  }
+
+  async #record(
+    job: SendJobRow,
+    outcomes: readonly Outcome<SendResult>[],
+    hooks: DirectHooks,
+  ): Promise<DirectResult> {
+    const last = outcomes.at(-1) as Outcome<SendResult>;
+    const { id, gateId: accountId } = job;
+    const { result, queues } = await this.database.transaction(async (sql) => {
+      const ours =
+        last.next.kind === 'done'
+          ? await sql.query(FINISH, [id, accountId])
+          : await sql.query(AGAIN, [id, accountId, last.next.at]);
+      const queues: QueueName[] = [];
+      for (const outcome of ours.length > 0 ? outcomes : [])
+        queues.push(...(await this.dispatcher.record(sql, [{ job, ...outcome }])));
+      const [row] = await sql.query<{ status: JobState; refused: RefusedRecipient[] }>(RESULT, [
+        id,
+        accountId,
+      ]);
+      // Sent is sent, also where a worker has taken the row over meanwhile and could not find it.
+      const wasSent = last.result.move?.to === 'successful';
+      const ended = resultOf(last, wasSent ? 'successful' : (row?.status ?? 'delayed'), row?.refused ?? []);
+      await hooks.ended?.(sql, ended);
+      return { result: ended, queues };
+    });
+    for (const queue of new Set(queues)) this.wake.wake(queue);
+    if (last.next.kind === 'again') this.wake.wake('send');
+    return result;
+  }
+}
+
+function asStored(message: DirectMessage): Omit<StoredMessage, 'account'> {
+  const { id, envelope, content, messageIdHeader, mime } = message;
+  return {
+    id, status: 'pending', envelope, bcc: content.bcc, draft: content.draft ?? null, messageIdHeader, mime,
+    bytes: mime.length, accepted: [], refused: [], onMissed: 'send', maxLatenessSeconds: null, onUnknown: 'fail',
+  }; // prettier-ignore
+}
+
+function resultOf(
+  { result: { attempt, retryAfterSeconds = null, move } }: Outcome<SendResult>,
+  status: JobState,
+  refused: readonly RefusedRecipient[],
+): DirectResult {
+  return {
+    status,
+    code: (attempt?.code ?? null) as ProviderErrorCode | null,
+    phase: (attempt?.phase ?? null) as SendPhase | null,
+    detail: attempt?.detail ?? move?.reason ?? '',
+    refused: refused.length > 0 ? refused : (move?.refused ?? []),
+    retryAfterSeconds,
+  };
+}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import { RelayRoutes } from '../relay/relay-routes.ts';
+import { MessageTurns } from '../composing/message-turns.ts';
+import { OutboxPreparation } from './outbox-preparation.ts';
+import { type AccountDelay, type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
+import type { CreateOutboxMessage } from './outbox.schema.ts';
+import { isFromItself } from '../../formats/mime/sender-identity.ts';
+import { plannedAttempts, plannedAttemptsWithRelay } from './retry-policy.ts';
+
+/** More than a message can have: hourly attempts over seven days are 175. */
+const MOST_ATTEMPTS = 200;
+
+/** What would become of a message. */
+export interface OutboxPlan {
+  message: Omit<NewOutboxMessage, 'mime'>;
+  /** Bytes of the composed message. */
+  size: number;
+  /** Attempts until the deadline if each failed at once, the first one where nothing goes wrong. */
+  attempts: readonly { at: Date; route: SendRoute }[];
+  /** Whether the application's mailing service would take over. */
+  relayAvailable: boolean;
+  delay: AccountDelay;
+}
+
+/** Says what would happen to a message, by the code that would accept it; stores nothing. */
+@Injectable()
+export class OutboxPlanner {
+  constructor(
+    private readonly preparation: OutboxPreparation,
+    private readonly repository: OutboxRepository,
+    private readonly turns: MessageTurns,
+    private readonly relays: RelayRoutes,
+  ) {}
+
+  /** @throws {InvalidInputError} exactly where the real request is refused */
+  async plan(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxPlan> {
+    const { bytes, compose } = await this.preparation.prepare(account, body);
+    const { mime, ...message } = await this.turns.run(account.accountId, bytes, compose);
+    const [relayAvailable, delay] = await Promise.all([
+      isFromItself(message.envelope.from, account) && this.relays.isOpen(account),
+      this.repository.accountDelay(account.accountId),
+    ]);
+    const { sendAt, retryLimitAt } = message;
+    // At its deadline a message is tried also while its account is closed.
+    const opens = delay.closedUntil && delay.closedUntil > sendAt ? delay.closedUntil : sendAt;
+    const first = opens < retryLimitAt ? opens : retryLimitAt;
+    return {
+      message,
+      size: mime.length,
+      attempts: relayAvailable
+        ? plannedAttemptsWithRelay(first, retryLimitAt, MOST_ATTEMPTS)
+        : plannedAttempts(first, retryLimitAt, MOST_ATTEMPTS).map((at) => ({
+            at,
+            route: 'account' as const,
+          })),
+      relayAvailable,
+      delay,
+    };
+  }
+}

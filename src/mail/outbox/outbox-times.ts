@@ -1,0 +1,61 @@
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { MAX_UNIX_SECONDS } from '../../platform/wire/wire.schema.ts';
+import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { OutboxTimes } from './outbox-content.ts';
+
+const GRACE_MS = 60_000;
+const DEFAULT_RETRY_MS = 24 * 3_600_000;
+const LONGEST_RETRY_MS = 7 * 24 * 3_600_000;
+/** Later instants have years of five digits, which nobody writes alike. */
+const LAST_INSTANT_MS = MAX_UNIX_SECONDS * 1000;
+
+/** What the caller gave, in Unix seconds; undefined: nothing. */
+export interface RequestedTimes {
+  sendAt: number | undefined;
+  retryLimit: number | undefined;
+}
+
+/**
+ * The rules of times (spec 4.3 rules 1–4): no `send_at` or 0 means now, up to 60 s in the past too; no
+ * `retry_limit_datetime` means 24 h later, 0 a single attempt, 7 days is the most.
+ * @param current times of the message that is being edited: a new `send_at` resets the default deadline
+ * @throws {InvalidInputError} naming the field
+ */
+export function resolveTimes(requested: RequestedTimes, now: Date, current?: OutboxTimes): OutboxTimes {
+  const sendAt =
+    requested.sendAt === undefined && current ? current.sendAt : resolveSendAt(requested.sendAt ?? 0, now);
+  if (requested.retryLimit === undefined) {
+    const keeps = current && requested.sendAt === undefined;
+    return {
+      sendAt,
+      retryLimitAt: keeps ? current.retryLimitAt : defaultLimit(sendAt),
+    };
+  }
+  if (requested.retryLimit === 0) return { sendAt, retryLimitAt: sendAt };
+  const retryLimitAt = fromUnixSeconds(requested.retryLimit);
+  // Whole seconds on the wire: a limit in the very second of the send time is not before it.
+  if (requested.retryLimit < Math.floor(sendAt.getTime() / 1000)) {
+    throw new InvalidInputError('retry_limit_datetime: must not be before send_at');
+  }
+  // An edit of a message that is late already: a limit in the past would end it unsent.
+  if (requested.retryLimit < Math.floor(now.getTime() / 1000)) {
+    throw new InvalidInputError('retry_limit_datetime: must not be in the past');
+  }
+  if (retryLimitAt.getTime() - sendAt.getTime() > LONGEST_RETRY_MS) {
+    throw new InvalidInputError('retry_limit_datetime: must be at most 7 days after send_at');
+  }
+  return { sendAt, retryLimitAt: retryLimitAt < sendAt ? sendAt : retryLimitAt };
+}
+
+function defaultLimit(sendAt: Date): Date {
+  return new Date(Math.min(sendAt.getTime() + DEFAULT_RETRY_MS, LAST_INSTANT_MS));
+}
+
+function resolveSendAt(seconds: number, now: Date): Date {
+  if (seconds === 0) return now;
+  const sendAt = fromUnixSeconds(seconds);
+  if (sendAt > now) return sendAt;
+  if (now.getTime() - sendAt.getTime() > GRACE_MS)
+    throw new InvalidInputError('send_at: must not be in the past');
+  return now;
+}

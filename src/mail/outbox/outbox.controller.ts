@@ -1,0 +1,187 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpStatus,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+  Res,
+} from '@nestjs/common';
+import { ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import type { z } from 'zod';
+import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { toListView } from '../../platform/database/listing.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import {
+  AcceptsIdempotencyKey,
+  IdempotentCall,
+} from '../../platform/idempotency/idempotency-key.decorator.ts';
+import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
+import { answerRequest, OutboxRequests } from './outbox-requests.ts';
+import { toOutboxView } from './outbox.mapper.ts';
+import type { OutboxItem } from './outbox-content.ts';
+import {
+  type CancelOutboxMessage,
+  cancelOutboxMessage,
+  type CreateOutboxMessage,
+  createOutboxMessage,
+  createOutboxQuery,
+  listOutboxQuery,
+  outboxMessage,
+  outboxMessageOrPlan,
+  outboxMessages,
+  outboxPlan,
+  type OutboxMessageView,
+  type UpdateOutboxMessage,
+  updateOutboxMessage,
+} from './outbox.schema.ts';
+import { OutboxService } from './outbox.service.ts';
+import { entityTag, IfMatch, type VersionGuard } from './version-guard.ts';
+
+const CREATE_RULE =
+  'Accepted messages are kept until they are sent, cancelled, or their retry limit is reached. With `dry_run=true` nothing is stored: the request is checked exactly as the real one, and answered with 200 and what would happen.';
+const EDIT_RULE =
+  'Applies in full while no attempt to send has begun, also within the last five minutes; afterwards 409 and nothing is changed.';
+const CANCEL_RULE =
+  'Applies while nobody is sending the message, also between two attempts; otherwise 409 and nothing is changed. The reason says who has accepted it already.';
+const IF_MATCH = {
+  name: 'If-Match',
+  required: false,
+  description: 'The version that is meant, as ETag gave it, or `*`; 412 when the message has another',
+};
+const HEADERS = { ETag: 'The version of the message, for If-Match' };
+
+@ApiTags('outbox')
+@AccountAuth({ anyScope: SCOPES_FOR.sendMail })
+@Controller('v2/outbox')
+export class OutboxController {
+  constructor(
+    private readonly outbox: OutboxService,
+    private readonly requests: OutboxRequests,
+  ) {}
+
+  @Get()
+  @Endpoint({ summary: 'List the messages that are still to be sent', response: outboxMessages })
+  async list(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: listOutboxQuery }) query: z.infer<typeof listOutboxQuery>,
+  ) {
+    return toListView(await this.outbox.list(account, query), toOutboxView);
+  }
+
+  @Get(':job_status_id')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Read a message of the outbox, whatever became of it',
+    response: outboxMessage,
+    headers: HEADERS,
+  })
+  async get(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('job_status_id') id: string,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    return answer(await this.outbox.get(account, id), response);
+  }
+
+  @Post()
+  @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
+  @ApiErrors(409, 413, 501)
+  @AcceptsIdempotencyKey()
+  @ApiResponse({ status: 200, description: 'With dry_run: what would happen', standardSchema: outboxPlan })
+  @Endpoint({
+    summary: 'Send a message now or later',
+    description: CREATE_RULE,
+    response: outboxMessageOrPlan,
+    status: HttpStatus.ACCEPTED,
+    headers: {
+      ...HEADERS,
+      'Idempotent-Replayed': '`true`: what the first request with this Idempotency-Key was answered',
+    },
+  })
+  async create(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: createOutboxQuery }) query: z.infer<typeof createOutboxQuery>,
+    @Body({ schema: createOutboxMessage }) body: CreateOutboxMessage,
+    @IdempotentCall() call: IdempotentRequest | undefined,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    return answerRequest(await this.requests.create(account, query, body, call), response);
+  }
+
+  @Patch(':job_status_id')
+  @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
+  @ApiErrors(404, 409, 412, 413, 501)
+  @ApiHeader(IF_MATCH)
+  @Endpoint({
+    summary: 'Change a message before it is sent',
+    description: EDIT_RULE,
+    response: outboxMessage,
+    headers: HEADERS,
+  })
+  async update(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('job_status_id') id: string,
+    @Body({ schema: updateOutboxMessage }) body: UpdateOutboxMessage,
+    @IfMatch() ifMatch: VersionGuard['ifMatch'],
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    return answer(await this.outbox.update(account, id, body, guardOf(ifMatch, body)), response);
+  }
+
+  @Put(':job_status_id')
+  @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
+  @ApiErrors(404, 409, 412, 413, 501)
+  @ApiHeader(IF_MATCH)
+  @Endpoint({
+    summary: 'The same as PATCH',
+    description: EDIT_RULE,
+    response: outboxMessage,
+    headers: HEADERS,
+  })
+  async replace(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('job_status_id') id: string,
+    @Body({ schema: updateOutboxMessage }) body: UpdateOutboxMessage,
+    @IfMatch() ifMatch: VersionGuard['ifMatch'],
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    return answer(await this.outbox.update(account, id, body, guardOf(ifMatch, body)), response);
+  }
+
+  @Delete(':job_status_id')
+  @ApiErrors(404, 409, 412)
+  @ApiHeader(IF_MATCH)
+  @Endpoint({
+    summary: 'Cancel a message before it is sent',
+    description: CANCEL_RULE,
+    response: outboxMessage,
+    headers: HEADERS,
+  })
+  async cancel(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('job_status_id') id: string,
+    @Body({ schema: cancelOutboxMessage }) body: CancelOutboxMessage,
+    @IfMatch() ifMatch: VersionGuard['ifMatch'],
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    return answer(await this.outbox.cancel(account, id, guardOf(ifMatch, body)), response);
+  }
+}
+
+function guardOf(ifMatch: VersionGuard['ifMatch'], { version }: { version?: number | null }): VersionGuard {
+  return { ifMatch, version: version ?? undefined };
+}
+
+function answer(item: OutboxItem, response: Response): OutboxMessageView {
+  response.setHeader('ETag', entityTag(item.version));
+  return toOutboxView(item);
+}

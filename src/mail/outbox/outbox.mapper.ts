@@ -1,0 +1,111 @@
+import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
+import { STATES_WITH_REASON, type JobState } from '../../platform/job-statuses/job-status.ts';
+import { fileIds, type OutgoingContent } from '../composing/outgoing-content.ts';
+import type { RequestedChoices } from './outbox-choices.ts';
+import type { OutboxItem } from './outbox-content.ts';
+import type { OutboxPlan } from './outbox-planner.ts';
+import type { CreateOutboxMessage, OutboxMessageView, OutboxPlanView } from './outbox.schema.ts';
+import type { RequestedTimes } from './outbox-times.ts';
+
+/**
+ * Content after an edit: what is absent stays. The official clients send every address list with each edit, empty
+ * where nothing was set, and empty `file_ids`: when all recipient lists are empty, all address lists stay as they are,
+ * and so do the attachments.
+ */
+export function mergeContent(current: OutgoingContent, body: CreateOutboxMessage): OutgoingContent {
+  const lists = [body.to, body.cc, body.bcc];
+  const named = lists.some((list) => list && list.length > 0);
+  const isPadded = !named && lists.some((list) => list !== undefined);
+  const { file_ids: before, ...rest } = current;
+  const files = body.file_ids && (body.file_ids.length > 0 || !isPadded) ? body.file_ids : before;
+  const list = <K extends 'to' | 'cc' | 'bcc' | 'reply_to'>(key: K) => {
+    const given = body[key];
+    return given && (named || given.length > 0) ? given : current[key];
+  };
+  return {
+    ...rest,
+    from: body.from?.length ? body.from : current.from,
+    to: list('to'),
+    cc: list('cc'),
+    bcc: list('bcc'),
+    reply_to: list('reply_to'),
+    subject: body.subject ?? current.subject,
+    body: body.body ?? current.body,
+    ...(body.reply_to_message_id ? { reply_to_message_id: body.reply_to_message_id } : {}),
+    ...fileIds(files),
+    ...(body.metadata ? { metadata: body.metadata } : {}),
+    ...(body.tracking ? { tracking: body.tracking } : {}),
+  };
+}
+
+/** The times a body names. */
+export function toRequestedTimes(body: CreateOutboxMessage): RequestedTimes {
+  return { sendAt: body.send_at ?? undefined, retryLimit: body.retry_limit_datetime ?? undefined };
+}
+
+/** The choices a body names. */
+export function toRequestedChoices(body: CreateOutboxMessage): RequestedChoices {
+  return {
+    onMissed: body.on_missed ?? undefined,
+    maxLatenessSeconds: body.max_lateness_seconds ?? undefined,
+    onUnknown: body.on_unknown ?? undefined,
+  };
+}
+
+/** The times of `original_data`; a limit at the send time itself means a single attempt and is shown as 0. */
+export function toOriginalData(
+  item: Pick<OutboxItem, 'content' | 'sendAt' | 'originalSendAt' | 'retryLimitAt'>,
+) {
+  return {
+    ...item.content,
+    send_at: toUnixSeconds(item.sendAt),
+    original_send_at: toUnixSeconds(item.originalSendAt),
+    retry_limit_datetime: item.retryLimitAt > item.sendAt ? toUnixSeconds(item.retryLimitAt) : 0,
+  };
+}
+
+export function toOutboxView(item: OutboxItem): OutboxMessageView {
+  const status = item.status as JobState;
+  const sent = status === 'successful';
+  return {
+    job_status_id: item.id,
+    account_id: item.accountId,
+    object: 'message',
+    action: 'new_outbox',
+    status,
+    ...(STATES_WITH_REASON.includes(status) ? { reason: item.reason ?? '' } : {}),
+    created_at: toUnixSeconds(item.createdAt),
+    send_at: toUnixSeconds(item.sendAt),
+    original_send_at: toUnixSeconds(item.originalSendAt),
+    message_id: sent ? item.messageId : null,
+    thread_id: sent ? item.threadId : null,
+    route: item.route,
+    original_data: toOriginalData(item),
+    version: item.version,
+    on_missed: item.onMissed,
+    max_lateness_seconds: item.maxLatenessSeconds,
+    on_unknown: item.onUnknown,
+  };
+}
+
+export function toPlanView({ message, size, attempts, relayAvailable, delay }: OutboxPlan): OutboxPlanView {
+  const original = toOriginalData({ ...message, originalSendAt: message.sendAt });
+  return {
+    dry_run: true,
+    account_id: message.accountId,
+    send_at: original.send_at,
+    retry_limit_datetime: original.retry_limit_datetime,
+    planned_attempts: attempts.map(({ at, route }) => ({ at: toUnixSeconds(at), route })),
+    route: attempts[0]?.route ?? 'account',
+    relay_available: relayAvailable,
+    account_closed_until: toUnixSecondsOrNull(delay.closedUntil),
+    account_closed_reason: delay.closedUntil ? delay.closeReason : null,
+    account_queue_until: toUnixSecondsOrNull(delay.queueUntil),
+    size,
+    recipients: message.envelope.recipients.length,
+    on_missed: message.onMissed,
+    max_lateness_seconds: message.maxLatenessSeconds,
+    on_unknown: message.onUnknown,
+    original_data: original,
+  };
+}

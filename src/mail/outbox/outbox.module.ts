@@ -1,0 +1,50 @@
+import { Module } from '@nestjs/common';
+import { FilesModule } from '../files/files.module.ts';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
+import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.ts';
+import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
+import { RelayModule } from '../relay/relay.module.ts';
+import { OutgoingModule } from '../composing/outgoing.module.ts';
+import { DirectSends } from './direct-sends.ts';
+import { OutboxIntake } from './outbox-intake.ts';
+import { OutboxPlanner } from './outbox-planner.ts';
+import { OutboxPreparation } from './outbox-preparation.ts';
+import { OutboxController } from './outbox.controller.ts';
+import { OutboxRepository } from './outbox.repository.ts';
+import { OutboxRequests } from './outbox-requests.ts';
+import { OutboxService } from './outbox.service.ts';
+import { SendDispatcher } from './send-dispatcher.ts';
+import { SendDoubts } from './send-doubts.ts';
+import { SendWays } from './send-ways.ts';
+import { SentCopies } from './sent-copies.ts';
+import { StoredMessages } from './stored-messages.ts';
+
+@Module({
+  imports: [
+    FilesModule,
+    GrantsModule,
+    IdempotencyModule,
+    OutgoingModule,
+    ProvidersModule,
+    ProviderWritesModule,
+    RelayModule,
+  ],
+  controllers: [OutboxController],
+  providers: [
+    DirectSends,
+    OutboxIntake,
+    OutboxPlanner,
+    OutboxPreparation,
+    OutboxRepository,
+    OutboxRequests,
+    OutboxService,
+    SendDispatcher,
+    SendDoubts,
+    SendWays,
+    SentCopies,
+    StoredMessages,
+  ],
+  exports: [DirectSends, OutboxRequests, OutboxService, SendDispatcher],
+})
+export class OutboxModule {}

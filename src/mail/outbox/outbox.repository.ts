@@ -1,0 +1,261 @@
+import { Injectable } from '@nestjs/common';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
+import { Conditions } from '../../platform/database/conditions.ts';
+import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import type { ComposedMessage } from '../composing/outgoing-messages.ts';
+import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';
+
+/** A new message with its ids and times. */
+export interface NewOutboxMessage extends ComposedMessage, OutboxTimes, OutboxChoices {
+  id: string;
+  accountId: string;
+  messageIdHeader: string;
+  messageId: string;
+  threadId: string;
+  at: Date;
+}
+
+/** A message after an edit. */
+export interface EditedMessage extends ComposedMessage, OutboxTimes, OutboxChoices {
+  threadId: string;
+  at: Date;
+}
+
+/**
+ * One statement for any number of messages: status, content and schedule stand or fall together, in one round trip and
+ * one commit. $1 is an array of everything but the MIME, $2 all MIME in one piece: nothing has to be escaped.
+ */
+const insertText = (accounts: string, action: 'new_outbox' | 'send_invitation' = 'new_outbox') => `
+  with given as materialized (
+    select g.*, substring($2::bytea from g.mime_from for g.mime_length) as mime
+    from json_to_recordset($1::json) as g(
+      id uuid, account_id uuid, send_at timestamptz, retry_limit_at timestamptz, message_id uuid, thread_id uuid,
+      at timestamptz, content jsonb, envelope jsonb, message_id_header text, on_missed text, max_lateness_seconds int,
+      on_unknown text, mime_from int, mime_length int)
+    ${accounts}),
+  status as (
+    insert into job_status (id, account_id, action, object, object_id, status, send_at, original_send_at, retry_limit_at,
+                            message_id, thread_id, created_at, updated_at)
+    select id, account_id, '${action}', 'message', ${action === 'new_outbox' ? 'null::uuid' : 'message_id'}, 'pending',
+      send_at, send_at, retry_limit_at, message_id, thread_id, at, at
+    from given),
+  content as (
+    insert into outbox_message (id, account_id, content, envelope, mime, message_id_header, on_missed,
+                                max_lateness_seconds, on_unknown)
+    select id, account_id, content, envelope, mime, message_id_header, on_missed, max_lateness_seconds, on_unknown
+    from given)
+  insert into send_job (id, account_id, run_at, due_at, retry_limit_at)
+  select id, account_id, greatest(send_at, now()), send_at, retry_limit_at from given
+  returning id`;
+
+const INSERT = insertText('');
+const INSERT_INVITATIONS = insertText('', 'send_invitation');
+// The lock that the foreign keys take: whoever is removing an account has it for as long as that takes.
+const INSERT_WITHOUT_WAITING = insertText(`
+    where g.account_id in (select a.id from "grant" a where a.id = any($3::uuid[]) for key share skip locked)`);
+
+const ITEM = `
+  s.id, s.account_id as "accountId", m.content, s.status, s.reason, s.send_at as "sendAt",
+  s.original_send_at as "originalSendAt", s.retry_limit_at as "retryLimitAt", s.message_id as "messageId",
+  s.thread_id as "threadId", s.route, s.created_at as "createdAt",
+  s.version, m.on_missed as "onMissed", m.max_lateness_seconds as "maxLatenessSeconds", m.on_unknown as "onUnknown"`;
+
+const FIND = `
+  select ${ITEM}, m.message_id_header as "messageIdHeader", m.accepted
+  from job_status s join outbox_message m using (id)
+  where s.id = $1 and s.account_id = $2 and s.action = 'new_outbox'`;
+
+const LOCK_WAITING = `
+  select attempt, attempt = 0 and run_at > due_at and run_at > now() as paced from send_job
+  where id = $1 and account_id = $2 and state = 0 and not ambiguous for update`;
+
+// A message that keeps its time keeps its place: edited, it would otherwise go through the account's pace once more. But
+// none waits beyond its deadline.
+const UPDATE = `
+  with schedule as (
+    update send_job set due_at = $3, retry_limit_at = $4, held = held and due_at = $3,
+      run_at = case when due_at = $3 then least(run_at, greatest($4, now())) else greatest($3, now()) end
+    where id = $1),
+  content as (
+    update outbox_message set content = $5, envelope = $6, mime = $7, on_missed = $10, max_lateness_seconds = $11,
+      on_unknown = $12
+    where id = $1)
+  update job_status set send_at = $3, original_send_at = $3, retry_limit_at = $4, thread_id = $8,
+    version = version + 1, updated_at = $9
+  where id = $1 and account_id = $2`;
+
+const GIVE_SLOT_BACK = `
+  update account_gate set next_slot = greatest(next_slot - slot_ms * interval '1 ms', now())
+  where account_id = $1 and next_slot > now()`;
+
+const GATE = `
+  select case when closed_until > now() then closed_until end as "closedUntil", close_reason as "closeReason",
+    case when next_slot > now() then next_slot end as "queueUntil"
+  from account_gate where account_id = $1`;
+
+const REMOVE = 'delete from send_job where id = $1 and account_id = $2';
+
+/** A message as edits see it. */
+export interface StoredItem extends OutboxItem {
+  messageIdHeader: string;
+  /** Recipients that have accepted it in an earlier attempt. */
+  accepted: string[];
+}
+
+/** The schedule of a message that nobody is sending. */
+export interface WaitingSchedule {
+  /** Attempts made so far. */
+  attempt: number;
+  /** Whether it waits for nothing but a slot of its account's pace. */
+  paced: boolean;
+}
+
+/** What holds up an account's messages at the moment. */
+export interface AccountDelay {
+  /** Nothing of the account is sent until then; null: it is not closed. */
+  closedUntil: Date | null;
+  closeReason: string | null;
+  /** Messages that were due before wait in line until then; null: there is no line. */
+  queueUntil: Date | null;
+}
+
+/** Transactions of one account at a time: each may have to wait for another's locks, or for whoever removes the account. */
+const MOST_OF_ONE = 2;
+
+/** SQL of the outbox; every statement carries the account. */
+@Injectable()
+export class OutboxRepository {
+  readonly #limit = new KeyedLimit(MOST_OF_ONE);
+
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Stores a message with what goes alongside. It may have to wait for somebody who is removing the account.
+   * @param sql default: a transaction of its own
+   */
+  async insert(message: NewOutboxMessage, sql?: Sql): Promise<void> {
+    if (!sql && message.alongside) return this.database.transaction((own) => this.insert(message, own));
+    await (sql ?? this.database).query(INSERT, insertValues([message]));
+    if (sql) await message.alongside?.(sql);
+  }
+
+  /** Stores messages about events: they are sent as any other, but are neither listed nor changed. */
+  async insertInvitations(messages: readonly NewOutboxMessage[], sql: Sql): Promise<void> {
+    await sql.query(INSERT_INVITATIONS, insertValues(messages));
+  }
+
+  /**
+   * Stores messages that have nothing alongside together, but leaves out those whose account is gone or just being removed: nobody waits for them.
+   * @returns ids of the messages that are stored
+   */
+  async insertTogether(messages: readonly NewOutboxMessage[]): Promise<ReadonlySet<string>> {
+    const accounts = [...new Set(messages.map(({ accountId }) => accountId))];
+    const values = [...insertValues(messages), accounts];
+    const rows = await this.database.query<{ id: string }>(INSERT_WITHOUT_WAITING, values);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async find(accountId: string, id: string, sql: Sql = this.database): Promise<StoredItem | undefined> {
+    const [row] = await sql.query<StoredItem>(FIND, [id, accountId]);
+    return row;
+  }
+
+  /** Messages that are still to be sent, oldest first. @throws {PageTooLargeError} */
+  listOpen(accountId: string, page: Page): Promise<Listing<OutboxItem>> {
+    const conditions = new Conditions();
+    conditions.add(`s.account_id = ${conditions.value(accountId)}`);
+    conditions.add(`s.action = 'new_outbox' and s.status in ('pending', 'delayed')`);
+    return runListing<OutboxItem>(this.database, {
+      columns: ITEM,
+      from: 'job_status s join outbox_message m using (id)',
+      id: 's.id',
+      // The MIME is about as long as the content, and its length is known without being read.
+      bytes: 'octet_length(m.mime)',
+      orderBy: 's.id',
+      conditions,
+      page,
+    });
+  }
+
+  /**
+   * Locks the schedule of a message that nobody is sending.
+   * @returns undefined while it is being sent, may have been sent, or is finished
+   */
+  async lockWaiting(sql: Sql, accountId: string, id: string): Promise<WaitingSchedule | undefined> {
+    const [row] = await sql.query<WaitingSchedule>(LOCK_WAITING, [id, accountId]);
+    return row;
+  }
+
+  async update(sql: Sql, accountId: string, id: string, message: EditedMessage): Promise<void> {
+    await sql.query(UPDATE, [
+      id,
+      accountId,
+      message.sendAt,
+      message.retryLimitAt,
+      JSON.stringify(message.content),
+      JSON.stringify(message.envelope),
+      message.mime,
+      message.threadId,
+      message.at,
+      message.onMissed,
+      message.maxLatenessSeconds,
+      message.onUnknown,
+    ]);
+    await message.alongside?.(sql);
+  }
+
+  /** A message that waited for its account's pace needs its slot no more: the next one moves up. */
+  async giveSlotBack(sql: Sql, accountId: string): Promise<void> {
+    await sql.query(GIVE_SLOT_BACK, [accountId]);
+  }
+
+  /** What holds up an account's messages at the moment. */
+  async accountDelay(accountId: string): Promise<AccountDelay> {
+    const [row] = await this.database.query<AccountDelay>(GATE, [accountId]);
+    return row ?? { closedUntil: null, closeReason: null, queueUntil: null };
+  }
+
+  async removeSchedule(sql: Sql, accountId: string, id: string): Promise<void> {
+    await sql.query(REMOVE, [id, accountId]);
+  }
+
+  /** The one transaction helper of this room; a few of one account at a time. */
+  transaction<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#limit.run(accountId, () => this.database.transaction(work));
+  }
+}
+
+function insertValues(messages: readonly NewOutboxMessage[]): [string, Buffer] {
+  let length = 0;
+  const rows = messages.map((message) => {
+    const row = {
+      id: message.id,
+      account_id: message.accountId,
+      send_at: message.sendAt,
+      retry_limit_at: message.retryLimitAt,
+      message_id: message.messageId,
+      thread_id: message.threadId,
+      at: message.at,
+      content: message.content,
+      envelope: message.envelope,
+      message_id_header: message.messageIdHeader,
+      on_missed: message.onMissed,
+      max_lateness_seconds: message.maxLatenessSeconds,
+      on_unknown: message.onUnknown,
+      // Positions count from 1.
+      mime_from: length + 1,
+      mime_length: message.mime.length,
+    };
+    length += message.mime.length;
+    return row;
+  });
+  return [
+    JSON.stringify(rows),
+    Buffer.concat(
+      messages.map(({ mime }) => mime),
+      length,
+    ),
+  ];
+}

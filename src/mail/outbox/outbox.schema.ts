@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { addressView, integerLike, queryBoolean, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import { pageQuery } from '../../platform/wire/pagination.schema.ts';
+import { JOB_STATES, SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
+import { messageFields, trackingInput } from '../composing/message-fields.schema.ts';
+import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-choices.ts';
+import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
+
+const fields = {
+  ...messageFields,
+  tracking: trackingInput.nullish(),
+  send_at: unixSeconds().nullish().describe('Unix time; absent or 0: now'),
+  retry_limit_datetime: unixSeconds()
+    .nullish()
+    .describe(
+      'Unix time of the last attempt; default 24 hours after send_at, at most 7 days after it, 0: a single attempt',
+    ),
+  on_missed: z
+    .enum(ON_MISSED, 'must be send or skip')
+    .nullish()
+    .describe('What becomes of it when it is found late and no attempt has begun; default send'),
+  max_lateness_seconds: integerLike({ min: 0, max: MOST_LATENESS_SECONDS })
+    .nullish()
+    .describe(
+      `How late it may be found with on_missed "skip" and still be sent; default ${DEFAULT_MAX_LATENESS_SECONDS}`,
+    ),
+  on_unknown: z
+    .enum(ON_UNKNOWN, 'must be resend or fail')
+    .nullish()
+    .describe(
+      'What is done when nobody can tell whether it was sent: perhaps twice, or perhaps not at all; default: what the server is set to',
+    ),
+};
+
+const expectedVersion = integerLike({ min: 0 })
+  .nullish()
+  .describe('The version that is meant; 409 when the message has another');
+
+/** Body of POST /v2/outbox (spec 4.3). */
+export const createOutboxMessage = z.object(fields).meta({
+  id: 'CreateOutboxMessage',
+  example: {
+    to: [{ email: 'bo@example.test', name: 'Bo' }],
+    subject: 'Hello',
+    body: '<p>Hello Bo</p>',
+    send_at: 1_900_000_000,
+    retry_limit_datetime: 1_900_086_400,
+  },
+});
+export type CreateOutboxMessage = z.infer<typeof createOutboxMessage>;
+
+/** Body of PATCH and PUT /v2/outbox/{job_status_id}; each field is optional. */
+export const updateOutboxMessage = z.object({ ...fields, version: expectedVersion }).meta({
+  id: 'UpdateOutboxMessage',
+  example: { subject: 'Hello again', send_at: 1_900_003_600 },
+});
+
+export type UpdateOutboxMessage = z.infer<typeof updateOutboxMessage>;
+
+/** Body of DELETE /v2/outbox/{job_status_id}; usually there is none. */
+export const cancelOutboxMessage = z
+  .object({ version: expectedVersion })
+  .meta({ id: 'CancelOutboxMessage', example: { version: 1 } });
+export type CancelOutboxMessage = z.infer<typeof cancelOutboxMessage>;
+
+/** Query of POST /v2/outbox. */
+export const createOutboxQuery = z.object({
+  dry_run: queryBoolean().optional().describe('true: validate and answer what would happen, store nothing'),
+});
+
+export const listOutboxQuery = z.object(pageQuery);
+
+/** Content of an outbox message (spec 2.5). */
+export const originalData = z
+  .object({
+    from: z.array(addressView),
+    to: z.array(addressView),
+    cc: z.array(addressView),
+    bcc: z.array(addressView),
+    reply_to: z.array(addressView),
+    subject: z.string(),
+    body: z.string(),
+    send_at: z.number().int(),
+    original_send_at: z.number().int(),
+    retry_limit_datetime: z.number().int().describe('0: a single attempt'),
+    reply_to_message_id: z.string().nullish(),
+    file_ids: z.array(z.string()).optional(),
+    metadata: z.record(z.string(), z.string()).optional(),
+    tracking: trackingInput.optional(),
+  })
+  .meta({ id: 'OutboxOriginalData' });
+
+/** An outbox message (spec 2.5), with what the official clients read besides. */
+export const outboxMessage = z
+  .object({
+    job_status_id: z.string(),
+    account_id: z.string(),
+    object: z.literal('message'),
+    action: z.literal('new_outbox'),
+    status: z.enum(JOB_STATES),
+    reason: z.string().optional().describe('Present when delayed, failed or cancelled'),
+    created_at: z.number().int(),
+    send_at: z.number().int(),
+    original_send_at: z.number().int(),
+    message_id: z.string().nullable().describe('The message in the mailbox, once it was sent'),
+    thread_id: z.string().nullable(),
+    route: z
+      .enum(SEND_ROUTES)
+      .nullable()
+      .describe("Which way it went: the account's provider or the mailing service; null: not sent yet"),
+    original_data: originalData,
+    version: z.number().int().describe('Grows with each edit; also in ETag, for If-Match'),
+    on_missed: z.enum(ON_MISSED),
+    max_lateness_seconds: z.number().int().nullable().describe('Null unless on_missed is skip'),
+    on_unknown: z.enum(ON_UNKNOWN).nullable().describe('Null: what the server is set to'),
+  })
+  .meta({
+    id: 'OutboxMessage',
+    example: {
+      job_status_id: '019aa1b2-0000-7000-8000-000000000001',
+      account_id: '019aa1b2-0000-7000-8000-000000000002',
+      object: 'message',
+      action: 'new_outbox',
+      status: 'pending',
+      created_at: 1_899_990_000,
+      send_at: 1_900_000_000,
+      original_send_at: 1_900_000_000,
+      message_id: null,
+      thread_id: null,
+      route: null,
+      original_data: {
+        from: [{ email: 'ada@example.test', name: 'Ada' }],
+        to: [{ email: 'bo@example.test', name: 'Bo' }],
+        cc: [],
+        bcc: [],
+        reply_to: [],
+        subject: 'Hello',
+        body: '<p>Hello Bo</p>',
+        send_at: 1_900_000_000,
+        original_send_at: 1_900_000_000,
+        retry_limit_datetime: 1_900_086_400,
+      },
+      version: 1,
+      on_missed: 'send',
+      max_lateness_seconds: null,
+      on_unknown: null,
+    },
+  });
+export type OutboxMessageView = z.infer<typeof outboxMessage>;
+export const outboxMessages = z.array(outboxMessage).meta({ id: 'OutboxMessages' });
+
+/** What would happen to a message: the answer to `dry_run=true`. */
+export const outboxPlan = z
+  .object({
+    dry_run: z.literal(true),
+    account_id: z.string(),
+    send_at: z.number().int().describe('When it would be due'),
+    retry_limit_datetime: z.number().int().describe('The deadline; 0: a single attempt'),
+    planned_attempts: z
+      .array(z.object({ at: z.number().int(), route: z.enum(SEND_ROUTES) }))
+      .describe(
+        'All attempts until the deadline if each failed for a reason that may pass; give or take 10 %',
+      ),
+    route: z.enum(SEND_ROUTES).describe('Which way the first attempt would go'),
+    relay_available: z
+      .boolean()
+      .describe(
+        "Whether the application's mailing service would take over, after five failed attempts or at a daily limit",
+      ),
+    account_closed_until: z
+      .number()
+      .int()
+      .nullable()
+      .describe(
+        'Nothing of the account is sent until then, but for last attempts; the attempts are planned from there',
+      ),
+    account_closed_reason: z.string().nullable(),
+    account_queue_until: z
+      .number()
+      .int()
+      .nullable()
+      .describe(
+        "Messages that were due before wait for the account's pace until then; this one may have to as well",
+      ),
+    size: z.number().int().describe('Bytes of the composed message'),
+    recipients: z.number().int().describe('Different addresses in to, cc and bcc'),
+    on_missed: z.enum(ON_MISSED),
+    max_lateness_seconds: z.number().int().nullable(),
+    on_unknown: z.enum(ON_UNKNOWN).nullable(),
+    original_data: originalData,
+  })
+  .meta({ id: 'OutboxPlan' });
+export type OutboxPlanView = z.infer<typeof outboxPlan>;
+/** The answer to POST: a message, or with `dry_run` a plan. */
+export const outboxMessageOrPlan = z.union([outboxMessage, outboxPlan]);

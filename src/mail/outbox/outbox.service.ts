@@ -1,0 +1,237 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import type { Listing } from '../../platform/database/listing.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import type { FirstAnswer, IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
+import { moveJobs } from '../../platform/job-statuses/jobs.ts';
+import { MessageTurns } from '../composing/message-turns.ts';
+import type { OutboxItem } from './outbox-content.ts';
+import { OutboxIntake } from './outbox-intake.ts';
+import { OutboxPreparation } from './outbox-preparation.ts';
+import {
+  type EditedMessage,
+  type NewOutboxMessage,
+  OutboxRepository,
+  type StoredItem,
+  type WaitingSchedule,
+} from './outbox.repository.ts';
+import type { CreateOutboxMessage } from './outbox.schema.ts';
+import { assertVersion, type VersionGuard } from './version-guard.ts';
+
+export type { NewOutboxMessage };
+
+/** States in which a message is still to be sent. */
+const OPEN: readonly string[] = ['pending', 'delayed'];
+
+/** An edit that others get in the way of is begun anew so often. */
+const MOST_TRIES = 5;
+
+/** The message is being sent, may have been sent, or is finished: nothing was changed. */
+export class OutboxMessageNotEditableError extends ConflictError {
+  constructor(status: string) {
+    const state = OPEN.includes(status) ? 'is being sent or has been attempted' : `is ${status}`;
+    super('outbox.not-editable', `The message ${state} and can no longer be changed.`);
+  }
+}
+
+/** Accepting, editing and cancelling messages (spec 4.3). What it promises is committed before it returns. */
+@Injectable()
+export class OutboxService {
+  constructor(
+    private readonly repository: OutboxRepository,
+    private readonly preparation: OutboxPreparation,
+    private readonly turns: MessageTurns,
+    private readonly intake: OutboxIntake,
+    private readonly keys: IdempotencyKeys,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /**
+   * Accepts a message that is to leave at once or later.
+   * @throws {InvalidInputError} naming the field
+   */
+  async create(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxItem> {
+    const { bytes, compose } = await this.preparation.prepare(account, body);
+    return this.turns.run(account.accountId, bytes, async () => {
+      const message = await compose();
+      await this.intake.accept(message);
+      this.#wakeFor(message);
+      return accepted(message);
+    });
+  }
+
+  /**
+   * The same under an idempotency key.
+   * @param toAnswer what the request is answered; it is answered the same again
+   * @throws {InvalidInputError} @throws {IdempotencyKeyReusedError}
+   */
+  async createOnce(
+    request: IdempotentRequest,
+    account: AccountPrincipal,
+    body: CreateOutboxMessage,
+    toAnswer: (item: OutboxItem) => FirstAnswer,
+  ): Promise<{ answer: FirstAnswer; replayed: boolean }> {
+    const known = await this.keys.find(request);
+    if (known) return { answer: known, replayed: true };
+    const { bytes, compose } = await this.preparation.prepare(account, body);
+    return this.turns.run(account.accountId, bytes, async () => {
+      let message: NewOutboxMessage | undefined;
+      const result = await this.keys.once(request, async () => {
+        const composed = await compose();
+        message = composed;
+        return {
+          answer: toAnswer(accepted(composed)),
+          store: (sql) => this.repository.insert(composed, sql),
+        };
+      });
+      if (message && !result.replayed) this.#wakeFor(message);
+      return result;
+    });
+  }
+
+  /**
+   * Accepts messages about events in the caller's transaction, to be sent at once by the rules of the outbox. They have
+   * jobs of their own (`send_invitation`) and can be neither edited nor cancelled. Wake `send` after the commit.
+   */
+  async acceptInvitations(sql: Sql, messages: readonly NewOutboxMessage[]): Promise<void> {
+    if (messages.length > 0) await this.repository.insertInvitations(messages, sql);
+  }
+
+  /** @throws {NotFoundError} */
+  async get(account: AccountPrincipal, id: string): Promise<OutboxItem> {
+    const item = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+    if (!item) throw new NotFoundError('outbox message', id);
+    return item;
+  }
+
+  /** Messages that are still to be sent. */
+  list(account: AccountPrincipal, page: Page): Promise<Listing<OutboxItem>> {
+    return this.repository.listOpen(account.accountId, page);
+  }
+
+  /**
+   * Applies an edit in full or not at all; possible until the first attempt has begun.
+   * @throws {OutboxMessageNotEditableError} @throws {NotFoundError} @throws {InvalidInputError}
+   * @throws {PreconditionFailedError} @throws {VersionConflictError}
+   */
+  async update(
+    account: AccountPrincipal,
+    id: string,
+    body: CreateOutboxMessage,
+    guard: VersionGuard,
+  ): Promise<OutboxItem> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const seen = await this.#editable(account, id, guard);
+      // Attachments may have to be fetched: nothing is held meanwhile.
+      const { bytes, compose } = await this.preparation.prepareEdit(account, seen, body);
+      const item = await this.turns.run(account.accountId, bytes, async () =>
+        this.#store(seen, await compose(), guard),
+      );
+      if (!item) continue;
+      this.wake.wake('send');
+      return item;
+    }
+    throw new ConflictError('outbox.changing', 'The message is being changed by others at the same time.');
+  }
+
+  /** As it is read, before anything is done for an edit that is in vain anyhow. */
+  async #editable(account: AccountPrincipal, id: string, guard: VersionGuard): Promise<StoredItem> {
+    const item = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+    if (!item) throw new NotFoundError('outbox message', id);
+    assertVersion(guard, item.version);
+    if (!OPEN.includes(item.status)) throw new OutboxMessageNotEditableError(item.status);
+    return item;
+  }
+
+  /** @returns null: somebody else has changed it since it was seen */
+  async #store(seen: StoredItem, edited: EditedMessage, guard: VersionGuard): Promise<OutboxItem | null> {
+    const { id, accountId } = seen;
+    return this.repository.transaction(accountId, async (sql) => {
+      const { current, schedule } = await this.#lock(sql, accountId, id, guard);
+      if (schedule.attempt > 0) throw new OutboxMessageNotEditableError(current.status);
+      if (current.version !== seen.version) return null;
+      await this.repository.update(sql, accountId, id, edited);
+      const moved = edited.sendAt.getTime() !== current.sendAt.getTime();
+      // Its reason was that of a time that no longer counts.
+      const status = edited.sendAt > edited.at ? 'pending' : current.status;
+      const reason = status === 'pending' ? null : current.reason;
+      if (status !== current.status) await moveJobs(sql, [{ id, to: 'pending' }], edited.at);
+      if (schedule.paced && moved) await this.repository.giveSlotBack(sql, accountId);
+      const version = current.version + 1;
+      return { ...current, ...edited, status, reason, originalSendAt: edited.sendAt, version };
+    });
+  }
+
+  /**
+   * Cancels a message nobody is sending; afterwards it cannot leave any more.
+   * @throws {OutboxMessageNotEditableError} @throws {NotFoundError}
+   * @throws {PreconditionFailedError} @throws {VersionConflictError}
+   */
+  async cancel(account: AccountPrincipal, id: string, guard: VersionGuard): Promise<OutboxItem> {
+    await this.get(account, id);
+    const { accountId } = account;
+    const { item, hooks } = await this.repository.transaction(accountId, async (sql) => {
+      const { current, schedule } = await this.#lock(sql, accountId, id, guard);
+      await this.repository.removeSchedule(sql, accountId, id);
+      const reason = cancellationReason(current);
+      const moved = await moveJobs(sql, [{ id, to: 'cancelled', reason }], this.clock.now());
+      if (schedule.paced) await this.repository.giveSlotBack(sql, accountId);
+      return { item: { ...current, status: 'cancelled', reason }, hooks: moved.hooks };
+    });
+    if (hooks) this.wake.wake('hook');
+    return item;
+  }
+
+  /**
+   * Takes the lock that the sender takes: from here to the commit nobody sends, edits or cancels it.
+   * @throws {NotFoundError} @throws {OutboxMessageNotEditableError}
+   */
+  async #lock(
+    sql: Sql,
+    accountId: string,
+    id: string,
+    guard: VersionGuard,
+  ): Promise<{ current: StoredItem; schedule: WaitingSchedule }> {
+    const schedule = await this.repository.lockWaiting(sql, accountId, id);
+    const current = await this.repository.find(accountId, id, sql);
+    if (!current) throw new NotFoundError('outbox message', id);
+    assertVersion(guard, current.version);
+    if (!schedule) throw new OutboxMessageNotEditableError(current.status);
+    return { current, schedule };
+  }
+
+  #wakeFor({ sendAt, at }: NewOutboxMessage): void {
+    if (sendAt <= at) this.wake.wake('send');
+  }
+}
+
+/** A message as it was accepted. */
+function accepted(message: NewOutboxMessage): OutboxItem {
+  const { sendAt, at } = message;
+  return {
+    ...message,
+    status: 'pending',
+    reason: null,
+    route: null,
+    originalSendAt: sendAt,
+    createdAt: at,
+    version: 1,
+  };
+}
+
+const SHOWN_RECIPIENTS = 20;
+
+/** Says who has it already, when some recipients accepted it in an earlier attempt. */
+function cancellationReason({ accepted: recipients }: StoredItem): string {
+  if (recipients.length === 0) return 'cancelled by the user';
+  const shown = recipients.slice(0, SHOWN_RECIPIENTS).join(', ');
+  const more = recipients.length - SHOWN_RECIPIENTS;
+  return `cancelled by the user; already accepted for ${shown}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,85 @@
+import type { ClaimedJob, Outcome } from '../../platform/work/dispatcher.ts';
+import type { SentDraft } from '../drafts/sent-drafts.ts';
+import type { CredentialsRefusal } from '../../accounts/grants/mark-invalid.ts';
+import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import type { AttemptRecord, JobMove } from '../../platform/job-statuses/jobs.ts';
+import type {
+  ProviderErrorCode,
+  RefusedRecipient,
+  SendPhase,
+} from '../../platform/base/errors/provider-error.ts';
+import type { RecipientProgress } from './send-recipients.ts';
+import type { StoredMessage } from './stored-messages.ts';
+
+/** What a row that goes on carries along. */
+export interface RouteProgress {
+  /** Which way the next attempt goes. */
+  route: SendRoute;
+  /** Attempts over this route that have failed. */
+  failures: number;
+  /** Look-ups of the present doubt that proved nothing; −n: the n-th attempt sends without looking first. */
+  lookUps: number;
+  /** Recipients that have not got it, whatever becomes of the present doubt; of no meaning after another attempt. */
+  putOff: { attempt: number; emails: readonly string[] } | null;
+}
+
+/** A claimed row of `send_job`. */
+export interface SendJobRow extends ClaimedJob, RouteProgress {
+  retryLimitAt: Date;
+  /** Its account was moved to another mailbox since it was accepted: it must not be sent from there unasked. */
+  held: boolean;
+}
+
+/** What an attempt came to. */
+export interface SendResult {
+  move: JobMove | null;
+  /** Its line in the timeline. */
+  attempt: AttemptRecord | null;
+  /** The account's credentials were refused for good. */
+  refusal: CredentialsRefusal | null;
+  /** Null: the row does not go on. */
+  progress: RouteProgress | null;
+  /** Null: nobody has accepted or refused it whom the message's row does not know. */
+  recipients: RecipientProgress | null;
+  /** Whether the sender's own copy has to be filed. Default false. */
+  filesCopy?: boolean;
+  /** The draft it was, which disappears once it is sent. */
+  draft?: SentDraft;
+  /** What the provider asked for when it failed. */
+  retryAfterSeconds?: number | null;
+}
+
+/** One attempt as it goes on. */
+export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
+  job: SendJobRow;
+  startedAt: Date;
+  /** Null: it did not come to that. */
+  message: StoredMessage | null;
+  /** Whether it came to sending. */
+  handedOff: boolean;
+}
+
+/** How an attempt failed. */
+export interface AttemptEnd {
+  code: ProviderErrorCode;
+  phase: SendPhase | null;
+  /** The provider's words. */
+  detail: string;
+  retryAfterSeconds?: number | null;
+  /** Recipients that were refused, where the whole message was. */
+  refused?: readonly RefusedRecipient[];
+  /** Set when the provider accepted the message, but put off some recipients: who has it by now. */
+  recipients?: RecipientProgress;
+  /** With an unknown outcome: recipients the provider had put off before. */
+  putOff?: readonly string[];
+  /** Whether this attempt has brought it to somebody. */
+  taken?: boolean;
+  /** A bug or our own database: it says nothing about the provider. */
+  internal?: boolean;
+}
+
+/** There is nothing left to send. */
+export const NOTHING: Outcome<SendResult> = {
+  next: { kind: 'done' },
+  result: { move: null, attempt: null, refusal: null, progress: null, recipients: null },
+};

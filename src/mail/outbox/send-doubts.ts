@@ -1,0 +1,127 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { internalReason } from '../../platform/base/errors/internal-reason.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import type { Outcome } from '../../platform/work/dispatcher.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
+import type { SentLookup } from '../../providers/port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
+import type { Attempt, SendResult } from './send-attempt.ts';
+import { remaining } from './send-recipients.ts';
+import { concluded, putOffBefore, sent, UNSURE } from './send-verdict.ts';
+import { SendWays } from './send-ways.ts';
+import type { StoredMessage } from './stored-messages.ts';
+
+const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';
+const FOUND = 'found among the sent messages';
+const NOT_FOUND = 'the outcome is unknown, and it was not found among the sent messages';
+
+type Loaded = Attempt & { message: StoredMessage };
+
+/** Settles what became of an earlier attempt of unknown outcome (docs/adr/0019). */
+@Injectable()
+export class SendDoubts {
+  readonly #onUnknown: AppConfig['outbox']['onUnknown'];
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly ways: SendWays,
+    private readonly accounts: ProviderAccounts,
+    private readonly clock: Clock,
+  ) {
+    this.#onUnknown = config.outbox.onUnknown;
+  }
+
+  /**
+   * Looks the message up where it was handed over.
+   * @returns null: it was not sent, and may be sent now over `attempt.route`
+   */
+  async settle(attempt: Loaded): Promise<Outcome<SendResult> | null> {
+    let looked: SentLookup;
+    try {
+      looked = await this.#lookUp(attempt);
+    } catch (error) {
+      return this.#failed(attempt, error);
+    }
+    const { job, message, startedAt } = attempt;
+    // All attempts have one Message-ID: what is found may be the copy of those who have accepted it before.
+    if (looked.found && message.accepted.length === 0) return this.#found({ ...attempt, handedOff: true });
+    if (looked.found || !looked.conclusive) return this.#unproven(attempt);
+    if (startedAt >= job.retryLimitAt) {
+      const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
+      return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'deadline' });
+    }
+    if (isRelayDue(attempt.route, attempt.failures) && (await this.ways.hasRelay(message))) {
+      attempt.route = 'relay';
+      attempt.failures = 0;
+    }
+    return null;
+  }
+
+  /** The look-up failed: whatever happens next, the message may have been sent. */
+  stillInDoubt(attempt: Attempt, error: unknown): Outcome<SendResult> {
+    const { attempt: made, retryLimitAt } = attempt.job;
+    const words = error instanceof ProviderError ? error.message : internalReason(error);
+    const detail = `it could not be looked up: ${words}`;
+    const now = this.clock.now();
+    // What was made besides the failed attempts are look-ups.
+    const decision = decideLookUp(made - attempt.failures, now, retryLimitAt);
+    return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
+  }
+
+  async #lookUp({ route, message }: Loaded): Promise<SentLookup> {
+    const way = await this.ways.find(route, message);
+    // The mailing service it went by is gone: there is nobody to ask.
+    if (!way) return { found: false, conclusive: false };
+    return way.findSent(message.messageIdHeader);
+  }
+
+  async #failed(attempt: Loaded, error: unknown): Promise<Outcome<SendResult>> {
+    if (!(error instanceof ProviderError)) {
+      // Our own database being away says nothing: the engine asks again.
+      if (databaseTrouble(error)) throw error;
+      return this.stillInDoubt(attempt, error);
+    }
+    const { account } = attempt.message;
+    const refused = error.code === 'auth-invalid' && attempt.route === 'account';
+    if (!refused || (await this.accounts.isRenewed(account))) return this.stillInDoubt(attempt, error);
+    const detail = `${error.message}; ${UNSURE}`;
+    const end = { code: 'auth-invalid', phase: error.phase, detail } as const;
+    return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
+  }
+
+  #found(attempt: Loaded): Outcome<SendResult> {
+    const { job, route, failures, message } = attempt;
+    const now = this.clock.now();
+    const putOff = putOffBefore(job);
+    const end = { detail: FOUND, phase: 'confirmation' } as const;
+    if (putOff.length === 0) return sent(attempt, now, end, null);
+    const accepted = remaining(message.envelope.recipients, { accepted: putOff, refused: message.refused });
+    const { retryLimitAt } = job;
+    const [code, retryRejected] = ['temporary', false] as const;
+    const decision = decideRetry({
+      code, route, failures, now, retryLimitAt, retryRejected,
+      retryAfterSeconds: null, relayAvailable: false, random: Math.random(),
+    }); // prettier-ignore
+    const rest = {
+      code,
+      phase: end.phase,
+      detail: `${FOUND}; put off: ${putOff.join(', ')}`,
+      recipients: { accepted, refused: message.refused },
+      taken: true,
+    };
+    return concluded(attempt, now, rest, decision);
+  }
+
+  #unproven(attempt: Loaded): Outcome<SendResult> {
+    const { job, message } = attempt;
+    const lookUps = Math.max(0, job.lookUps) + 1;
+    const now = this.clock.now();
+    const onUnknown = message.onUnknown ?? this.#onUnknown;
+    const decision = decideUnproven(lookUps, now, job.retryLimitAt, onUnknown);
+    const end = { code: 'outcome-unknown', phase: null, detail: PROVES_NOTHING } as const;
+    return concluded({ ...attempt, job: { ...job, lookUps } }, now, end, decision);
+  }
+}

@@ -1,0 +1,151 @@
+import type { QueueName } from '../../platform/work/wake.ts';
+import { storable } from '../../platform/base/text/storable.ts';
+import type { LateRow, Settled } from '../../platform/work/dispatcher.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { discardSentDrafts } from '../drafts/sent-drafts.ts';
+import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
+import { type JobMove, moveJobs, recordAttempts } from '../../platform/job-statuses/jobs.ts';
+import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
+import { openSentCopies } from './sent-copies.ts';
+import type { SendJobRow, SendResult } from './send-attempt.ts';
+import { remaining, withRefused } from './send-recipients.ts';
+
+const PROGRESS = `
+  update send_job j set route = x.route, failures = x.failures, look_ups = x.look_ups, put_off = x.put_off
+  from unnest($1::uuid[], $2::text[], $3::smallint[], $4::smallint[], $5::jsonb[]) x(id, route, failures, look_ups, put_off)
+  where j.id = x.id
+    and (j.route, j.failures, j.look_ups, j.put_off) is distinct from (x.route, x.failures, x.look_ups, x.put_off)`;
+
+const RECIPIENTS = `
+  update outbox_message m
+  set accepted = array(select jsonb_array_elements_text(x.accepted)), refused = x.refused
+  from unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) x(id, accepted, refused)
+  where m.id = x.id`;
+
+const PARTLY_ACCEPTED = `
+  select id, envelope -> 'recipients' as recipients, accepted, refused
+  from outbox_message where id = any($1::uuid[]) and cardinality(accepted) > 0`;
+
+// One that was edited meanwhile has another time: it is not late.
+const STILL_WAITING = `
+  select j.id from send_job j join job_status s using (id)
+  where j.id = any($1::uuid[]) and j.state = 0 and j.attempt = 0 and not j.ambiguous and s.status = 'pending'
+    and j.run_at > j.due_at + interval '60 s'
+  order by j.id for update of j skip locked`;
+
+/** A counter that overflows would keep its result from being written; beyond this every wait is the longest. */
+const MOST_FAILURES = 30_000;
+
+const withoutDetail = ({ email, reason }: RefusedRecipient) => ({
+  email: storable(email),
+  reason: storable(reason),
+});
+
+/** Writes what attempts came to, in the transaction that settles their queue rows. @returns queues to be woken */
+export async function recordSends(
+  sql: Sql,
+  settled: readonly Settled<SendJobRow, SendResult>[],
+  now: Date,
+): Promise<readonly QueueName[]> {
+  const results = settled.map(({ result }) => result);
+  const refusals = results.flatMap(({ refusal }) => refusal ?? []);
+  const invalid = await markGrantsInvalid(sql, refusals, now);
+  await recordProgress(sql, settled);
+  await recordRecipients(sql, settled);
+  const moves = results.flatMap(({ move }) => move ?? []);
+  const told = await withPartlySent(sql, moves);
+  const { hooks, moved } = await moveJobs(sql, told, now);
+  const sent = new Set(told.flatMap(({ id, to }) => (to === 'successful' ? [id] : [])));
+  const drafts = settled.flatMap(({ job, result }) =>
+    result.draft && sent.has(job.id) && moved.includes(job.id) ? [result.draft] : [],
+  );
+  const discarded = await discardSentDrafts(sql, drafts, now);
+  const copies = settled.flatMap(({ job, result }) =>
+    result.filesCopy && moved.includes(job.id) ? [job.id] : [],
+  );
+  await openSentCopies(sql, copies, now);
+  const attempts = results.flatMap(({ attempt }) => attempt ?? []);
+  await recordAttempts(sql, attempts);
+  return [
+    ...(invalid || hooks ? ['hook' as const] : []),
+    ...(copies.length > 0 || discarded ? ['provider' as const] : []),
+  ];
+}
+
+async function recordProgress(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
+  const rows = settled.flatMap(({ job, result: { progress } }) =>
+    progress ? [{ id: job.id, ...progress }] : [],
+  );
+  if (rows.length === 0) return;
+  await sql.query(PROGRESS, [
+    rows.map(({ id }) => id),
+    rows.map(({ route }) => route),
+    rows.map(({ failures }) => Math.min(failures, MOST_FAILURES)),
+    rows.map(({ lookUps }) => lookUps),
+    rows.map(({ putOff }) => putOff && JSON.stringify(putOff)),
+  ]);
+}
+
+async function recordRecipients(
+  sql: Sql,
+  settled: readonly Settled<SendJobRow, SendResult>[],
+): Promise<void> {
+  const rows = settled.flatMap(({ job, result: { recipients } }) =>
+    recipients ? [{ id: job.id, ...recipients }] : [],
+  );
+  if (rows.length === 0) return;
+  await sql.query(RECIPIENTS, [
+    rows.map(({ id }) => id),
+    rows.map(({ accepted }) => JSON.stringify(accepted.map((email) => storable(email)))),
+    rows.map(({ refused }) => JSON.stringify(refused.map(withoutDetail))),
+  ]);
+}
+
+/**
+ * A message that some have got is not failed, whatever ends it, and whoever says so: those who have not got it are
+ * listed as refused, with the reason.
+ */
+async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<readonly JobMove[]> {
+  const failed = moves.filter(({ to }) => to === 'failed').map(({ id }) => id);
+  if (failed.length === 0) return moves;
+  const rows = await sql.query<{
+    id: string;
+    recipients: string[];
+    accepted: string[];
+    refused: RefusedRecipient[];
+  }>(PARTLY_ACCEPTED, [failed]);
+  if (rows.length === 0) return moves;
+  const partly = new Map(rows.map((row) => [row.id, row]));
+  const told = moves.map((move): JobMove => {
+    const row = move.to === 'failed' ? partly.get(move.id) : undefined;
+    if (!row) return move;
+    const reason = move.reason ?? '';
+    const without = remaining(row.recipients, row).map((email) => ({ email, reason }));
+    const { refused } = withRefused(row, without);
+    partly.set(move.id, { ...row, refused: [...refused] });
+    const { id, route, quiet } = move;
+    return { id, to: 'successful', refused, ...(route ? { route } : {}), ...(quiet ? { quiet } : {}) };
+  });
+  const all = [...partly.values()];
+  await sql.query(RECIPIENTS, [
+    all.map(({ id }) => id),
+    all.map(({ accepted }) => JSON.stringify(accepted)),
+    all.map(({ refused }) => JSON.stringify(refused.map(withoutDetail))),
+  ]);
+  return told;
+}
+
+/** Messages that wait for their account's gate and have never been attempted are `delayed`, with the gate's reason. */
+export async function recordLateSends(
+  sql: Sql,
+  late: readonly LateRow[],
+  now: Date,
+): Promise<readonly QueueName[]> {
+  const rows = await sql.query<{ id: string }>(STILL_WAITING, [late.map(({ id }) => id)]);
+  const waiting = new Set(rows.map(({ id }) => id));
+  const moves = late
+    .filter(({ id }) => waiting.has(id))
+    .map(({ id, reason }): JobMove => ({ id, to: 'delayed', reason: `could not be sent yet: ${reason}` }));
+  const { hooks } = await moveJobs(sql, moves, now);
+  return hooks ? ['hook'] : [];
+}

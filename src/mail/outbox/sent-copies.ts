@@ -1,0 +1,68 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { type ProviderWriteHandler, ProviderWrites } from '../../accounts/provider-writes/provider-writes.ts';
+import type { MailPort } from '../../providers/port/connector.ts';
+
+/** What a job `save_sent_email` is opened with. */
+interface Payload {
+  /** The message of the outbox. */
+  outboxId: string;
+}
+
+interface SentMessage {
+  mime: Buffer;
+  messageIdHeader: string;
+  bcc: { email: string }[];
+}
+
+const READ = `
+  select mime, message_id_header as "messageIdHeader", bcc
+  from outbox_message where id = $1 and account_id = $2`;
+
+/** Files the sender's own copies of what was sent, for providers that do not do so by themselves. */
+@Injectable()
+export class SentCopies implements OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly writes: ProviderWrites,
+  ) {}
+
+  onModuleInit(): void {
+    this.writes.register('save_sent_email', 'mail', this.#file);
+  }
+
+  readonly #file: ProviderWriteHandler<MailPort> = async (port, account, write) => {
+    const { outboxId } = write.payload as unknown as Payload;
+    const [message] = await this.database.query<SentMessage>(READ, [outboxId, account.accountId]);
+    if (!message) return { kind: 'superseded', reason: 'The message is not kept any more' };
+    await port.fileSent?.(account, message.messageIdHeader, ownCopy(message));
+    return { kind: 'written' };
+  };
+}
+
+/** The message as it was sent, with the header that only the sender sees (RFC 5322, 3.6.3). */
+export function ownCopy({ mime, bcc }: Pick<SentMessage, 'mime' | 'bcc'>): Buffer {
+  if (bcc.length === 0) return mime;
+  const header = `Bcc: ${bcc.map(({ email }) => `<${email}>`).join(',\r\n ')}\r\n`;
+  return Buffer.concat([Buffer.from(header), mime]);
+}
+
+// The mirrored copy takes the id that was promised for the message: the job is about that.
+const OPEN = `
+  with sent as (
+    select x.job_id, s.id as outbox_id, s.account_id, s.message_id
+    from unnest($1::uuid[], $2::uuid[]) x(outbox_id, job_id) join job_status s on s.id = x.outbox_id
+    where s.message_id is not null),
+  opened as (
+    insert into job_status (id, account_id, action, object, object_id, status, created_at, updated_at)
+    select job_id, account_id, 'save_sent_email', 'message', message_id, 'pending', $3, $3 from sent)
+  insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at)
+  select job_id, account_id, 'save_sent_email', message_id, jsonb_build_object('outboxId', outbox_id), now(), now()
+  from sent`;
+
+/** Opens the jobs that file copies of sent messages, in the caller's transaction. Wake `provider` after the commit. */
+export async function openSentCopies(sql: Sql, outboxIds: readonly string[], at: Date): Promise<void> {
+  if (outboxIds.length === 0) return;
+  await sql.query(OPEN, [outboxIds, outboxIds.map(() => newId()), at]);
+}

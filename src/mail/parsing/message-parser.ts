@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import { task } from '../../platform/threads/task.ts';
+import { TaskFailedError, WorkLimitError } from '../../platform/threads/work-errors.ts';
+import type { WorkResult } from '../../platform/threads/work-thread.ts';
+import { WorkThreads } from '../../platform/threads/work-threads.ts';
+import type { RemoteMessage } from '../../providers/port/connector.ts';
+import { MAX_HEADER_BYTES, UNREADABLE } from './mime-parser.ts';
+import type { MessageInput, ReadMessage } from './read-message.ts';
+
+export type { ReadMessage } from './read-message.ts';
+
+/** The content of a message, as far as there is one. */
+export type MessageContent = NonNullable<RemoteMessage['content']>;
+type Readable = Exclude<MessageContent, { kind: 'unreadable' }>;
+
+const MB = 2 ** 20;
+const define = task<typeof import('./read-message.ts')>();
+/** Ordinary mail takes 1 or 2 ms, and 20 ms a megabyte. */
+const READ = define(import.meta.url, './read-message', 'readMessage', {
+  lane: 'short',
+  timeMs: 4_000,
+  timeMsPerMb: 250,
+  inputBytes: 64 * MB,
+  outputBytes: 64 * MB,
+});
+const READ_HEADERS = define(import.meta.url, './read-message', 'readHeaders', {
+  lane: 'short',
+  timeMs: 2_000,
+  inputBytes: MB,
+  outputBytes: 8 * MB,
+});
+
+/**
+ * Reads messages in threads (`WorkThreads`), however small they are: a few kilobytes can be made to take minutes. A message
+ * that hits a limit is not read again; its headers are, by themselves.
+ */
+@Injectable()
+export class MessageParser {
+  readonly #ahead = new WeakMap<MessageContent, Promise<WorkResult<ReadMessage> | undefined>>();
+
+  constructor(private readonly threads: WorkThreads) {}
+
+  /**
+   * Reads messages, in order. Never throws for what a message contains.
+   * @param accountId whose messages they are; accounts share the threads fairly
+   * @param patient false: refuses when too much other work waits. Default true.
+   * @throws {WorkLimitError} `busy` or `closed`
+   */
+  async read(contents: readonly MessageContent[], accountId: string, patient = true): Promise<ReadMessage[]> {
+    const left = contents.filter(isReadable).filter((content) => !this.#ahead.has(content));
+    const results = await this.threads.runAll(READ, accountId, left.map(inputOf), { patient });
+    const read: ReadMessage[] = [];
+    for (const content of contents) {
+      if (isReadable(content)) {
+        const known = this.#ahead.has(content)
+          ? await this.#ahead.get(content)
+          : results[left.indexOf(content)];
+        read.push(await this.#settle(content, accountId, known));
+      } else read.push({ parsed: UNREADABLE, failure: content.reason });
+    }
+    return read;
+  }
+
+  /** Begins to read messages that `read` will be asked for, while other messages are still being stored. */
+  readAhead(contents: readonly MessageContent[], accountId: string): void {
+    const readable = contents.filter(isReadable);
+    const all = this.threads.runAll(READ, accountId, readable.map(inputOf), { patient: true });
+    for (const [index, content] of readable.entries()) {
+      const result = all.then((results) => results[index]);
+      // `read` reports what goes wrong.
+      result.catch(() => undefined);
+      this.#ahead.set(content, result);
+    }
+  }
+
+  async #settle(
+    content: Readable,
+    accountId: string,
+    result: WorkResult<ReadMessage> | undefined,
+  ): Promise<ReadMessage> {
+    if (result && 'output' in result) return result.output;
+    const error = result?.error ?? new WorkLimitError('closed');
+    // Not the fault of the message: it is read in the next run.
+    if (error instanceof WorkLimitError && error.limit === 'closed') throw error;
+    return { parsed: await this.#headers(content, accountId), failure: reasonOf(error) };
+  }
+
+  /** What is known of a message whose content hit a limit. */
+  async #headers(content: Readable, accountId: string): Promise<ReadMessage['parsed']> {
+    const bytes = content.kind === 'mime' ? content.mime : content.parts.headers;
+    try {
+      const block = bytes.subarray(0, MAX_HEADER_BYTES);
+      return await this.threads.run(READ_HEADERS, accountId, block, { patient: true });
+    } catch (error) {
+      if (error instanceof TaskFailedError) return UNREADABLE;
+      if (error instanceof WorkLimitError && error.limit !== 'closed') return UNREADABLE;
+      throw error;
+    }
+  }
+}
+
+function isReadable(content: MessageContent): content is Readable {
+  return content.kind !== 'unreadable';
+}
+
+function inputOf(content: Readable): MessageInput {
+  return content.kind === 'mime' ? content : { kind: 'parts', ...content.parts };
+}
+
+function reasonOf(error: WorkLimitError | TaskFailedError): string {
+  if (error instanceof TaskFailedError || error.details.cause === undefined) return error.message;
+  const { cause } = error.details;
+  return `${error.message} (${cause instanceof Error ? cause.message : String(cause)})`;
+}

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { providerFailure } from '../../providers/port/provider-failure.ts';
+import type { SenderStatus } from '../../providers/port/relay.ts';
+import { type OpenRelay, RelayAccess } from './relay-access.ts';
+import { type AccountKey, RelayRepository } from './relay.repository.ts';
+
+/** An account as its own token names it. */
+export interface SenderAccount extends AccountKey {
+  email: string;
+}
+
+/** What accounts may ask about themselves at their application's mailing service (api facts 6.3). */
+@Injectable()
+export class RelaySenders {
+  constructor(
+    private readonly access: RelayAccess,
+    private readonly relays: RelayRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Asks the service whether it takes mail from the account. Without a service nobody does, and
+   * nobody is asked about an address that is not proven: both are false.
+   * @throws {DomainError} when the service cannot be asked
+   */
+  async status(account: SenderAccount): Promise<Pick<SenderStatus, 'domainVerified' | 'senderVerified'>> {
+    const relay = await this.#open(account);
+    if (!relay?.proven) return { domainVerified: false, senderVerified: false };
+    const status = await this.access
+      .ask(relay, (transport, settings) => transport.senderStatus(settings, account.email))
+      .catch((error: unknown) => explain(error, 'ask the mailing service'));
+    await this.access.keep(relay, status);
+    return status;
+  }
+
+  /**
+   * Has the service forget the account: its messages do not go that way any more, until it is connected again or the service
+   * is set up anew. Repeating it is harmless. The service is not asked about an address that is not proven: what it knows of
+   * it belongs to somebody else.
+   * @param email has to be the account's own
+   * @throws {InvalidInputError} for another address
+   * @throws {DomainError} when the service cannot be asked; here it is removed all the same
+   */
+  async remove(account: SenderAccount, email: string): Promise<void> {
+    if (email.toLowerCase() !== account.email) {
+      throw new InvalidInputError('email must be the address of the account');
+    }
+    const relay = await this.#open(account);
+    if (!relay) return;
+    await this.relays.markRemoved(relay, relay.settingsSealed, this.clock.now());
+    if (!relay.proven) return;
+    await this.access
+      .ask(relay, (transport, settings) => transport.removeSender(settings, account.email))
+      .catch((error: unknown) => explain(error, 'remove the address from the mailing service'));
+  }
+
+  #open(account: SenderAccount): Promise<OpenRelay | null> {
+    return this.access.open(account).catch((error: unknown) => explain(error, 'ask the mailing service'));
+  }
+}
+
+function explain(error: unknown, what: string): never {
+  throw error instanceof ProviderError ? providerFailure(error, what) : error;
+}

@@ -1,0 +1,57 @@
+import { Body, Controller, Delete, Get, Put } from '@nestjs/common';
+import { ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApplicationSecretAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
+import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { toRelayView } from './relay.mapper.ts';
+import {
+  relayDeletedView,
+  relayView,
+  type RelayView,
+  type SetRelay,
+  setRelaySchema,
+} from './relay.schema.ts';
+import { RelaysService } from './relay.service.ts';
+
+@ApiTags('relay')
+@ApiParam({ name: 'client_id' })
+@ApplicationSecretAuth()
+@Controller('a/:client_id/relay')
+export class RelayController {
+  constructor(private readonly relays: RelaysService) {}
+
+  @Get()
+  @ApiErrors(404, 503)
+  @Endpoint({ summary: 'Read the mailing service of the application', response: relayView })
+  async get(@CurrentApplication() { applicationId }: ApplicationPrincipal): Promise<RelayView> {
+    return toRelayView(await this.relays.get(applicationId));
+  }
+
+  @Put()
+  @ApiErrors(503)
+  @Endpoint({
+    summary: 'Set up or replace the mailing service that takes messages an account cannot send',
+    description:
+      'The service is asked first: settings it refuses are a 400, a service that does not answer is a 503, and nothing is stored. Each account has to be confirmed by the service before its messages go that way.',
+    response: relayView,
+  })
+  async set(
+    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @Body({ schema: setRelaySchema }) { kind, settings }: SetRelay,
+  ): Promise<RelayView> {
+    return toRelayView(await this.relays.set(applicationId, kind, settings));
+  }
+
+  @Delete()
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Remove the mailing service',
+    description: 'Messages that were to go by it go over their accounts.',
+    response: relayDeletedView,
+  })
+  async delete(@CurrentApplication() { applicationId }: ApplicationPrincipal): Promise<{ success: true }> {
+    await this.relays.remove(applicationId);
+    return { success: true };
+  }
+}

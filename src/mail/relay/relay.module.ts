@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { ProvidersModule } from '../../providers/providers.module.ts';
+import { OnboardController } from './onboard.controller.ts';
+import { RelayAccess } from './relay-access.ts';
+import { RelayController } from './relay.controller.ts';
+import { RelayEnrolment } from './relay-enrolment.ts';
+import { RelayRepository } from './relay.repository.ts';
+import { RelayRoutes } from './relay-routes.ts';
+import { RelayRoutesService } from './relay-routes.service.ts';
+import { RelaySenders } from './relay-senders.service.ts';
+import { RelaysService } from './relay.service.ts';
+
+/** The third-party mailing service of an application (spec 4.3 rule 8). */
+@Module({
+  imports: [ProvidersModule],
+  controllers: [RelayController, OnboardController],
+  providers: [
+    RelayAccess,
+    RelayEnrolment,
+    RelayRepository,
+    RelaySenders,
+    RelaysService,
+    { provide: RelayRoutes, useClass: RelayRoutesService },
+  ],
+  exports: [RelayRoutes],
+})
+export class RelayModule {}

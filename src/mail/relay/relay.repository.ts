@@ -1,0 +1,208 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/sql.ts';
+import { storable } from '../../platform/base/text/storable.ts';
+import type { SenderStatus } from '../../providers/port/relay.ts';
+
+/** Which account, of which application: every look-up names both. */
+export interface AccountKey {
+  accountId: string;
+  applicationId: string;
+}
+
+/** The mailing service of an application, as it is stored. */
+export interface StoredRelay {
+  kind: string;
+  settingsSealed: string;
+  /** What was wrong when it was used last; null: nothing. */
+  lastError: string | null;
+  lastErrorAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** The mailing service of an application, with what it said last about one account. */
+export interface RelayOfAccount extends Pick<StoredRelay, 'kind' | 'settingsSealed' | 'lastError'> {
+  /** Whether it takes mail from the account, and the account wants that. */
+  confirmed: boolean;
+  /** Whether the account's address is proven: without that nobody is asked about it. */
+  proven: boolean;
+}
+
+/** An account that no mailing service has answered for. */
+export interface UnaskedAccount extends AccountKey {
+  email: string;
+  name: string;
+}
+
+const GET = `
+  select kind, settings_sealed as "settingsSealed", last_error as "lastError", last_error_at as "lastErrorAt",
+    created_at as "createdAt", updated_at as "updatedAt"
+  from relay where application_id = $1`;
+
+const PUT = `
+  insert into relay (application_id, kind, settings_sealed, created_at, updated_at) values ($1, $2, $3, $4, $4)
+  on conflict (application_id) do update set kind = excluded.kind, settings_sealed = excluded.settings_sealed,
+    updated_at = excluded.updated_at, last_error = null, last_error_at = null`;
+
+const FORGET_SENDERS = `
+  delete from relay_sender s using "grant" g where g.id = s.account_id and g.application_id = $1`;
+
+const FIND = `
+  select r.kind, r.settings_sealed as "settingsSealed", r.last_error as "lastError",
+    coalesce((s.domain_verified or s.sender_verified) and s.removed_at is null and g.proof is not null, false)
+      as confirmed, g.proof is not null as proven
+  from relay r
+  join "grant" g on g.application_id = r.application_id and g.id = $2
+  left join relay_sender s on s.account_id = g.id
+  where r.application_id = $1`;
+
+/*
+ * What is written about a sender belongs to one version of the settings: the relay's row is share-locked and compared, so
+ * that whoever replaces it either sees the row and removes it, or makes this write nothing. Sealing has a nonce: equal
+ * sealed texts are the same version.
+ */
+const ofThisVersion = (condition: string): string => `
+  from relay r join "grant" g on g.application_id = r.application_id and g.id = $2
+  where r.application_id = $1 and r.settings_sealed = $3 and ${condition}
+  for share of r for key share of g`;
+
+const CLAIM = `
+  insert into relay_sender as s (account_id, domain_verified, sender_verified, detail, checked_at)
+  select g.id, false, false, null, $4::timestamptz ${ofThisVersion('g.proof is not null')}
+  on conflict (account_id) do update set checked_at = excluded.checked_at
+  where not (s.domain_verified or s.sender_verified) and s.removed_at is null and s.checked_at <= $5
+  returning 1`;
+
+const RECORD = `
+  insert into relay_sender as s (account_id, domain_verified, sender_verified, detail, checked_at)
+  select g.id, $5::boolean, $6::boolean, $7::text, $4::timestamptz ${ofThisVersion('g.proof is not null')}
+  on conflict (account_id) do update set domain_verified = excluded.domain_verified,
+    sender_verified = excluded.sender_verified, detail = excluded.detail, checked_at = excluded.checked_at
+  returning 1`;
+
+const REMOVE = `
+  insert into relay_sender as s (account_id, domain_verified, sender_verified, detail, checked_at, removed_at)
+  select g.id, false, false, null, $4::timestamptz, $4::timestamptz ${ofThisVersion('true')}
+  on conflict (account_id) do update set domain_verified = false, sender_verified = false, detail = null,
+    checked_at = excluded.checked_at, removed_at = excluded.removed_at
+  returning 1`;
+
+const UNASKED = `
+  select g.* from (select application_id from relay order by random() limit 20) r
+  cross join lateral (
+    select g.id as "accountId", g.application_id as "applicationId", g.email, g.name
+    from "grant" g left join relay_sender s on s.account_id = g.id
+    where g.application_id = r.application_id and g.status = 'valid' and g.proof is not null and g.provider = any($2)
+      and (s.account_id is null or s.detail is null and s.removed_at is null
+        and not (s.domain_verified or s.sender_verified) and s.checked_at <= $1)
+    order by s.checked_at nulls first, g.id limit 20
+  ) g`;
+
+/** What is known about mailing services and the accounts they take mail from. */
+@Injectable()
+export class RelayRepository {
+  constructor(private readonly database: Database) {}
+
+  async get(applicationId: string): Promise<StoredRelay | undefined> {
+    const [row] = await this.database.query<StoredRelay>(GET, [applicationId]);
+    return row;
+  }
+
+  /** Makes or replaces it. What the former said about accounts is forgotten with it. */
+  async put(applicationId: string, kind: string, settingsSealed: string, now: Date): Promise<void> {
+    await this.database.transaction(async (sql) => {
+      await sql.query(PUT, [applicationId, kind, settingsSealed, now]);
+      await sql.query(FORGET_SENDERS, [applicationId]);
+    });
+  }
+
+  /** @returns whether there was one */
+  remove(applicationId: string): Promise<boolean> {
+    return this.database.transaction(async (sql) => {
+      const gone = await sql.query('delete from relay where application_id = $1 returning 1', [
+        applicationId,
+      ]);
+      await sql.query(FORGET_SENDERS, [applicationId]);
+      return gone.length > 0;
+    });
+  }
+
+  /** @returns undefined: the application has none, or the account is not its own */
+  async find({ applicationId, accountId }: AccountKey): Promise<RelayOfAccount | undefined> {
+    const [row] = await this.database.query<RelayOfAccount>(FIND, [applicationId, accountId]);
+    return row;
+  }
+
+  /**
+   * Makes the caller the one who asks the service about an account that is not confirmed.
+   * @param before somebody who asked later than this spares the caller the question
+   */
+  async claimCheck(
+    { applicationId, accountId }: AccountKey,
+    settingsSealed: string,
+    now: Date,
+    before: Date,
+  ): Promise<boolean> {
+    const values = [applicationId, accountId, settingsSealed, now, before];
+    return (await this.database.query(CLAIM, values)).length > 0;
+  }
+
+  /** Keeps what the service said; nothing is kept once the settings it was asked with, or the account, are gone. */
+  async record(
+    { applicationId, accountId }: AccountKey,
+    settingsSealed: string,
+    { domainVerified, senderVerified, detail }: SenderStatus,
+    now: Date,
+  ): Promise<void> {
+    const open = domainVerified || senderVerified;
+    // Null would say that it did not answer.
+    const words = open ? detail : storable(detail ?? '', 1_000) || 'not verified';
+    const said = [domainVerified, senderVerified, words];
+    await this.database.query(RECORD, [applicationId, accountId, settingsSealed, now, ...said]);
+  }
+
+  /** The account does not want it any more. */
+  async markRemoved(
+    { applicationId, accountId }: AccountKey,
+    settingsSealed: string,
+    now: Date,
+  ): Promise<void> {
+    await this.database.query(REMOVE, [applicationId, accountId, settingsSealed, now]);
+  }
+
+  /**
+   * Valid accounts of these providers with a proven address whose service was never asked, or has not answered since `before`; a few of each of some
+   * applications.
+   */
+  unasked(before: Date, providers: readonly string[]): Promise<UnaskedAccount[]> {
+    return this.database.query<UnaskedAccount>(UNASKED, [before, providers]);
+  }
+
+  /** Keeps what is wrong with these settings; the same trouble at most once a minute. */
+  async keepTrouble(
+    { applicationId, settingsSealed }: { applicationId: string; settingsSealed: string },
+    words: string,
+    now: Date,
+  ): Promise<void> {
+    await this.database.query(
+      `update relay set last_error = $3, last_error_at = $4 where application_id = $1 and settings_sealed = $2
+         and (last_error is distinct from $3 or last_error_at < $4::timestamptz - interval '1 minute')`,
+      [applicationId, settingsSealed, storable(words, 1_000), now],
+    );
+  }
+
+  /** These settings work again. */
+  async forgetTrouble({
+    applicationId,
+    settingsSealed,
+  }: {
+    applicationId: string;
+    settingsSealed: string;
+  }): Promise<void> {
+    await this.database.query(
+      `update relay set last_error = null, last_error_at = null
+       where application_id = $1 and settings_sealed = $2 and last_error is not null`,
+      [applicationId, settingsSealed],
+    );
+  }
+}

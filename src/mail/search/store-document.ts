@@ -1,0 +1,26 @@
+import type { Sql } from '../../platform/database/sql.ts';
+import { documentFor, type Searchable, searchDocument } from '../../formats/text/search-document.ts';
+
+const STORE = `
+  insert into message_search (message_id, account_id, date, document)
+  select m.id, m.account_id, m.date, x.document::tsvector
+  from unnest($2::uuid[], $3::text[]) x(id, document)
+  join message m on m.id = x.id and m.account_id = $1
+  on conflict (message_id) do update set date = excluded.date, document = excluded.document`;
+
+/**
+ * Makes messages findable as they are now, in the transaction that writes them; whatever was stored for them before is
+ * replaced. What the account does not have is left out.
+ */
+export async function storeDocuments(
+  sql: Sql,
+  accountId: string,
+  messages: readonly (Searchable & { id: string })[],
+): Promise<void> {
+  if (messages.length === 0) return;
+  await sql.query(STORE, [
+    accountId,
+    messages.map(({ id }) => id),
+    messages.map((message) => documentFor(accountId, searchDocument(message))),
+  ]);
+}

@@ -1,0 +1,93 @@
+import { FIELD, type Field } from '../../formats/text/search-document.ts';
+import type { Term, TextMatch } from './search-query.ts';
+import type { Word } from '../../formats/text/words.ts';
+
+/*
+ * Terms as the text of a `tsquery`. Lexemes are in quotes and have neither quotes nor backslashes in them
+ * (`tokensOf`): whatever was asked, PostgreSQL takes the text.
+ */
+
+const quoted = (key: string, field: Field, word: string, prefix: boolean) =>
+  `'${key}${field}${word}'${prefix ? ':*' : ''}`;
+
+/**
+ * How a term is asked for. `exact`: as it was meant. `loose`: without regard to the order of words, which the index does
+ * not know; finds no fewer messages.
+ */
+export type Strictness = 'exact' | 'loose';
+
+/**
+ * A group of text terms, one of which has to hold.
+ * @param key of the account
+ * @returns null when, loosely, any message may match
+ */
+export function groupText(
+  key: string,
+  group: readonly Term[],
+  strictness: Strictness = 'exact',
+): string | null {
+  const texts: string[] = [];
+  for (const { negated, match } of group) {
+    if (match.kind !== 'text') continue;
+    if (negated && strictness === 'loose' && hasOrder(match)) return null;
+    texts.push(`${negated ? '!' : ''}(${matchText(key, match, strictness)})`);
+  }
+  return `(${texts.join(' | ')})`;
+}
+
+/** Whether the order of words matters. */
+export function hasOrder({ tokens, phrase }: TextMatch): boolean {
+  const joined = tokens.some(
+    ({ address, wholes, words }) => !address && wholes.length > 0 && words.length > 1,
+  );
+  return joined || (phrase && tokens.flatMap(({ words }) => words).length > 1);
+}
+
+function matchText(
+  key: string,
+  { field, tokens, phrase, prefix }: TextMatch,
+  strictness: Strictness,
+): string {
+  const between = strictness === 'exact' ? ' <-> ' : ' & ';
+  const inOrder = (words: readonly Word[], last: boolean) => {
+    const texts = words.map(({ folded }, index) =>
+      quoted(key, field, folded, last && index === words.length - 1),
+    );
+    return `(${texts.join(between)})`;
+  };
+  if (phrase && tokens.length > 1) return inOrder(tokens.flatMap(({ words }) => words), false); // prettier-ignore
+  const texts = tokens.map(({ words, wholes: [whole], address }, index) => {
+    const last = prefix && index === tokens.length - 1;
+    if (whole === undefined && phrase) return inOrder(words, false);
+    if (whole === undefined)
+      return words
+        .map(({ folded }, at) => quoted(key, field, folded, last && at === words.length - 1))
+        .join(' & ');
+    // Of an address there is nothing else to find; a word of several may be part of a longer one.
+    const asWhole = quoted(key, field, whole, last);
+    return address || words.length < 2 ? asWhole : `(${asWhole} | ${inOrder(words, last)})`;
+  });
+  return texts.join(' & ');
+}
+
+/**
+ * What messages are ranked by: every word that is asked for, the more of them the better, and better still as they were
+ * written; null: there is none.
+ */
+export function rankText(key: string, groups: readonly (readonly Term[])[]): string | null {
+  const lexemes = new Set<string>();
+  for (const { negated, match } of groups.flat()) {
+    if (negated || match.kind !== 'text') continue;
+    for (const [index, token] of match.tokens.entries()) {
+      const last = index === match.tokens.length - 1;
+      for (const { folded, exact } of token.words) {
+        lexemes.add(quoted(key, match.field, folded, false));
+        if (exact !== null) lexemes.add(quoted(key, FIELD.exact, exact, false));
+      }
+      for (const whole of token.wholes.slice(0, 1)) lexemes.add(quoted(key, match.field, whole, false));
+      const end = token.wholes[0] ?? token.words.at(-1)?.folded;
+      if (match.prefix && last && end !== undefined) lexemes.add(quoted(key, match.field, end, true));
+    }
+  }
+  return lexemes.size === 0 ? null : [...lexemes].join(' | ');
+}

@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { ConflictError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { addressInput } from '../../platform/wire/wire.schema.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { DraftsService } from '../drafts/drafts.service.ts';
+import type { MessageFileRecord } from '../messages/message-filter.ts';
+import type { DirectMessage } from '../outbox/direct-sends.ts';
+import { MessageParser } from '../parsing/message-parser.ts';
+import { recipientsOf } from '../../formats/mime/compose.ts';
+import { type OutgoingContent, ownAddress, toContent } from '../composing/outgoing-content.ts';
+import { OutgoingMessages } from '../composing/outgoing-messages.ts';
+import { prepareRaw } from '../../formats/mime/raw-mime.ts';
+import { type ReplyTarget, ReplyTargets } from '../composing/reply-targets.ts';
+import type { SendMessage } from './send.schema.ts';
+
+/** A message that has been checked; see `PreparedMessage`. */
+export interface PreparedSend {
+  bytes: number;
+  files: readonly MessageFileRecord[];
+  compose(): Promise<DirectMessage>;
+}
+
+/** What a content belongs to. */
+interface Place {
+  threadId: string;
+  target: ReplyTarget | null;
+}
+
+/** Turns the three forms of POST /send into messages; writes nothing. */
+@Injectable()
+export class SendComposition {
+  constructor(
+    private readonly outgoing: OutgoingMessages,
+    private readonly replies: ReplyTargets,
+    private readonly drafts: DraftsService,
+    private readonly parser: MessageParser,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * A message, or a stored draft.
+   * @throws {InvalidInputError} naming the field
+   * @throws {NotFoundError} @throws {ConflictError} the draft is gone, or has another version
+   */
+  async prepare(account: AccountPrincipal, body: SendMessage): Promise<PreparedSend> {
+    if (body.draft_id) return this.#prepareDraft(account, body.draft_id, body);
+    const { thread_id: threadId, reply_to_message_id: messageId } = body;
+    const place = await this.replies.place(account, { threadId, messageId });
+    const content = toContent(body, account);
+    return this.#prepare(account, content, {
+      threadId: place?.threadId ?? newId(),
+      target: place?.message ?? null,
+    });
+  }
+
+  /**
+   * A message that its sender has composed.
+   * @throws {InvalidInputError} when it is no message, has no recipients or is from somebody else
+   */
+  async raw(account: AccountPrincipal, input: Buffer): Promise<DirectMessage> {
+    const at = this.clock.now();
+    const id = newId();
+    const from = ownAddress(account);
+    const made = this.outgoing.newMessageIdHeader(id);
+    const { mime, messageIdHeader } = prepareRaw(input, { from, messageIdHeader: made, date: at });
+    const [read] = await this.parser.read([{ kind: 'mime', mime: input }], account.accountId, false);
+    if (!read || read.failure !== null)
+      throw new InvalidInputError('The request body cannot be read as MIME');
+    const { parsed } = read;
+    const content: OutgoingContent = {
+      from: parsed.from.length > 0 ? parsed.from : [from],
+      to: parsed.to,
+      cc: parsed.cc,
+      bcc: parsed.bcc,
+      reply_to: parsed.replyTo,
+      subject: parsed.subject,
+      body: parsed.body,
+    };
+    const recipients = recipientsOf(content);
+    if (recipients.length === 0)
+      throw new InvalidInputError('No recipients specified', { missingFields: ['to'] });
+    const invalid = recipients.find((email) => !addressInput.safeParse({ email }).success);
+    if (invalid !== undefined)
+      throw new InvalidInputError(`Invalid recipient address ${invalid.slice(0, 100)}`);
+    const related = [parsed.inReplyTo, ...parsed.references.toReversed()].flatMap((header) => header ?? []);
+    return {
+      id,
+      accountId: account.accountId,
+      messageId: newId(),
+      threadId: (await this.replies.threadOf(account.accountId, related)) ?? newId(),
+      messageIdHeader: messageIdHeader ?? made,
+      foreignHeader: messageIdHeader !== null,
+      at,
+      content,
+      envelope: { from: account.email, recipients },
+      mime,
+    };
+  }
+
+  async #prepareDraft(account: AccountPrincipal, id: string, body: SendMessage): Promise<PreparedSend> {
+    const { version, tracking } = body;
+    if (version === undefined || version === null)
+      throw new InvalidInputError('Must specify draft version', { missingFields: ['version'] });
+    const draft = await this.drafts.get(account, id);
+    if (draft.version !== version)
+      throw new ConflictError('draft.version', `version: the draft has version ${draft.version} now`);
+    const { inReplyTo, references, replyToMessageId } = draft;
+    const fields = {
+      from: draft.from.slice(0, 1),
+      to: draft.to,
+      cc: draft.cc,
+      bcc: draft.bcc,
+      reply_to: draft.replyTo,
+      subject: draft.subject,
+      body: draft.body,
+      file_ids: draft.files.map((file) => file.id),
+      reply_to_message_id: replyToMessageId,
+      metadata: draft.metadata,
+      tracking,
+    };
+    const content = { ...toContent(fields, account), draft: { id: draft.id, version } };
+    // What it answers is written in the draft; the message itself may be gone.
+    const before = references.at(-1) === inReplyTo ? references.slice(0, -1) : references;
+    const target = inReplyTo === null ? null : { id: '', messageIdHeader: inReplyTo, references: before };
+    return this.#prepare(account, content, {
+      threadId: draft.threadId,
+      target: target && { ...target, threadId: draft.threadId, subject: draft.subject },
+    });
+  }
+
+  async #prepare(
+    account: AccountPrincipal,
+    content: OutgoingContent,
+    { threadId, target }: Place,
+  ): Promise<PreparedSend> {
+    const at = this.clock.now();
+    const id = newId();
+    const messageId = newId();
+    const messageIdHeader = this.outgoing.newMessageIdHeader(id);
+    const draft = { content, messageId, messageIdHeader, date: at, target };
+    const { bytes, files, compose } = await this.outgoing.prepare(account, draft);
+    const message = { id, accountId: account.accountId, messageId, threadId, messageIdHeader, at };
+    return {
+      bytes,
+      files,
+      compose: async () => ({ ...message, foreignHeader: false, ...(await compose()) }),
+    };
+  }
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { integerLike, queryBoolean } from '../../platform/wire/wire.schema.ts';
+import { createOutboxMessage } from '../outbox/outbox.schema.ts';
+import { messageFields, trackingInput } from '../composing/message-fields.schema.ts';
+
+/** Body of POST /send (api facts 6.2): a message, or a stored draft. */
+export const sendMessage = z
+  .object({
+    ...messageFields,
+    thread_id: z.string().nullish().describe('The conversation it belongs to; not with draft_id'),
+    draft_id: z.string().nullish().describe('A stored draft; all other fields of the message are ignored'),
+    version: integerLike({ min: 0 })
+      .nullish()
+      .describe('Required with draft_id; 409 when the draft has another version'),
+    tracking: trackingInput.nullish(),
+  })
+  .meta({
+    id: 'SendMessage',
+    example: { to: [{ email: 'bo@example.test', name: 'Bo' }], subject: 'Hello', body: '<p>Hello Bo</p>' },
+  });
+export type SendMessage = z.infer<typeof sendMessage>;
+
+/** Body of POST /v2/send: that of POST /send, or of POST /v2/outbox. */
+export const sendNowOrLater = createOutboxMessage
+  .extend(sendMessage.pick({ thread_id: true, draft_id: true, version: true }).shape)
+  .meta({
+    id: 'SendNowOrLater',
+    example: {
+      to: [{ email: 'bo@example.test', name: 'Bo' }],
+      subject: 'Hello',
+      body: '<p>Hello Bo</p>',
+      send_at: 1_900_000_000,
+    },
+  });
+export type SendNowOrLater = z.infer<typeof sendNowOrLater>;
+
+/** Query of POST /v2/send. */
+export const sendQuery = z.object({
+  sendnow: queryBoolean().optional().describe('false: as POST /v2/outbox; true or absent: as POST /send'),
+  dry_run: queryBoolean().optional().describe('With sendnow=false: as of POST /v2/outbox'),
+});
+export type SendQuery = z.infer<typeof sendQuery>;

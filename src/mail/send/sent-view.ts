@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { Database } from '../../platform/database/sql.ts';
+import type { MessageFileRecord, MessageFolderRecord } from '../messages/message-filter.ts';
+import { toMessageStateView, toMessageView } from '../messages/messages.mapper.ts';
+import type { MessageStateView, MessageView } from '../messages/messages.schema.ts';
+import type { DirectMessage } from '../outbox/direct-sends.ts';
+import { snippetOf } from '../../formats/text/snippet.ts';
+import type { SendMessage } from './send.schema.ts';
+
+const FOLDERS = `
+  select id, name, display_name as "displayName" from folder
+  where account_id = $1 and name = any($2::text[]) order by name desc, id`;
+
+/** Where a sent message will be, by the kind of account. */
+const NAMES = { folder: ['sent'], label: ['sent', 'all'] } as const;
+
+/** Shows messages that were sent a moment ago as the mirror will show them. */
+@Injectable()
+export class SentViews {
+  constructor(private readonly database: Database) {}
+
+  /** @param files what it carries */
+  async of(
+    account: AccountPrincipal,
+    message: DirectMessage,
+    files: readonly MessageFileRecord[],
+  ): Promise<MessageView> {
+    const { content, accountId } = message;
+    const folders = await this.database.query<MessageFolderRecord>(FOLDERS, [
+      accountId,
+      NAMES[account.organizationUnit],
+    ]);
+    const record = {
+      id: message.messageId,
+      accountId,
+      threadId: message.threadId,
+      subject: content.subject,
+      snippet: snippetOf(content.body),
+      body: content.body,
+      date: message.at,
+      from: content.from,
+      to: content.to,
+      cc: content.cc,
+      bcc: content.bcc,
+      replyTo: content.reply_to,
+      unread: false,
+      starred: false,
+      metadata: content.metadata ?? {},
+      messageIdHeader: message.messageIdHeader,
+      inReplyTo: null,
+      references: [],
+      draft: false,
+      version: 0,
+      replyToMessageId: content.reply_to_message_id ?? null,
+      files: [...files],
+      folders,
+    };
+    return toMessageView(record, account.organizationUnit, undefined, message.id);
+  }
+}
+
+/** A sent message as far as the sender may read it: who sends somebody's draft has not written what is in it. */
+export function shownTo(
+  { scopes }: AccountPrincipal,
+  { draft_id: draftId }: Pick<SendMessage, 'draft_id'>,
+  message: MessageView,
+): MessageView | MessageStateView {
+  return !draftId || allows(scopes, SCOPES_FOR.readDrafts) ? message : toMessageStateView(message);
+}

@@ -1,0 +1,67 @@
+import { Body, Controller, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import {
+  AcceptsIdempotencyKey,
+  IdempotentCall,
+} from '../../platform/idempotency/idempotency-key.decorator.ts';
+import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
+import { changedMessageView } from '../messages/messages.schema.ts';
+import { answerRequest, OutboxRequests } from '../outbox/outbox-requests.ts';
+import { outboxMessage, outboxMessageOrPlan } from '../outbox/outbox.schema.ts';
+import { sendNowOrLater, type SendNowOrLater, sendQuery, type SendQuery } from './send.schema.ts';
+import { SendService } from './send.service.ts';
+import { shownTo } from './sent-view.ts';
+
+const WRITE = { anyScope: SCOPES_FOR.sendMail, write: true } as const;
+
+/** The newer path of both ways to send (api facts 6.2). */
+@ApiTags('send')
+@AccountAuth({ anyScope: SCOPES_FOR.sendMail })
+@Controller('v2/send')
+export class V2SendController {
+  constructor(
+    private readonly sends: SendService,
+    private readonly outbox: OutboxRequests,
+  ) {}
+
+  @Post()
+  @Access(WRITE)
+  @ApiErrors(402, 404, 409, 413, 429, 503)
+  @AcceptsIdempotencyKey()
+  @ApiResponse({ status: 202, description: 'With sendnow=false: accepted', standardSchema: outboxMessage })
+  @Endpoint({
+    summary: 'Send a message now, or leave it to the outbox',
+    description: '`sendnow=false`: as `POST /v2/outbox`. Otherwise as `POST /send`.',
+    response: z.union([changedMessageView, outboxMessageOrPlan]),
+    headers: {
+      'Idempotent-Replayed': '`true`: what an earlier request with this Idempotency-Key was answered',
+    },
+  })
+  async send(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: sendQuery }) { sendnow: now = true, dry_run }: SendQuery,
+    @Body({ schema: sendNowOrLater }) body: SendNowOrLater,
+    @IdempotentCall() idempotent: IdempotentRequest | undefined,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<unknown> {
+    if (!now) {
+      if (body.draft_id) throw new InvalidInputError('draft_id: only sends that are made now take drafts');
+      return answerRequest(await this.outbox.create(account, { dry_run }, body, idempotent), response);
+    }
+    if (body.send_at) throw new InvalidInputError('send_at: needs sendnow=false');
+    if (dry_run) throw new InvalidInputError('dry_run: needs sendnow=false');
+    const call = { account, idempotent, isGone: () => response.destroyed || request.socket.destroyed };
+    const { message, replayed } = await this.sends.send(call, body);
+    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
+    return shownTo(account, body, message);
+  }
+}

@@ -1,0 +1,204 @@
+import { Injectable } from '@nestjs/common';
+import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import { Conditions } from '../../platform/database/conditions.ts';
+import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
+import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/message-columns.ts';
+import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
+import type { ThreadFilter, ThreadListRequest, ThreadRecord } from './thread-filter.ts';
+
+// The drafts of a thread are few and in an index of their own; everything else that is shown stands ready.
+const columns = (messages: string): string => `
+  t.id, t.account_id as "accountId", t.subject, t.first_message_at as "firstMessageAt",
+  t.last_message_at as "lastMessageAt", t.last_received_at as "lastReceivedAt", t.last_sent_at as "lastSentAt",
+  t.unread, t.starred, t.version, s.people, s.snippet, s.has_attachments as "hasAttachments",
+  to_json(s.message_ids) as "messageIds",
+  (select coalesce(json_agg(d.id order by d.date, d.id), '[]') from message d
+   where d.thread_id = t.id and d.account_id = t.account_id and d.draft and not d.deleting) as "draftIds",
+  coalesce(tf.folders, '[]') as folders, ${messages} as messages`;
+
+const FOLDERS = `
+  thread_folders as materialized (
+    select p.id, json_agg(json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name)
+             order by f.id) as folders
+    from fitting p join thread t on t.id = p.id
+    cross join unnest(t.folder_ids) x(id)
+    join folder f on f.id = x.id and f.account_id = t.account_id and not f.deleting
+    group by p.id)`;
+
+const EXPANDED = `
+  thread_messages as materialized (
+    select m.thread_id, json_agg(row_to_json(e) order by m.date, m.id) as messages
+    from fitting p join thread t on t.id = p.id
+    join message m on m.thread_id = t.id and m.account_id = t.account_id and not m.deleting
+    cross join lateral (select ${THREAD_MESSAGE_COLUMNS}) e
+    group by m.thread_id)`;
+
+const JOINS = 'join thread_summary s on s.thread_id = t.id left join thread_folders tf on tf.id = t.id';
+
+/** How threads are read, in each view; what can be long are the people of a mail to thousands, and long conversations. */
+const PLAIN = {
+  columns: columns(`'[]'::json`),
+  parts: FOLDERS,
+  joins: JOINS,
+  bytes: '(select s.length from thread_summary s where s.thread_id = t.id)',
+};
+const WITH_MESSAGES = {
+  columns: columns(`coalesce(tm.messages, '[]')`),
+  parts: `${FOLDERS}, ${EXPANDED}`,
+  joins: `${JOINS} left join thread_messages tm on tm.thread_id = t.id`,
+  bytes: `
+    (select coalesce(sum(1000 + ${HEADER_BYTES}), 0)
+     from message m where m.thread_id = t.id)`,
+};
+
+/**
+ * Several people who are in so many threads, and in so many for each of the page and those before it, are met soon on the
+ * way through all threads.
+ */
+const FREQUENT = 2_000;
+const FREQUENT_FOR_EACH = 20;
+const ARE_FREQUENT = `
+  select count(*) >= $3 as enough from (
+    select 1 from thread_person p where p.account_id = $1 and p.person = any($2::text[]) limit $3) p`;
+
+/** Reading threads; every statement carries the account. */
+@Injectable()
+export class ThreadsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Those with the newest last message first. */
+  async list(accountId: string, { filter, page, view }: ThreadListRequest): Promise<Listing<ThreadRecord>> {
+    const folders = await findFolders(this.database, accountId, filter);
+    const people = peopleAskedFor(filter);
+    const frequent = view === 'count' ? [] : await this.#frequent(accountId, people, page);
+    const conditions = conditionsOf(accountId, filter, folders, { people, frequent });
+    return runListing<ThreadRecord>(this.database, {
+      ...(view === 'expanded' ? WITH_MESSAGES : PLAIN),
+      from: 'thread t',
+      id: 't.id',
+      orderBy: 't.last_message_at desc, t.id desc',
+      conditions,
+      page,
+      view: view === 'expanded' ? undefined : view,
+      // Only what depends on nothing but the account has one plan that is right for every value.
+      prepared: conditions.values.length === 1,
+    });
+  }
+
+  /** Those of `people`, where several are asked for together, who are in very many threads. */
+  async #frequent(
+    accountId: string,
+    people: readonly string[][],
+    { limit, offset }: Page,
+  ): Promise<readonly string[][]> {
+    const enough = Math.max(FREQUENT, FREQUENT_FOR_EACH * (offset + limit));
+    const frequent: string[][] = [];
+    for (const group of people.filter(({ length }) => length > 1)) {
+      const [row] = await this.database.query<{ enough: boolean }>(ARE_FREQUENT, [accountId, group, enough]);
+      if (row?.enough) frequent.push(group);
+    }
+    return frequent;
+  }
+
+  /** Those of the threads that the account has, in no order. @throws {PageTooLargeError} */
+  async findMany(
+    accountId: string,
+    ids: readonly string[],
+    { expanded, sql = this.database }: { expanded: boolean; sql?: Sql },
+  ): Promise<ThreadRecord[]> {
+    const conditions = new Conditions();
+    conditions.add(`t.account_id = ${conditions.value(accountId)} and t.message_count > 0`);
+    conditions.add(`t.id = any(${conditions.value(ids)}::uuid[])`);
+    const listing = await runListing<ThreadRecord>(sql, {
+      ...(expanded ? WITH_MESSAGES : PLAIN),
+      from: 'thread t',
+      id: 't.id',
+      orderBy: 't.id',
+      conditions,
+      page: { limit: ids.length, offset: 0 },
+    });
+    return listing.view === 'items' ? listing.items : [];
+  }
+
+  /** @param sql a transaction to read in @returns undefined when the account has no such thread, or it has no messages */
+  async find(
+    accountId: string,
+    id: string,
+    options: { expanded: boolean; sql?: Sql },
+  ): Promise<ThreadRecord | undefined> {
+    const [thread] = await this.findMany(accountId, [id], options);
+    return thread;
+  }
+}
+
+/** Who is asked for, and which of them are in many threads. */
+interface AskedFor {
+  people: readonly string[][];
+  frequent: readonly string[][];
+}
+
+function conditionsOf(
+  accountId: string,
+  filter: ThreadFilter,
+  folders: FilterFolders,
+  askedFor: AskedFor,
+): Conditions {
+  const conditions = new Conditions();
+  const account = conditions.value(accountId);
+  conditions.add(`t.account_id = ${account} and t.message_count > 0`);
+  if (filter.unread !== undefined) conditions.add(filter.unread ? 't.unread' : 'not t.unread');
+  if (filter.starred !== undefined) conditions.add(filter.starred ? 't.starred' : 'not t.starred');
+  if (filter.subject !== undefined) {
+    const subject = `${conditions.value(filter.subject)}::text`;
+    conditions.add(`md5(t.subject) = md5(${subject}) and t.subject = ${subject}`);
+  }
+  if (filter.threadId !== undefined)
+    conditions.add(isId(filter.threadId) ? `t.id = ${conditions.value(filter.threadId)}` : 'false');
+  addFolderConditions(conditions, folders);
+  addPeopleConditions(conditions, account, askedFor);
+  addFilenameCondition(conditions, account, filter);
+  addSpan(conditions, 't.first_message_at', filter.started);
+  addSpan(conditions, 't.last_message_at', filter.lastMessage);
+  addSpan(conditions, 't.updated_at', filter.lastUpdated);
+  return conditions;
+}
+
+const DRAFT = 'select 1 from message m where m.thread_id = t.id and m.draft and not m.deleting';
+
+/** Folders of messages; the one of drafts, where its drafts are meant, too. */
+function addFolderConditions(conditions: Conditions, { in: wanted, notIn: unwanted }: FilterFolders): void {
+  const condition = (folders: readonly FoundFolder[]) => {
+    const isIn = `t.folder_ids && ${conditions.value(folders.map(({ id }) => id))}::uuid[]`;
+    return folders.some(({ name }) => name === 'drafts') ? `${isIn} or exists (${DRAFT})` : isIn;
+  };
+  if (wanted) conditions.add(wanted.length > 0 ? condition(wanted) : 'false');
+  if (unwanted && unwanted.length > 0) conditions.add(`not (${condition(unwanted)})`);
+}
+
+/** Who one of its messages has to be from or to; each filter may be met by another message. */
+function addPeopleConditions(conditions: Conditions, account: string, { people, frequent }: AskedFor): void {
+  for (const group of people) {
+    const wanted =
+      group.length === 1
+        ? `= ${conditions.value(group[0] ?? null)}`
+        : `= any(${conditions.value(group)}::text[])`;
+    // The planner takes a look at several people of one thread for several looks, and would rather collect all of their
+    // threads: behind an offset it cannot.
+    conditions.add(
+      frequent.includes(group)
+        ? `exists (select 1 from thread_person p where p.thread_id = t.id and p.person ${wanted} offset 0)`
+        : `t.id in (select p.thread_id from thread_person p where p.account_id = ${account} and p.person ${wanted})`,
+    );
+  }
+}
+
+function addFilenameCondition(conditions: Conditions, account: string, { filename }: ThreadFilter): void {
+  if (filename === undefined) return;
+  conditions.add(
+    `t.id in (select m.thread_id from file f join message m on m.id = f.message_id and not m.draft
+              where ${filenameCondition(conditions, account, filename)})`,
+  );
+}

@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import type { Listing } from '../../platform/database/listing.ts';
+import { type MessageChange, MessageChangesService } from '../messages/message-changes.service.ts';
+import type { ThreadListRequest, ThreadRecord } from './thread-filter.ts';
+import { ThreadsRepository } from './threads.repository.ts';
+
+/** A thread after a change, and the job that carries the change of its newest message to the provider. */
+export interface ChangedThread {
+  thread: ThreadRecord;
+  jobId: string;
+}
+
+/** Threads of an account: read from the mirror, changed through their messages. */
+@Injectable()
+export class ThreadsService {
+  constructor(
+    private readonly repository: ThreadsRepository,
+    private readonly changes: MessageChangesService,
+  ) {}
+
+  /** Those with the newest last message first. */
+  list(account: AccountPrincipal, request: ThreadListRequest): Promise<Listing<ThreadRecord>> {
+    return this.repository.list(account.accountId, request);
+  }
+
+  /**
+   * Those of the threads that the account has, in the order of their ids.
+   * @throws {PageTooLargeError}
+   */
+  async findMany(
+    accountId: string,
+    ids: readonly string[],
+    view: { expanded: boolean },
+  ): Promise<ThreadRecord[]> {
+    if (ids.length === 0) return [];
+    const threads = await this.repository.findMany(accountId, ids, view);
+    const found = new Map(threads.map((thread) => [thread.id, thread]));
+    return ids.flatMap((id) => found.get(id) ?? []);
+  }
+
+  /** @throws {NotFoundError} also for a thread that has drafts only */
+  async get(
+    { accountId }: AccountPrincipal,
+    id: string,
+    { expanded }: { expanded: boolean },
+  ): Promise<ThreadRecord> {
+    const thread = isId(id) ? await this.repository.find(accountId, id, { expanded }) : undefined;
+    if (!thread) throw new NotFoundError('thread', id);
+    return thread;
+  }
+
+  /**
+   * Changes all its messages.
+   * @throws {NotFoundError}
+   * @throws {InvalidInputError} for folders and labels that are not there, and changes the rules forbid
+   * @throws {ForbiddenError} for flags without a scope that allows them
+   * @throws {UnsupportedProviderError}
+   */
+  async update(
+    account: AccountPrincipal,
+    id: string,
+    change: Omit<MessageChange, 'metadata'>,
+  ): Promise<ChangedThread> {
+    const { jobId, thread } = await this.changes.updateThread(account, id, change, (sql) =>
+      this.repository.find(account.accountId, id, { expanded: false, sql }),
+    );
+    if (!thread) throw new NotFoundError('thread', id);
+    return { thread, jobId };
+  }
+}

@@ -1,0 +1,121 @@
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { newId } from '../../platform/base/ids/ids.ts';
+import { storable } from '../../platform/base/text/storable.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Wake } from '../../platform/work/wake.ts';
+import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { type Hit, recordHits } from './record-hits.ts';
+
+/** Hits that are counted in one transaction. */
+const MOST_TOGETHER = 200;
+/** Hits that wait while the database is busy or away; further ones are not counted. */
+const MOST_WAITING = 10_000;
+/** Hits of one message that are counted in a second, by each process. */
+const MOST_OF_ONE = 20;
+const RETRY_MS = 1_000;
+/** A stopping process does not wait longer for the database. */
+const LONGEST_DRAIN_MS = 5_000;
+const MOST_USER_AGENT = 300;
+
+/** Who has come. */
+export interface Visitor {
+  /** Network address, as `TRUST_PROXY` decides. */
+  ip: string;
+  userAgent: string | undefined;
+}
+
+/**
+ * Counts openings and clicks behind the answers: whoever clicks does not wait for the database, and many who come at once cost
+ * one transaction. What has not been counted when a process is killed is lost.
+ */
+@Injectable()
+export class Hits implements BeforeApplicationShutdown {
+  readonly #log = new Logger(Hits.name);
+  readonly #pace = new RateLimiterMemory({ points: MOST_OF_ONE, duration: 1 });
+  #waiting: Hit[] = [];
+  #counting: Promise<void> | null = null;
+  #stopping = false;
+  #lost = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Never throws for what is wrong with the database. */
+  async add(messageId: string, link: Hit['link'], { ip, userAgent }: Visitor): Promise<void> {
+    if (!(await this.#mayCount(messageId))) return;
+    this.#waiting.push({
+      id: newId(),
+      messageId,
+      link,
+      ip: ip.slice(0, 64),
+      userAgent: storable(userAgent ?? '', MOST_USER_AGENT),
+      at: this.clock.now(),
+    });
+    this.#start();
+  }
+
+  /** Resolves when what has come so far is counted, or given up. */
+  async settled(): Promise<void> {
+    while (this.#counting) await this.#counting;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.#stopping = true;
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise((resolve) => (timer = setTimeout(resolve, LONGEST_DRAIN_MS)));
+    await Promise.race([this.settled(), limit]);
+    clearTimeout(timer);
+  }
+
+  async #mayCount(messageId: string): Promise<boolean> {
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#lost += 1;
+      return false;
+    }
+    try {
+      await this.#pace.consume(messageId);
+      return true;
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection;
+      return false;
+    }
+  }
+
+  #start(): void {
+    this.#counting ??= this.#count().finally(() => {
+      this.#counting = null;
+      // One may have come after the last look.
+      if (this.#waiting.length > 0) this.#start();
+    });
+  }
+
+  /** Never rejects. */
+  async #count(): Promise<void> {
+    // Whatever comes in this turn of the event loop goes along.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const hits = this.#waiting.splice(0, MOST_TOGETHER);
+      try {
+        if (await this.database.transaction((sql) => recordHits(sql, hits))) this.wake.wake('hook');
+        this.#tellLost();
+      } catch (error) {
+        if (databaseTrouble(error) === null || this.#stopping) {
+          this.#log.error({ err: error }, `${hits.length} openings and clicks could not be counted`);
+          continue;
+        }
+        this.#waiting.unshift(...hits);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  #tellLost(): void {
+    if (this.#lost > 0) this.#log.warn(`${this.#lost} openings and clicks were too many to be counted`);
+    this.#lost = 0;
+  }
+}

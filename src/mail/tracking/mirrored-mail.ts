@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import type { Address } from '../../platform/wire/wire.schema.ts';
+import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import type { ChangeRecord } from '../../platform/changes/change-log.ts';
+import type { DeliveryReport } from '../parsing/delivery-report.ts';
+
+/** A message that has just come into a mirror. */
+export interface ArrivedMessage {
+  id: string;
+  threadId: string;
+  messageIdHeader: string | null;
+  inReplyTo: string | null;
+  /** Oldest first. */
+  references: readonly string[];
+  from: readonly Address[];
+  receivedAt: Date;
+  report?: DeliveryReport | undefined;
+}
+
+/** Whose mirror it is. */
+export interface MirrorAccount {
+  accountId: string;
+  applicationId: string;
+  email: string;
+}
+
+/** Messages that the outbox has sent, by Message-ID: also those that the mirror does not have. */
+export type FindSent = (
+  headers: readonly string[],
+) => Promise<ReadonlyMap<string, { messageId: string; threadId: string }>>;
+
+/**
+ * Of what was received earlier nobody is told: as long as this at least it is known what was told before, so that a mailbox
+ * that is mirrored anew tells nothing twice.
+ */
+const NEWS_MS = 7 * 86_400_000;
+/** Of a long chain the nearest ancestors are enough. */
+const MOST_NAMED = 20;
+
+/**
+ * What subscribers are to be told of messages that have come into a mirror: answers to tracked messages, and messages of the
+ * account that have come back. In the transaction that stores them, after them; one round trip for each of the two kinds, and
+ * none where there is nothing of it.
+ */
+export async function happeningsOf(
+  sql: Sql,
+  account: MirrorAccount,
+  arrived: readonly ArrivedMessage[],
+  findSent: FindSent,
+  now: Date,
+): Promise<ChangeRecord[]> {
+  const news = arrived.filter(({ receivedAt }) => now.getTime() - receivedAt.getTime() < NEWS_MS);
+  const replies = news.filter(({ report }) => report === undefined);
+  const bounces = news.filter(({ report }) => report && report.failed.length > 0 && report.about.length > 0);
+  return [
+    ...(replies.length > 0 ? await repliesOf(sql, account, replies, now) : []),
+    ...(bounces.length > 0 ? await bouncesOf(sql, account, bounces, findSent, now) : []),
+  ];
+}
+
+// What a message answers, the nearest first; or else the last one sent of its conversation.
+const ANSWERED = `
+  select distinct on (x.id) x.id, t.message_id as "messageId", t.payload, a.client_id as "clientId"
+  from jsonb_to_recordset($2::jsonb) x(id uuid, thread_id uuid, header text, named text[], received_at timestamptz)
+  cross join lateral (
+    select t.*, array_position(x.named, t.message_id_header) as near
+    from tracked_message t where t.account_id = $1 and t.message_id_header = any(x.named)
+    union all
+    select t.*, null from message m join tracked_message t on t.message_id = m.id
+    where m.thread_id = x.thread_id and t.account_id = $1 and date_trunc('second', t.counted_from) <= x.received_at) t
+  join "grant" g on g.id = $1 join application a on a.id = g.application_id
+  where t.thread_replies and t.counted_from <= $3 and t.counted_until > $3
+    and t.message_id_header is distinct from x.header
+  order by x.id, t.near nulls last, t.counted_from desc`;
+
+interface Answered {
+  /** Of the answer. */
+  id: string;
+  /** Of the tracked message. */
+  messageId: string;
+  payload: string | null;
+  clientId: string;
+}
+
+async function repliesOf(
+  sql: Sql,
+  account: MirrorAccount,
+  arrived: readonly ArrivedMessage[],
+  now: Date,
+): Promise<ChangeRecord[]> {
+  const { accountId, applicationId, email } = account;
+  const asked = arrived.map((message) => ({
+    id: message.id,
+    thread_id: message.threadId,
+    header: message.messageIdHeader,
+    named: [message.inReplyTo, ...message.references.slice(-MOST_NAMED).toReversed()].filter(
+      (id) => id !== null,
+    ),
+    received_at: message.receivedAt,
+  }));
+  const rows = await sql.query<Answered>(ANSWERED, [accountId, JSON.stringify(asked), now]);
+  const answers = new Map(rows.map((row) => [row.id, row]));
+  return arrived.flatMap((message): ChangeRecord[] => {
+    const answered = answers.get(message.id);
+    if (!answered) return [];
+    return [
+      {
+        applicationId,
+        accountId,
+        object: 'thread',
+        objectId: message.threadId,
+        event: 'modify',
+        at: now,
+        logged: false,
+        webhook: {
+          trigger: 'thread.replied',
+          dedupe: `tracking:${answered.messageId}:replied:${nameOf(message)}`,
+          metadata: {
+            message_id: message.id,
+            reply_to_message_id: answered.messageId,
+            thread_id: message.threadId,
+            timestamp: toUnixSeconds(message.receivedAt),
+            from_self: message.from.some((from) => from.email.toLowerCase() === email),
+            payload: answered.payload ?? '',
+            sender_app_id: answered.clientId,
+          },
+        },
+      },
+    ];
+  });
+}
+
+// Messages that the account has sent by whatever means, as far as the mirror has them.
+const OWN = `
+  select distinct on (m.message_id_header) m.message_id_header as header, m.id as "messageId", m.thread_id as "threadId"
+  from message m
+  where m.account_id = $1 and m.message_id_header = any($2::text[]) and not m.draft
+    and exists (select 1 from jsonb_array_elements(m.from_addresses) f where lower(f ->> 'email') = $3)
+  order by m.message_id_header, m.id`;
+
+async function bouncesOf(
+  sql: Sql,
+  { accountId, applicationId, email }: MirrorAccount,
+  arrived: readonly ArrivedMessage[],
+  findSent: FindSent,
+  now: Date,
+): Promise<ChangeRecord[]> {
+  const headers = [...new Set(arrived.flatMap(({ report }) => report?.about ?? []))];
+  const own = await sql.query<{ header: string; messageId: string; threadId: string }>(OWN, [
+    accountId,
+    headers,
+    email,
+  ]);
+  const known = new Map<string, { messageId: string; threadId: string }>(own.map((row) => [row.header, row]));
+  // The id that was promised is the one that was told.
+  for (const [header, sent] of await findSent(headers)) known.set(header, sent);
+  return arrived.flatMap((message): ChangeRecord[] => {
+    const header = message.report?.about.find((one) => known.has(one));
+    const about = header === undefined ? undefined : known.get(header);
+    if (!about || !message.report) return [];
+    return [
+      {
+        applicationId,
+        accountId,
+        object: 'message',
+        objectId: about.messageId,
+        event: 'modify',
+        at: now,
+        logged: false,
+        webhook: {
+          trigger: 'message.bounced',
+          dedupe: `message:${about.messageId}:bounced:${nameOf(message)}`,
+          metadata: {
+            message_id: about.messageId,
+            thread_id: about.threadId,
+            report_message_id: message.id,
+            timestamp: toUnixSeconds(message.receivedAt),
+            ...failuresOf(message.report),
+          },
+        },
+      },
+    ];
+  });
+}
+
+/** Of several recipients the first one that is lost for good speaks for all. */
+function failuresOf({ failed }: DeliveryReport): Record<string, unknown> {
+  const worst = failed.find(({ type }) => type === 'hard') ?? failed[0];
+  return {
+    type: worst?.type,
+    code: worst?.code ?? worst?.smtpCode ?? null,
+    bounce_reason: worst?.text,
+    bounced_addresses: failed.map((one) => one.email),
+    recipients: failed.map(({ email, type, code, smtpCode, text }) => {
+      return { email, type, code, smtp_code: smtpCode, text };
+    }),
+  };
+}
+
+/** The same for each copy of a message, however often it is mirrored. */
+function nameOf({ messageIdHeader, id }: ArrivedMessage): string {
+  return messageIdHeader === null ? id : createHash('sha256').update(messageIdHeader).digest('base64url');
+}

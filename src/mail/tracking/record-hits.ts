@@ -1,0 +1,146 @@
+import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
+import { MOST_RECENTS, type Recent } from './tracked-message.ts';
+import type { TrackedLink } from './tracking-tokens.ts';
+
+/** Somebody has opened a message, or clicked on a link of it. */
+export interface Hit {
+  /** Another one each time: the same hit is told once. */
+  id: string;
+  messageId: string;
+  /** Null: an opening. */
+  link: Omit<TrackedLink, 'messageId'> | null;
+  ip: string;
+  userAgent: string;
+  at: Date;
+}
+
+/** What is known of a tracked message. */
+interface Counted {
+  messageId: string;
+  accountId: string;
+  applicationId: string;
+  clientId: string;
+  opens: boolean;
+  links: boolean;
+  payload: string | null;
+  urls: string[];
+  openCount: number;
+  clickCounts: number[];
+  recentOpens: Recent[];
+  recentClicks: Recent[];
+  countedFrom: Date;
+  countedUntil: Date;
+}
+
+// Two processes may count the same message: in order of id, so that they cannot lock each other out.
+const LOCK = `
+  select t.message_id as "messageId", t.account_id as "accountId", g.application_id as "applicationId",
+    a.client_id as "clientId", t.opens, t.links, t.payload, t.urls, t.open_count as "openCount",
+    t.click_counts as "clickCounts", t.recent_opens as "recentOpens", t.recent_clicks as "recentClicks",
+    t.counted_from as "countedFrom", t.counted_until as "countedUntil"
+  from tracked_message t join "grant" g on g.id = t.account_id join application a on a.id = g.application_id
+  where t.message_id = any($1::uuid[]) order by t.message_id for no key update of t`;
+
+const COUNT = `
+  update tracked_message t set open_count = x.open_count, click_counts = x.click_counts, recent_opens = x.recent_opens,
+    recent_clicks = x.recent_clicks
+  from jsonb_to_recordset($1::jsonb) x(message_id uuid, open_count int, click_counts int[], recent_opens jsonb, recent_clicks jsonb)
+  where t.message_id = x.message_id`;
+
+/**
+ * Counts hits in the order they came, in the caller's transaction. Of openings the first is told, of clicks each. What was not
+ * wanted, or is not of the time in which the message is followed, is not counted.
+ * @returns whether deliveries were queued: then the caller wakes `hook` after its commit
+ */
+export async function recordHits(sql: Sql, hits: readonly Hit[]): Promise<boolean> {
+  const ids = [...new Set(hits.map(({ messageId }) => messageId))];
+  const rows = await sql.query<Counted>(LOCK, [ids]);
+  const messages = new Map(rows.map((row) => [row.messageId, row]));
+  const touched = new Set<Counted>();
+  const told: ChangeRecord[] = [];
+  for (const hit of hits) {
+    const message = messages.get(hit.messageId);
+    if (!message || hit.at < message.countedFrom || hit.at >= message.countedUntil) continue;
+    const counted = hit.link ? clicked(message, hit, hit.link) : opened(message, hit);
+    if (!counted) continue;
+    touched.add(message);
+    if (hit.link || message.openCount === 1) told.push(changeOf(message, hit));
+  }
+  if (touched.size === 0) return false;
+  await sql.query(COUNT, [JSON.stringify([...touched].map(rowOf))]);
+  return recordChanges(sql, told);
+}
+
+function opened(message: Counted, hit: Hit): boolean {
+  if (!message.opens) return false;
+  message.recentOpens = [recentOf(hit, message.openCount), ...message.recentOpens].slice(0, MOST_RECENTS);
+  message.openCount += 1;
+  return true;
+}
+
+function clicked(message: Counted, hit: Hit, { index, url }: NonNullable<Hit['link']>): boolean {
+  // A link of a version that was never sent.
+  if (!message.links || message.urls[index] !== url) return false;
+  const before = clicksOf(message);
+  message.recentClicks = [
+    { ...recentOf(hit, before.reduce((sum, count) => sum + count, 0)), link_index: index },
+    ...message.recentClicks,
+  ].slice(0, MOST_RECENTS); // prettier-ignore
+  message.clickCounts = before.map((count, at) => (at === index ? count + 1 : count));
+  return true;
+}
+
+function clicksOf({ urls, clickCounts }: Counted): number[] {
+  return urls.map((_, index) => clickCounts[index] ?? 0);
+}
+
+function recentOf({ ip, userAgent, at }: Hit, id: number): Recent {
+  return { id, ip, user_agent: userAgent, timestamp: toUnixSeconds(at) };
+}
+
+const rowOf = (message: Counted) => ({
+  message_id: message.messageId,
+  open_count: message.openCount,
+  click_counts: message.clickCounts,
+  recent_opens: message.recentOpens,
+  recent_clicks: message.recentClicks,
+});
+
+/** As subscribers are told (api facts 10.4). Nothing of the message itself has changed. */
+function changeOf(message: Counted, hit: Hit): ChangeRecord {
+  const { messageId, accountId, applicationId, clientId, payload } = message;
+  const metadata = {
+    message_id: messageId,
+    payload: payload ?? '',
+    sender_app_id: clientId,
+    timestamp: toUnixSeconds(hit.at),
+  };
+  const counts = clicksOf(message);
+  return {
+    applicationId,
+    accountId,
+    object: 'message',
+    objectId: messageId,
+    event: 'modify',
+    at: hit.at,
+    logged: false,
+    webhook: hit.link
+      ? {
+          trigger: 'message.link_clicked',
+          dedupe: `tracking:${messageId}:clicked:${hit.id}`,
+          metadata: {
+            ...metadata,
+            count: counts.reduce((sum, count) => sum + count, 0),
+            link_data: message.urls.map((url, index) => ({ url, count: counts[index] ?? 0 })),
+            recents: message.recentClicks,
+          },
+        }
+      : {
+          trigger: 'message.opened',
+          dedupe: `tracking:${messageId}:opened`,
+          metadata: { ...metadata, count: message.openCount, recents: message.recentOpens },
+        },
+  };
+}

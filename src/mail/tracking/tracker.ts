@@ -1,0 +1,168 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { task } from '../../platform/threads/task.ts';
+import { WorkLimitError } from '../../platform/threads/work-errors.ts';
+import { WorkThreads } from '../../platform/threads/work-threads.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { type FoundMarks, markHtml, type MarksWanted, MOST_PLACES, pixelTag } from './track-html.ts';
+import { TRACKED_DAYS } from './tracked-message.ts';
+import { TrackingTokens } from './tracking-tokens.ts';
+
+/** What a sender wants to be told of a message (api facts 6.2); what is absent is not wanted. */
+export interface TrackingWish {
+  opens?: boolean | undefined;
+  links?: boolean | undefined;
+  thread_replies?: boolean | undefined;
+  payload?: string | undefined;
+}
+
+/** A message that is to be tracked. */
+export interface TrackableMessage {
+  accountId: string;
+  /** What its mirrored copy will be called. */
+  messageId: string;
+  /** With angle brackets. */
+  messageIdHeader: string;
+  /** When it is to be sent. */
+  sendAt: Date;
+  html: string;
+}
+
+/** A message as it leaves. */
+export interface PreparedMessage {
+  html: string;
+  /** Written in the transaction that accepts the message, or an edit of it. */
+  alongside: (sql: Sql) => Promise<void>;
+}
+
+/** UTF-16 units of HTML that are looked at on the main thread. The time is linear: 5 ms as a rule, 35 ms at most. */
+export const MOST_AT_ONCE = 64 * 1024;
+const MB = 2 ** 20;
+/** A megabyte takes about 200 ms, and never more than 600 ms: the limit is only for what nobody has thought of. */
+const FIND = task<typeof import('./track-html.ts')>()(import.meta.url, './track-html', 'findMarks', {
+  lane: 'short',
+  timeMs: 10_000,
+  inputBytes: 2 * MB,
+  outputBytes: 2 * MB,
+});
+
+export const OPENING_PATH = 't/o';
+export const LINK_PATH = 't/c';
+export const OPENING_QUERY = 'i';
+export const LINK_QUERY = 'l';
+
+// An edit of a message that has not been sent: nothing can have been counted yet.
+const STORE = `
+  insert into tracked_message (message_id, account_id, message_id_header, opens, links, thread_replies, payload, urls,
+                               counted_from, counted_until)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz, $9::timestamptz + interval '${TRACKED_DAYS} days')
+  on conflict (message_id) do update set opens = excluded.opens, links = excluded.links,
+    thread_replies = excluded.thread_replies, payload = excluded.payload, urls = excluded.urls,
+    counted_from = excluded.counted_from, counted_until = excluded.counted_until`;
+const FORGET = 'delete from tracked_message where message_id = $1 and account_id = $2';
+
+/** Prepares messages that are to be tracked, and shows their senders what they have written. */
+@Injectable()
+export class Tracker {
+  readonly #address: string;
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly tokens: TrackingTokens,
+    private readonly threads: WorkThreads,
+  ) {
+    this.#address = config.baseUrl;
+  }
+
+  /**
+   * The HTML that is sent instead of what was written, and what is to be stored with the message; writes nothing.
+   * @throws {InvalidInputError} when it takes too long to look at the HTML
+   */
+  async prepare(message: TrackableMessage, wish: TrackingWish): Promise<PreparedMessage> {
+    const { accountId, messageId, messageIdHeader, sendAt } = message;
+    const { opens = false, links = false, thread_replies: threadReplies = false, payload = null } = wish;
+    if (!opens && !links && !threadReplies) {
+      const forget = async (sql: Sql) => void (await sql.query(FORGET, [messageId, accountId]));
+      return { html: message.html, alongside: forget };
+    }
+    const { html, urls } =
+      opens || links
+        ? await markHtml(
+            links ? this.#withoutLinks(message.html) : message.html,
+            {
+              pixel: opens ? this.#opening(messageId) : null,
+              link: links ? (url, index) => this.#link(messageId, index, url) : null,
+            },
+            message.html.length > MOST_AT_ONCE ? (wanted) => this.#find(accountId, wanted) : undefined,
+          )
+        : { html: message.html, urls: [] };
+    const row = [messageId, accountId, messageIdHeader, opens, links, threadReplies, payload, urls, sendAt];
+    return { html, alongside: async (sql) => void (await sql.query(STORE, row)) };
+  }
+
+  /**
+   * The HTML of a message that was sent, without what was added to it: whoever looks at it here opens nothing, and the links
+   * lead where they are meant to.
+   */
+  withoutMarks(html: string): string {
+    if (!html.includes(`/${OPENING_PATH}?`) && !html.includes(`/${LINK_PATH}?`)) return html;
+    let images = 0;
+    const unseen = html.replace(PIXELS, (image, token: string) => {
+      images += 1;
+      return images <= MOST_PLACES && this.tokens.readOpening(token) ? '' : image;
+    });
+    return this.#withoutLinks(unseen);
+  }
+
+  async #find(accountId: string, wanted: MarksWanted): Promise<FoundMarks> {
+    try {
+      // Senders wait: how many of them there are is bounded by their requests.
+      return await this.threads.run(FIND, accountId, wanted, { patient: true });
+    } catch (error) {
+      if (!(error instanceof WorkLimitError) || error.limit === 'closed') throw error;
+      throw new InvalidInputError(
+        'body: the HTML takes too much time or memory to be tracked; send simpler HTML, or send it without tracking of opens and links',
+      );
+    }
+  }
+
+  /** In what is forwarded or quoted, our links become what they stand for: none leads through another. */
+  #withoutLinks(html: string): string {
+    let [text, done, seen] = ['', 0, 0];
+    for (const { 0: mark, 1: token, index } of html.matchAll(LINKS)) {
+      // No message that we have marked has more; checking signatures of hundreds of thousands takes seconds.
+      seen += 1;
+      if (seen > MOST_PLACES) break;
+      const before = html.slice(Math.max(done, index - LONGEST_ADDRESS), index);
+      const [address] = ADDRESS.exec(before) ?? [];
+      const url = address === undefined ? undefined : this.tokens.readLink(token)?.url;
+      if (address === undefined || url === undefined) continue;
+      const shown = url.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+      text += html.slice(done, index - address.length) + shown;
+      done = index + mark.length;
+    }
+    return text + html.slice(done);
+  }
+
+  #opening(messageId: string): string {
+    return `${this.#address}/${OPENING_PATH}?${OPENING_QUERY}=${this.tokens.opening(messageId)}`;
+  }
+
+  #link(messageId: string, index: number, url: string): string {
+    const token = this.tokens.link({ messageId, index, url });
+    return `${this.#address}/${LINK_PATH}?${LINK_QUERY}=${token}`;
+  }
+}
+
+/** UTF-16 units of a main address, and more. */
+const LONGEST_ADDRESS = 512;
+/** Whatever the main address was when they were written. */
+const IMAGE = pixelTag('ADDRESS').split('ADDRESS') as [string, string];
+const PIXELS = new RegExp(
+  `${IMAGE[0]}[^"<>\\s]{0,${LONGEST_ADDRESS}}/${OPENING_PATH}\\?${OPENING_QUERY}=([\\w-]{1,64})${IMAGE[1]}`,
+  'g',
+);
+/** What stands in front of it is looked for from here: a text of nothing but beginnings of addresses takes no longer. */
+const LINKS = new RegExp(`/${LINK_PATH}\\?${LINK_QUERY}=([\\w-]+)`, 'g');
+const ADDRESS = /https?:\/\/[^"'<>\s?]*$/;

@@ -1,0 +1,68 @@
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Clock } from '../base/time/clock.ts';
+import { Database } from '../database/sql.ts';
+
+const EVERY_MS = 60_000;
+/** Tokens of one minute; the last uses of further ones are not stored. */
+const MOST_TOKENS = 100_000;
+const TOGETHER = 5_000;
+
+// Skips tokens that are being revoked at this moment: waiting for them could deadlock.
+const STORE = `
+  update access_token t set last_used_at = greatest(t.last_used_at, u.at)
+  from unnest($1::uuid[], $2::timestamptz[]) u(id, at)
+  join (select id from access_token where id = any($1) order by id for no key update skip locked) held on held.id = u.id
+  where t.id = held.id`;
+
+/**
+ * When access tokens were last used: remembered in memory and stored once a minute by each process, in one statement for all
+ * tokens. A process that is killed loses its last minute.
+ */
+@Injectable()
+export class TokenUses implements BeforeApplicationShutdown {
+  readonly #log = new Logger('TokenUses');
+  #uses = new Map<string, Date>();
+  #storing: Promise<void> | null = null;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Remembers that a request came with this token now. Costs no statement. */
+  note(tokenId: string): void {
+    if (this.#uses.size < MOST_TOKENS || this.#uses.has(tokenId)) this.#uses.set(tokenId, this.clock.now());
+  }
+
+  @Interval('uses of access tokens', EVERY_MS)
+  async tick(): Promise<void> {
+    try {
+      await this.store();
+    } catch (error) {
+      this.#log.warn(
+        `the last uses of access tokens could not be stored: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+
+  /** Stores what was remembered. What cannot be stored is lost. */
+  async store(): Promise<void> {
+    await this.#storing;
+    this.#storing = this.#store().finally(() => (this.#storing = null));
+    await this.#storing;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.tick();
+  }
+
+  async #store(): Promise<void> {
+    const uses = [...this.#uses];
+    this.#uses = new Map();
+    for (let from = 0; from < uses.length; from += TOGETHER) {
+      const some = uses.slice(from, from + TOGETHER);
+      await this.database.query(STORE, [some.map(([id]) => id), some.map(([, at]) => at)]);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { TooManyReadersError } from '../../deltas/deltas.errors.ts';
+
+/** Places that each account has for something that takes long; counted in this process. */
+export class AccountPlaces {
+  readonly #taken = new Map<string, number>();
+
+  /** @param what names it in the refusal @param most places of one account */
+  constructor(
+    private readonly what: string,
+    private readonly most: number,
+  ) {}
+
+  /** Runs `work` in a place. @throws {TooManyReadersError} when none is free; nobody waits for one */
+  async hold<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    const taken = this.#taken.get(accountId) ?? 0;
+    if (taken >= this.most) throw new TooManyReadersError(this.what, this.most);
+    this.#taken.set(accountId, taken + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#taken.get(accountId) ?? 1) - 1;
+      if (left > 0) this.#taken.set(accountId, left);
+      else this.#taken.delete(accountId);
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Grant } from '../../accounts/grants/grant.entity.ts';
+
+const PrunedChangesSchema = defineEntity({
+  name: 'PrunedChanges',
+  tableName: 'change_pruned',
+  properties: {
+    account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
+    object: p.text().primary(),
+    /** The latest one that is gone. */
+    seq: p.bigint('number'),
+  },
+});
+
+/** How far the log of an account has been cleared away, for each kind of object: what lies before cannot be read on from. */
+export class PrunedChanges extends PrunedChangesSchema.class {}
+PrunedChangesSchema.setClass(PrunedChanges);

@@ -1,0 +1,102 @@
+import type { EventSubscriber, TransactionEventArgs } from '@mikro-orm/core';
+import { MikroOrmModule } from '@mikro-orm/nestjs';
+import { MikroORM } from '@mikro-orm/postgresql';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Injectable,
+  type MiddlewareConsumer,
+  Module,
+  type NestModule,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { Clock } from '../base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { ormConfig } from '../../app/mikro-orm.config.ts';
+import { DatabaseClock } from './database-clock.ts';
+import { returnLostConnections } from './lost-connections.ts';
+import { RequestContexts } from './request-contexts.ts';
+import { committed, connectionLimits, Database } from './sql.ts';
+
+/** How long a statement of a request may run. */
+const REQUEST_STATEMENT_MS = 15_000;
+
+/** Gives requests their entity managers, and has what waits for the end of the ORM's transactions done (`afterCommit`). */
+@Injectable()
+class OrmWiring implements EventSubscriber, OnModuleInit {
+  constructor(
+    private readonly orm: MikroORM,
+    private readonly requests: RequestContexts,
+  ) {}
+
+  onModuleInit(): void {
+    this.requests.forkFrom(this.orm.em);
+    this.orm.em.getEventManager().registerSubscriber(this);
+  }
+
+  afterTransactionCommit({ transaction }: TransactionEventArgs): void {
+    if (transaction) committed(transaction);
+  }
+}
+
+@Injectable()
+class DatabaseCloser implements OnApplicationShutdown {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.database.close();
+  }
+}
+
+/** The ORM, the request pool and the clock; global, because every room needs them. */
+@Global()
+@Module({})
+export class DatabaseModule implements NestModule {
+  constructor(private readonly requests: RequestContexts) {}
+
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(this.requests.middleware).forRoutes('{*path}');
+  }
+
+  /** @param clock replaces the database's clock (tests) */
+  static register(config: AppConfig, clock?: Clock): DynamicModule {
+    const requests = new RequestContexts();
+    return {
+      module: DatabaseModule,
+      imports: [
+        MikroOrmModule.forRoot({
+          ...ormConfig(config.database.url, config.database.poolSize),
+          registerRequestContext: false,
+          context: requests.find,
+          driverOptions: {
+            ...connectionLimits(REQUEST_STATEMENT_MS),
+            // As it is: the ORM itself drops what comes after the name of the database (sslmode).
+            connectionString: config.database.url,
+            application_name: 'carillon-orm',
+            onPoolCreated: returnLostConnections,
+          },
+        }),
+      ],
+      providers: [
+        {
+          provide: Database,
+          inject: [APP_CONFIG],
+          useFactory: ({ database }: AppConfig) =>
+            new Database({
+              url: database.url,
+              max: database.poolSize,
+              statementTimeoutMs: REQUEST_STATEMENT_MS,
+              applicationName: 'carillon',
+            }),
+        },
+        DatabaseCloser,
+        OrmWiring,
+        { provide: RequestContexts, useValue: requests },
+        clock ? { provide: Clock, useValue: clock } : { provide: Clock, useClass: DatabaseClock },
+      ],
+      exports: [Database, Clock],
+    };
+  }
+}

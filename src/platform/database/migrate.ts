@@ -1,0 +1,32 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import { ormConfig } from '../../app/mikro-orm.config.ts';
+
+async function withOrm<T>(url: string, work: (orm: MikroORM) => Promise<T>): Promise<T> {
+  const orm = await MikroORM.init(ormConfig(url, 2));
+  try {
+    return await work(orm);
+  } finally {
+    await orm.close(true);
+  }
+}
+
+/** Names of the migrations this program has and the database lacks, oldest first. */
+export function pendingMigrations(url: string): Promise<string[]> {
+  return withOrm(url, async (orm) => (await orm.migrator.getPending()).map(({ name }) => name));
+}
+
+/**
+ * Brings the schema up to date. Safe to run twice and by several processes at once: the second waits and finds
+ * nothing to do.
+ * @returns names of the migrations that ran
+ */
+export function migrate(url: string): Promise<string[]> {
+  return withOrm(url, async (orm) => {
+    const connection = orm.em.getConnection();
+    // One session at a time; the lock goes with the session if this process dies.
+    return orm.em.fork().transactional(async (em) => {
+      await connection.execute('select pg_advisory_xact_lock(727001)', [], 'all', em.getTransactionContext());
+      return (await orm.migrator.up()).map(({ name }) => name);
+    });
+  });
+}

@@ -1,0 +1,86 @@
+import { isIP } from 'node:net';
+import { InvalidInputError } from '../base/errors/domain-error.ts';
+import { AddressGuard, isAddressRange } from './address-guard.ts';
+
+const HOST_NAME = /^(?!.*\.$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
+const MAX_URL_LENGTH = 2048;
+
+/** Whether `entry` can stand on the allow-list: a host name, an address or a CIDR range. */
+export function isEgressAllowEntry(entry: string): boolean {
+  if (/^[\d.]+$/.test(entry) || /[:/]/.test(entry)) return isAddressRange(entry);
+  return HOST_NAME.test(entry);
+}
+
+/** What an address may be. */
+export interface UrlOptions {
+  /** Whether plain http is enough for public hosts; default no. Private hosts are refused all the same. */
+  plainHttp?: boolean;
+}
+
+/** `URL.hostname` writes IPv6 in brackets. */
+const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
+
+const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
+
+/**
+ * Which addresses outgoing requests may go to: public ones over https; those on the operator's allow-list
+ * (`EGRESS_ALLOW`) also over http and although they are private.
+ */
+export class EgressPolicy {
+  /** Refuses private and reserved addresses at connect time. */
+  readonly guard: AddressGuard;
+  readonly #hosts: ReadonlySet<string>;
+
+  /** @param allow host names, addresses or CIDR ranges */
+  constructor(allow: readonly string[]) {
+    const wrong = allow.find((entry) => !isEgressAllowEntry(entry));
+    if (wrong !== undefined)
+      throw new Error(`"${wrong}" is neither a host name, an address nor a CIDR range`);
+    this.guard = new AddressGuard(allow.filter(isAddressRange));
+    this.#hosts = new Set(
+      allow.filter((entry) => !isAddressRange(entry)).map((entry) => entry.toLowerCase()),
+    );
+  }
+
+  /** Whether the allow-list has this very name: then it may resolve to any address. */
+  trustsName(hostname: string): boolean {
+    return this.#hosts.has(hostname.toLowerCase());
+  }
+
+  /**
+   * The address as it is stored and called: normalised as browsers do (`0x7f.1` becomes `127.0.0.1`), without fragment.
+   * What a name resolves to is only known, and checked, when connecting.
+   * @param field wire name for the message
+   * @throws {InvalidInputError} unless it is an https address (http: of an allowed host, or as the options say), at most 2048 characters long,
+   *   without user name and password, of a public or an allowed host
+   */
+  normalizeUrl(raw: string, field: string, { plainHttp = false }: UrlOptions = {}): string {
+    const wanted = plainHttp ? 'must be an http or https address' : 'must be an https address';
+    const refuse = (what: string): never => {
+      throw new InvalidInputError(`${field} ${what}`);
+    };
+    if (raw.length > MAX_URL_LENGTH) refuse(`must not be longer than ${MAX_URL_LENGTH} characters`);
+    if (!URL.canParse(raw)) refuse(wanted);
+    const url = new URL(raw);
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') refuse(wanted);
+    if (url.username || url.password) refuse('must not contain a user name or password');
+    const host = bare(url.hostname);
+    if (host.endsWith('.')) refuse('must not have a host name that ends with a dot');
+    const allowed = this.#allows(host);
+    const refused =
+      isIP(host) > 0 ? this.guard.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6') : isLocalName(host);
+    if (refused && !allowed) refuse('must have a public host');
+    if (url.protocol === 'http:' && !allowed && !plainHttp) refuse(wanted);
+    url.hash = '';
+    return url.href;
+  }
+
+  /** Whether the operator named the host, or its address; local names stand for the loopback addresses. */
+  #allows(host: string): boolean {
+    if (this.trustsName(host)) return true;
+    if (isLocalName(host))
+      return this.guard.isAllowed('127.0.0.1', 'ipv4') || this.guard.isAllowed('::1', 'ipv6');
+    const family = isIP(host);
+    return family > 0 && this.guard.isAllowed(host, family === 4 ? 'ipv4' : 'ipv6');
+  }
+}

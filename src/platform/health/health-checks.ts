@@ -1,0 +1,45 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Readiness } from '../work/readiness.ts';
+import { Database } from '../database/sql.ts';
+import { Draining } from '../http/http.module.ts';
+import { toReadyView } from './health.mapper.ts';
+import type { ReadyView } from './health.schema.ts';
+
+/** The checks every role has; rooms add their own to `Readiness`. */
+@Injectable()
+export class HealthChecks implements OnModuleInit {
+  #schemaSeen = false;
+
+  constructor(
+    private readonly readiness: Readiness,
+    private readonly database: Database,
+    private readonly orm: MikroORM,
+    private readonly draining: Draining,
+  ) {}
+
+  onModuleInit(): void {
+    this.readiness.register('process', () => (this.draining.stopping ? 'is stopping' : null));
+    this.readiness.register('database', () => this.#databaseProblem());
+    this.readiness.register('schema', () => this.#schemaProblem());
+  }
+
+  async report(): Promise<ReadyView> {
+    return toReadyView(await this.readiness.results());
+  }
+
+  async #databaseProblem(): Promise<string | null> {
+    const [row] = await this.database.query<{ readOnly: boolean }>(
+      `select pg_is_in_recovery() as "readOnly"`,
+    );
+    return row?.readOnly === false ? null : 'is a standby and takes no writes';
+  }
+
+  /** Asked until it was up to date once: a schema does not go back. */
+  async #schemaProblem(): Promise<string | null> {
+    if (this.#schemaSeen) return null;
+    const pending = await this.orm.migrator.getPending();
+    this.#schemaSeen = pending.length === 0;
+    return this.#schemaSeen ? null : `is behind by ${pending.length} migrations`;
+  }
+}

@@ -1,0 +1,92 @@
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { Request } from 'express';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { finalize, type Observable } from 'rxjs';
+import { principalOf } from '../auth/principal.ts';
+import { DomainError } from '../base/errors/domain-error.ts';
+import { clientAddress, clientKey } from '../base/client-address.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+
+/** Groups in which only a few requests of one account may run at a time (api facts 1.8). */
+const CONCURRENT_GROUP = /^\/(messages|threads|contacts)(\/|$)/;
+
+class RateLimitedError extends DomainError {
+  constructor(message: string, limit: number, retryAfterSeconds: number) {
+    super('request.rate-limited', 'rate-limited', message, { limit, retryAfterSeconds });
+  }
+}
+
+/** Whether an application is named in the body or the query, without proof (`/connect/token`, `/oauth/authorize` …). */
+function namesApplication(request: Request): boolean {
+  const inBody = (request.body as { client_id?: unknown } | undefined)?.client_id;
+  return (inBody ?? request.query['client_id']) !== undefined;
+}
+
+/**
+ * Requests per second, per endpoint and application or account, and concurrency per account (api facts 1.8). A client id is
+ * public: requests that only name one are counted by the client's address, so that nobody uses up another's limit.
+ * Counted in each process: with n replicas the limits are n times as high.
+ */
+@Injectable()
+export class RateLimitInterceptor implements NestInterceptor {
+  readonly #limits: AppConfig['rateLimits'];
+  readonly #application: RateLimiterMemory | null;
+  readonly #account: RateLimiterMemory | null;
+  readonly #running = new Map<string, number>();
+
+  constructor(@Inject(APP_CONFIG) config: AppConfig) {
+    this.#limits = config.rateLimits;
+    const limiter = (points: number) => (points > 0 ? new RateLimiterMemory({ points, duration: 1 }) : null);
+    this.#application = limiter(config.rateLimits.applicationPerSecond);
+    this.#account = limiter(config.rateLimits.accountPerSecond);
+  }
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const request = context.switchToHttp().getRequest<Request>();
+    const principal = principalOf(request);
+    if (!principal && !namesApplication(request)) return next.handle();
+    const caller = principal?.applicationId ?? clientKey(clientAddress(request));
+    const endpoint = `${context.getClass().name}.${context.getHandler().name}`;
+    await this.#spend(this.#application, `${endpoint}:${caller}`, this.#limits.applicationPerSecond);
+    if (principal?.kind !== 'account') return next.handle();
+    await this.#spend(this.#account, `${endpoint}:${principal.accountId}`, this.#limits.accountPerSecond);
+    const most = this.#limits.accountConcurrent;
+    if (most === 0 || !CONCURRENT_GROUP.test(request.path)) return next.handle();
+    const running = this.#running.get(principal.accountId) ?? 0;
+    if (running >= most) {
+      throw new RateLimitedError(
+        `Too many concurrent requests to this endpoint for one account (limit ${most})`,
+        most,
+        1,
+      );
+    }
+    this.#running.set(principal.accountId, running + 1);
+    return next.handle().pipe(finalize(() => this.#leave(principal.accountId)));
+  }
+
+  #leave(accountId: string): void {
+    const left = (this.#running.get(accountId) ?? 1) - 1;
+    if (left > 0) this.#running.set(accountId, left);
+    else this.#running.delete(accountId);
+  }
+
+  async #spend(limiter: RateLimiterMemory | null, key: string, limit: number): Promise<void> {
+    if (!limiter) return;
+    try {
+      await limiter.consume(key);
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection;
+      throw new RateLimitedError(
+        'Too many requests',
+        limit,
+        Math.max(1, Math.ceil(rejection.msBeforeNext / 1000)),
+      );
+    }
+  }
+}

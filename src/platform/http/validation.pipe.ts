@@ -1,0 +1,117 @@
+import type { ArgumentMetadata } from '@nestjs/common';
+import { StandardSchemaValidationPipe } from '@nestjs/common';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { InvalidInputError } from '../base/errors/domain-error.ts';
+
+type Path = NonNullable<StandardSchemaV1.Issue['path']>;
+
+const keyOf = (segment: Path[number]): PropertyKey => (typeof segment === 'object' ? segment.key : segment);
+
+/** Whether there is nothing at `path` in what was sent. */
+function isAbsent(value: unknown, path: Path): boolean {
+  let current = value;
+  for (const segment of path) {
+    if (typeof current !== 'object' || current === null) return false;
+    current = (current as Record<PropertyKey, unknown>)[keyOf(segment)];
+  }
+  return current === undefined;
+}
+
+const MAX_DEPTH = 100;
+/** Many times what the largest sensible request holds; a schema makes an issue of every wrong one. */
+const MAX_VALUES = 100_000;
+/** How much of the path to a wrong value is shown: names of the request's own choosing can be long and many. */
+const SHOWN_PATH = { segments: 6, characters: 60 } as const;
+
+const shownPath = (path: readonly string[], segments: number = SHOWN_PATH.segments): string =>
+  path
+    .slice(0, segments)
+    .map((name) => name.slice(0, SHOWN_PATH.characters))
+    .join('.');
+
+/** What is wrong with a value, and where, innermost name first. */
+interface Flaw {
+  what: string;
+  path: string[];
+  /** How many names of the path say enough; default: as many as are shown at all. */
+  segments?: number;
+}
+
+const flaw = (what: string, segments?: number): Flaw => ({ what, path: [], segments });
+
+/** Names by which objects reach what all objects share. Dropping them silently would lose what somebody sent. */
+const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
+
+function flawOfName(name: string): Flaw | undefined {
+  if (FORBIDDEN_NAMES.has(name)) return flaw(`must not be ${name}`);
+  return flawOfText(name);
+}
+
+function flawOfText(text: string): Flaw | undefined {
+  if (text.includes('\0')) return flaw('must not contain the NUL character');
+  return text.isWellFormed() ? undefined : flaw('must not contain half a surrogate pair');
+}
+
+/**
+ * Finds what no schema allows and no table stores: the NUL character and halves of characters (PostgreSQL refuses
+ * them), nesting so deep that walking it would exhaust the stack, and more values than a schema should look at.
+ */
+function flawOf(value: unknown, left: { values: number }, depth = 0): Flaw | undefined {
+  if (--left.values < 0) return flaw(`has more than ${MAX_VALUES} values`, 1);
+  if (typeof value === 'string') return flawOfText(value);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth === MAX_DEPTH) return flaw(`is nested deeper than ${MAX_DEPTH} levels`);
+  for (const key in value) {
+    const inKey = Array.isArray(value) ? undefined : flawOfName(key);
+    if (inKey) return flaw(`has a name that ${inKey.what}`);
+    const found = flawOf((value as Record<string, unknown>)[key], left, depth + 1);
+    if (found) {
+      found.path.push(key);
+      return found;
+    }
+  }
+  return undefined;
+}
+
+/** @throws {InvalidInputError} naming the first field with a flaw */
+function assertStorable(value: unknown): void {
+  const found = flawOf(value, { values: MAX_VALUES });
+  if (!found) return;
+  const name = shownPath(found.path.toReversed(), found.segments);
+  throw new InvalidInputError(name ? `${name}: ${found.what}` : `The request ${found.what}`);
+}
+
+const MAX_ISSUES = 10;
+
+/**
+ * Validates bodies and queries by the schema given to `@Body({ schema })` and `@Query({ schema })`. The error names
+ * every wrong field (the first ten), and lists required ones that are absent in `missing_fields`.
+ */
+export class SchemaValidationPipe extends StandardSchemaValidationPipe {
+  override async transform<T = unknown>(value: T, metadata: ArgumentMetadata): Promise<T> {
+    const schema = metadata.schema as StandardSchemaV1 | undefined;
+    if (!schema || !this.toValidate(metadata)) return value;
+    let input: unknown = value;
+    if (metadata.type === 'body') {
+      input = value ?? {};
+      if (typeof input !== 'object' || Array.isArray(input))
+        throw new InvalidInputError('Invalid request body: must be a JSON object');
+    }
+    assertStorable(input);
+    this.stripProtoKeys(input);
+    const result = await this.validate<T>(input, schema);
+    if (!result.issues) return result.value;
+    const shown = result.issues.slice(0, MAX_ISSUES);
+    const missingFields: string[] = [];
+    const messages = shown.map(({ path = [], message }) => {
+      const name = shownPath(path.map((segment) => String(keyOf(segment))));
+      if (path.length > 0 && isAbsent(input, path)) {
+        missingFields.push(name);
+        return `${name} is required`;
+      }
+      return name ? `${name}: ${message}` : message;
+    });
+    if (result.issues.length > shown.length) messages.push(`and ${result.issues.length - shown.length} more`);
+    throw new InvalidInputError(messages.join('; '), missingFields.length > 0 ? { missingFields } : {});
+  }
+}

@@ -1,0 +1,22 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Grant } from '../../accounts/grants/grant.entity.ts';
+
+const IdempotencyKeySchema = defineEntity({
+  name: 'IdempotencyKey',
+  tableName: 'idempotency_key',
+  indexes: [{ name: 'idempotency_key_created', properties: ['createdAt'] }],
+  properties: {
+    account: () => p.manyToOne(Grant).ref().primary().deleteRule('cascade'),
+    key: p.text().primary(),
+    /** SHA-256 of method, path and body: another request under the same key is refused. */
+    fingerprint: p.blob(),
+    /** Status and body of the first answer; null while that request is still running. */
+    status: p.smallint().nullable(),
+    response: p.json<unknown>().nullable(),
+    createdAt: p.datetime().columnType('timestamptz'),
+  },
+});
+
+/** An `Idempotency-Key` of a client, kept for 24 hours. */
+export class IdempotencyKey extends IdempotencyKeySchema.class {}
+IdempotencyKeySchema.setClass(IdempotencyKey);

@@ -1,0 +1,57 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { idColumn } from '../database/base-columns.ts';
+import { Grant } from '../../accounts/grants/grant.entity.ts';
+import { FORBIDDEN_MOVE, JOB_STATES } from './job-status.ts';
+
+const JobStatusSchema = defineEntity({
+  name: 'JobStatus',
+  tableName: 'job_status',
+  indexes: [{ name: 'job_status_list', properties: ['account', 'id'] }],
+  checks: [
+    {
+      name: 'job_status_reason',
+      expression: `(reason is not null) = (status in ('delayed', 'failed', 'cancelled'))`,
+    },
+  ],
+  triggers: [
+    {
+      // The database refuses what the table of moves refuses, whoever asks.
+      name: 'job_status_moves',
+      timing: 'before',
+      events: ['update'],
+      body: [
+        `if ${FORBIDDEN_MOVE} then raise exception 'job % cannot move from % to %', old.id, old.status, new.status`,
+        `using errcode = 'check_violation'; end if; return new`,
+      ].join(' '),
+    },
+  ],
+  properties: {
+    /** Is the job_status_id, and the stable part of an outbox message's Message-ID. */
+    ...idColumn,
+    account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
+    /** One of `JOB_ACTIONS`. */
+    action: p.text(),
+    /** Kind of the affected object: message, calendar, event. */
+    object: p.text(),
+    /** The affected object; null for an outbox message that has not been sent. */
+    objectId: p.uuid().nullable(),
+    status: p.enum(JOB_STATES),
+    reason: p.text().nullable(),
+    sendAt: p.datetime().columnType('timestamptz').nullable(),
+    originalSendAt: p.datetime().columnType('timestamptz').nullable(),
+    retryLimitAt: p.datetime().columnType('timestamptz').nullable(),
+    /** The message in the mailbox, once known. */
+    messageId: p.uuid().nullable(),
+    threadId: p.uuid().nullable(),
+    /** Which way a message went, one of `SEND_ROUTES`; null: not sent yet, or no message. */
+    route: p.text().nullable(),
+    /** Grows with every edit; webhooks' dedupe keys carry it. */
+    version: p.integer().default(1),
+    createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+    updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+  },
+});
+
+/** What the API shows of one change that is pushed to a provider (spec 2.6). */
+export class JobStatus extends JobStatusSchema.class {}
+JobStatusSchema.setClass(JobStatus);

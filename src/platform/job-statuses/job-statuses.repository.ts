@@ -1,0 +1,112 @@
+import { Injectable } from '@nestjs/common';
+import { Conditions } from '../database/conditions.ts';
+import { type Listing, runListing } from '../database/listing.ts';
+import { Database } from '../database/sql.ts';
+import type { RefusedRecipient } from '../base/errors/provider-error.ts';
+import type { JobAction, JobState, SendRoute } from './job-status.ts';
+import type { ListJobStatusesQuery } from './job-statuses.schema.ts';
+
+/** A job as it is read; the content only for messages of the outbox. */
+export interface JobRow {
+  id: string;
+  accountId: string;
+  action: string;
+  object: string;
+  objectId: string | null;
+  status: JobState;
+  reason: string | null;
+  sendAt: Date | null;
+  originalSendAt: Date | null;
+  retryLimitAt: Date | null;
+  messageId: string | null;
+  threadId: string | null;
+  /** Which way a message went; null: nobody has got it yet, or it is none. */
+  route: SendRoute | null;
+  createdAt: Date;
+  content: Record<string, unknown> | null;
+}
+
+/** A line of a job's timeline. */
+export interface AttemptRow {
+  attempt: number;
+  startedAt: Date;
+  endedAt: Date;
+  outcome: 'sent' | 'not-sent' | 'unknown';
+  route: SendRoute | null;
+  phase: string | null;
+  code: string | null;
+  detail: string | null;
+  nextAt: Date | null;
+  rule: string | null;
+}
+
+/** Who of a message's recipients has accepted it, and who has refused it for good. */
+export interface RecipientsRow {
+  accepted: string[];
+  refused: RefusedRecipient[];
+}
+
+const COLUMNS = `
+  s.id, s.account_id as "accountId", s.action, s.object, s.object_id as "objectId", s.status, s.reason,
+  s.send_at as "sendAt", s.original_send_at as "originalSendAt", s.retry_limit_at as "retryLimitAt",
+  s.message_id as "messageId", s.thread_id as "threadId", s.route, s.created_at as "createdAt",
+  (select m.content from outbox_message m where m.id = s.id) as content`;
+
+const FIND = `select ${COLUMNS} from job_status s where s.id = $1 and s.account_id = $2`;
+const ATTEMPTS = `
+  select attempt, started_at as "startedAt", ended_at as "endedAt", outcome, route, phase, code, detail,
+    next_at as "nextAt", rule
+  from job_attempt where job_id = $1 order by id`;
+
+// What was sent has reached everybody who did not refuse it: an ordinary message needs no list of its own.
+const RECIPIENTS = `
+  select m.refused,
+    case when s.status = 'successful' then array(
+      select r from jsonb_array_elements_text(m.envelope -> 'recipients') with ordinality x(r, n)
+      where lower(r) not in (select lower(f ->> 'email') from jsonb_array_elements(m.refused) f) order by n)
+    else m.accepted end as accepted
+  from outbox_message m join job_status s using (id) where m.id = $1`;
+
+/** Reading jobs; they are written by `jobs.ts` alone. */
+@Injectable()
+export class JobStatusesRepository {
+  constructor(private readonly database: Database) {}
+
+  async find(accountId: string, id: string): Promise<JobRow | undefined> {
+    const [row] = await this.database.query<JobRow>(FIND, [id, accountId]);
+    return row;
+  }
+
+  /** Newest first. @param actions null: of every kind */
+  list(
+    accountId: string,
+    query: ListJobStatusesQuery,
+    actions: readonly JobAction[] | null,
+  ): Promise<Listing<JobRow>> {
+    const conditions = new Conditions();
+    conditions.add(`s.account_id = ${conditions.value(accountId)}`);
+    if (actions) conditions.add(`s.action = any(${conditions.value(actions)}::text[])`);
+    return runListing<JobRow>(this.database, {
+      columns: COLUMNS,
+      from: 'job_status s',
+      id: 's.id',
+      // The MIME is about as long as the content, and its length is known without being read.
+      bytes: '(select octet_length(m.mime) from outbox_message m where m.id = s.id)',
+      orderBy: 's.id desc',
+      conditions,
+      page: query,
+      view: query.view,
+    });
+  }
+
+  /** The timeline of a job that `find` has returned. */
+  attempts(jobId: string): Promise<AttemptRow[]> {
+    return this.database.query<AttemptRow>(ATTEMPTS, [jobId]);
+  }
+
+  /** Recipients of a job that `find` has returned; undefined: it is no message. */
+  async recipients(jobId: string): Promise<RecipientsRow | undefined> {
+    const [row] = await this.database.query<RecipientsRow>(RECIPIENTS, [jobId]);
+    return row;
+  }
+}

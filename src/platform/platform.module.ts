@@ -1,0 +1,60 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { SecretBox } from './base/crypto/secret-box.ts';
+import { ConnectionChecks } from './egress/connection-checks.ts';
+import { EgressClient } from './egress/egress-client.ts';
+import { EgressPolicy } from './egress/egress-policy.ts';
+import { MailConnections } from './egress/mail-connections.ts';
+import { OutsideAddresses } from './egress/outside-addresses.ts';
+import { Wake } from './work/wake.ts';
+import { CurrentWorker } from './work/current-worker.ts';
+import { Readiness } from './work/readiness.ts';
+import { WorkPermit } from './work/work-permit.ts';
+import { APP_CONFIG, type AppConfig } from './config/app-config.ts';
+import { LOG_DESTINATION, type LogDestination } from './config/log-destination.ts';
+
+/** The configuration and the values made from it that every room may use. */
+@Global()
+@Module({})
+export class ConfigModule {
+  /** @param logTo where lines of the log go; default: standard output */
+  static register(config: AppConfig, logTo: LogDestination | null = null): DynamicModule {
+    return {
+      module: ConfigModule,
+      providers: [
+        { provide: APP_CONFIG, useValue: config },
+        { provide: LOG_DESTINATION, useValue: logTo },
+        { provide: SecretBox, useValue: new SecretBox(config.encryptionKeys) },
+        { provide: Wake, useValue: new Wake() },
+        { provide: Readiness, useValue: new Readiness() },
+        { provide: WorkPermit, useValue: new WorkPermit() },
+        { provide: CurrentWorker, useValue: new CurrentWorker() },
+        { provide: EgressPolicy, useValue: new EgressPolicy(config.egressAllow) },
+        {
+          provide: MailConnections,
+          useValue: new MailConnections(config.imap.connectionsPerAccount, config.imap.connectionsPerHost),
+        },
+        { provide: ConnectionChecks, useValue: new ConnectionChecks(config.checks) },
+        { provide: OutsideAddresses, useValue: new OutsideAddresses(config.ispdbUrl) },
+        {
+          provide: EgressClient,
+          inject: [EgressPolicy],
+          useFactory: (policy: EgressPolicy) => new EgressClient(policy),
+        },
+      ],
+      exports: [
+        APP_CONFIG,
+        LOG_DESTINATION,
+        SecretBox,
+        Wake,
+        Readiness,
+        WorkPermit,
+        CurrentWorker,
+        EgressPolicy,
+        EgressClient,
+        ConnectionChecks,
+        MailConnections,
+        OutsideAddresses,
+      ],
+    };
+  }
+}

@@ -1,0 +1,231 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { newId } from '../base/ids/ids.ts';
+import { Clock } from '../base/time/clock.ts';
+import { toUnixSeconds } from '../base/time/unix-seconds.ts';
+import { Wake } from '../work/wake.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import type { QuotaConfig } from '../config/quota-config.ts';
+import { afterCommit, Database, type Sql } from '../database/sql.ts';
+import { recordChanges } from '../changes/change-log.ts';
+import {
+  dayOf,
+  type Quota,
+  QUOTA_OWNERS,
+  type QuotaOwner,
+  type UsedUp,
+  type Use,
+  windowOf,
+} from './quota.ts';
+
+/** One count: what an owner has used of a quota today. */
+interface Count {
+  quota: Quota;
+  per: QuotaOwner;
+  ownerId: string;
+  limit: number;
+  /** Uses that ask for a place. */
+  asked: number;
+}
+
+interface StoredCount {
+  id: string;
+  quota: Quota;
+  ownerId: string;
+  used: number;
+  alerted: boolean;
+}
+
+/** A count that this transaction holds. */
+interface HeldCount extends Count, Omit<StoredCount, 'used'> {
+  /** Before this transaction. */
+  before: number;
+  admitted: number;
+  /** The first account that was refused because of it; null: none was. */
+  refused: string | null;
+}
+
+/** A count that has refused a use. */
+type FullCount = Pick<HeldCount, 'id' | 'quota' | 'per' | 'limit' | 'refused'>;
+
+// In the order of the key, so that two transactions never wait for each other. The rows stay locked until the commit: nobody
+// counts from the same number.
+const COUNT = `
+  insert into quota_use as q (id, quota, per, owner_id, day, used)
+  select n.id, n.quota, n.per, n.owner_id, $1::date, n.asked
+  from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::int[]) n(id, quota, per, owner_id, asked)
+  order by n.owner_id, n.quota
+  on conflict (owner_id, quota, day) do update set used = q.used + excluded.used
+  returning q.id, q.quota, q.owner_id as "ownerId", q.used, q.alerted_at is not null as alerted`;
+
+const CORRECT = `
+  update quota_use q set used = n.used from unnest($1::uuid[], $2::int[]) n(id, used) where q.id = n.id`;
+
+const ALERT = `
+  update quota_use set alerted_at = $2 where id = any($1::uuid[]) and alerted_at is null returning id`;
+
+const FULL = `
+  select q.id, q.quota, q.owner_id as "ownerId", q.used, q.alerted_at is not null as alerted from quota_use q
+  where q.day = $1::date and q.quota = $2 and q.owner_id = any($3::uuid[])`;
+
+const keyOf = ({ quota, ownerId }: { quota: Quota; ownerId: string }) => `${ownerId} ${quota}`;
+
+/**
+ * Counts what costs the operator money, per account, application and day (UTC), and refuses what is beyond the limits
+ * (docs/adr/0060). Exact with any number of workers: the count is changed in the transaction that decides.
+ */
+@Injectable()
+export class Quotas {
+  readonly #log = new Logger('Quotas');
+  readonly #limits: QuotaConfig;
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {
+    this.#limits = config.quotas;
+  }
+
+  /** Whether any of the quotas has a limit. Without one nothing is counted. */
+  limits(quotas: readonly Quota[]): boolean {
+    return quotas.some((quota) => QUOTA_OWNERS.some((per) => this.#limits[quota][per] > 0));
+  }
+
+  /**
+   * Counts uses that are about to happen, in the caller's transaction, which has to record that they were counted. The counts
+   * stay locked until its commit: do little after this. The first refusal of a quota in a day raises the alert:
+   * the webhook `quota.reached` and a warning in the log, both with the commit.
+   * @returns for each use the limit that refuses it, or null: it is counted. In the order of `uses`
+   */
+  async take(sql: Sql, uses: readonly Use[]): Promise<(UsedUp | null)[]> {
+    const at = this.clock.now();
+    const asked = this.#countsOf(uses);
+    if (asked.length === 0) return uses.map(() => null);
+    const held = await hold(sql, asked, at);
+    const refusals = uses.map((use) => admit(use, held, at));
+    if (refusals.every((refusal) => refusal === null)) return refusals;
+    const counts = [...held.values()];
+    await sql.query(CORRECT, [
+      counts.map(({ id }) => id),
+      counts.map(({ before, admitted }) => before + admitted),
+    ]);
+    const news = counts.filter(({ refused, alerted }) => refused !== null && !alerted);
+    if (news.length > 0) await this.#alert(sql, news, uses, at);
+    return refusals;
+  }
+
+  /**
+   * Whether the quota has no room at the moment, without counting anything: for a request that is then refused. That counts as a
+   * refusal: the first one of a quota in a day raises the alert.
+   * @returns the limit that is used up, or null
+   */
+  async usedUp(quota: Quota, accountId: string, applicationId: string): Promise<UsedUp | null> {
+    const at = this.clock.now();
+    const use = { accountId, applicationId, quotas: [quota] };
+    const counts = this.#countsOf([use]);
+    if (counts.length === 0) return null;
+    const owners = counts.map(({ ownerId }) => ownerId);
+    const rows = await this.database.query<StoredCount>(FULL, [dayOf(at), quota, owners]);
+    const stored = new Map(rows.map((row) => [keyOf(row), row]));
+    for (const { per, limit, ownerId } of counts) {
+      const row = stored.get(keyOf({ quota, ownerId }));
+      if (!row || row.used < limit) continue;
+      const refused = { id: row.id, quota, per, limit, refused: accountId };
+      if (!row.alerted) await this.database.transaction((sql) => this.#alert(sql, [refused], [use], at));
+      return { quota, per, limit, until: windowOf(at).end };
+    }
+    return null;
+  }
+
+  /** Counts that have a limit, each once. */
+  #countsOf(uses: readonly Use[]): Count[] {
+    const counts = new Map<string, Count>();
+    for (const use of uses)
+      for (const quota of use.quotas)
+        for (const per of QUOTA_OWNERS) {
+          const limit = this.#limits[quota][per];
+          const ownerId = ownerOf(use, per);
+          const count = counts.get(keyOf({ quota, ownerId })) ?? { quota, per, ownerId, limit, asked: 0 };
+          count.asked += 1;
+          if (limit > 0) counts.set(keyOf(count), count);
+        }
+    return [...counts.values()];
+  }
+
+  /** Once for each of the counts, whoever finds it full at the same moment. */
+  async #alert(sql: Sql, counts: readonly FullCount[], uses: readonly Use[], at: Date): Promise<void> {
+    const rows = await sql.query<{ id: string }>(ALERT, [counts.map(({ id }) => id), at]);
+    const first = new Set(rows.map(({ id }) => id));
+    const { start, end } = windowOf(at);
+    const applications = new Map(uses.map(({ accountId, applicationId }) => [accountId, applicationId]));
+    const news = counts.filter(({ id }) => first.has(id));
+    const changes = news.flatMap(({ id, quota, per, limit, refused: accountId }) => {
+      const applicationId = accountId === null ? undefined : applications.get(accountId);
+      if (accountId === null || applicationId === undefined) return [];
+      const attributes = {
+        quota,
+        per,
+        limit,
+        window_start: toUnixSeconds(start),
+        window_end: toUnixSeconds(end),
+      };
+      const webhook = { trigger: 'quota.reached', dedupe: `quota:${id}`, attributes } as const;
+      return [
+        { applicationId, accountId, object: 'quota', objectId: id, event: 'modify', at, webhook } as const,
+      ];
+    });
+    await recordChanges(sql, changes);
+    afterCommit(sql, () => {
+      for (const { applicationId, accountId, webhook } of changes) {
+        const { quota, per, limit } = webhook.attributes;
+        this.#log.warn(
+          `the quota "${quota}" per ${per} and day (${limit}) is used up: application ${applicationId}, account ${accountId}; what comes until ${end.toISOString()} is refused`,
+        );
+      }
+      this.wake.wake('hook');
+    });
+  }
+}
+
+function ownerOf({ accountId, applicationId }: Use, per: QuotaOwner): string {
+  return per === 'account' ? accountId : applicationId;
+}
+
+/** Adds what is asked for to the counts, and locks them. */
+async function hold(sql: Sql, asked: readonly Count[], at: Date): Promise<Map<string, HeldCount>> {
+  const rows = await sql.query<StoredCount>(COUNT, [
+    dayOf(at),
+    asked.map(() => newId()),
+    asked.map(({ quota }) => quota),
+    asked.map(({ per }) => per),
+    asked.map(({ ownerId }) => ownerId),
+    asked.map((count) => count.asked),
+  ]);
+  const stored = new Map(rows.map((row) => [keyOf(row), row]));
+  return new Map(
+    asked.map((count) => {
+      const row = stored.get(keyOf(count));
+      if (!row) throw new Error('a row that was written was not returned');
+      const { id, alerted, used } = row;
+      return [
+        keyOf(count),
+        { ...count, id, alerted, before: used - count.asked, admitted: 0, refused: null },
+      ];
+    }),
+  );
+}
+
+/** Finds a place in all counts of the use, or in none. */
+function admit(use: Use, held: ReadonlyMap<string, HeldCount>, at: Date): UsedUp | null {
+  const counts = use.quotas.flatMap((quota) =>
+    QUOTA_OWNERS.flatMap((per) => held.get(keyOf({ quota, ownerId: ownerOf(use, per) })) ?? []),
+  );
+  const full = counts.find(({ before, admitted, limit }) => before + admitted >= limit);
+  if (full) {
+    full.refused ??= use.accountId;
+    return { quota: full.quota, per: full.per, limit: full.limit, until: windowOf(at).end };
+  }
+  for (const count of counts) count.admitted += 1;
+  return null;
+}

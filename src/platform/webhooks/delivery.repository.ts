@@ -1,0 +1,170 @@
+import { storable } from '../base/text/storable.ts';
+import type { Sql } from '../database/sql.ts';
+import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
+
+/** Evidence of one attempt. */
+export interface AttemptEvidence {
+  id: string;
+  webhookId: string;
+  eventId: string;
+  attempt: number;
+  startedAt: Date;
+  tookMs: number;
+  /** Null when there was no answer. */
+  httpStatus: number | null;
+  outcome: 'delivered' | 'retry' | 'dropped';
+  detail: string | null;
+  nextAt: Date | null;
+}
+
+const INSERT_ATTEMPTS = `
+  insert into webhook_attempt
+    (id, webhook_id, event_id, attempt, started_at, took_ms, http_status, outcome, detail, next_at)
+  select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::smallint[], $5::timestamptz[], $6::int[], $7::smallint[],
+    $8::text[], $9::text[], $10::timestamptz[])`;
+
+/** Appends evidence, in the caller's transaction. */
+export async function insertAttempts(sql: Sql, attempts: readonly AttemptEvidence[]): Promise<void> {
+  if (attempts.length === 0) return;
+  await sql.query(INSERT_ATTEMPTS, [
+    attempts.map(({ id }) => id),
+    attempts.map(({ webhookId }) => webhookId),
+    attempts.map(({ eventId }) => eventId),
+    attempts.map(({ attempt }) => attempt),
+    attempts.map(({ startedAt }) => startedAt),
+    attempts.map(({ tookMs }) => tookMs),
+    attempts.map(({ httpStatus }) => httpStatus),
+    attempts.map(({ outcome }) => outcome),
+    attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
+    attempts.map(({ nextAt }) => nextAt),
+  ]);
+}
+
+// In one statement and in order of id, so that two workers cannot lock each other out. "no key": new deliveries refer
+// to the row meanwhile. Healthy webhooks whose deliveries arrived are not locked at all.
+const LOCK_HEALTH = `
+  select id, state, failing_since as "failingSince", failures from webhook
+  where id = any($1::uuid[]) or (id = any($2::uuid[]) and (failing_since is not null or state = 'failing'))
+  order by id for no key update`;
+
+const WRITE_HEALTH = `
+  update webhook w set state = h.state, failing_since = h.failing_since, failures = h.failures, updated_at = $5
+  from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::int[]) h(id, state, failing_since, failures)
+  where w.id = h.id`;
+
+/** Counts what happened to each webhook and moves its state, in the caller's transaction. */
+export async function recordHealth(
+  sql: Sql,
+  tallies: ReadonlyMap<string, AttemptTally>,
+  now: Date,
+): Promise<void> {
+  if (tallies.size === 0) return;
+  const unwell = (tally: AttemptTally) => tally.gone || tally.delivered === 0;
+  const ids = (wanted: boolean) =>
+    [...tallies].filter(([, tally]) => unwell(tally) === wanted).map(([id]) => id);
+  const rows = await sql.query<WebhookHealth & { id: string }>(LOCK_HEALTH, [ids(true), ids(false)]);
+  const after = rows.flatMap(({ id, ...health }) => {
+    const tally = tallies.get(id);
+    return tally ? [{ id, ...healthAfter(health, tally, now) }] : [];
+  });
+  if (after.length === 0) return;
+  await sql.query(WRITE_HEALTH, [
+    after.map(({ id }) => id),
+    after.map(({ state }) => state),
+    after.map(({ failingSince }) => failingSince),
+    after.map(({ failures }) => failures),
+    now,
+  ]);
+}
+
+/** An attempt as it is listed. */
+export interface StoredAttempt extends AttemptEvidence {
+  trigger: string | null;
+}
+
+const RECENT_ATTEMPTS = `
+  select a.id, a.webhook_id as "webhookId", a.event_id as "eventId", a.attempt, a.started_at as "startedAt",
+         a.took_ms as "tookMs", a.http_status as "httpStatus", a.outcome, a.detail, a.next_at as "nextAt",
+         e.type as trigger
+  from webhook_attempt a left join webhook_event e on e.id = a.event_id
+  where a.webhook_id = $1
+  order by a.id desc limit $2 offset $3`;
+
+/** Newest first. The caller has checked whose webhook it is. */
+export function recentAttempts(
+  sql: Sql,
+  webhookId: string,
+  page: { limit: number; offset: number },
+): Promise<StoredAttempt[]> {
+  return sql.query(RECENT_ATTEMPTS, [webhookId, page.limit, page.offset]);
+}
+
+const REQUEUE = `
+  with batch as materialized (
+    select e.id from webhook_event e join webhook w on w.id = $1
+    where e.application_id = w.application_id and e.type = any(w.triggers) and e.id > $2
+      and not exists (select 1 from webhook_attempt a
+                      where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered')
+    order by e.id limit $3),
+  queued as (
+    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
+    select gen_random_uuid(), b.id, $1, now(), now(), now() + interval '76 hours' from batch b
+    on conflict (webhook_id, event_id) do update
+      set run_at = excluded.run_at, give_up_at = excluded.give_up_at, attempt = 0 where hook_job.state = 0)
+  select count(*)::int as count, max(id::text) as last from batch`;
+
+const REQUEUE_BATCH = 5_000;
+
+/**
+ * Queues every stored event of the webhook's triggers that it has not got, in the caller's transaction; what is still
+ * queued is tried again at once.
+ * @param afterId events up to this id are left out
+ * @returns how many
+ */
+export async function requeueUndelivered(sql: Sql, webhookId: string, afterId: string): Promise<number> {
+  let total = 0;
+  for (let last = afterId; ;) {
+    const [batch] = await sql.query<{ count: number; last: string | null }>(REQUEUE, [
+      webhookId,
+      last,
+      REQUEUE_BATCH,
+    ]);
+    total += batch?.count ?? 0;
+    if (!batch?.last || batch.count < REQUEUE_BATCH) return total;
+    last = batch.last;
+  }
+}
+
+const LOCK_DELIVERIES = 'select from hook_job where webhook_id = $1 order by id for update';
+
+/**
+ * Takes the queued deliveries of a webhook, in the caller's transaction. Call it before the webhook itself is locked:
+ * whoever settles deliveries locks in that order.
+ */
+export async function lockDeliveries(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(LOCK_DELIVERIES, [webhookId]);
+}
+
+const FORGET_DELIVERIES = 'delete from hook_job where webhook_id = $1';
+
+/** Removes the queued deliveries of a webhook that is deleted, in the caller's transaction, after `lockDeliveries`. */
+export async function forgetDeliveries(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(FORGET_DELIVERIES, [webhookId]);
+}
+
+/** At most eight deliveries at a time and 200 a second to one webhook: the rest waits, and holds up nobody else. */
+const OPEN_GATE = `
+  insert into account_gate (account_id, slot_ms, max_in_flight) values ($1, 5, 8)
+  on conflict (account_id) do nothing`;
+
+/** Sets the pace and concurrency of a new webhook, in the caller's transaction. */
+export async function openGate(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(OPEN_GATE, [webhookId]);
+}
+
+const CLOSE_GATE = 'delete from account_gate where account_id = $1';
+
+/** Forgets the pace of a deleted webhook, in the caller's transaction. */
+export async function closeGate(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(CLOSE_GATE, [webhookId]);
+}

@@ -1,0 +1,215 @@
+import { Injectable } from '@nestjs/common';
+import { openApplicationSecret } from '../../accounts/applications/application-secrets.ts';
+import { SecretBox } from '../base/crypto/secret-box.ts';
+import { EgressClient } from '../egress/egress-client.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import { parseRetryAfter } from '../egress/retry-after.ts';
+import { newId } from '../base/ids/ids.ts';
+import { Clock, monotonicMs } from '../base/time/clock.ts';
+import type { QueueName } from '../work/wake.ts';
+import type { ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, Settled } from '../work/dispatcher.ts';
+import type { Sql } from '../database/sql.ts';
+import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
+import { type AttemptEvidence, insertAttempts, recordHealth } from './delivery.repository.ts';
+import { DueDeliveries, type LoadedDelivery } from './due-deliveries.ts';
+import { deliveryHeaders } from './signature.ts';
+
+/** A claimed row of `hook_job`. Its gate is the webhook. */
+export interface HookJobRow extends ClaimedJob {
+  eventId: string;
+  giveUpAt: Date;
+}
+
+/** What an attempt came to. */
+export interface DeliveryResult {
+  /** Null: nothing happened that is worth a line. */
+  evidence: AttemptEvidence | null;
+  /** What it says about the receiver; null: nothing. */
+  effect: 'delivered' | 'failed' | 'gone' | null;
+}
+
+/** How many deliveries run at a time in one process; a hanging receiver holds eight of them. */
+const SLOTS = 128;
+/** Deliveries come one by one, by their receivers' pace: nobody minds so little a delay. */
+const CLAIM_EVERY_MS = 25;
+/** After an error of our own. */
+const SURPRISE_PAUSE_MS = 60_000;
+
+const NOTHING: Outcome<DeliveryResult> = { next: { kind: 'done' }, result: { evidence: null, effect: null } };
+
+/** When an attempt began, by the clock and for measuring. */
+interface Start {
+  at: Date;
+  mark: number;
+}
+
+/**
+ * Delivers one event to one webhook: the stored bytes, signed, once per attempt. At least once: the same bytes and
+ * `webhook-id` may arrive again, so there is no hand-off marker.
+ */
+@Injectable()
+export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult> {
+  readonly table: QueueTable = {
+    queue: 'hook',
+    table: 'hook_job',
+    gateColumn: 'webhook_id',
+    columns: { eventId: 'event_id', giveUpAt: 'give_up_at' },
+  };
+  readonly slots = SLOTS;
+  readonly claimEveryMs = CLAIM_EVERY_MS;
+
+  constructor(
+    private readonly deliveries: DueDeliveries,
+    private readonly egress: EgressClient,
+    private readonly secrets: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  async run(job: HookJobRow, lease: Lease): Promise<Outcome<DeliveryResult> | null> {
+    const start = this.#start();
+    const delivery = await this.deliveries.find(job.gateId, job.eventId);
+    if (!delivery) return NOTHING;
+    const { body, state } = delivery;
+    if (!body) return this.#drop(job, start, 'the event is not stored any more');
+    if (state === 'inactive') return this.#drop(job, start, 'the webhook is inactive');
+    if (state === 'failed') {
+      return this.#drop(job, start, 'the webhook has failed; activate it within 72 hours to get this event');
+    }
+    const answer = await this.#deliver(job, { ...delivery, body }, start.at, lease.signal);
+    return answer && this.#conclude(job, start, answer);
+  }
+
+  onError(job: HookJobRow): Outcome<DeliveryResult> {
+    const start = this.#start();
+    if (start.at >= job.giveUpAt) return this.#drop(job, start, 'an error inside Carillon, until the end');
+    // Our fault: the webhook is not blamed for it.
+    const at = new Date(start.at.getTime() + SURPRISE_PAUSE_MS);
+    return {
+      next: { kind: 'again', at, ambiguous: false },
+      result: {
+        evidence: this.#evidence(job, start, {
+          outcome: 'retry',
+          detail: 'an error inside Carillon',
+          nextAt: at,
+        }),
+        effect: null,
+      },
+    };
+  }
+
+  onPoison(job: HookJobRow): Outcome<DeliveryResult> {
+    return this.#drop(job, this.#start(), 'set aside: delivering it ended its worker several times');
+  }
+
+  async record(
+    sql: Sql,
+    settled: readonly Settled<HookJobRow, DeliveryResult>[],
+  ): Promise<readonly QueueName[]> {
+    await insertAttempts(
+      sql,
+      settled.flatMap(({ result }) => result.evidence ?? []),
+    );
+    await recordHealth(sql, tally(settled), this.clock.now());
+    return [];
+  }
+
+  /** @returns null when the process stops before there is an answer */
+  async #deliver(
+    job: HookJobRow,
+    { callbackUrl, applicationId, secretSealed, body }: LoadedDelivery & { body: Buffer },
+    at: Date,
+    signal: AbortSignal,
+  ): Promise<DeliveryAnswer | null> {
+    const secret = openApplicationSecret(this.secrets, applicationId, secretSealed);
+    const headers = deliveryHeaders({ eventId: job.eventId, body, at, secret });
+    try {
+      const { status, retryAfter } = await this.egress.post(callbackUrl, body, headers, { signal });
+      return { kind: 'answered', status, retryAfter: parseRetryAfter(retryAfter, this.clock.now()) };
+    } catch (error) {
+      if (signal.aborted) return null;
+      if (error instanceof EgressError) return { kind: 'unanswered', why: error.message };
+      throw error;
+    }
+  }
+
+  #conclude(job: HookJobRow, start: Start, answer: DeliveryAnswer): Outcome<DeliveryResult> {
+    const { attempt, giveUpAt } = job;
+    const now = this.clock.now();
+    const decision = decideDelivery({ attempt, answer, now, giveUpAt, random: Math.random() });
+    const httpStatus = answer.kind === 'answered' ? answer.status : null;
+    switch (decision.kind) {
+      case 'delivered':
+        return {
+          next: { kind: 'done' },
+          result: {
+            evidence: this.#evidence(job, start, { outcome: 'delivered', httpStatus }),
+            effect: 'delivered',
+          },
+        };
+      case 'retry': {
+        const { at, detail } = decision;
+        return {
+          next: { kind: 'again', at, ambiguous: false },
+          result: {
+            evidence: this.#evidence(job, start, { outcome: 'retry', httpStatus, detail, nextAt: at }),
+            effect: 'failed',
+          },
+        };
+      }
+      case 'dropped': {
+        const { detail, gone } = decision;
+        return {
+          next: { kind: 'done' },
+          result: {
+            evidence: this.#evidence(job, start, { outcome: 'dropped', httpStatus, detail }),
+            effect: gone ? 'gone' : 'failed',
+          },
+        };
+      }
+    }
+  }
+
+  #start(): Start {
+    return { at: this.clock.now(), mark: monotonicMs() };
+  }
+
+  #drop(job: HookJobRow, start: Start, detail: string): Outcome<DeliveryResult> {
+    return {
+      next: { kind: 'done' },
+      result: { evidence: this.#evidence(job, start, { outcome: 'dropped', detail }), effect: null },
+    };
+  }
+
+  #evidence(
+    { gateId: webhookId, eventId, attempt }: HookJobRow,
+    start: Start,
+    rest: Partial<AttemptEvidence> & Pick<AttemptEvidence, 'outcome'>,
+  ): AttemptEvidence {
+    return {
+      id: newId(),
+      webhookId,
+      eventId,
+      attempt,
+      startedAt: start.at,
+      tookMs: Math.round(monotonicMs() - start.mark),
+      httpStatus: null,
+      detail: null,
+      nextAt: null,
+      ...rest,
+    };
+  }
+}
+
+/** Counts by webhook what the attempts say about its receiver. */
+function tally(settled: readonly Settled<HookJobRow, DeliveryResult>[]): Map<string, AttemptTally> {
+  const tallies = new Map<string, AttemptTally>();
+  for (const { job, result } of settled) {
+    if (!result.effect) continue;
+    const counts = tallies.get(job.gateId) ?? { delivered: 0, failed: 0, gone: false };
+    if (result.effect === 'delivered') counts.delivered++;
+    else counts.failed++;
+    if (result.effect === 'gone') counts.gone = true;
+    tallies.set(job.gateId, counts);
+  }
+  return tallies;
+}

@@ -1,0 +1,17 @@
+import { ConflictError, DomainError } from '../base/errors/domain-error.ts';
+
+/** The receiver did not prove that it wants deliveries; nothing was stored. */
+export class ChallengeFailedError extends DomainError {
+  constructor(why: string, cause?: unknown) {
+    super('webhook.challenge-failed', 'invalid', `callback_url did not pass the challenge: ${why}`, {
+      cause,
+    });
+  }
+}
+
+/** An application has one webhook per callback_url. */
+export class WebhookExistsError extends ConflictError {
+  constructor() {
+    super('webhook.exists', 'callback_url is already used by another webhook of this application');
+  }
+}

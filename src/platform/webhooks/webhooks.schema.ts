@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
+import { countView, idsView } from '../wire/wire.schema.ts';
+import { OWNER_STATES, TRIGGERS, WEBHOOK_STATES } from './webhook-state.ts';
+
+const trigger = z.enum(TRIGGERS, {
+  error: (issue) => `unknown trigger ${JSON.stringify(issue.input)?.slice(0, 60)}`,
+});
+const ownerState = z.enum(OWNER_STATES, { error: 'must be active or inactive' });
+
+/** `POST /a/{client_id}/webhooks`. */
+export const createWebhookSchema = z
+  .object({
+    callback_url: z.string().describe('https, publicly reachable; unique in the application'),
+    triggers: z
+      .array(trigger)
+      .min(1, 'must name at least one trigger')
+      .max(100)
+      .transform((triggers) => [...new Set(triggers)]),
+    state: ownerState.nullish().transform((state) => state ?? 'active'),
+  })
+  .meta({
+    id: 'CreateWebhook',
+    example: {
+      callback_url: 'https://app.example.com/hooks/mail',
+      triggers: ['job.successful', 'job.failed'],
+      state: 'active',
+    },
+  });
+export type CreateWebhook = z.infer<typeof createWebhookSchema>;
+
+/** `PUT /a/{client_id}/webhooks/{id}`. */
+export const updateWebhookSchema = z
+  .object({
+    state: ownerState,
+    callback_url: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
+    triggers: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
+  })
+  .meta({ id: 'UpdateWebhook', example: { state: 'active' } });
+export type UpdateWebhook = z.infer<typeof updateWebhookSchema>;
+
+/** Query of the list. */
+export const listWebhooksQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
+export type ListWebhooksQuery = z.infer<typeof listWebhooksQuery>;
+
+/** A webhook (api facts 10.1). */
+export const webhookView = z
+  .object({
+    id: z.string(),
+    application_id: z.string().describe('The client id of the application'),
+    callback_url: z.string(),
+    state: z
+      .enum(WEBHOOK_STATES)
+      .describe(
+        '`failing`: only failures for 15 minutes; `failed`: only failures for 72 hours, deliveries have stopped',
+      ),
+    triggers: z.array(z.string()),
+    version: z.literal('2.0'),
+  })
+  .meta({
+    id: 'Webhook',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      application_id: '4k2c7tq0h5v9w1x8y3z6a0b4d',
+      callback_url: 'https://app.example.com/hooks/mail',
+      state: 'active',
+      triggers: ['job.successful', 'job.failed'],
+      version: '2.0',
+    },
+  });
+export type WebhookView = z.infer<typeof webhookView>;
+
+/** The list, in the view that was asked for. */
+export const webhooksView = z.union([z.array(webhookView), idsView, countView]);
+export type WebhooksView = z.infer<typeof webhooksView>;
+
+/** Answer to a deletion. */
+export const webhookDeletedView = z
+  .object({ success: z.literal(true) })
+  .meta({ id: 'WebhookDeleted', example: { success: true } });
+
+/** Query of the attempts. */
+export const listDeliveriesQuery = z.object(pageQuery);
+export type ListDeliveriesQuery = z.infer<typeof listDeliveriesQuery>;
+
+/** One attempt to deliver one event. */
+export const deliveryView = z
+  .object({
+    id: z.string(),
+    event_id: z.string().describe('The `webhook-id` header of the delivery'),
+    trigger: z.string().nullable().describe('Null once the event itself is no longer stored (7 days)'),
+    attempt: z.number().int().describe('1 for the first'),
+    started_at: z.number().int(),
+    took_ms: z.number().int(),
+    http_status: z.number().int().nullable().describe('Null when there was no answer'),
+    outcome: z.enum(['delivered', 'retry', 'dropped']),
+    detail: z.string().nullable().describe('Why it was not delivered'),
+    next_attempt_at: z.number().int().nullable(),
+  })
+  .meta({
+    id: 'WebhookDelivery',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000003',
+      event_id: '019aa1b2-0000-7000-8000-000000000002',
+      trigger: 'job.failed',
+      attempt: 2,
+      started_at: 1795255200,
+      took_ms: 10001,
+      http_status: null,
+      outcome: 'retry',
+      detail: 'no complete answer within 10000 ms',
+      next_attempt_at: 1795255512,
+    },
+  });
+export type DeliveryView = z.infer<typeof deliveryView>;
+
+/** The list of attempts. */
+export const deliveriesView = z.array(deliveryView);

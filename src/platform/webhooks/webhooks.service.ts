@@ -1,0 +1,176 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import { EntityManager } from '@mikro-orm/postgresql';
+import { Injectable } from '@nestjs/common';
+import { Application } from '../../accounts/applications/application.entity.ts';
+import { EgressClient } from '../egress/egress-client.ts';
+import { InvalidInputError, NotFoundError } from '../base/errors/domain-error.ts';
+import type { Page } from '../wire/pagination.schema.ts';
+import { firstIdAt, isId, newId } from '../base/ids/ids.ts';
+import { assertTransition } from '../base/state/transitions.ts';
+import { Clock } from '../base/time/clock.ts';
+import { Wake } from '../work/wake.ts';
+import { Database, sqlOf } from '../database/sql.ts';
+import {
+  closeGate,
+  forgetDeliveries,
+  lockDeliveries,
+  openGate,
+  recentAttempts,
+  requeueUndelivered,
+  type StoredAttempt,
+} from './delivery.repository.ts';
+import { WebhookChallenge } from './webhook-challenge.ts';
+import { type OwnerState, type Trigger, WEBHOOK_TRANSITIONS, type WebhookState } from './webhook-state.ts';
+import { Webhook } from './webhook.entity.ts';
+import { WebhookExistsError } from './webhook.errors.ts';
+
+/** What an owner asks for. */
+export interface NewWebhook {
+  callbackUrl: string;
+  triggers: Trigger[];
+  state: OwnerState;
+}
+
+/** A change an owner asks for; address and triggers only to be compared: they cannot change. */
+export interface WebhookChange {
+  state: OwnerState;
+  callbackUrl?: unknown;
+  triggers?: unknown;
+}
+
+/** A list in one of its views. */
+export type WebhookList = { webhooks: Webhook[] } | { ids: string[] } | { count: number };
+
+/** How far back a webhook that had failed gets its events when it is activated again. */
+export const REPLAY_MS = 72 * 3_600_000;
+
+/** Subscriptions of applications (api facts 10). Every look-up names the application. */
+@Injectable()
+export class WebhooksService {
+  constructor(
+    private readonly em: EntityManager,
+    private readonly database: Database,
+    private readonly egress: EgressClient,
+    private readonly challenge: WebhookChallenge,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Oldest first. */
+  async list(applicationId: string, page: Page, view?: 'ids' | 'count'): Promise<WebhookList> {
+    const where = { application: applicationId };
+    if (view === 'count') return { count: await this.em.count(Webhook, where) };
+    const webhooks =
+      page.limit === 0 ? [] : await this.em.find(Webhook, where, { ...page, orderBy: { id: 'asc' } });
+    return view === 'ids' ? { ids: webhooks.map(({ id }) => id) } : { webhooks };
+  }
+
+  /** @throws {NotFoundError} also for the webhook of another application */
+  async get(applicationId: string, id: string): Promise<Webhook> {
+    const webhook = isId(id) && (await this.em.findOne(Webhook, { id, application: applicationId }));
+    if (!webhook) throw new NotFoundError('webhook', id);
+    return webhook;
+  }
+
+  /**
+   * @throws {InvalidInputError} when the address may not be called
+   * @throws {WebhookExistsError} when the application has one for the address
+   * @throws {ChallengeFailedError} when it is to be active and the receiver does not answer the challenge
+   */
+  async create(applicationId: string, wanted: NewWebhook): Promise<Webhook> {
+    const callbackUrl = this.egress.normalizeUrl(wanted.callbackUrl, 'callback_url');
+    if ((await this.em.count(Webhook, { application: applicationId, callbackUrl })) > 0) {
+      throw new WebhookExistsError();
+    }
+    if (wanted.state === 'active') await this.challenge.verify(callbackUrl);
+    try {
+      return await this.em.transactional(async (em) => {
+        const now = this.clock.now();
+        const webhook = em.create(Webhook, {
+          id: newId(),
+          application: em.getReference(Application, applicationId),
+          callbackUrl,
+          state: wanted.state,
+          triggers: wanted.triggers,
+          subscribedAt: now,
+          createdAt: now,
+          updatedAt: now,
+        });
+        await em.flush();
+        await openGate(sqlOf(em), webhook.id);
+        return webhook;
+      });
+    } catch (error) {
+      // Two requests at once: both passed the look above.
+      throw error instanceof UniqueConstraintViolationException ? new WebhookExistsError() : error;
+    }
+  }
+
+  /**
+   * Activates or deactivates. Activating runs the challenge, also when it is active already, and clears the counters;
+   * one that had failed gets the events of the last 72 hours that it has missed.
+   * @throws {NotFoundError}
+   * @throws {InvalidInputError} when address or triggers are to change
+   * @throws {ChallengeFailedError}
+   */
+  async update(applicationId: string, id: string, change: WebhookChange): Promise<Webhook> {
+    const found = await this.get(applicationId, id);
+    this.#refuseOtherChanges(found, change);
+    if (change.state === 'active') await this.challenge.verify(found.callbackUrl);
+    const { webhook, requeued } = await this.em.transactional(async (em) => {
+      if (found.state === 'failed') await lockDeliveries(sqlOf(em), id);
+      // "no key": whoever queues deliveries meanwhile need not wait for the replay.
+      await sqlOf(em).query('select from webhook where id = $1 for no key update', [id]);
+      const webhook = await em.findOne(Webhook, { id, application: applicationId }, { refresh: true });
+      if (!webhook) throw new NotFoundError('webhook', id); // deleted during the challenge
+      const before = webhook.state;
+      this.#move(webhook, change.state);
+      await em.flush();
+      return { webhook, requeued: before === 'failed' ? await this.#replay(em, webhook) : 0 };
+    });
+    if (requeued > 0) this.wake.wake('hook');
+    return webhook;
+  }
+
+  /** Also forgets its open deliveries. @throws {NotFoundError} */
+  async delete(applicationId: string, id: string): Promise<void> {
+    await this.get(applicationId, id);
+    await this.em.transactional(async (em) => {
+      await lockDeliveries(sqlOf(em), id);
+      await forgetDeliveries(sqlOf(em), id);
+      await em.nativeDelete(Webhook, { id, application: applicationId });
+      await closeGate(sqlOf(em), id);
+    });
+  }
+
+  /** Attempts of the last 30 days, newest first. @throws {NotFoundError} */
+  async deliveries(applicationId: string, id: string, page: Page): Promise<StoredAttempt[]> {
+    const webhook = await this.get(applicationId, id);
+    return recentAttempts(this.database, webhook.id, page);
+  }
+
+  #refuseOtherChanges(webhook: Webhook, { callbackUrl, triggers }: WebhookChange): void {
+    const fixed = (field: string) =>
+      new InvalidInputError(`${field} cannot be changed: delete the webhook and create another`);
+    if (callbackUrl !== undefined && callbackUrl !== webhook.callbackUrl) throw fixed('callback_url');
+    const asked = new Set(Array.isArray(triggers) ? triggers : []);
+    const same = asked.size === webhook.triggers.length && webhook.triggers.every((name) => asked.has(name));
+    if (triggers !== undefined && !same) throw fixed('triggers');
+  }
+
+  #move(webhook: Webhook, to: OwnerState): void {
+    const now = this.clock.now();
+    if (webhook.state !== to) assertTransition<WebhookState>(WEBHOOK_TRANSITIONS, webhook.state, to);
+    if (webhook.state === 'inactive' && to === 'active') webhook.subscribedAt = now;
+    webhook.state = to;
+    webhook.failingSince = null;
+    webhook.failures = 0;
+    webhook.updatedAt = now;
+  }
+
+  async #replay(em: EntityManager, webhook: Webhook): Promise<number> {
+    if (webhook.state !== 'active') return 0;
+    const since = Math.max(webhook.subscribedAt.getTime(), this.clock.now().getTime() - REPLAY_MS);
+    return requeueUndelivered(sqlOf(em), webhook.id, firstIdAt(new Date(since)));
+  }
+}

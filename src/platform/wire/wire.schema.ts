@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import { isTimeZone } from '../base/time/time-zone.ts';
+
+/*
+ * Building blocks of request and response schemas. Wire rules: numeric strings are accepted and numbers answered
+ * (spec 2.8, api facts 14.4); ids are opaque strings; times are Unix seconds.
+ */
+
+const INTEGER_TEXT = /^\s*[+-]?\d{1,15}\s*$/;
+
+/**
+ * An integer that may arrive as a numeric string; parsed to a number.
+ * @param bounds inclusive
+ */
+export function integerLike(bounds: { min?: number; max?: number } = {}) {
+  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
+  return z.union([z.number(), z.string()], { error: 'must be an integer' }).transform((value, context) => {
+    const number = typeof value === 'number' ? value : INTEGER_TEXT.test(value) ? Number(value) : NaN;
+    if (!Number.isSafeInteger(number)) {
+      context.addIssue({ code: 'custom', message: 'must be an integer' });
+      return z.NEVER;
+    }
+    if (number < min || number > max) {
+      context.addIssue({ code: 'custom', message: `must be between ${min} and ${max}` });
+      return z.NEVER;
+    }
+    return number;
+  });
+}
+
+/** Latest instant we accept: 9999-12-31T23:59:59Z. Later ones are mistakes (often milliseconds). */
+export const MAX_UNIX_SECONDS = 253_402_300_799;
+
+/** A Unix timestamp in seconds, also as a numeric string; `0` to the end of the year 9999. */
+export function unixSeconds() {
+  return integerLike({ min: 0, max: MAX_UNIX_SECONDS });
+}
+
+/** `true` or `false` in a query string, in any case (api facts 1.3). */
+export function queryBoolean() {
+  return z
+    .string()
+    .transform((value, context) => {
+      const lower = value.toLowerCase();
+      if (lower === 'true' || lower === 'false') return lower === 'true';
+      context.addIssue({ code: 'custom', message: 'must be true or false' });
+      return z.NEVER;
+    })
+    .meta({ enum: ['true', 'false'] });
+}
+
+/** A query string value of at most 255 characters (api facts 1.3). */
+export function queryText() {
+  return z.string().max(255, 'must not be longer than 255 characters');
+}
+
+/** A query value that may be given once or repeatedly; always parsed to an array. */
+export function queryList() {
+  return z
+    .union([queryText(), z.array(queryText()).max(100)])
+    .transform((value) => (Array.isArray(value) ? value : [value]));
+}
+
+/** An email address as clients send it: trimmed, at most 320 characters, one `@`, no white space or control characters. */
+export function emailAddress() {
+  return (
+    z
+      .string()
+      .trim()
+      .max(320, 'must not be longer than 320 characters')
+      // eslint-style strictness loses real mail: RFC 6531 addresses and unusual local parts stay allowed.
+      .regex(/^[^\s@<>(),;:"\\\p{Cc}]+@[^\s@<>(),;:"\\\p{Cc}]+$/u, 'must be an email address')
+  );
+}
+
+/** An absolute http(s) address of at most 2048 characters, without user name, password and fragment. */
+export function httpUrl() {
+  return z
+    .string()
+    .trim()
+    .max(2048, 'must not be longer than 2048 characters')
+    .refine((value) => {
+      const url = URL.parse(value);
+      return (
+        url !== null &&
+        /^https?:$/.test(url.protocol) &&
+        !url.username &&
+        !url.password &&
+        !value.includes('#')
+      );
+    }, 'must be an http or https address without credentials and fragment');
+}
+
+/** Name of an IANA time zone. */
+export function timeZoneName() {
+  return z.string().refine(isTimeZone, 'must be the name of an IANA time zone, such as Europe/Berlin');
+}
+
+/** `{ email, name }` (spec 2.3) as it comes in; null and missing names become the empty string. */
+export const addressInput = z
+  .object({
+    email: emailAddress(),
+    name: z
+      .string()
+      .max(998)
+      .nullish()
+      .transform((name) => name ?? ''),
+  })
+  .meta({ id: 'AddressInput', example: { email: 'bo@example.test', name: 'Bo' } });
+
+/** `{ email, name }` (spec 2.3) as it is answered. */
+export const addressView = z
+  .object({ email: z.string(), name: z.string() })
+  .meta({ id: 'Address', example: { email: 'bo@example.test', name: 'Bo' } });
+
+export type Address = z.infer<typeof addressView>;
+
+/**
+ * Metadata (api facts 1.5): at most 50 pairs, keys of 1–40 characters, values of at most 500, no nesting.
+ * Booleans and numbers are accepted and kept as they are for grants; elsewhere use `metadataInput`.
+ */
+export const metadataInput = z
+  .record(
+    z.string().min(1).max(40, 'keys must not be longer than 40 characters'),
+    z.string().max(500, 'values must not be longer than 500 characters'),
+  )
+  .refine((pairs) => Object.keys(pairs).length <= 50, 'must not have more than 50 pairs')
+  .meta({ id: 'MetadataInput', example: { team: 'sales' } });
+
+export type Metadata = Record<string, string>;
+
+/** The metadata filters of list endpoints (api facts 1.4). */
+export const metadataQuery = {
+  metadata_key: queryList().optional(),
+  metadata_value: queryList().optional(),
+  metadata_pair: queryList().optional().describe('`key:value`, repeatable'),
+  metadata_search: z.enum(['any', 'all', 'none']).optional(),
+};
+
+/** `{ "job_status_id": … }`: the answer to a deletion that becomes a job (spec 4.4). */
+export const jobReference = z
+  .object({ job_status_id: z.string() })
+  .meta({ id: 'JobReference', example: { job_status_id: '019aa1b2-0000-7000-8000-000000000001' } });
+
+/** `{ "count": n }`: the answer to `view=count`. */
+export const countView = z.object({ count: z.number().int() }).meta({ id: 'Count', example: { count: 42 } });
+
+/** Array of ids: the answer to `view=ids`. */
+export const idsView = z.array(z.string()).meta({ id: 'Ids' });
+
+/** `{success: true}`: the answer to a deletion. */
+export const successView = z
+  .object({ success: z.literal(true) })
+  .meta({ id: 'Success', example: { success: true } });
+export type SuccessView = z.infer<typeof successView>;

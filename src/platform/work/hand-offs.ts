@@ -1,0 +1,135 @@
+import { Logger } from '@nestjs/common';
+import type { ClaimedJob } from './dispatcher.ts';
+import type { SqlPool } from '../database/sql.ts';
+import { Batcher, type BatcherOptions } from './batcher.ts';
+import { MOST_PER_CLAIM } from './claim-statement.ts';
+import type { QueueStatements } from './queue-statements.ts';
+import type { WorkerIdentity } from './worker-identity.ts';
+
+/** Markers wait in between claim and effect: for a short while. */
+const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 5 };
+/** Rows of a claim ask at the same moment. */
+const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 2, delayMs: 1 };
+
+/** A run, as far as its hand-off is concerned. */
+export interface HandedRun {
+  job: ClaimedJob;
+  /** Whether the marker has been committed, before the dispatcher asked for it. */
+  marked: boolean;
+  /** Whether the dispatcher knows that the marker has been committed. */
+  handedOff: boolean;
+  /** Set when the marker was refused: the outcome then means nothing. */
+  refused: boolean;
+}
+
+/** Whether a run may go out, as its runner knows. */
+export interface HandOffRules<R> {
+  /** Whether the claim is surely still ours. */
+  isOurs(run: R): boolean;
+  /** Whether a hand-off may be asked for: not in a process that is stopping. */
+  mayBegin(run: R): boolean;
+}
+
+interface HandOffRequest<R> {
+  run: R;
+  resolve(granted: boolean): void;
+}
+
+interface LoadRequest<R> {
+  run: R;
+  ready: boolean;
+  resolve(loaded: object | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** What `load` says of each row, besides what the dispatcher asks for. */
+interface LoadedRow {
+  id: string;
+  handedOff: boolean;
+}
+
+/** Loads what claimed rows need and commits their hand-off markers, many rows at a time (docs/adr/0055). */
+export class HandOffs<R extends HandedRun> {
+  readonly #log: Logger;
+  readonly #loads = new Batcher<LoadRequest<R>>((items) => this.#load(items), LOAD_BATCH);
+  readonly #marks = new Batcher<HandOffRequest<R>>((items) => this.#mark(items), HANDOFF_BATCH);
+
+  /** @param queue for the log */
+  constructor(
+    queue: string,
+    private readonly sql: SqlPool,
+    private readonly identity: WorkerIdentity,
+    private readonly statements: Pick<QueueStatements, 'load' | 'handOff'>,
+    private readonly rules: HandOffRules<R>,
+  ) {
+    this.#log = new Logger(`Queue ${queue}`);
+  }
+
+  /** As `LoadingLease.load`. */
+  load<T extends object>(run: R, ready: boolean): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#loads.add({ run, ready, resolve: (loaded) => resolve(loaded as T | undefined), reject });
+    });
+  }
+
+  /** As `Lease.handOff`. */
+  ask(run: R): Promise<boolean> {
+    if (!this.rules.mayBegin(run)) {
+      run.refused = true;
+      return Promise.resolve(false);
+    }
+    if (run.marked) return Promise.resolve(this.#answer(run, true));
+    return new Promise((resolve) => {
+      this.#marks.add({ run, resolve });
+    });
+  }
+
+  /** Resolves when nothing is asked for any more. */
+  async drain(): Promise<void> {
+    await Promise.all([this.#loads.drain(), this.#marks.drain()]);
+  }
+
+  /** @returns whether it may go out */
+  #answer(run: R, marked: boolean): boolean {
+    run.handedOff = marked;
+    run.refused = !marked || !this.rules.isOurs(run);
+    return !run.refused;
+  }
+
+  async #load(requests: LoadRequest<R>[]): Promise<void> {
+    const rows = new Map<string, LoadedRow>();
+    try {
+      if (!this.statements.load) throw new Error('the queue has no loading');
+      const loaded = await this.sql.query<LoadedRow>(this.statements.load, [
+        requests.map(({ run }) => run.job.id),
+        requests.map(({ run }) => run.job.fence),
+        this.identity.id,
+        requests.map(({ run, ready }) => ready && this.rules.mayBegin(run) && this.rules.isOurs(run)),
+      ]);
+      for (const row of loaded) rows.set(row.id, row);
+    } catch (error) {
+      for (const { reject } of requests) reject(error);
+      return;
+    }
+    for (const { run, resolve } of requests) {
+      const row = rows.get(run.job.id);
+      run.marked = row?.handedOff === true;
+      resolve(row);
+    }
+  }
+
+  async #mark(requests: HandOffRequest<R>[]): Promise<void> {
+    let marked = new Set<string>();
+    try {
+      const rows = await this.sql.query<{ id: string }>(this.statements.handOff, [
+        requests.map(({ run }) => run.job.id),
+        requests.map(({ run }) => run.job.fence),
+        this.identity.id,
+      ]);
+      marked = new Set(rows.map(({ id }) => id));
+    } catch (error) {
+      this.#log.warn(`hand-off failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    for (const { run, resolve } of requests) resolve(this.#answer(run, marked.has(run.job.id)));
+  }
+}

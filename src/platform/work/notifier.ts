@@ -1,0 +1,158 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  Optional,
+} from '@nestjs/common';
+import pg from 'pg';
+import { changeBell, ChangeBell, type Rung } from './change-bell.ts';
+import { monotonicMs } from '../base/time/clock.ts';
+import { QUEUES, type QueueName, Wake } from './wake.ts';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { Engine } from './engine.ts';
+
+const CHANNEL = 'carillon_due';
+const CHANGES = 'carillon_changes';
+/** A notification holds 8000 bytes: of more accounts at once everybody looks at everything. */
+const MOST_ACCOUNTS = 200;
+const ALL = '*';
+const DEBOUNCE_MS = 10;
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * Tells other processes that a queue has work due now, or that logs of accounts have grown, and hears it from them. One connection per process and one
+ * notification per 10 ms at most: a NOTIFY inside each writing transaction would serialise their commits. When the
+ * connection is away, work is found by the engine's tick within a second, and changes by whoever waits for them.
+ */
+@Injectable()
+export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #log = new Logger(Notifier.name);
+  readonly #pending = new Set<QueueName>();
+  readonly #changed = new Set<string>();
+  readonly #url: string;
+  readonly #works: boolean;
+  readonly #answers: boolean;
+  readonly #unsubscribe: readonly (() => void)[];
+  #client: pg.Client | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #reconnect: NodeJS.Timeout | undefined;
+  #closed = false;
+  #toldAt = -Infinity;
+  #pauseMs = 500;
+
+  constructor(
+    @Inject(APP_CONFIG) config: AppConfig,
+    private readonly engine: Engine,
+    wake: Wake,
+    @Optional() private readonly bell: ChangeBell = changeBell,
+  ) {
+    this.#url = config.database.url;
+    this.#works = config.roles.includes('worker');
+    this.#answers = config.roles.includes('api');
+    this.#unsubscribe = [
+      wake.onWake((queue) => this.#note(queue)),
+      bell.onRing((rung, elsewhere) => this.#noteChanges(rung, elsewhere)),
+    ];
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.#connect();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.#closed = true;
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    clearTimeout(this.#timer);
+    clearTimeout(this.#reconnect);
+    await this.#client?.end();
+  }
+
+  async #connect(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.#url,
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 5_000,
+      application_name: 'carillon-notifier',
+    });
+    client.on('error', (error) => this.#lost(client, error));
+    client.on('end', () => this.#lost(client));
+    client.on('notification', (notification) => this.#hear(client, notification));
+    try {
+      await client.connect();
+      if (this.#works) await client.query(`listen ${CHANNEL}`);
+      if (this.#answers) await client.query(`listen ${CHANGES}`);
+      if (this.#closed) {
+        await client.end();
+        return;
+      }
+      this.#client = client;
+      this.#pauseMs = 500;
+      // Whatever was said while we were away is found now.
+      for (const queue of QUEUES) this.engine.wakeQueue(queue);
+      this.bell.ring('all', true);
+    } catch (error) {
+      this.#lost(client, error);
+    }
+  }
+
+  #lost(client: pg.Client, error?: unknown): void {
+    if (this.#client === client) this.#client = null;
+    if (this.#closed || this.#reconnect) return;
+    if (error)
+      this.#log.warn(`notifications are away: ${error instanceof Error ? error.message : String(error)}`);
+    this.#reconnect = setTimeout(() => {
+      this.#reconnect = undefined;
+      void this.#connect();
+    }, this.#pauseMs);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  #note(queue: QueueName): void {
+    this.#pending.add(queue);
+    this.#tellSoon();
+  }
+
+  #noteChanges(rung: Rung, elsewhere: boolean): void {
+    if (elsewhere) return;
+    for (const accountId of rung === 'all' ? [ALL] : rung) this.#changed.add(accountId);
+    this.#tellSoon();
+  }
+
+  #tellSoon(): void {
+    // The first after a quiet time is not kept waiting.
+    const waitMs = Math.max(0, this.#toldAt + DEBOUNCE_MS - monotonicMs());
+    this.#timer ??= setTimeout(() => void this.#tell(), waitMs);
+  }
+
+  /** One at a time: a connection that hangs must not gather what is to be said. */
+  async #tell(): Promise<void> {
+    const client = this.#client;
+    this.#toldAt = monotonicMs();
+    const queues = [...this.#pending].join(',');
+    const all = this.#changed.size > MOST_ACCOUNTS || this.#changed.has(ALL);
+    const changed = all ? ALL : [...this.#changed].join(',');
+    this.#pending.clear();
+    this.#changed.clear();
+    try {
+      if (queues) await client?.query('select pg_notify($1, $2)', [CHANNEL, queues]);
+      if (changed) await client?.query('select pg_notify($1, $2)', [CHANGES, changed]);
+    } catch (error) {
+      // An answer that does not come says that nothing will be heard either.
+      client?.end().catch(() => undefined);
+      if (client) this.#lost(client, error);
+    } finally {
+      this.#timer = undefined;
+    }
+    if (this.#pending.size + this.#changed.size > 0 && !this.#closed) this.#tellSoon();
+  }
+
+  /** Process ids are no names: in containers every process has the same. */
+  #hear(client: pg.Client, { channel, processId, payload = '' }: pg.Notification): void {
+    if (processId === (client as unknown as { processID: number }).processID) return;
+    if (channel === CHANGES) return this.bell.ring(payload === ALL ? 'all' : payload.split(','), true);
+    for (const queue of payload.split(',')) this.engine.wakeQueue(queue as QueueName);
+  }
+}

@@ -1,0 +1,115 @@
+import { DomainError } from '../../platform/base/errors/domain-error.ts';
+import { type TokenSource, withFreshTokens } from './fresh-tokens.ts';
+import type { CalendarPort, Connector, ContactsPort, MailboxPort, MailPort } from './connector.ts';
+import type { ProviderName } from './provider-name.ts';
+
+/** The provider is known, but this version has no connector for it, or the connector lacks the capability. */
+export class UnsupportedProviderError extends DomainError {
+  constructor(provider: string, capability: string) {
+    super(
+      'provider.unsupported',
+      'invalid',
+      `provider: "${provider}" does not support ${capability} in this version`,
+    );
+  }
+}
+
+/** The operator does not let accounts of this provider be connected. */
+export class TurnedOffProviderError extends DomainError {
+  constructor(provider: string) {
+    super(
+      'provider.turned-off',
+      'invalid',
+      `provider: ${provider} is turned off on this server (its operator decides with SANDBOX)`,
+      { betaType: 'grant.provider_not_supported' },
+    );
+  }
+}
+
+/** Finds the connector of a provider. */
+export class ConnectorRegistry {
+  readonly #connectors: Map<string, Connector>;
+  readonly #tokens = new Map<string, TokenSource>();
+  readonly #turnedOff = new Set<string>();
+
+  constructor(connectors: readonly Connector[]) {
+    this.#connectors = new Map(connectors.map((connector) => [connector.name, connector]));
+  }
+
+  /** Puts a connector of one's own in the place of its provider's, before the application starts. */
+  replace(connector: Connector): void {
+    const tokens = this.#tokens.get(connector.name);
+    this.#connectors.set(connector.name, tokens ? withFreshTokens(connector, tokens) : connector);
+  }
+
+  /** From now on accounts of this provider that have signed in by OAuth get fresh tokens. Once, before anybody asks. */
+  useTokens(provider: ProviderName, tokens: TokenSource): void {
+    if (this.#tokens.has(provider)) throw new Error(`${provider} has its tokens already`);
+    this.#tokens.set(provider, tokens);
+    const connector = this.#connectors.get(provider);
+    if (connector) this.replace(connector);
+  }
+
+  /** From now on no account of this provider is connected or signs in again; those that are connected go on. */
+  turnOff(provider: ProviderName): void {
+    this.#turnedOff.add(provider);
+  }
+
+  /** Whether accounts of this provider may be connected. */
+  isTurnedOn(provider: ProviderName): boolean {
+    return this.#connectors.has(provider) && !this.#turnedOff.has(provider);
+  }
+
+  /** @throws {TurnedOffProviderError} when accounts of this provider must not be connected */
+  assertTurnedOn(provider: string): void {
+    if (this.#turnedOff.has(provider)) throw new TurnedOffProviderError(provider);
+  }
+
+  /** Connectors of the providers whose accounts may be connected. */
+  connectable(): Connector[] {
+    return this.all().filter(({ name }) => !this.#turnedOff.has(name));
+  }
+
+  /** Every connector there is. */
+  all(): Connector[] {
+    return [...this.#connectors.values()];
+  }
+
+  /** Closes what connectors keep open, called by the application's shutdown. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.all().map(async (connector) => connector.close?.()));
+  }
+
+  /** @throws {UnsupportedProviderError} */
+  require(provider: string): Connector {
+    const connector = this.#connectors.get(provider);
+    if (!connector) throw new UnsupportedProviderError(provider, 'connecting accounts');
+    return connector;
+  }
+
+  /** @throws {UnsupportedProviderError} */
+  requireMail(provider: string): MailPort {
+    const { mail } = this.require(provider);
+    if (!mail) throw new UnsupportedProviderError(provider, 'mail');
+    return mail;
+  }
+
+  /** @throws {UnsupportedProviderError} */
+  requireMailbox(provider: string): MailboxPort {
+    const { mailbox } = this.require(provider);
+    if (!mailbox) throw new UnsupportedProviderError(provider, 'changing mailboxes');
+    return mailbox;
+  }
+
+  /** @throws {UnsupportedProviderError} */
+  requireCalendar(provider: string): CalendarPort {
+    const { calendar } = this.require(provider);
+    if (!calendar) throw new UnsupportedProviderError(provider, 'calendars');
+    return calendar;
+  }
+
+  /** Null: contacts of its accounts are kept here only. @throws {UnsupportedProviderError} */
+  contacts(provider: string): ContactsPort | null {
+    return this.require(provider).contacts ?? null;
+  }
+}

@@ -1,0 +1,27 @@
+import { DomainError, type ErrorKind, NotImplementedError } from '../../platform/base/errors/domain-error.ts';
+import type { ProviderError, ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+
+const KINDS: Readonly<Record<Exclude<ProviderErrorCode, 'unsupported'>, ErrorKind>> = {
+  'auth-invalid': 'forbidden',
+  'quota-exhausted': 'rate-limited',
+  'rate-limited': 'rate-limited',
+  temporary: 'unavailable',
+  'outcome-unknown': 'unavailable',
+  rejected: 'payment',
+  'not-found': 'not-found',
+  conflict: 'conflict',
+};
+
+/**
+ * What a caller is told when a request had to wait for a provider (design, rule 4) and the provider refused.
+ * @param what was to be done, for the message: "read the message"
+ */
+export function providerFailure(error: ProviderError, what: string): DomainError {
+  if (error.code === 'unsupported') return new NotImplementedError(error.message);
+  const { retryAfterSeconds, message, code, cause } = error;
+  return new DomainError(`provider.${code}`, KINDS[code], `The provider could not ${what}: ${message}`, {
+    serverError: message,
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    cause,
+  });
+}
