@@ -50,8 +50,8 @@ interface ApplicationFlags extends OutputOptions {
   feature?: ApplicationFeature[];
   region?: Region;
   responseTypeToken?: boolean;
-  allowedScopes?: Scope[] | null;
-  accessTokenExpiresIn?: number | null;
+  allowedScopes?: Scope[] | 'all';
+  accessTokenExpiresIn?: number | 'never';
   revokeTokensOnSignIn?: boolean;
 }
 
@@ -59,8 +59,8 @@ interface ApplicationFlags extends OutputOptions {
 function rulesOf(flags: ApplicationFlags): SignInRules {
   return {
     allowsTokenResponse: flags.responseTypeToken,
-    allowedScopes: flags.allowedScopes,
-    tokenLifetime: flags.accessTokenExpiresIn,
+    allowedScopes: flags.allowedScopes === 'all' ? null : flags.allowedScopes,
+    tokenLifetime: flags.accessTokenExpiresIn === 'never' ? null : flags.accessTokenExpiresIn,
     revokesOlderTokens: flags.revokeTokensOnSignIn,
   };
 }
@@ -82,17 +82,18 @@ function countOf(value: string): number {
   return count;
 }
 
-function scopesOf(value: string): Scope[] | null {
+// Commander replaces null by the empty string: what means "no limit" keeps its name.
+function scopesOf(value: string): Scope[] | 'all' {
   const names = value.split(',').map((name) => name.trim());
-  if (names.length === 1 && names[0] === 'all') return null;
+  if (names.length === 1 && names[0] === 'all') return 'all';
   const unknown = names.find((name) => !isScope(name));
   if (unknown !== undefined)
     throw new InvalidArgumentError(`"${unknown}" is no scope. There are: all, ${SCOPES.join(', ')}.`);
   return names.filter(isScope);
 }
 
-function lifetimeOf(value: string): number | null {
-  if (value === 'never') return null;
+function lifetimeOf(value: string): number | 'never' {
+  if (value === 'never') return value;
   const seconds = /^\d{1,9}$/.test(value) ? Number(value) : NaN;
   if (!(seconds >= SHORTEST_TOKEN_SECONDS && seconds <= LONGEST_TOKEN_SECONDS))
     throw new InvalidArgumentError(

@@ -124,6 +124,11 @@ describe('carillon', () => {
       revoke_tokens_on_sign_in: false,
       allow_response_type_token: true,
     });
+    const scoped = await json<Application>(...args, '--allowed-scopes', 'email.send,calendar');
+    expect(scoped).toMatchObject({ allowed_scopes: ['email.send', 'calendar'] });
+    expect(await json<Application>(...args, '--allowed-scopes', 'all')).toMatchObject({
+      allowed_scopes: null,
+    });
   });
 
   it('refuses what it does not know and changes nothing', async () => {
