@@ -1,4 +1,4 @@
-import type { Address } from '../platform/wire/wire.schema.ts';
+import type { Address } from '../platform/base/text/address.ts';
 
 /*
  * Who a message is about: the people an account has to do with. Pure; `contact-harvest.ts` writes them.

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Wake } from '../../platform/work/wake.ts';

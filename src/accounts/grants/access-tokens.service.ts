@@ -3,7 +3,7 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { isWithin, restrict, type Scope, SCOPES } from '../../platform/auth/scopes.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';

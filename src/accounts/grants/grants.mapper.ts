@@ -1,4 +1,4 @@
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { Connection } from './grant-connections.service.ts';
 import type { Grant } from './grant.entity.ts';

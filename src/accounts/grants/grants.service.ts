@@ -4,7 +4,7 @@ import { EntityManager, type FilterQuery } from '@mikro-orm/postgresql';
 import { isWithin, type Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { type QueueName, Wake } from '../../platform/work/wake.ts';

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestj
 import { ApiTags } from '@nestjs/swagger';
 import { ApplicationAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
 import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { type SuccessView, successView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../../platform/http/error.schema.ts';

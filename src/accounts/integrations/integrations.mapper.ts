@@ -1,4 +1,4 @@
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import type { Integration } from './integration.entity.ts';
 import type { IntegrationEnvelope, IntegrationListView, IntegrationView } from './integrations.schema.ts';
 

@@ -6,7 +6,7 @@ import type { Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';

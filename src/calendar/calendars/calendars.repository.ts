@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { Metadata } from '../../platform/wire/wire.schema.ts';
+import {
+  addMetadataCondition,
+  type Metadata,
+  metadataFilter,
+} from '../../platform/database/metadata-filter.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, runListing } from '../../platform/database/listing.ts';
-import { addMetadataCondition, metadataFilter } from '../../platform/database/metadata-filter.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { Calendar } from './calendar.entity.ts';
 import type { ListCalendarsQuery } from './calendars.schema.ts';

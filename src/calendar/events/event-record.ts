@@ -1,4 +1,4 @@
-import type { Metadata } from '../../platform/wire/wire.schema.ts';
+import type { Metadata } from '../../platform/database/metadata-filter.ts';
 import type {
   Conferencing,
   EventAutocreate,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import type { JobState } from '../../platform/job-statuses/job-status.ts';

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { ForbiddenError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { type EventFields, eventFields } from '../events/event-record.ts';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { type NewOutboxMessage, OutboxService } from '../../mail/outbox/outbox.service.ts';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { JointLookUp } from '../../platform/base/concurrency/joint-look-up.ts';
 import { Database } from '../../platform/database/sql.ts';
 import {

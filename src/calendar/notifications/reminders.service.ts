@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import { ReminderRepository } from './reminder.repository.ts';
 

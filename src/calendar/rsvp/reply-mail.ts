@@ -1,4 +1,4 @@
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import type { Participant, When } from '../events/event-values.ts';
 import { icsOf, plain, type ShownEvent } from '../events/ics/ics-writer.ts';
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import * as base64 from 'nodemailer/lib/base64/index.js';
 import MailComposer from 'nodemailer/lib/mail-composer/index.js';
 import * as quotedPrintable from 'nodemailer/lib/qp/index.js';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 
 /** Something a message carries besides its text. */
 export interface ComposedAttachment {

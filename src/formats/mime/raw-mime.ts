@@ -1,6 +1,6 @@
 import MimeNode from 'nodemailer/lib/mime-node/index.js';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { namesOnlyItself } from './sender-identity.ts';
 
 /** A message as its sender has composed it. */

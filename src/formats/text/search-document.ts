@@ -1,4 +1,4 @@
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { htmlText } from './snippet.ts';
 import { type Token, tokensOf } from './words.ts';
 

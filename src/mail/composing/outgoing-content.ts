@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import type { messageFields, TrackingInput } from './message-fields.schema.ts';
 
 /** What a message that is to be sent says, as it is stored, in the wire's names (spec 2.5, `original_data`). */

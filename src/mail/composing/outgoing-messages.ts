@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { randomBase36 } from '../../platform/base/ids/ids.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import type { Sql } from '../../platform/database/sql.ts';

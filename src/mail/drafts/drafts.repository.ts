@@ -1,6 +1,6 @@
 import { peopleOf } from '../messages/people.ts';
 import { Injectable } from '@nestjs/common';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type RefreshedThread, refreshThreads } from '../threads/refresh-threads.ts';
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Wake } from '../../platform/work/wake.ts';

@@ -1,4 +1,4 @@
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import type { MetadataFilter } from '../../platform/database/metadata-filter.ts';
 
 /** Which messages of an account are wanted; what is absent does not restrict. */

@@ -1,4 +1,4 @@
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 
 /*
  * Who is in which header of a message, as lists are filtered by it: `f:`, `t:`, `c:` or `b:` (from, to, cc, bcc) and the

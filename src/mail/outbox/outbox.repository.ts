@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { type Listing, type Page, runListing } from '../../platform/database/listing.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { type Listing, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import type { ComposedMessage } from '../composing/outgoing-messages.ts';
 import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';

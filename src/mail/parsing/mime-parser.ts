@@ -4,7 +4,7 @@ import PostalMime, {
   type Attachment,
   type Email,
 } from 'postal-mime';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { onOneLine, withoutControls } from '../../platform/base/text/plain-text.ts';
 import type { MessageParts } from '../../providers/port/connector.ts';
 import { isCalendarPart, type ItipMessage, readItip } from '../../formats/ical/itip.ts';

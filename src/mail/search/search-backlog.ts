@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { storeDocuments } from './store-document.ts';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { accountKey } from '../../formats/text/search-document.ts';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { MessageRecord } from '../messages/message-filter.ts';
 import { MessagesService } from '../messages/messages.service.ts';

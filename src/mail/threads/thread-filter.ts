@@ -1,4 +1,4 @@
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import type {
   MessageFilter,
   MessageFolderRecord,

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { idColumn } from '../../platform/database/base-columns.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Page } from '../../platform/wire/pagination.schema.ts';
+import { type Listing, type Page, runListing } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { type Listing, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
 import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/message-columns.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Address } from '../../platform/wire/wire.schema.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';

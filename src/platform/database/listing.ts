@@ -1,8 +1,20 @@
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { largeAnswer, mayBeLarge } from '../base/large-answers.ts';
-import type { Page } from '../wire/pagination.schema.ts';
 import type { Conditions } from './conditions.ts';
 import type { Sql } from './sql.ts';
+
+/** Which part of a list is wanted. */
+export interface Page {
+  /** At most so many items; 0: none. */
+  limit: number;
+  /** How many to skip. */
+  offset: number;
+}
+
+/** A part of a list, perhaps as one of the other views: ids, or their number. */
+export interface PageOfView extends Page {
+  view?: 'ids' | 'count' | undefined;
+}
 
 /** What a list endpoint found, in the view that was asked for (api facts 1.4). */
 export type Listing<T> =

@@ -1,6 +1,9 @@
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import type { Conditions } from './conditions.ts';
 
+/** What applications note on an object: texts by name (api facts 1.5). */
+export type Metadata = Record<string, string>;
+
 /** A search in metadata (api facts 1.4): at least one term. */
 export interface MetadataFilter {
   /** Whether any, all or none of the terms must match. */

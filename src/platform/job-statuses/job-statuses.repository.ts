@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Conditions } from '../database/conditions.ts';
-import { type Listing, runListing } from '../database/listing.ts';
+import { type Listing, type PageOfView, runListing } from '../database/listing.ts';
 import { Database } from '../database/sql.ts';
 import type { RefusedRecipient } from '../base/errors/provider-error.ts';
 import type { JobAction, JobState, SendRoute } from './job-status.ts';
-import type { ListJobStatusesQuery } from './job-statuses.schema.ts';
 
 /** A job as it is read; the content only for messages of the outbox. */
 export interface JobRow {
@@ -78,11 +77,7 @@ export class JobStatusesRepository {
   }
 
   /** Newest first. @param actions null: of every kind */
-  list(
-    accountId: string,
-    query: ListJobStatusesQuery,
-    actions: readonly JobAction[] | null,
-  ): Promise<Listing<JobRow>> {
+  list(accountId: string, query: PageOfView, actions: readonly JobAction[] | null): Promise<Listing<JobRow>> {
     const conditions = new Conditions();
     conditions.add(`s.account_id = ${conditions.value(accountId)}`);
     if (actions) conditions.add(`s.action = any(${conditions.value(actions)}::text[])`);

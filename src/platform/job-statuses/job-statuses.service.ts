@@ -3,7 +3,7 @@ import type { AccountPrincipal } from '../auth/principal.ts';
 import { allows, SCOPES_FOR } from '../auth/scopes.ts';
 import { NotFoundError } from '../base/errors/domain-error.ts';
 import { isId } from '../base/ids/ids.ts';
-import type { Listing } from '../database/listing.ts';
+import type { Listing, PageOfView } from '../database/listing.ts';
 import {
   type AttemptRow,
   type JobRow,
@@ -11,7 +11,6 @@ import {
   type RecipientsRow,
 } from './job-statuses.repository.ts';
 import { jobsSeen } from './job-sight.ts';
-import type { ListJobStatusesQuery } from './job-statuses.schema.ts';
 
 /** What `view=expanded` adds to a job. */
 export interface JobDetails {
@@ -45,7 +44,7 @@ export class JobStatusesService {
   }
 
   /** Those of the kinds that the account's scopes let be read, newest first. */
-  async list(account: AccountPrincipal, query: ListJobStatusesQuery): Promise<Listing<JobRow>> {
+  async list(account: AccountPrincipal, query: PageOfView): Promise<Listing<JobRow>> {
     const listing = await this.repository.list(account.accountId, query, jobsSeen(account.scopes));
     return listing.view === 'items'
       ? { ...listing, items: listing.items.map((job) => shownTo(account, job)) }

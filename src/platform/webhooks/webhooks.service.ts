@@ -4,11 +4,11 @@ import { Injectable } from '@nestjs/common';
 import { Application } from '../../accounts/applications/application.entity.ts';
 import { EgressClient } from '../egress/egress-client.ts';
 import { InvalidInputError, NotFoundError } from '../base/errors/domain-error.ts';
-import type { Page } from '../wire/pagination.schema.ts';
 import { firstIdAt, isId, newId } from '../base/ids/ids.ts';
 import { assertTransition } from '../base/state/transitions.ts';
 import { Clock } from '../base/time/clock.ts';
 import { Wake } from '../work/wake.ts';
+import type { Page } from '../database/listing.ts';
 import { Database, sqlOf } from '../database/sql.ts';
 import {
   closeGate,

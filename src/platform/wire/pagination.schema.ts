@@ -1,12 +1,6 @@
 import { z } from 'zod';
 import { integerLike } from './wire.schema.ts';
 
-/** Paging as services see it. */
-export interface Page {
-  limit: number;
-  offset: number;
-}
-
 const nonNegative = (name: string) =>
   integerLike().refine((value) => value >= 0, { message: `${name} parameter must be nonnegative.` });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Address } from '../base/text/address.ts';
 import { isTimeZone } from '../base/time/time-zone.ts';
 
 /*
@@ -109,11 +110,9 @@ export const addressInput = z
   .meta({ id: 'AddressInput', example: { email: 'bo@example.test', name: 'Bo' } });
 
 /** `{ email, name }` (spec 2.3) as it is answered. */
-export const addressView = z
+export const addressView: z.ZodType<Address> = z
   .object({ email: z.string(), name: z.string() })
   .meta({ id: 'Address', example: { email: 'bo@example.test', name: 'Bo' } });
-
-export type Address = z.infer<typeof addressView>;
 
 /**
  * Metadata (api facts 1.5): at most 50 pairs, keys of 1–40 characters, values of at most 500, no nesting.
@@ -126,8 +125,6 @@ export const metadataInput = z
   )
   .refine((pairs) => Object.keys(pairs).length <= 50, 'must not have more than 50 pairs')
   .meta({ id: 'MetadataInput', example: { team: 'sales' } });
-
-export type Metadata = Record<string, string>;
 
 /** The metadata filters of list endpoints (api facts 1.4). */
 export const metadataQuery = {
