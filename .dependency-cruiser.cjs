@@ -83,7 +83,8 @@ module.exports = {
     },
     {
       name: 'services-know-no-wire',
-      comment: 'Schemas and mappers know snake_case and Unix seconds; services, repositories and entities do not.',
+      comment:
+        'Schemas and mappers know snake_case and Unix seconds; services, repositories and entities do not.',
       severity: 'warn',
       from: { path: '\\.(service|repository|entity)\\.ts$' },
       to: { path: '^src/.+\\.(controller|module|schema|mapper)\\.ts$' },
