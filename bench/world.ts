@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/platform/database/embedded-postgres.ts';
-import { migrate } from '../src/platform/database/migrate.ts';
+import { migrate } from '../src/app/migrate.ts';
 import { SecretBox } from '../src/platform/base/crypto/secret-box.ts';
 import { BenchProcess } from './child.ts';
 import { type BenchOptions, type Scale, scaleOf } from './options.ts';

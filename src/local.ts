@@ -33,7 +33,7 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   const [environment, { closeApp, createApp }, { migrate }, { createDemoData }] = await Promise.all([
     opening,
     import('./app/app.ts'),
-    import('./platform/database/migrate.ts'),
+    import('./app/migrate.ts'),
     import('./app/local/demo-data.ts'),
   ]);
   const { embedded } = environment.config.database;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { MailServers, MailUser } from '../../test/support/mail-servers/mail-servers.ts';
 import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres.ts';
-import { migrate } from '../../src/platform/database/migrate.ts';
+import { migrate } from '../../src/app/migrate.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';

@@ -15,9 +15,7 @@ export async function generateOpenApi(): Promise<string> {
       typeof import('../../src/platform/config/app-config.ts')
     >,
   ]);
-  const { migrate } = (await import(
-    compiled('platform/database/migrate')
-  )) as typeof import('../../src/platform/database/migrate.ts');
+  const { migrate } = (await import(compiled('app/migrate'))) as typeof import('../../src/app/migrate.ts');
   return withScratchDatabase(async (url) => {
     await migrate(url);
     const config = loadConfig({

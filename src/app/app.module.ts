@@ -10,6 +10,8 @@ import type { AppConfig } from '../platform/config/app-config.ts';
 import { ConfigModule } from '../platform/platform.module.ts';
 import type { LogDestination } from '../platform/config/log-destination.ts';
 import { ConnectModule } from '../accounts/connect/connect.module.ts';
+import { CredentialsModule } from '../accounts/grants/credentials.module.ts';
+import { ormConfig } from './mikro-orm.config.ts';
 import { ContactsModule } from '../contacts/contacts.module.ts';
 import { DatabaseModule } from '../platform/database/database.module.ts';
 import { DeltasModule } from '../deltas/deltas.module.ts';
@@ -54,15 +56,17 @@ export interface AppOverrides {
 @Module({})
 export class AppModule {
   static register(config: AppConfig, overrides: AppOverrides = {}): DynamicModule {
+    const { database } = config;
     return {
       module: AppModule,
       imports: [
         ConfigModule.register(config, overrides.logTo),
-        DatabaseModule.register(config, overrides.clock),
+        DatabaseModule.register(config, ormConfig(database.url, database.poolSize), overrides.clock),
         WorkThreadsModule,
         KeysModule,
         HttpModule,
         AuthModule,
+        CredentialsModule,
         ProvidersModule,
         ApplicationsModule,
         IntegrationsModule,

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, type Options } from '@mikro-orm/postgresql';
+import { setOwnerEntities } from '../platform/database/owner-keys.ts';
 import { Application } from '../accounts/applications/application.entity.ts';
 import { FailedAttempt } from '../platform/auth/failed-attempt.entity.ts';
 import { Calendar } from '../calendar/calendars/calendar.entity.ts';
@@ -82,6 +83,8 @@ export const entities = [
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,
   SandboxAddressBook, SandboxContact,
 ]; // prettier-ignore
+
+setOwnerEntities({ account: Grant, application: Application });
 
 const compiled = import.meta.url.includes('/dist/');
 

@@ -58,7 +58,7 @@ export async function withDatabaseAccess<T>(work: () => Promise<T>): Promise<T> 
  */
 export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
   // Loaded here and not above: whoever brings the database up first does not wait for the ORM to load.
-  const { pendingMigrations } = await import('../platform/database/migrate.ts');
+  const { pendingMigrations } = await import('./migrate.ts');
   const pending = await withDatabaseAccess(() => pendingMigrations(databaseUrl));
   if (pending.length > 0) throw new SchemaBehindError(pending);
 }

@@ -1,5 +1,5 @@
 import type { Application } from '../accounts/applications/application.entity.ts';
-import type { ListedUse } from '../platform/quotas/list-quota-use.ts';
+import type { ListedUse } from '../accounts/account-management/list-quota-use.ts';
 import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import type { RecordedFailure } from '../sync/sync-failures.ts';
 import { formatJson, formatTable } from './api-output.ts';

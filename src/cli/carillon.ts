@@ -18,7 +18,7 @@ import { Database } from '../platform/database/sql.ts';
 import { giveUpKey, requireRightKeys, WrongKeysError } from '../app/keys/key-check.ts';
 import { prepareReseal, reseal } from '../app/keys/reseal.ts';
 import { LOCAL_ERRORS } from '../app/local/environment.ts';
-import { listQuotaUse } from '../platform/quotas/list-quota-use.ts';
+import { listQuotaUse } from '../accounts/account-management/list-quota-use.ts';
 import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { fail } from '../app/startup.ts';
 import { listFailures } from '../sync/sync-failures.ts';

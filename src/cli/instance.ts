@@ -8,7 +8,7 @@ import {
   placeDifferences,
   placeHere,
   recordedPlace,
-} from '../platform/database/instance-place.ts';
+} from '../platform/work/instance-place.ts';
 import type { Database } from '../platform/database/sql.ts';
 import { cancelScheduledReminders } from '../calendar/notifications/cancel-scheduled.ts';
 import { cancelOpenMessages } from '../mail/outbox/cancel-open.ts';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { migrate } from '../platform/database/migrate.ts';
+import { migrate } from '../app/migrate.ts';
 import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from '../app/local/environment.ts';
 import { fail, withDatabaseAccess } from '../app/startup.ts';
 

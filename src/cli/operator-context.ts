@@ -5,6 +5,8 @@ import { AuthModule } from '../platform/auth/auth.module.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
 import { ConfigModule } from '../platform/platform.module.ts';
 import { DatabaseModule } from '../platform/database/database.module.ts';
+import { CredentialsModule } from '../accounts/grants/credentials.module.ts';
+import { ormConfig } from '../app/mikro-orm.config.ts';
 import { localConfig, openLocalEnvironment } from '../app/local/environment.ts';
 import { requireCurrentSchema } from '../app/startup.ts';
 
@@ -12,12 +14,14 @@ import { requireCurrentSchema } from '../app/startup.ts';
 @Module({})
 class OperatorModule {
   static register(config: AppConfig): DynamicModule {
+    const { database } = config;
     return {
       module: OperatorModule,
       imports: [
         ConfigModule.register(config),
-        DatabaseModule.register(config),
+        DatabaseModule.register(config, ormConfig(database.url, database.poolSize)),
         AuthModule,
+        CredentialsModule,
         ApplicationsModule,
       ],
     };

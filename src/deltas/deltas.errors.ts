@@ -19,14 +19,6 @@ export class ExpiredCursorError extends DomainError {
   }
 }
 
-/** As many as an account may have are open already. */
-export class TooManyReadersError extends DomainError {
-  constructor(what: string, limit: number) {
-    const message = `Too many concurrent requests to ${what} for one account (limit ${limit})`;
-    super('delta.too-many-readers', 'rate-limited', message, { limit, retryAfterSeconds: 1 });
-  }
-}
-
 /** The token is not good any more: it was when the request began. */
 export class NotWelcomeError extends DomainError {
   constructor() {

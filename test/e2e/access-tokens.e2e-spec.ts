@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { TokenUses } from '../../src/platform/auth/token-uses.ts';
+import { TokenUses } from '../../src/accounts/grants/token-uses.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { pruneAccessTokens } from '../../src/accounts/grants/prune-access-tokens.ts';
 import { registerSandbox, rowsOf } from '../support/connect.ts';

@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { Credentials } from '../../src/platform/auth/credentials.ts';
+import { StoredCredentials } from '../../src/accounts/grants/stored-credentials.ts';
 import { createOperatorContext } from '../../src/cli/operator-context.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database, SqlPool } from '../../src/platform/database/sql.ts';
@@ -10,7 +10,7 @@ describe('Credentials', () => {
   let database: TestDatabase;
   let context: INestApplicationContext;
   let sql: Database;
-  let credentials: Credentials;
+  let credentials: StoredCredentials;
   let accounts: TestAccount[];
 
   beforeEach(async () => {
@@ -19,7 +19,7 @@ describe('Credentials', () => {
       loadConfig({ DATABASE_URL: database.url, ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}` }),
     );
     sql = context.get(Database);
-    credentials = new Credentials(sql, { note: () => undefined });
+    credentials = new StoredCredentials(sql, { note: () => undefined });
     const application = await createApplication(context);
     accounts = [];
     for (let index = 0; index < 20; index += 1) accounts.push(await createAccount(context, application));
@@ -71,7 +71,7 @@ describe('Credentials', () => {
         return sql.query(...args);
       },
     });
-    const counted = new Credentials(counting, { note: () => undefined });
+    const counted = new StoredCredentials(counting, { note: () => undefined });
     const found = await Promise.all(accounts.map(({ token }) => counted.accountByToken(token)));
     expect(found.map((account) => account?.accountId)).toEqual(accounts.map(({ id }) => id));
     expect(queries).toBe(1);

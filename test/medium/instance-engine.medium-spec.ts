@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Wake } from '../../src/platform/work/wake.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
-import { confirmPlace, placeHere } from '../../src/platform/database/instance-place.ts';
+import { confirmPlace, placeHere } from '../../src/platform/work/instance-place.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { Engine } from '../../src/platform/work/engine.ts';
 import { done, ProbeDispatcher } from '../support/engine-fixture.ts';

@@ -8,7 +8,7 @@ import {
   databaseAddress,
   placeHere,
   recordedPlace,
-} from '../../src/platform/database/instance-place.ts';
+} from '../../src/platform/work/instance-place.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { InstanceGuard, type Pulse } from '../../src/platform/work/instance-guard.ts';
 import { createTestDatabase, copyTestDatabase, type TestDatabase } from '../support/test-database.ts';

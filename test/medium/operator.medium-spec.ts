@@ -6,7 +6,7 @@ import { createOperatorContext } from '../../src/cli/operator-context.ts';
 import { reseal } from '../../src/app/keys/reseal.ts';
 import { SEALED_COLUMNS } from '../../src/app/keys/sealed-columns.ts';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
-import { Credentials } from '../../src/platform/auth/credentials.ts';
+import { StoredCredentials } from '../../src/accounts/grants/stored-credentials.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
@@ -65,7 +65,7 @@ describe('carillon', () => {
       'Front desk',
     );
     expect(made).toMatchObject({ name: 'Front desk', plan: 'quickstart', features: ['sms'], region: 'eu' });
-    const credentials = new Credentials(context.get(Database), { note: () => undefined });
+    const credentials = new StoredCredentials(context.get(Database), { note: () => undefined });
     expect(await credentials.applicationBySecret(made.client_id, made.client_secret ?? '')).toMatchObject({
       plan: 'quickstart',
       features: ['sms'],
@@ -87,7 +87,7 @@ describe('carillon', () => {
   it('rotates a secret: the old one is refused, the new one works', async () => {
     const made = await json<Application>('application', 'create', '--name', 'x');
     const rotated = await json<Application>('application', 'rotate-secret', made.client_id);
-    const credentials = new Credentials(context.get(Database), { note: () => undefined });
+    const credentials = new StoredCredentials(context.get(Database), { note: () => undefined });
     expect(rotated.client_secret).not.toBe(made.client_secret);
     expect(await credentials.applicationBySecret(made.client_id, made.client_secret ?? '')).toBeUndefined();
     expect(await credentials.applicationBySecret(made.client_id, rotated.client_secret ?? '')).toBeDefined();

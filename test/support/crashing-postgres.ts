@@ -6,7 +6,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../src/platform/database/embedded-postgres.ts';
-import { migrate } from '../../src/platform/database/migrate.ts';
+import { migrate } from '../../src/app/migrate.ts';
 
 /** A database server of its own that can crash and come back, with nothing switched off that keeps data safe. */
 export interface CrashingPostgres {

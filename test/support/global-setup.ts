@@ -2,7 +2,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../src/platform/database/embedded-postgres.ts';
-import { migrate } from '../../src/platform/database/migrate.ts';
+import { migrate } from '../../src/app/migrate.ts';
 import { beginFaultTable } from './fault-table.ts';
 
 /** Tests are about logic, not about surviving power loss; the fault suite runs with these on. */

@@ -1,5 +1,7 @@
-import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
+import { Injectable } from '@nestjs/common';
+import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
+import { SigningSecrets } from '../../platform/webhooks/signing-secrets.ts';
 
 /** What a sealed client secret is bound to. */
 export const applicationSecretContext = (applicationId: string): string =>
@@ -41,4 +43,16 @@ export function openApplicationSecret(box: SecretBox, applicationId: string, sea
     kept.secrets.set(key, secret);
   }
   return secret;
+}
+
+/** Client secrets as the keys of webhook deliveries. */
+@Injectable()
+export class ApplicationSigningSecrets extends SigningSecrets {
+  constructor(private readonly box: SecretBox) {
+    super();
+  }
+
+  override open(applicationId: string, sealed: string): string {
+    return openApplicationSecret(this.box, applicationId, sealed);
+  }
 }

@@ -4,6 +4,7 @@ import { EntityManager, type FilterQuery } from '@mikro-orm/postgresql';
 import { isWithin, type Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { forgetRateGate } from '../../platform/work/rate-gates.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
@@ -60,7 +61,6 @@ const DELETE_REMINDERS = `
     select id from reminder_job where id in (select id from reminder where account_id = $1) order by id for update)`;
 const DELETE_QUEUED = [DELETE_SYNC, ...DELETE_JOBS, DELETE_REMINDERS];
 const HOLD = `select provider, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
-const DELETE_GATE = 'delete from account_gate where account_id = $1';
 
 /** Grants of an application: connected accounts. New ones are made by `GrantConnections`. */
 @Injectable()
@@ -160,7 +160,8 @@ export class GrantsService {
       for (const text of DELETE_QUEUED) await sql.query(text, [grantId]);
       const [held] = await sql.query<{ provider: string; tokensSealed: string | null }>(HOLD, [grantId]);
       // Nobody can add work for the account any more; what came in between goes too.
-      for (const text of [...DELETE_QUEUED, DELETE_GATE]) await sql.query(text, [grantId]);
+      for (const text of DELETE_QUEUED) await sql.query(text, [grantId]);
+      await forgetRateGate(sql, grantId);
       const gone = await em.nativeDelete(Grant, { id: grantId, application: applicationId });
       if (gone === 0 || !held) throw new NotFoundError('grant', grantId);
       const stopped = accountChange(

@@ -1,3 +1,4 @@
+import { resetBreaker } from '../../platform/work/rate-gates.ts';
 import type { QueueName } from '../../platform/work/wake.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { type ChangeObject, type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
@@ -51,8 +52,6 @@ const DROP_REMINDERS = `
     select id from reminder_job where id in (select id from reminder where account_id = $1) order by id for update)`;
 const LOCK_GRANT = `
   select organization_unit as "organizationUnit" from "grant" where id = $1 for update`;
-const OPEN_GATE = `
-  update account_gate set closed_until = null, failures = 0, close_reason = null where account_id = $1`;
 const REVOKE_TOKENS = `update access_token set revoked_at = $2 where grant_id = $1 and revoked_at is null`;
 
 /** What clients see of the mirror, and hear to be gone. */
@@ -104,7 +103,7 @@ export async function emptyForMailbox(sql: Sql, account: MovedAccount): Promise<
   await tellGone(sql, account, grant.organizationUnit);
   for (const text of DROP_MIRROR) await sql.query(text, [accountId]);
   hooks = (await moveGrants(sql, [{ accountId, syncState: 'downloading', reason: null }], at)) || hooks;
-  await sql.query(OPEN_GATE, [accountId]);
+  await resetBreaker(sql, accountId);
   return hooks ? ['sync', 'hook'] : ['sync'];
 }
 

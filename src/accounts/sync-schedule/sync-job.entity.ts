@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { queueColumns } from '../../platform/database/base-columns.ts';
-import { Grant } from '../grants/grant.entity.ts';
+import { ownedByAccount } from '../../platform/database/owner-keys.ts';
 
 const SyncJobSchema = defineEntity({
   name: 'SyncJob',
@@ -11,7 +11,7 @@ const SyncJobSchema = defineEntity({
   ],
   properties: {
     ...queueColumns,
-    account: () => p.manyToOne(Grant).ref().unique().deleteRule('cascade'),
+    account: () => ownedByAccount().unique(),
     /** How far the mirror has come, in the provider's own terms. */
     cursor: p.text().nullable(),
     /** When the mirror first showed the mailbox' present; until then it holds what was there before the account. */

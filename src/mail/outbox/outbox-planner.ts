@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import type { RateGateDelay } from '../../platform/work/rate-gates.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
 import { MessageTurns } from '../composing/message-turns.ts';
 import { OutboxPreparation } from './outbox-preparation.ts';
-import { type AccountDelay, type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
+import { type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
 import type { CreateOutboxMessage } from './outbox.schema.ts';
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
 import { plannedAttempts, plannedAttemptsWithRelay } from './retry-policy.ts';
@@ -21,7 +22,7 @@ export interface OutboxPlan {
   attempts: readonly { at: Date; route: SendRoute }[];
   /** Whether the application's mailing service would take over. */
   relayAvailable: boolean;
-  delay: AccountDelay;
+  delay: RateGateDelay;
 }
 
 /** Says what would happen to a message, by the code that would accept it; stores nothing. */

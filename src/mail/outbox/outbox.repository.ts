@@ -3,6 +3,7 @@ import { type Listing, type Page, runListing } from '../../platform/database/lis
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
+import { type RateGateDelay, rateGateDelay } from '../../platform/work/rate-gates.ts';
 import type { ComposedMessage } from '../composing/outgoing-messages.ts';
 import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';
 
@@ -85,15 +86,6 @@ const UPDATE = `
     version = version + 1, updated_at = $9
   where id = $1 and account_id = $2`;
 
-const GIVE_SLOT_BACK = `
-  update account_gate set next_slot = greatest(next_slot - slot_ms * interval '1 ms', now())
-  where account_id = $1 and next_slot > now()`;
-
-const GATE = `
-  select case when closed_until > now() then closed_until end as "closedUntil", close_reason as "closeReason",
-    case when next_slot > now() then next_slot end as "queueUntil"
-  from account_gate where account_id = $1`;
-
 const REMOVE = 'delete from send_job where id = $1 and account_id = $2';
 
 /** A message as edits see it. */
@@ -109,15 +101,6 @@ export interface WaitingSchedule {
   attempt: number;
   /** Whether it waits for nothing but a slot of its account's pace. */
   paced: boolean;
-}
-
-/** What holds up an account's messages at the moment. */
-export interface AccountDelay {
-  /** Nothing of the account is sent until then; null: it is not closed. */
-  closedUntil: Date | null;
-  closeReason: string | null;
-  /** Messages that were due before wait in line until then; null: there is no line. */
-  queueUntil: Date | null;
 }
 
 /** Transactions of one account at a time: each may have to wait for another's locks, or for whoever removes the account. */
@@ -205,15 +188,9 @@ export class OutboxRepository {
     await message.alongside?.(sql);
   }
 
-  /** A message that waited for its account's pace needs its slot no more: the next one moves up. */
-  async giveSlotBack(sql: Sql, accountId: string): Promise<void> {
-    await sql.query(GIVE_SLOT_BACK, [accountId]);
-  }
-
   /** What holds up an account's messages at the moment. */
-  async accountDelay(accountId: string): Promise<AccountDelay> {
-    const [row] = await this.database.query<AccountDelay>(GATE, [accountId]);
-    return row ?? { closedUntil: null, closeReason: null, queueUntil: null };
+  accountDelay(accountId: string): Promise<RateGateDelay> {
+    return rateGateDelay(this.database, accountId);
   }
 
   async removeSchedule(sql: Sql, accountId: string, id: string): Promise<void> {

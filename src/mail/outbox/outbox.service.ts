@@ -4,6 +4,7 @@ import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing, Page } from '../../platform/database/listing.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
+import { giveSlotBack } from '../../platform/work/rate-gates.ts';
 import { Wake } from '../../platform/work/wake.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { FirstAnswer, IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
@@ -162,7 +163,7 @@ export class OutboxService {
       const status = edited.sendAt > edited.at ? 'pending' : current.status;
       const reason = status === 'pending' ? null : current.reason;
       if (status !== current.status) await moveJobs(sql, [{ id, to: 'pending' }], edited.at);
-      if (schedule.paced && moved) await this.repository.giveSlotBack(sql, accountId);
+      if (schedule.paced && moved) await giveSlotBack(sql, accountId);
       const version = current.version + 1;
       return { ...current, ...edited, status, reason, originalSendAt: edited.sendAt, version };
     });
@@ -181,7 +182,7 @@ export class OutboxService {
       await this.repository.removeSchedule(sql, accountId, id);
       const reason = cancellationReason(current);
       const moved = await moveJobs(sql, [{ id, to: 'cancelled', reason }], this.clock.now());
-      if (schedule.paced) await this.repository.giveSlotBack(sql, accountId);
+      if (schedule.paced) await giveSlotBack(sql, accountId);
       return { item: { ...current, status: 'cancelled', reason }, hooks: moved.hooks };
     });
     if (hooks) this.wake.wake('hook');

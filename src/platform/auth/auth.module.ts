@@ -1,6 +1,5 @@
 import { Global, Module } from '@nestjs/common';
 import { PassportModule } from '@nestjs/passport';
-import { Credentials } from './credentials.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import {
   AccessTokenBasicStrategy,
@@ -8,21 +7,21 @@ import {
   ApplicationSecretStrategy,
   ApplicationStrategy,
 } from './strategies.ts';
-import { TokenUses } from './token-uses.ts';
 
-/** Registers the passport strategies behind the decorators of `access.decorators.ts`, whose guards are used in every room. */
+/**
+ * Registers the passport strategies behind the decorators of `access.decorators.ts`, whose guards are used in every room. A
+ * global module has to provide `Credentials`.
+ */
 @Global()
 @Module({
   imports: [PassportModule],
   providers: [
-    Credentials,
     FailedAttempts,
-    TokenUses,
     AccessTokenBearerStrategy,
     AccessTokenBasicStrategy,
     ApplicationStrategy,
     ApplicationSecretStrategy,
   ],
-  exports: [Credentials, FailedAttempts],
+  exports: [FailedAttempts],
 })
 export class AuthModule {}

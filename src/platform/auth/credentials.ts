@@ -1,86 +1,13 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { hashToken, equalHashes } from '../base/crypto/token-hash.ts';
-import { JointLookUp } from '../base/concurrency/joint-look-up.ts';
-import { Database } from '../database/sql.ts';
 import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
-import { restrict, type Scope } from './scopes.ts';
-import { TokenUses } from './token-uses.ts';
-
-const ACCOUNTS_BY_TOKEN = `
-  select t.hash, t.id as "tokenId", t.scope as own, g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
-         g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
-         g.billing_state as "billingState", coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed,
-         a.features, coalesce(i.require_proven_address, false) and g.proof is null as unproven
-  from access_token t
-  join "grant" g on g.id = t.grant_id
-  join application a on a.id = g.application_id
-  left join integration i on i.id = g.integration_id
-  where t.hash = any($1::bytea[]) and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`;
-
-const APPLICATION_BY_CLIENT_ID = `
-  select id as "applicationId", client_id as "clientId", plan, region, features, secret_hash as "secretHash"
-  from application where client_id = $1`;
-
-type AccountRow = Omit<AccountPrincipal, 'kind' | 'scopes'> & {
-  hash: Buffer;
-  tokenId: string;
-  own: Scope[] | null;
-  asked: Scope[] | null;
-  agreed: Scope[] | null;
-};
-
-/** The hash of a token as a key. */
-const KEY = 'base64';
 
 /**
  * Turns what a caller presented into who it is. Nothing is kept: a token or secret that was revoked is refused from the
- * next request on, by every process (docs/adr/0023).
+ * next request on, by every process (docs/adr/0023). Accounts implement it.
  */
-@Injectable()
-export class Credentials {
-  readonly #accounts: JointLookUp<{ account: AccountPrincipal; tokenId: string }>;
-
-  constructor(
-    private readonly database: Database,
-    @Inject(TokenUses) private readonly uses: Pick<TokenUses, 'note'>,
-  ) {
-    this.#accounts = new JointLookUp((keys) => this.#findAccounts(keys));
-  }
-
+export abstract class Credentials {
   /** @returns undefined for an unknown, revoked or expired token */
-  async accountByToken(token: string): Promise<AccountPrincipal | undefined> {
-    if (token.length > 200) return undefined;
-    const found = await this.#accounts.get(hashToken(token).toString(KEY));
-    if (found) this.uses.note(found.tokenId);
-    return found?.account;
-  }
-
-  async #findAccounts(
-    keys: readonly string[],
-  ): Promise<ReadonlyMap<string, { account: AccountPrincipal; tokenId: string }>> {
-    const rows = await this.database.query<AccountRow>(ACCOUNTS_BY_TOKEN, [
-      keys.map((key) => Buffer.from(key, KEY)),
-    ]);
-    return new Map(
-      rows.map(({ hash, tokenId, own, asked, agreed, ...account }) => {
-        const scopes = restrict(restrict(asked, agreed), own);
-        return [
-          hash.toString(KEY),
-          { tokenId, account: Object.freeze({ kind: 'account', ...account, scopes } as const) },
-        ];
-      }),
-    );
-  }
+  abstract accountByToken(token: string): Promise<AccountPrincipal | undefined>;
 
   /** @returns undefined unless the pair is right */
-  async applicationBySecret(clientId: string, secret: string): Promise<ApplicationPrincipal | undefined> {
-    if (clientId.includes('\0')) return undefined;
-    const [row] = await this.database.query<Omit<ApplicationPrincipal, 'kind'> & { secretHash: Buffer }>(
-      APPLICATION_BY_CLIENT_ID,
-      [clientId],
-    );
-    if (!row || !equalHashes(row.secretHash, hashToken(secret))) return undefined;
-    const { secretHash: _, ...application } = row;
-    return { kind: 'application', ...application };
-  }
+  abstract applicationBySecret(clientId: string, secret: string): Promise<ApplicationPrincipal | undefined>;
 }

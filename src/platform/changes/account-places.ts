@@ -1,4 +1,12 @@
-import { TooManyReadersError } from '../../deltas/deltas.errors.ts';
+import { DomainError } from '../base/errors/domain-error.ts';
+
+/** As many as an account may have are open already. */
+export class TooManyReadersError extends DomainError {
+  constructor(what: string, limit: number) {
+    const message = `Too many concurrent requests to ${what} for one account (limit ${limit})`;
+    super('delta.too-many-readers', 'rate-limited', message, { limit, retryAfterSeconds: 1 });
+  }
+}
 
 /** Places that each account has for something that takes long; counted in this process. */
 export class AccountPlaces {

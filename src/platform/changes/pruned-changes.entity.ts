@@ -1,11 +1,11 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { Grant } from '../../accounts/grants/grant.entity.ts';
+import { ownedByAccount } from '../database/owner-keys.ts';
 
 const PrunedChangesSchema = defineEntity({
   name: 'PrunedChanges',
   tableName: 'change_pruned',
   properties: {
-    account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
+    account: () => ownedByAccount().primary(),
     object: p.text().primary(),
     /** The latest one that is gone. */
     seq: p.bigint('number'),

@@ -1,6 +1,6 @@
 import type { EventSubscriber, TransactionEventArgs } from '@mikro-orm/core';
 import { MikroOrmModule } from '@mikro-orm/nestjs';
-import { MikroORM } from '@mikro-orm/postgresql';
+import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import {
   type DynamicModule,
   Global,
@@ -14,7 +14,6 @@ import {
 } from '@nestjs/common';
 import { Clock } from '../base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { ormConfig } from '../../app/mikro-orm.config.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { returnLostConnections } from './lost-connections.ts';
 import { RequestContexts } from './request-contexts.ts';
@@ -60,14 +59,14 @@ export class DatabaseModule implements NestModule {
     consumer.apply(this.requests.middleware).forRoutes('{*path}');
   }
 
-  /** @param clock replaces the database's clock (tests) */
-  static register(config: AppConfig, clock?: Clock): DynamicModule {
+  /** @param orm what the ORM knows of the schema @param clock replaces the database's clock (tests) */
+  static register(config: AppConfig, orm: Options, clock?: Clock): DynamicModule {
     const requests = new RequestContexts();
     return {
       module: DatabaseModule,
       imports: [
         MikroOrmModule.forRoot({
-          ...ormConfig(config.database.url, config.database.poolSize),
+          ...orm,
           registerRequestContext: false,
           context: requests.find,
           driverOptions: {

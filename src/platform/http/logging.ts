@@ -1,13 +1,13 @@
 import type { NextFunction, Request, Response } from 'express';
 import { type Params, PinoLogger } from 'nestjs-pino';
 import type { Options } from 'pino-http';
-import { principalOf } from '../auth/principal.ts';
 import { newId } from '../base/ids/ids.ts';
 import { escapedJson } from '../base/text/plain-text.ts';
 import { monotonicMs } from '../base/time/clock.ts';
 import { currentAnswer, duringAnswer } from '../base/large-answers.ts';
 import type { AppConfig } from '../config/app-config.ts';
 import type { LogDestination } from '../config/log-destination.ts';
+import { callerOf } from './caller.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,100}$/;
 
@@ -31,11 +31,11 @@ const requestFields = (request: Request) => ({
   path: (request.originalUrl ?? request.url).split('?', 1)[0]?.replace(SECRET_PATH, '$1…'),
 });
 
-const principalFields = (request: Request) => {
-  const principal = principalOf(request);
-  if (!principal) return {};
-  const { applicationId: application } = principal;
-  return principal.kind === 'account' ? { application, account: principal.accountId } : { application };
+const callerFields = (request: Request) => {
+  const caller = callerOf(request);
+  if (!caller) return {};
+  const { applicationId: application, accountId: account } = caller;
+  return account === undefined ? { application } : { application, account };
 };
 
 /**
@@ -49,7 +49,7 @@ export function logRequests(request: Request, response: Response, next: NextFunc
     const { statusCode: status, writableFinished } = response;
     const fields = {
       req: requestFields(request),
-      ...principalFields(request),
+      ...callerFields(request),
       res: { status },
       responseTime: Math.round(monotonicMs() - begunMs),
     };

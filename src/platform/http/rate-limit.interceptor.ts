@@ -8,10 +8,10 @@ import {
 import type { Request } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { finalize, type Observable } from 'rxjs';
-import { principalOf } from '../auth/principal.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { clientAddress, clientKey } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { callerOf } from './caller.ts';
 
 /** Groups in which only a few requests of one account may run at a time (api facts 1.8). */
 const CONCURRENT_GROUP = /^\/(messages|threads|contacts)(\/|$)/;
@@ -49,16 +49,16 @@ export class RateLimitInterceptor implements NestInterceptor {
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<Request>();
-    const principal = principalOf(request);
-    if (!principal && !namesApplication(request)) return next.handle();
-    const caller = principal?.applicationId ?? clientKey(clientAddress(request));
+    const { applicationId, accountId } = callerOf(request) ?? {};
+    if (!applicationId && !namesApplication(request)) return next.handle();
+    const counted = applicationId ?? clientKey(clientAddress(request));
     const endpoint = `${context.getClass().name}.${context.getHandler().name}`;
-    await this.#spend(this.#application, `${endpoint}:${caller}`, this.#limits.applicationPerSecond);
-    if (principal?.kind !== 'account') return next.handle();
-    await this.#spend(this.#account, `${endpoint}:${principal.accountId}`, this.#limits.accountPerSecond);
+    await this.#spend(this.#application, `${endpoint}:${counted}`, this.#limits.applicationPerSecond);
+    if (accountId === undefined) return next.handle();
+    await this.#spend(this.#account, `${endpoint}:${accountId}`, this.#limits.accountPerSecond);
     const most = this.#limits.accountConcurrent;
     if (most === 0 || !CONCURRENT_GROUP.test(request.path)) return next.handle();
-    const running = this.#running.get(principal.accountId) ?? 0;
+    const running = this.#running.get(accountId) ?? 0;
     if (running >= most) {
       throw new RateLimitedError(
         `Too many concurrent requests to this endpoint for one account (limit ${most})`,
@@ -66,8 +66,8 @@ export class RateLimitInterceptor implements NestInterceptor {
         1,
       );
     }
-    this.#running.set(principal.accountId, running + 1);
-    return next.handle().pipe(finalize(() => this.#leave(principal.accountId)));
+    this.#running.set(accountId, running + 1);
+    return next.handle().pipe(finalize(() => this.#leave(accountId)));
   }
 
   #leave(accountId: string): void {

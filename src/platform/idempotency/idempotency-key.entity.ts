@@ -1,12 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { Grant } from '../../accounts/grants/grant.entity.ts';
+import { ownedByAccount } from '../database/owner-keys.ts';
 
 const IdempotencyKeySchema = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_key',
   indexes: [{ name: 'idempotency_key_created', properties: ['createdAt'] }],
   properties: {
-    account: () => p.manyToOne(Grant).ref().primary().deleteRule('cascade'),
+    account: () => ownedByAccount().primary(),
     key: p.text().primary(),
     /** SHA-256 of method, path and body: another request under the same key is refused. */
     fingerprint: p.blob(),

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../database/base-columns.ts';
-import { Grant } from '../../accounts/grants/grant.entity.ts';
+import { ownedByAccount } from '../database/owner-keys.ts';
 import { FORBIDDEN_MOVE, JOB_STATES } from './job-status.ts';
 
 const JobStatusSchema = defineEntity({
@@ -28,7 +28,7 @@ const JobStatusSchema = defineEntity({
   properties: {
     /** Is the job_status_id, and the stable part of an outbox message's Message-ID. */
     ...idColumn,
-    account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
+    account: () => ownedByAccount(),
     /** One of `JOB_ACTIONS`. */
     action: p.text(),
     /** Kind of the affected object: message, calendar, event. */

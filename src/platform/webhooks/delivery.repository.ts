@@ -1,5 +1,6 @@
 import { storable } from '../base/text/storable.ts';
 import type { Sql } from '../database/sql.ts';
+import { setPace } from '../work/rate-gates.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 
 /** Evidence of one attempt. */
@@ -153,18 +154,6 @@ export async function forgetDeliveries(sql: Sql, webhookId: string): Promise<voi
 }
 
 /** At most eight deliveries at a time and 200 a second to one webhook: the rest waits, and holds up nobody else. */
-const OPEN_GATE = `
-  insert into account_gate (account_id, slot_ms, max_in_flight) values ($1, 5, 8)
-  on conflict (account_id) do nothing`;
-
-/** Sets the pace and concurrency of a new webhook, in the caller's transaction. */
-export async function openGate(sql: Sql, webhookId: string): Promise<void> {
-  await sql.query(OPEN_GATE, [webhookId]);
-}
-
-const CLOSE_GATE = 'delete from account_gate where account_id = $1';
-
-/** Forgets the pace of a deleted webhook, in the caller's transaction. */
-export async function closeGate(sql: Sql, webhookId: string): Promise<void> {
-  await sql.query(CLOSE_GATE, [webhookId]);
+export function openGate(sql: Sql, webhookId: string): Promise<void> {
+  return setPace(sql, webhookId, 5, 8);
 }

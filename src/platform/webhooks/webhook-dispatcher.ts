@@ -1,6 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { openApplicationSecret } from '../../accounts/applications/application-secrets.ts';
-import { SecretBox } from '../base/crypto/secret-box.ts';
 import { EgressClient } from '../egress/egress-client.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { parseRetryAfter } from '../egress/retry-after.ts';
@@ -13,6 +11,7 @@ import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delive
 import { type AttemptEvidence, insertAttempts, recordHealth } from './delivery.repository.ts';
 import { DueDeliveries, type LoadedDelivery } from './due-deliveries.ts';
 import { deliveryHeaders } from './signature.ts';
+import { SigningSecrets } from './signing-secrets.ts';
 
 /** A claimed row of `hook_job`. Its gate is the webhook. */
 export interface HookJobRow extends ClaimedJob {
@@ -61,7 +60,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult>
   constructor(
     private readonly deliveries: DueDeliveries,
     private readonly egress: EgressClient,
-    private readonly secrets: SecretBox,
+    private readonly secrets: SigningSecrets,
     private readonly clock: Clock,
   ) {}
 
@@ -120,7 +119,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult>
     at: Date,
     signal: AbortSignal,
   ): Promise<DeliveryAnswer | null> {
-    const secret = openApplicationSecret(this.secrets, applicationId, secretSealed);
+    const secret = this.secrets.open(applicationId, secretSealed);
     const headers = deliveryHeaders({ eventId: job.eventId, body, at, secret });
     try {
       const { status, retryAfter } = await this.egress.post(callbackUrl, body, headers, { signal });

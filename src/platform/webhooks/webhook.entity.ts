@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { Application } from '../../accounts/applications/application.entity.ts';
 import { idColumn, timestampColumns } from '../database/base-columns.ts';
+import { ownedByApplication } from '../database/owner-keys.ts';
 import { WEBHOOK_STATES } from './webhook-state.ts';
 
 const WebhookSchema = defineEntity({
@@ -9,7 +9,7 @@ const WebhookSchema = defineEntity({
   uniques: [{ name: 'webhook_application_callback_url', properties: ['application', 'callbackUrl'] }],
   properties: {
     ...idColumn,
-    application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
+    application: () => ownedByApplication(),
     /** Normalised by WHATWG URL. */
     callbackUrl: p.text(),
     state: p.enum(WEBHOOK_STATES),

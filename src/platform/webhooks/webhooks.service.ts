@@ -1,17 +1,16 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
-import { Application } from '../../accounts/applications/application.entity.ts';
 import { EgressClient } from '../egress/egress-client.ts';
 import { InvalidInputError, NotFoundError } from '../base/errors/domain-error.ts';
 import { firstIdAt, isId, newId } from '../base/ids/ids.ts';
 import { assertTransition } from '../base/state/transitions.ts';
 import { Clock } from '../base/time/clock.ts';
+import { forgetRateGate } from '../work/rate-gates.ts';
 import { Wake } from '../work/wake.ts';
 import type { Page } from '../database/listing.ts';
 import { Database, sqlOf } from '../database/sql.ts';
 import {
-  closeGate,
   forgetDeliveries,
   lockDeliveries,
   openGate,
@@ -88,7 +87,7 @@ export class WebhooksService {
         const now = this.clock.now();
         const webhook = em.create(Webhook, {
           id: newId(),
-          application: em.getReference(Application, applicationId),
+          application: applicationId,
           callbackUrl,
           state: wanted.state,
           triggers: wanted.triggers,
@@ -139,7 +138,7 @@ export class WebhooksService {
       await lockDeliveries(sqlOf(em), id);
       await forgetDeliveries(sqlOf(em), id);
       await em.nativeDelete(Webhook, { id, application: applicationId });
-      await closeGate(sqlOf(em), id);
+      await forgetRateGate(sqlOf(em), id);
     });
   }
 

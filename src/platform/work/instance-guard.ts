@@ -7,7 +7,7 @@ import {
   type PlaceDifference,
   placeDifferences,
   placeHere,
-} from '../database/instance-place.ts';
+} from './instance-place.ts';
 import type { Sql } from '../database/sql.ts';
 
 /** What a heartbeat says about the database it was written to, besides that it was. */

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Clock } from '../base/time/clock.ts';
-import { Database } from '../database/sql.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Database } from '../../platform/database/sql.ts';
 
 const EVERY_MS = 60_000;
 /** Tokens of one minute; the last uses of further ones are not stored. */

@@ -1,5 +1,5 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import { ormConfig } from '../../app/mikro-orm.config.ts';
+import { ormConfig } from './mikro-orm.config.ts';
 
 async function withOrm<T>(url: string, work: (orm: MikroORM) => Promise<T>): Promise<T> {
   const orm = await MikroORM.init(ormConfig(url, 2));

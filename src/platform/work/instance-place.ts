@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import type { AppConfig } from '../config/app-config.ts';
-import type { Sql } from './sql.ts';
+import type { Sql } from '../database/sql.ts';
 
 /*
  * Which installation may act on what a database holds. A database that was restored from a copy holds messages that

@@ -1,5 +1,5 @@
-import type { Sql } from '../database/sql.ts';
-import { dayOf, type Quota, type QuotaOwner } from './quota.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { dayOf, type Quota, type QuotaOwner } from '../../platform/quotas/quota.ts';
 
 /** What was used of a quota in a day. */
 export interface ListedUse {

@@ -1,0 +1,84 @@
+import type { Sql } from '../database/sql.ts';
+import { type BookedDeliveries, deliveryPace } from './delivery-pace.ts';
+import type { Trigger } from './webhook-state.ts';
+
+/** Something that subscribers hear of. */
+export interface WebhookEventRecord {
+  id: string;
+  applicationId: string;
+  accountId: string;
+  trigger: Trigger;
+  /** The exact bytes of a delivery. */
+  body: Buffer;
+  /** Makes a second emission of the same happening impossible; unique over everything. */
+  dedupe: string;
+  /** Told only if the account has one of these scopes; null: whatever its scopes are. */
+  scopes: readonly string[] | null;
+}
+
+// Deliveries are due at the pace of their webhook: due all at once, most would have to be moved to later one by one. One for a
+// webhook that is removed at the same moment comes to nothing.
+/**
+ * The text of a statement for `queueDeliveries`.
+ * @param beside common table expressions of the caller; their parameters begin at `$10`
+ */
+export const deliveriesBeside = (beside: string): string => `
+  with ${beside},
+  happened as (
+    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[])
+      h(id, application_id, type, body, dedupe, account_id, scopes)),
+  told as (
+    insert into webhook_event (id, application_id, type, body, dedupe)
+    select h.id, h.application_id, h.type, h.body, h.dedupe from happened h
+    where exists (select 1 from webhook w
+                  where w.application_id = h.application_id and h.type = any(w.triggers) and w.state <> 'inactive')
+      and (h.scopes is null or not exists (
+        select 1 from "grant" g left join integration i on i.id = g.integration_id
+        where g.id = h.account_id
+          and not (coalesce(coalesce(g.scope, i.scope) && string_to_array(h.scopes, ','), true)
+                   and coalesce(g.granted_scope && string_to_array(h.scopes, ','), true))))
+    on conflict (dedupe) do nothing
+    returning id, application_id, type),
+  due as (
+    select t.id as event_id, w.id as webhook_id, coalesce(g.slot_ms, 50) as slot_ms,
+      greatest(now(), g.next_slot, now() + p.wait_ms * interval '1 ms')
+        + (row_number() over (partition by w.id order by t.id) - 1) * coalesce(g.slot_ms, 50) * interval '1 ms' as run_at
+    from told t join webhook w on w.application_id = t.application_id and t.type = any(w.triggers)
+                              and w.state in ('active', 'failing')
+    left join account_gate g on g.account_id = w.id
+    left join unnest($8::uuid[], $9::float8[]) p(webhook_id, wait_ms) on p.webhook_id = w.id),
+  queued as (
+    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
+    select gen_random_uuid(), event_id, webhook_id, run_at, now(), now() + interval '76 hours' from due)
+  select webhook_id as "webhookId", count(*)::int * slot_ms as "tookMs",
+    (extract(epoch from min(run_at) - now()) * 1000)::float8 as "waitMs"
+  from due group by webhook_id, slot_ms`;
+
+/**
+ * Stores events that somebody subscribes to and queues their deliveries, in the caller's transaction and one round trip with
+ * what the caller writes.
+ * @param text from `deliveriesBeside` @param values of the caller's parameters
+ * @returns milliseconds until the first delivery is due; null: none was queued
+ */
+export async function queueDeliveries(
+  sql: Sql,
+  text: string,
+  events: readonly WebhookEventRecord[],
+  values: readonly unknown[],
+): Promise<number | null> {
+  const ahead = events.length > 0 ? deliveryPace.ahead() : [];
+  const rows = await sql.query<BookedDeliveries>(text, [
+    events.map(({ id }) => id),
+    events.map(({ applicationId }) => applicationId),
+    events.map(({ trigger }) => trigger),
+    events.map(({ body }) => body),
+    events.map(({ dedupe }) => dedupe),
+    events.map(({ accountId }) => accountId),
+    events.map(({ scopes }) => scopes?.join(',') ?? null),
+    ahead.map(({ webhookId }) => webhookId),
+    ahead.map(({ waitMs }) => waitMs),
+    ...values,
+  ]);
+  for (const booked of rows) deliveryPace.note(booked);
+  return rows.length === 0 ? null : Math.min(...rows.map(({ waitMs }) => waitMs));
+}
