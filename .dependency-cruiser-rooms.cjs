@@ -1,0 +1,30 @@
+/**
+ * No two rooms need each other, types included. A room is a folder `src/<group>/<room>` with all that is in it, or a group
+ * without folders. Tests beside the code are left out: they may use what is above them.
+ */
+const { options } = require('./.dependency-cruiser.cjs');
+
+/** Rooms that are still knotted. */
+const KNOWN = [
+  '^src/mail/(files|folders|messages|threads|relay)$',
+  '^src/accounts/(grants|provider-writes)$',
+  '^src/calendar/(calendars|conferencing|events|events/ics|invitations)$',
+];
+
+const noCycles = (name, folder) => ({
+  name,
+  comment: 'What both need moves down, or the lower one declares a port that the upper one implements.',
+  severity: 'error',
+  scope: 'folder',
+  from: { path: folder, pathNot: KNOWN },
+  to: { circular: true, path: '^src/', pathNot: '^src/$1(/|$)' },
+});
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    noCycles('no-cycles-of-rooms', '^src/([^/]+/[^/]+)'),
+    noCycles('no-cycles-of-groups-without-rooms', '^src/([^/]+)$'),
+  ],
+  options: { ...options, exclude: { path: ['\\.spec\\.ts$', 'node_modules'] } },
+};
