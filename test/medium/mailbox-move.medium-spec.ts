@@ -25,6 +25,11 @@ describe('moving an account to another mailbox while workers are busy with it', 
     );
     return row;
   };
+  // From the row: the move has revoked the account's tokens.
+  const jobOf = async (id: string) => {
+    const [row] = await send.database.query('select status, reason from job_status where id = $1', [id]);
+    return row;
+  };
 
   it('takes a message away from the worker that has claimed it and not handed it over', async () => {
     const id = await send.accept();
@@ -35,10 +40,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
       id,
     ]);
     expect(row?.fence).toBeGreaterThan(job.fence);
-    const [job_status] = await send.database.query('select status, reason from job_status where id = $1', [
-      id,
-    ]);
-    expect(job_status).toEqual({
+    expect(await jobOf(id)).toEqual({
       status: 'delayed',
       reason: expect.stringContaining('moved to another mailbox'),
     });
@@ -76,7 +78,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
       }
       send.clock.advance(seconds * 1000);
       expect((await send.attempt(id))?.next).toEqual({ kind: 'done' });
-      expect(await send.job(id)).toMatchObject({
+      expect(await jobOf(id)).toEqual({
         status: 'failed',
         reason: expect.stringContaining('it got no new send_at'),
       });
@@ -91,8 +93,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
     send.clock.advance(24 * 3_600_000);
     expect((await send.attempt(id))?.next).toEqual({ kind: 'done' });
     expect(send.server).toMatchObject({ lookUps: 0, taken: [] });
-    const [row] = await send.database.query('select status, reason from job_status where id = $1', [id]);
-    expect(row).toEqual({
+    expect(await jobOf(id)).toEqual({
       status: 'failed',
       reason: expect.stringContaining('whether an earlier attempt succeeded is unknown'),
     });
