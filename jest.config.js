@@ -26,7 +26,7 @@ const servers = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };
 const GROUPS = new URL('test/.groups', import.meta.url).pathname;
-/** Tiers: unit beside the code; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client;
+/** Tiers: unit beside the code, and test/structure for what holds of all of it; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client;
  * providers = real mail and calendar servers, a real browser; hostile = attacks; faults = processes that die. */
 export default {
   // A bound against hanging, not a measure of speed; longer than `until` waits, whose words tell more.
@@ -41,7 +41,12 @@ export default {
       testMatch: ['**/*.spec.ts'],
       ...servers,
     },
-    { ...base, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
+    {
+      ...base,
+      displayName: 'unit',
+      roots: ['<rootDir>/src', '<rootDir>/test/structure'],
+      testMatch: ['**/*.spec.ts'],
+    },
     ...['medium', 'e2e', 'sdk', 'providers', 'hostile', 'faults', 'faults/patient'].map((tier) => ({
       ...base,
       displayName: tier.split('/').at(-1),

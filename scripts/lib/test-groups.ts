@@ -16,6 +16,7 @@ const TIERS = [
   { name: 'e2e', folder: 'test/e2e', ending: '.e2e-spec.ts', groups: 7 },
   { name: 'sdk', folder: 'test/sdk', ending: '.sdk-spec.ts', groups: 2 },
   { name: 'unit', folder: 'src', ending: '.spec.ts', groups: 2 },
+  { name: 'structure', folder: 'test/structure', ending: '.spec.ts', groups: 1 },
 ] as const;
 
 /**

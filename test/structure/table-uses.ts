@@ -1,0 +1,96 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+/** One place where the SQL of a room names a table that another room owns. */
+export interface TableUse {
+  kind: 'read' | 'write';
+  table: string;
+  /** The room whose SQL it is: `mail/messages`, or a group without rooms: `sync`. */
+  by: string;
+  file: string;
+}
+
+/**
+ * Which room owns which table: the one that has its entity.
+ * @returns room by table name
+ */
+export function tableOwners(): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const file of sourceFiles().filter((name) => name.endsWith('.entity.ts'))) {
+    for (const [, table = ''] of contentOf(file).matchAll(/tableName: '(\w+)'/g))
+      owners.set(table, roomOf(file));
+  }
+  return owners;
+}
+
+/** Tables that migrations create and none drops. */
+export function createdTables(): string[] {
+  const folder = path.join(ROOT, 'migrations');
+  const tables = new Set<string>();
+  for (const file of fs.readdirSync(folder).toSorted()) {
+    const content = fs.readFileSync(path.join(folder, file), 'utf8').split('async down')[0] ?? '';
+    for (const [, verb, table = ''] of content.matchAll(
+      /\b(create(?: unlogged)?|drop) table (?:if (?:not )?exists )?"?(\w+)"?/g,
+    ))
+      if (verb === 'drop') tables.delete(table);
+      else tables.add(table);
+  }
+  return [...tables];
+}
+
+/** Every place in `src` where SQL reads or writes a table of another room. Tests beside the code are left out. */
+export function foreignTableUses(): TableUse[] {
+  const owners = tableOwners();
+  const tables = [...owners.keys()].join('|');
+  const name = `\\s+(?:only\\s+)?"?(${tables})"?(?!\\w)`;
+  const patterns = [
+    ['write', new RegExp(`\\b(?:insert into|delete from|truncate|merge into)${name}`, 'gi')],
+    // With its "set": comments and error texts say "update", too.
+    ['write', new RegExp(`\\bupdate${name}(?=\\s+(?:(?:as\\s+)?\\w+\\s+)?set\\b)`, 'gi')],
+    ['read', new RegExp(`(?<!delete )\\b(?:from|join|using)${name}`, 'gi')],
+  ] as const;
+  return sourceFiles().flatMap((file) => {
+    const by = roomOf(file);
+    return literalsOf(file).flatMap((text) =>
+      patterns.flatMap(([kind, pattern]) =>
+        [...text.matchAll(pattern)]
+          .map(([, table = '']) => ({ kind, table: table.toLowerCase(), by, file }))
+          .filter(({ table }) => owners.get(table) !== by),
+      ),
+    );
+  });
+}
+
+function sourceFiles(): string[] {
+  return fs
+    .readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+    .map((file) => `src/${file}`);
+}
+
+function roomOf(file: string): string {
+  const [, group = '', ...rest] = file.split('/');
+  return rest.length > 1 ? `${group}/${rest[0]}` : group;
+}
+
+function contentOf(file: string): string {
+  return fs.readFileSync(path.join(ROOT, file), 'utf8');
+}
+
+/** Texts of all string and template literals; what a template fills in is left out. */
+function literalsOf(file: string): string[] {
+  const literals: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node)) literals.push(node.text);
+    else if (ts.isTemplateExpression(node))
+      literals.push(
+        [node.head, ...node.templateSpans.map((span) => span.literal)].map(({ text }) => text).join(' '),
+      );
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, contentOf(file), ts.ScriptTarget.Latest));
+  return literals;
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import { createdTables, foreignTableUses, tableOwners } from './table-uses.ts';
+
+/** Who writes a table of another room, and why that is right. */
+const WRITES: Record<string, string> = {
+  'accounts/account-management > grant': '',
+  'accounts/account-management > sync_job': '',
+  'accounts/grants > calendar': '',
+  'accounts/grants > contact': '',
+  'accounts/grants > folder': '',
+  'accounts/grants > mailbox_watch': '',
+  'accounts/grants > meeting_state': '',
+  'accounts/grants > provider_job': '',
+  'accounts/grants > relay_sender': '',
+  'accounts/grants > reminder_job': '',
+  'accounts/grants > send_job': '',
+  'accounts/grants > sync_failure': '',
+  'accounts/grants > sync_job': '',
+  'accounts/grants > thread': '',
+  'calendar/calendars > event': '',
+  'calendar/calendars > provider_job': '',
+  'calendar/conferencing > event': '',
+  'calendar/events > invitation': '',
+  'calendar/rsvp > calendar': '',
+  'calendar/rsvp > event': '',
+  'mail/drafts > file': '',
+  'mail/drafts > message': '',
+  'mail/drafts > message_body': '',
+  'mail/drafts > message_folder': '',
+  'mail/drafts > provider_job': '',
+  'mail/drafts > thread': '',
+  'mail/folders > message': '',
+  'mail/folders > message_folder': '',
+  'mail/folders > provider_job': '',
+  'mail/messages > provider_job': '',
+  'mail/messages > thread': '',
+  'mail/outbox > job_status': '',
+  'mail/outbox > provider_job': '',
+  'platform/job-statuses > provider_job': '',
+  'sync > calendar': '',
+  'sync > contact': '',
+  'sync > contact_key': '',
+  'sync > event': '',
+  'sync > file': '',
+  'sync > folder': '',
+  'sync > job_status': '',
+  'sync > message': '',
+  'sync > message_body': '',
+  'sync > message_folder': '',
+  'sync > message_search': '',
+  'sync > provider_job': '',
+  'sync > sync_job': '',
+  'sync > thread': '',
+};
+
+/** Tables that every room may read: each row belongs to an account, and each account to an application. */
+const READ_BY_ALL = ['grant', 'application', 'integration'];
+
+/** Who reads a table of another group, and why that is right. Rooms of one group may read each other's tables. */
+const READS: Record<string, string> = {
+  'accounts/account-management > quota_use': '',
+  'accounts/grants > job_status': '',
+  'accounts/grants > message': '',
+  'accounts/grants > reminder': '',
+  'accounts/grants > reminder_job': '',
+  'accounts/grants > send_job': '',
+  'app/keys > worker': '',
+  'calendar/conferencing > provider_job': '',
+  'calendar/events > provider_job': '',
+  'calendar/invitations > job_status': '',
+  'calendar/invitations > outbox_message': '',
+  'calendar/rsvp > job_status': '',
+  'calendar/rsvp > message': '',
+  'cli > sms_message': '',
+  'cli > webhook': '',
+  'cli > worker': '',
+  'contacts > provider_job': '',
+  'deltas > change': '',
+  'deltas > change_pruned': '',
+  'deltas > message_body': '',
+  'mail/composing > thread_reference': '',
+  'mail/drafts > provider_job': '',
+  'mail/folders > provider_job': '',
+  'mail/messages > provider_job': '',
+  'mail/outbox > job_attempt': '',
+  'mail/outbox > job_status': '',
+  'mail/outbox > worker': '',
+  'platform/job-statuses > outbox_message': '',
+  'sync > calendar': '',
+  'sync > contact': '',
+  'sync > event': '',
+  'sync > file': '',
+  'sync > folder': '',
+  'sync > job_status': '',
+  'sync > message': '',
+  'sync > message_body': '',
+  'sync > message_folder': '',
+  'sync > outbox_message': '',
+  'sync > provider_job': '',
+  'sync > sync_job': '',
+  'sync > thread': '',
+  'sync > worker': '',
+};
+
+const groupOf = (room = '') => room.split('/')[0];
+
+describe('tables of the database', () => {
+  const owners = tableOwners();
+  const uses = foreignTableUses();
+  const pairs = (kind: 'read' | 'write') =>
+    new Set(uses.filter((use) => use.kind === kind).map(({ by, table }) => `${by} > ${table}`));
+
+  it('have one owner each: the room with the entity', () => {
+    expect(createdTables().filter((table) => !owners.has(table))).toEqual([]);
+  });
+
+  it('are written by the room that owns them', () => {
+    expect([...pairs('write')].toSorted()).toEqual(Object.keys(WRITES).toSorted());
+  });
+
+  it('are read by rooms of the same group, but for accounts and their applications', () => {
+    const foreign = uses
+      .filter(({ kind, table }) => kind === 'read' && !READ_BY_ALL.includes(table))
+      .filter(({ by, table }) => groupOf(by) !== groupOf(owners.get(table)))
+      .map(({ by, table }) => `${by} > ${table}`);
+    expect([...new Set(foreign)].toSorted()).toEqual(Object.keys(READS).toSorted());
+  });
+});
