@@ -14,7 +14,7 @@ import { EventSync } from './event-sync.ts';
 import { FolderMirror } from './folder-mirror.ts';
 import { MailboxSyncDispatcher } from './mailbox-sync-dispatcher.ts';
 import { MailboxSync } from './mailbox-sync.ts';
-import { MessageParser } from '../mail/parsing/message-parser.ts';
+import { ParsingModule } from '../mail/parsing/parsing.module.ts';
 import { MirrorRepository } from './mirror.repository.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { SyncWaker } from './sync-waker.ts';
@@ -22,11 +22,10 @@ import { WatchLeases } from './watch-leases.ts';
 
 /** Keeps the mirrors of mailboxes, calendars and address books current. */
 @Module({
-  imports: [GrantsModule, NotificationsModule, ProvidersModule, TrackingModule],
+  imports: [GrantsModule, NotificationsModule, ParsingModule, ProvidersModule, TrackingModule],
   providers: [
     MirrorRepository,
     FolderMirror,
-    MessageParser,
     BatchStore,
     MailedInvitations,
     MailboxSync,
@@ -41,6 +40,6 @@ import { WatchLeases } from './watch-leases.ts';
     WatchLeases,
     MailboxWatches,
   ],
-  exports: [MailboxSyncDispatcher, MessageParser],
+  exports: [MailboxSyncDispatcher],
 })
 export class SyncModule {}

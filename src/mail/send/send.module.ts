@@ -3,8 +3,8 @@ import { DraftsModule } from '../drafts/drafts.module.ts';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.ts';
 import { OutboxModule } from '../outbox/outbox.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
-import { SyncModule } from '../../sync/sync.module.ts';
 import { OutgoingModule } from '../composing/outgoing.module.ts';
+import { ParsingModule } from '../parsing/parsing.module.ts';
 import { SendComposition } from './send-composition.ts';
 import { SendController } from './send.controller.ts';
 import { SendService } from './send.service.ts';
@@ -13,7 +13,7 @@ import { V2SendController } from './v2-send.controller.ts';
 
 /** Sending within requests. */
 @Module({
-  imports: [DraftsModule, IdempotencyModule, OutboxModule, OutgoingModule, ProvidersModule, SyncModule],
+  imports: [DraftsModule, IdempotencyModule, OutboxModule, OutgoingModule, ParsingModule, ProvidersModule],
   controllers: [SendController, V2SendController],
   providers: [SendComposition, SendService, SentViews],
 })
