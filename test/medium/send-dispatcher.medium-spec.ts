@@ -77,7 +77,7 @@ describe('SendDispatcher', () => {
   const claimed = async (id: string, overrides: Partial<SendJobRow> = {}): Promise<SendJobRow> => {
     const [row] = await database.query<SendJobRow>(
       `select id, fence, 1 as attempt, ambiguous, account_id as "gateId", due_at as "dueAt",
-         0 as "gateFailures", retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps"
+         0 as "gateFailures", retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps", resend_attempt as "resendAttempt"
        from send_job where id = $1`,
       [id],
     );

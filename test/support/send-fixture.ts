@@ -164,7 +164,7 @@ export class SendFixture {
     const [row] = await this.database.query<SendJobRow>(
       `update send_job set state = 1, attempt = attempt + 1, fence = fence + 1 where id = $1 and state = 0
        returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt", 0 as "gateFailures",
-         retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps", put_off as "putOff", held`,
+         retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps", resend_attempt as "resendAttempt", put_off as "putOff", held`,
       [id],
     );
     if (!row) throw new Error(`no row ${id}`);

@@ -17,8 +17,10 @@ export interface RouteProgress {
   route: SendRoute;
   /** Attempts over this route that have failed. */
   failures: number;
-  /** Look-ups of the present doubt that proved nothing; −n: the n-th attempt sends without looking first. */
+  /** Look-ups of the present unknown outcome that proved nothing. */
   lookUps: number;
+  /** The attempt that sends again without a look-up, because an outcome stayed unknown (ADR 0019). Null: none. */
+  resendAttempt: number | null;
   /** Recipients that have not got it, whatever becomes of the present doubt; of no meaning after another attempt. */
   putOff: { attempt: number; emails: readonly string[] } | null;
 }

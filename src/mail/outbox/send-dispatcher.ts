@@ -56,6 +56,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
       route: 'route',
       failures: 'failures',
       lookUps: 'look_ups',
+      resendAttempt: 'resend_attempt',
       putOff: 'put_off',
       held: 'held',
     },

@@ -117,7 +117,7 @@ export class SendDoubts {
 
   #unproven(attempt: Loaded): Outcome<SendResult> {
     const { job, message } = attempt;
-    const lookUps = Math.max(0, job.lookUps) + 1;
+    const lookUps = job.lookUps + 1;
     const now = this.clock.now();
     const onUnknown = message.onUnknown ?? this.#onUnknown;
     const decision = decideUnproven(lookUps, now, job.retryLimitAt, onUnknown);

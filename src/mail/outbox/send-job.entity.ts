@@ -19,8 +19,10 @@ const SendJobSchema = defineEntity({
     held: p.boolean().default(false),
     /** Attempts over this route that have failed. */
     failures: p.smallint().default(0),
-    /** Look-ups of the present doubt that proved nothing; −n: the n-th attempt sends again without one. */
+    /** Look-ups of the present unknown outcome that proved nothing. */
     lookUps: p.smallint().default(0),
+    /** The attempt that sends again without a look-up, because an outcome stayed unknown (ADR 0019). Null: none. */
+    resendAttempt: p.smallint().nullable(),
     /**
      * `{ attempt, emails }`: recipients the server had put off when the outcome of an attempt became unknown, and the
      * last attempt that left this doubt open. Null: none.

@@ -11,10 +11,13 @@ import type { SendJobRow, SendResult } from './send-attempt.ts';
 import { remaining, withRefused } from './send-recipients.ts';
 
 const PROGRESS = `
-  update send_job j set route = x.route, failures = x.failures, look_ups = x.look_ups, put_off = x.put_off
-  from unnest($1::uuid[], $2::text[], $3::smallint[], $4::smallint[], $5::jsonb[]) x(id, route, failures, look_ups, put_off)
-  where j.id = x.id
-    and (j.route, j.failures, j.look_ups, j.put_off) is distinct from (x.route, x.failures, x.look_ups, x.put_off)`;
+  update send_job j
+  set route = x.route, failures = x.failures, look_ups = x.look_ups, resend_attempt = x.resend_attempt,
+      put_off = x.put_off
+  from unnest($1::uuid[], $2::text[], $3::smallint[], $4::smallint[], $5::smallint[], $6::jsonb[])
+    x(id, route, failures, look_ups, resend_attempt, put_off)
+  where j.id = x.id and (j.route, j.failures, j.look_ups, j.resend_attempt, j.put_off)
+    is distinct from (x.route, x.failures, x.look_ups, x.resend_attempt, x.put_off)`;
 
 const RECIPIENTS = `
   update outbox_message m
@@ -82,6 +85,7 @@ async function recordProgress(sql: Sql, settled: readonly Settled<SendJobRow, Se
     rows.map(({ route }) => route),
     rows.map(({ failures }) => Math.min(failures, MOST_FAILURES)),
     rows.map(({ lookUps }) => lookUps),
+    rows.map(({ resendAttempt }) => resendAttempt),
     rows.map(({ putOff }) => putOff && JSON.stringify(putOff)),
   ]);
 }

@@ -21,14 +21,14 @@ export const UNSURE = 'whether an earlier attempt succeeded is unknown';
 /** How long an account is left alone that has reached its daily limit, unless its provider names a time. */
 const DAILY_LIMIT_SECONDS = 3_600;
 
-/** Whether an earlier attempt has to be looked up first. The attempt that is to send without looking is told by number. */
-export function isInDoubt({ ambiguous, lookUps, attempt }: SendJobRow): boolean {
-  return ambiguous && lookUps !== -attempt;
+/** Whether an earlier attempt has to be looked up before this one may send. */
+export function isInDoubt(job: SendJobRow): boolean {
+  return job.ambiguous && !isResent(job);
 }
 
-/** Whether it may be there twice: nobody could tell what became of an earlier attempt, and it is to be sent all the same. */
-export function isResent(job: SendJobRow): boolean {
-  return job.ambiguous && !isInDoubt(job);
+/** Whether this attempt sends a second copy on purpose: the outcome of an earlier attempt stayed unknown. */
+export function isResent({ ambiguous, resendAttempt, attempt }: SendJobRow): boolean {
+  return ambiguous && resendAttempt === attempt;
 }
 
 /** Recipients that the server had put off when the present doubt began: a copy that is found is not theirs. */
@@ -173,9 +173,10 @@ function nextOf(decision: Decision, now: Date): Date | null {
 function progressOf({ job, route, failures }: Attempt, { code }: AttemptEnd, decision: Decision) {
   const unknown = code === 'outcome-unknown';
   const resent = decision.kind === 'resend' || (!unknown && isResent(job));
-  const lookUps = resent ? -(job.attempt + 1) : unknown ? Math.max(0, job.lookUps) : 0;
-  if (decision.kind === 'switch') return { route: 'relay' as const, failures: 0, lookUps };
-  return { route, failures, lookUps };
+  const lookUps = unknown && !resent ? job.lookUps : 0;
+  const resendAttempt = resent ? job.attempt + 1 : null;
+  if (decision.kind === 'switch') return { route: 'relay' as const, failures: 0, lookUps, resendAttempt };
+  return { route, failures, lookUps, resendAttempt };
 }
 
 function putOffOf({ job }: Attempt, { code, putOff }: AttemptEnd, { kind }: Decision) {
