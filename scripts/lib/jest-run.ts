@@ -3,22 +3,38 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Summary } from './checks.ts';
 import { npmScript, ROOT, runCommand } from './project.ts';
+import { specFilesOf } from './test-groups.ts';
+import { judgeSecondRun, readUnstable, writeUnstable } from './unstable-tests.ts';
 
-/** What became of a run of Jest. */
+/** A test that was run. */
+export interface RanTest {
+  /** Its `describe` and `it` titles, joined by spaces. */
+  name: string;
+  /** The file that Jest ran, relative to the project's folder: a spec file, or a group of them. */
+  file: string;
+  passed: boolean;
+  /** What Jest reports of a failure, with its stack. */
+  messages: string;
+}
+
+/** The result of one run of Jest. */
 export interface JestRun extends Summary {
-  /** Files with failures and what failed in them; none where the run broke off before it had results. */
-  failures: { file: string; tests: string[] }[];
+  /** Empty if the run broke off before it had results. */
+  tests: RanTest[];
 }
 
 interface JestResults {
   numPassedTests: number;
   numFailedTests: number;
   numRuntimeErrorTestSuites: number;
-  testResults: { name: string; status: string; assertionResults: { status: string; fullName: string }[] }[];
+  testResults: {
+    name: string;
+    assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
+  }[];
 }
 
 /**
- * One run of Jest.
+ * Runs Jest once.
  * @param options its arguments; a run that breaks off before it has results counts as one failure
  */
 export async function runJest(options: readonly string[]): Promise<JestRun> {
@@ -28,42 +44,55 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
     const chosen = options.map((argument) => JSON.stringify(argument));
     const command = [npmScript('jest'), ...chosen, '--forceExit', '--json', `--outputFile=${file}`].join(' ');
     const { code } = await runCommand(command, 'inherit');
-    if (!fs.existsSync(file)) return { passed: 0, failed: 1, failures: [] };
+    if (!fs.existsSync(file)) return { passed: 0, failed: 1, tests: [] };
     const results = JSON.parse(fs.readFileSync(file, 'utf8')) as JestResults;
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
-    const failures = results.testResults
-      .filter(({ status }) => status === 'failed')
-      .map(({ name, assertionResults }) => ({
-        file: path.relative(ROOT, name),
-        tests: assertionResults.flatMap(({ status, fullName }) => (status === 'failed' ? [fullName] : [])),
-      }));
-    return { passed: results.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, failures };
+    const tests = results.testResults.flatMap(({ name, assertionResults }) =>
+      assertionResults
+        .filter(({ status }) => status === 'passed' || status === 'failed')
+        .map(({ status, fullName, failureMessages }) => ({
+          name: fullName,
+          file: path.relative(ROOT, name),
+          passed: status === 'passed',
+          messages: failureMessages.join('\n'),
+        })),
+    );
+    return { passed: results.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, tests };
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** More failures than that are no accident. */
+/** Runs with more failures are not repeated. */
 const MOST_UNSTABLE = 3;
 
 /**
- * A run whose few failures are run once more, alone, to tell what is broken from what is unstable (docs/adr/0052): what fails again has
- * failed. What passes has not, but is told by name: it is a defect of the test, or of the program.
- * @param options arguments of the run
- * @param alone arguments of the second one, to which the files are added
+ * Runs Jest, and repeats the spec files of at most three failed tests, one file at a time, to tell broken tests from unstable ones
+ * (docs/adr/0052). A test that fails again has failed. A test that passes is recorded in `test/unstable.json`, and has failed if it
+ * stood there already.
+ * @param options arguments of the first run
+ * @param alone arguments of the second run, to which the spec files are added
  */
 export async function runJestTwice(
   options: readonly string[],
   alone: readonly string[],
 ): Promise<Summary & { unstable: string[] }> {
   const first = await runJest(options);
-  const tests = first.failures.flatMap((failure) => failure.tests);
-  // A file that could not be run at all, and a run without results, have failed for good.
-  const isFew = tests.length === first.failed && tests.length <= MOST_UNSTABLE;
+  const failed = first.tests.filter(({ passed }) => !passed);
+  // A file that could not be run at all, and a run without results, are no accident.
+  const isFew = failed.length === first.failed && failed.length <= MOST_UNSTABLE;
   if (first.failed === 0 || !isFew) return { ...first, unstable: [] };
-  process.stdout.write(`\nOnce more, alone:\n${tests.map((name) => `  ${name}\n`).join('')}\n`);
-  const second = await runJest([...alone, ...first.failures.map(({ file }) => file)]);
-  if (second.failed > 0)
-    return { passed: first.passed, failed: Math.max(first.failed, second.failed), unstable: [] };
-  return { passed: first.passed + tests.length, failed: 0, unstable: tests };
+  const files = [...new Set(failed.flatMap(({ file, messages }) => specFilesOf(file, messages)))];
+  process.stdout.write(`\nOnce more, alone:\n${failed.map(({ name }) => `  ${name}\n`).join('')}\n`);
+  const second = await runJest([...alone, '--runTestsByPath', ...files]);
+  const known = readUnstable();
+  const today = new Date().toISOString().slice(0, 10);
+  const verdict = judgeSecondRun(failed, second, known, today);
+  if (verdict.unstable.length > 0) writeUnstable([...known, ...verdict.unstable]);
+  for (const { name, file } of verdict.again)
+    process.stdout.write(
+      `UNSTABLE AGAIN, and so failed (it stands in test/unstable.json): ${name} (${file})\n`,
+    );
+  const unstable = verdict.unstable.map(({ name, file }) => `${name} (${file})`);
+  return { passed: first.passed + unstable.length, failed: verdict.failed, unstable };
 }

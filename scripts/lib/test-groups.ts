@@ -38,6 +38,19 @@ export function writeTestGroups(): void {
   }
 }
 
+/**
+ * The spec files behind a file that Jest ran.
+ * @param file a group or a spec file, relative to the project's folder
+ * @param messages what Jest reports of a failure; of a group, only the spec files that its stacks name are returned, if they name any
+ */
+export function specFilesOf(file: string, messages: string): string[] {
+  if (!path.join(ROOT, file).startsWith(FOLDER + path.sep)) return [file];
+  const text = fs.readFileSync(path.join(ROOT, file), 'utf8');
+  const files = [...text.matchAll(/^import '\.\.\/\.\.\/(.+)';$/gm)].map(([, name = '']) => name);
+  const named = files.filter((name) => messages.includes(name));
+  return named.length > 0 ? named : files;
+}
+
 /** Test files of a tier, relative to the project's folder, the largest first. */
 function filesOf(folder: string, ending: string): string[] {
   const files = fs
