@@ -1,6 +1,6 @@
 import { newId } from '../src/platform/base/ids/ids.ts';
 import type { Sql } from '../src/platform/database/sql.ts';
-import { refreshThreads } from '../src/mail/threads/refresh-threads.ts';
+import { refreshThreads } from '../src/mail/threading/refresh-threads.ts';
 
 /** A message every ten minutes: 100,000 are two years. Seconds. */
 const EVERY_S = 600;

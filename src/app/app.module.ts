@@ -44,6 +44,7 @@ import { SyncModule } from '../sync/sync.module.ts';
 import { ThreadsModule } from '../mail/threads/threads.module.ts';
 import { TrackingModule } from '../mail/tracking/tracking.module.ts';
 import { WebhooksModule } from '../platform/webhooks/webhooks.module.ts';
+import { WriteBackModule } from '../mail/write-back/write-back.module.ts';
 
 /** What a test may replace. */
 export interface AppOverrides {
@@ -77,6 +78,7 @@ export class AppModule {
         MessagesModule,
         ThreadsModule,
         FoldersModule,
+        WriteBackModule,
         DraftsModule,
         FilesModule,
         RelayModule,

@@ -23,7 +23,7 @@ import {
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 import { expiredOf, unvanish, vanish, writePlan } from './mirror-writes.ts';
 import { type ReadFailure, recordFailures } from './sync-failures.ts';
-import { headersOf, subjectToFind } from './thread-plan.ts';
+import { headersOf, subjectToFind } from '../mail/threading/thread-plan.ts';
 
 /** A batch of a mailbox, read and ready to be stored. */
 export interface Batch {

@@ -2,7 +2,7 @@ import { newId } from '../platform/base/ids/ids.ts';
 import { toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
 import type { ChangeRecord } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
-import { threadChanges } from '../mail/threads/refresh-threads.ts';
+import { threadChanges } from '../mail/threading/refresh-threads.ts';
 import type { ChangedMessage, MirrorPlan } from './mirror-plan.ts';
 import type { Written } from './mirror-writes.ts';
 

@@ -8,7 +8,7 @@ import {
   type SentByUs,
   type StrayMessage,
 } from './mirror-plan.ts';
-import { type KnownThread, SUBJECT_SPAN_DAYS } from './thread-plan.ts';
+import { type KnownThread, SUBJECT_SPAN_DAYS } from '../mail/threading/thread-plan.ts';
 
 /* What the mirror is asked while a batch is being understood. Set-based: statements do not grow with messages. */
 

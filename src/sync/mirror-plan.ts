@@ -1,7 +1,7 @@
 import { newId } from '../platform/base/ids/ids.ts';
 import type { RemoteMessage } from '../providers/port/connector.ts';
 import type { ParsedMessage } from '../mail/parsing/mime-parser.ts';
-import { type KnownThread, ThreadPlan } from './thread-plan.ts';
+import { type KnownThread, ThreadPlan } from '../mail/threading/thread-plan.ts';
 import { MAX_EMAIL_LENGTH } from '../mail/messages/people.ts';
 
 /** A message the mirror has. */

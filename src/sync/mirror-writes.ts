@@ -2,9 +2,9 @@ import { peopleOf } from '../mail/messages/people.ts';
 import { newId } from '../platform/base/ids/ids.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import { documentFor } from '../formats/text/search-document.ts';
-import { type RefreshedThread, refreshThreads } from '../mail/threads/refresh-threads.ts';
+import { type RefreshedThread, refreshThreads } from '../mail/threading/refresh-threads.ts';
 import type { ChangedMessage, MirrorPlan, NewMessage } from './mirror-plan.ts';
-import { subjectKey } from './subject.ts';
+import { subjectKey } from '../mail/threading/subject.ts';
 
 /* What a batch writes, in the caller's transaction. Set-based: the number of statements does not depend on the number of messages. */
 

@@ -6,7 +6,7 @@ import { sealGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
-import { refreshThreads } from '../../src/mail/threads/refresh-threads.ts';
+import { refreshThreads } from '../../src/mail/threading/refresh-threads.ts';
 import { sendControl } from '../support/connector-contract.ts';
 import {
   createAccount,

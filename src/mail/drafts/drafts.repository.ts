@@ -2,7 +2,7 @@ import { peopleOf } from '../messages/people.ts';
 import { Injectable } from '@nestjs/common';
 import type { Address } from '../../platform/base/text/address.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { type RefreshedThread, refreshThreads } from '../threads/refresh-threads.ts';
+import { type RefreshedThread, refreshThreads } from '../threading/refresh-threads.ts';
 
 /** What a draft says, without what the server adds. */
 export interface DraftRow {

@@ -14,10 +14,10 @@ import type { MessageListRequest, MessageRecord } from '../messages/message-filt
 import { MessagesService } from '../messages/messages.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { referencesOf, ReplyTargets, replySubject } from '../composing/reply-targets.ts';
-import { changesOfFiles } from '../files/file-changes.ts';
+import { changesOfFiles } from '../messages/file-changes.ts';
 import { storeDocuments } from '../search/store-document.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
-import { threadChanges } from '../threads/refresh-threads.ts';
+import { threadChanges } from '../threading/refresh-threads.ts';
 import { DraftFiles } from './draft-files.ts';
 import { type DraftRow, DraftsRepository } from './drafts.repository.ts';
 

@@ -2,7 +2,7 @@ import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
-import { changesOfFiles } from '../files/file-changes.ts';
+import { changesOfFiles } from '../messages/file-changes.ts';
 import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
 
 /** The version of a draft that is sent. */

@@ -1,88 +1,94 @@
 import type { Sql } from '../../platform/database/sql.ts';
-import { recordChanges } from '../../platform/changes/change-log.ts';
-import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
-import { removeMessages } from '../messages/remove-messages.ts';
-import { refreshThreads, threadChanges } from '../threads/refresh-threads.ts';
 
-/** What a rename has changed at the provider. */
-export interface Renamed {
-  from: string;
-  to: string;
-  messagePrefix: { from: string; to: string };
+/* Rows of folders and labels as the jobs that carry changes to the provider need them; each in the caller's transaction. */
+
+/** What a job needs to know of a folder. */
+export interface StoredFolder {
+  /** Null: it is not at the provider yet. */
+  providerId: string | null;
+  displayName: string;
 }
 
-const TAKE_OVER = `
-  with taken as (
-    insert into message_folder (message_id, folder_id, date)
-    select mf.message_id, $1, mf.date from folder f join message_folder mf on mf.folder_id = f.id
-    where f.account_id = $2 and f.provider_id = $3 and f.id <> $1
-    on conflict do nothing
-    returning message_id)
-  select m.id, m.thread_id as "threadId", m.draft from taken t join message m on m.id = t.message_id`;
+const READ = `
+  select provider_id as "providerId", display_name as "displayName" from folder
+  where account_id = $1 and id = $2 and ($3 or not deleting)`;
+
+/** @param deleting whether one that is being deleted is found, too */
+export async function readFolder(
+  sql: Sql,
+  accountId: string,
+  id: string,
+  { deleting }: { deleting: boolean },
+): Promise<StoredFolder | undefined> {
+  const [folder] = await sql.query<StoredFolder>(READ, [accountId, id, deleting]);
+  return folder;
+}
+
 const DELETE_TWINS = `
-  delete from folder where account_id = $2 and provider_id = $3 and id <> $1 and name is null returning id`;
+  delete from folder where account_id = $1 and provider_id = $3 and id <> $2 and name is null returning id`;
 // A standard folder of that name was there already, and is the one.
 const STORE = `
-  update folder set provider_id = $3 where id = $1 and account_id = $2
-    and not exists (select 1 from folder where account_id = $2 and provider_id = $3 and id <> $1)`;
+  update folder set provider_id = $3 where id = $2 and account_id = $1
+    and not exists (select 1 from folder where account_id = $1 and provider_id = $3 and id <> $2)`;
 
-/** The mirror may have met the folder at the provider before we knew its id: then there are two rows of it. */
-async function become(sql: Sql, account: ConnectedAccount, id: string, providerId: string, at: Date) {
-  const { accountId, applicationId, organizationUnit: object } = account;
-  const key = [id, accountId, providerId];
-  const taken = await sql.query<{ id: string; threadId: string; draft: boolean }>(TAKE_OVER, key);
-  const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
-  await sql.query(STORE, key);
-  const threadIds = taken.map(({ threadId }) => threadId);
-  const owner = { applicationId, accountId, at };
-  await recordChanges(sql, [
-    ...threadChanges(owner, await refreshThreads(sql, accountId, threadIds, at)),
-    ...taken.map(({ id: objectId, draft }) => {
-      return { ...owner, object: draft ? 'draft' : 'message', objectId, event: 'modify' } as const;
-    }),
-    ...twins.map((twin) => ({ ...owner, object, objectId: twin.id, event: 'delete' }) as const),
-  ]);
-}
-
-/** Stores what the provider calls a folder it has created. */
-export function storeCreated(
+/**
+ * Stores what the provider calls a folder. Another row with that id, which the mirror has made meanwhile, is deleted.
+ * @returns ids of the deleted rows
+ */
+export async function storeProviderId(
   sql: Sql,
-  account: ConnectedAccount,
+  accountId: string,
   id: string,
   providerId: string,
-  at: Date,
-): Promise<void> {
-  return become(sql, account, id, providerId, at);
+): Promise<string[]> {
+  const twins = await idsOf(sql, DELETE_TWINS, [accountId, id, providerId]);
+  await sql.query(STORE, [accountId, id, providerId]);
+  return twins;
 }
 
-// Rows the mirror has made of the same messages under their new ids go; ours have the ids that were told.
-const TWINS = `
-  select distinct t.id
-  from message t, message m, message_folder mf
-  where mf.folder_id = $1 and m.id = mf.message_id and m.account_id = $2 and starts_with(m.provider_id, $3)
-    and t.account_id = $2 and t.provider_id = $4 || substr(m.provider_id, length($3) + 1) and t.id <> m.id`;
-const RENAME_MESSAGES = `
-  update message m set provider_id = $4 || substr(m.provider_id, length($3) + 1)
-  from message_folder mf
-  where mf.folder_id = $1 and m.id = mf.message_id and m.account_id = $2 and starts_with(m.provider_id, $3)`;
+/** Deletes a folder that was deleted here before. */
+export async function deleteHidden(sql: Sql, accountId: string, id: string): Promise<void> {
+  await sql.query('delete from folder where account_id = $1 and id = $2 and deleting', [accountId, id]);
+}
 
-/** Stores what the provider calls a folder and its messages after a rename. Looks may have found out before. */
-export async function storeRenamed(
+const DELETE_UNCREATED = `
+  delete from folder where account_id = $1 and id = $2 and provider_id is null returning id`;
+
+/** Deletes a folder that is not at the provider. @returns its id, if there was one */
+export function deleteUncreated(sql: Sql, accountId: string, id: string): Promise<string[]> {
+  return idsOf(sql, DELETE_UNCREATED, [accountId, id]);
+}
+
+// Names that have been given to others meanwhile stay theirs.
+const RENAME_BACK = `
+  update folder f set display_name = $4 || substr(f.display_name, length($3) + 1), updated_at = $5
+  from folder old
+  where old.account_id = $1 and old.id = $2 and old.display_name = $3
+    and f.account_id = $1 and f.name is null and (f.id = old.id or starts_with(f.display_name, $3 || '/'))
+  returning f.id`;
+
+/**
+ * Gives a folder and those below it their old name again, unless it has been renamed since.
+ * @returns ids of the folders whose names have changed
+ */
+export function renameBack(
   sql: Sql,
-  account: ConnectedAccount,
+  accountId: string,
   id: string,
-  { from, to, messagePrefix }: Renamed,
+  { from, to }: { from: string; to: string },
   at: Date,
-): Promise<void> {
-  if (from !== to) await become(sql, account, id, to, at);
-  if (messagePrefix.from === messagePrefix.to) return;
-  const key = [id, account.accountId, messagePrefix.from, messagePrefix.to];
-  const twins = await sql.query<{ id: string }>(TWINS, key);
-  await removeMessages(
-    sql,
-    account,
-    twins.map((twin) => twin.id),
-    at,
-  );
-  await sql.query(RENAME_MESSAGES, key);
+): Promise<string[]> {
+  return idsOf(sql, RENAME_BACK, [accountId, id, from, to, at]);
+}
+
+const SHOW = `
+  update folder set deleting = false, updated_at = $3 where account_id = $1 and id = $2 and deleting returning id`;
+
+/** Shows a folder again that was deleted here. @returns its id, if it was */
+export function showAgain(sql: Sql, accountId: string, id: string, at: Date): Promise<string[]> {
+  return idsOf(sql, SHOW, [accountId, id, at]);
+}
+
+async function idsOf(sql: Sql, text: string, values: readonly unknown[]): Promise<string[]> {
+  return (await sql.query<{ id: string }>(text, [...values])).map(({ id }) => id);
 }

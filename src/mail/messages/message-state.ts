@@ -1,7 +1,7 @@
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
-import { refreshThreads, threadChanges } from '../threads/refresh-threads.ts';
+import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import type { MirrorOwnerIds } from './remove-messages.ts';
 
 /** What a message's job may ask of the provider. The mirror shows it from the beginning. */

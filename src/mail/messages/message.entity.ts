@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { Address } from '../../platform/base/text/address.ts';
 import { idColumn } from '../../platform/database/base-columns.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
-import { Thread } from '../threads/thread.entity.ts';
+import { Thread } from '../threading/thread.entity.ts';
 
 const MessageSchema = defineEntity({
   name: 'Message',

@@ -1,7 +1,7 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
-import { changesOfFiles } from '../files/file-changes.ts';
-import { refreshThreads, threadChanges } from '../threads/refresh-threads.ts';
+import { changesOfFiles } from './file-changes.ts';
+import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 
 const REMOVE = `
   delete from message where account_id = $1 and id = any($2::uuid[])

@@ -13,21 +13,19 @@ import {
 } from '../../accounts/provider-writes/provider-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { scheduleSync } from '../../accounts/sync-schedule/schedule-sync.ts';
-import type { FolderPayload } from './folders.service.ts';
-import { storeCreated, storeRenamed } from './store-folder.ts';
-
-/** A folder somebody else has renamed is found again by a look at the mailbox: so often it is waited for. */
-const LOOKS_FOR_RENAMED = 2;
-
-interface StoredFolder {
-  providerId: string | null;
-  displayName: string;
-}
-
-const READ = `
-  select provider_id as "providerId", display_name as "displayName" from folder
-  where id = $1 and account_id = $2 and ($3 or not deleting)`;
+import type { FolderPayload } from '../folders/folders.service.ts';
+import {
+  deleteHidden,
+  deleteUncreated,
+  readFolder,
+  renameBack,
+  showAgain,
+  type StoredFolder,
+  storeProviderId,
+} from '../folders/store-folder.ts';
+import { type MessagePrefix, renameMessages, takeOver } from '../messages/folder-contents.ts';
+import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
+import { lookAgain } from './look-again.ts';
 
 // Earlier writes that give a name or take it away: what they leave there would be taken for this folder.
 const NAME_BUSY = `
@@ -58,9 +56,9 @@ export class FolderWrites implements OnModuleInit {
 
   onModuleInit(): void {
     for (const unit of ['folder', 'label'] as const) {
-      this.writes.register(`create_${unit}`, 'mailbox', this.#write, { failed: dropUncreated });
-      this.writes.register(`update_${unit}`, 'mailbox', this.#write, { failed: putNameBack });
-      this.writes.register(`delete_${unit}`, 'mailbox', this.#delete, { failed: showAgain });
+      this.writes.register(`create_${unit}`, 'mailbox', this.#write, { failed: undoCreation });
+      this.writes.register(`update_${unit}`, 'mailbox', this.#write, { failed: undoRename });
+      this.writes.register(`delete_${unit}`, 'mailbox', this.#delete, { failed: undoDeletion });
     }
   }
 
@@ -77,7 +75,7 @@ export class FolderWrites implements OnModuleInit {
       const created = await port.createFolder(account, displayName);
       return {
         kind: 'written',
-        store: (sql, at) => storeCreated(sql, account, write.objectId, created.providerId, at),
+        store: (sql, at) => become(sql, account, write.objectId, created.providerId, at),
       };
     }
     try {
@@ -87,10 +85,13 @@ export class FolderWrites implements OnModuleInit {
         displayName,
       );
       const change = { from: providerId, to: renamed, messagePrefix };
-      return { kind: 'written', store: (sql, at) => storeRenamed(sql, account, write.objectId, change, at) };
+      return { kind: 'written', store: (sql, at) => rename(sql, account, write.objectId, change, at) };
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
-      return this.#lookAgain(account, write, providerId, error);
+      const now = await this.#find(account, write, true);
+      if (!now) return DELETED;
+      const missed = { accountId: account.accountId, tried: providerId, current: now.providerId, error };
+      return lookAgain(this.database, this.wake, write, missed);
     }
   };
 
@@ -100,16 +101,15 @@ export class FolderWrites implements OnModuleInit {
     const folder = await this.#find(account, write, true);
     // Without an id it has never been at the provider.
     if (folder?.providerId) await port.deleteFolder(account, folder.providerId);
-    return { kind: 'written', store: (sql) => forget(sql, account.accountId, write.objectId) };
+    return { kind: 'written', store: (sql) => deleteHidden(sql, account.accountId, write.objectId) };
   };
 
-  async #find(
+  #find(
     { accountId }: ConnectedAccount,
     { objectId }: ProviderWrite,
     deleting: boolean,
   ): Promise<StoredFolder | undefined> {
-    const [folder] = await this.database.query<StoredFolder>(READ, [objectId, accountId, deleting]);
-    return folder;
+    return readFolder(this.database, accountId, objectId, { deleting });
   }
 
   async #beingEmptied({ accountId }: ConnectedAccount, { objectId }: ProviderWrite): Promise<Date | null> {
@@ -127,37 +127,51 @@ export class FolderWrites implements OnModuleInit {
     const [row] = await this.database.query<{ until: Date | null }>(NAME_BUSY, values);
     return row?.until ?? null;
   }
-
-  /** Another client may have renamed it: the mirror knows by now, or after its next look. */
-  async #lookAgain(
-    account: ConnectedAccount,
-    write: ProviderWrite,
-    tried: string,
-    error: ProviderError,
-  ): Promise<WriteOutcome> {
-    const now = await this.#find(account, write, true);
-    if (!now) return DELETED;
-    if (now.providerId !== tried) return { kind: 'waits', until: new Date(0) };
-    if (write.attempt > LOOKS_FOR_RENAMED) throw error;
-    await scheduleSync(this.database, account.accountId);
-    this.wake.wake('sync');
-    throw new ProviderError('temporary', error.message, { cause: error });
-  }
 }
 
-async function forget(sql: Sql, accountId: string, id: string): Promise<void> {
-  await sql.query(`delete from folder where id = $1 and account_id = $2 and deleting`, [id, accountId]);
+/**
+ * Stores what the provider calls a folder. The mirror may have seen the folder at the provider before its id was known
+ * here: then there are two rows of it, and this one takes over the messages of the other.
+ */
+async function become(
+  sql: Sql,
+  { accountId, applicationId, organizationUnit: object }: ConnectedAccount,
+  id: string,
+  providerId: string,
+  at: Date,
+): Promise<void> {
+  const taken = await takeOver(sql, accountId, id, providerId);
+  const twins = await storeProviderId(sql, accountId, id, providerId);
+  const threadIds = taken.map(({ threadId }) => threadId);
+  const owner = { applicationId, accountId, at };
+  await recordChanges(sql, [
+    ...threadChanges(owner, await refreshThreads(sql, accountId, threadIds, at)),
+    ...taken.map(({ id: objectId, draft }) => {
+      return { ...owner, object: draft ? 'draft' : 'message', objectId, event: 'modify' } as const;
+    }),
+    ...twins.map((objectId) => ({ ...owner, object, objectId, event: 'delete' }) as const),
+  ]);
+}
+
+/** Stores what the provider calls a folder and its messages after a rename; a sync may have stored it before. */
+async function rename(
+  sql: Sql,
+  account: ConnectedAccount,
+  id: string,
+  { from, to, messagePrefix }: { from: string; to: string; messagePrefix: MessagePrefix },
+  at: Date,
+): Promise<void> {
+  if (from !== to) await become(sql, account, id, to, at);
+  await renameMessages(sql, account, id, messagePrefix, at);
 }
 
 const OTHER_WRITES = `select 1 from provider_job where object_id = $1 and id <> $2 limit 1`;
-const DROP = `delete from folder where id = $1 and account_id = $2 and provider_id is null returning id`;
 
 /** What the provider does not create is not shown any more, unless a later change may still repair it. */
-async function dropUncreated(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
+async function undoCreation(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
   const { objectId, accountId, jobId } = write;
   if ((await sql.query(OTHER_WRITES, [objectId, jobId])).length > 0) return;
-  const dropped = await sql.query<{ id: string }>(DROP, [objectId, accountId]);
-  await tell(sql, write, 'delete', dropped, at);
+  await recordFolders(sql, write, 'delete', await deleteUncreated(sql, accountId, objectId), at);
 }
 
 const LATER = `
@@ -166,16 +180,8 @@ const LATER = `
 const REMEMBER = `
   update provider_job set payload = payload || jsonb_build_object('before', $2::text) where id = $1`;
 
-// Names that have been given to others meanwhile stay theirs.
-const RENAME_BACK = `
-  update folder f set display_name = $4 || substr(f.display_name, length($3) + 1), updated_at = $5
-  from folder old
-  where old.id = $1 and old.account_id = $2 and old.display_name = $3
-    and f.account_id = $2 and f.name is null and (f.id = old.id or starts_with(f.display_name, $3 || '/'))
-  returning f.id`;
-
 /** The provider does not take the name: the one before is shown again, unless somebody has changed it since. */
-async function putNameBack(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
+async function undoRename(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
   const { objectId, accountId, jobId, payload } = write;
   const { displayName, before } = payload as unknown as FolderPayload;
   if (before === undefined) return;
@@ -184,33 +190,23 @@ async function putNameBack(sql: Sql, write: FailedWrite, at: Date): Promise<void
     await sql.query(REMEMBER, [later.id, before]);
     return;
   }
-  const renamed = await sql.query<{ id: string }>(RENAME_BACK, [
-    objectId,
-    accountId,
-    displayName,
-    before,
-    at,
-  ]);
-  await tell(sql, write, 'modify', renamed, at);
+  const renamed = await renameBack(sql, accountId, objectId, { from: displayName, to: before }, at);
+  await recordFolders(sql, write, 'modify', renamed, at);
 }
 
-const SHOW = `
-  update folder set deleting = false, updated_at = $3 where id = $1 and account_id = $2 and deleting returning id`;
-
 /** The provider does not delete it: it is there again. */
-async function showAgain(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
-  const shown = await sql.query<{ id: string }>(SHOW, [write.objectId, write.accountId, at]);
-  await tell(sql, write, 'create', shown, at);
+async function undoDeletion(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
+  await recordFolders(sql, write, 'create', await showAgain(sql, write.accountId, write.objectId, at), at);
 }
 
 const OWNER = `
   select application_id as "applicationId", organization_unit as unit from "grant" where id = $1`;
 
-async function tell(
+async function recordFolders(
   sql: Sql,
   { accountId }: FailedWrite,
   event: ChangeRecord['event'],
-  folders: readonly { id: string }[],
+  folderIds: readonly string[],
   at: Date,
 ): Promise<void> {
   const [owner] = await sql.query<{ applicationId: string; unit: OrganizationUnit }>(OWNER, [accountId]);
@@ -218,6 +214,6 @@ async function tell(
   const { applicationId, unit: object } = owner;
   await recordChanges(
     sql,
-    folders.map(({ id: objectId }) => ({ applicationId, accountId, object, objectId, event, at })),
+    folderIds.map((objectId) => ({ applicationId, accountId, object, objectId, event, at })),
   );
 }

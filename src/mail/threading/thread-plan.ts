@@ -1,5 +1,5 @@
-import { newId } from '../platform/base/ids/ids.ts';
-import type { ParsedMessage } from '../mail/parsing/mime-parser.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
+import type { ParsedMessage } from '../parsing/mime-parser.ts';
 import { isReplySubject, subjectKey } from './subject.ts';
 
 /** What decides about the conversation of a message. */

@@ -11,7 +11,6 @@ import {
 } from '../../accounts/provider-writes/provider-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { scheduleSync } from '../../accounts/sync-schedule/schedule-sync.ts';
 import {
   holdMessage,
   type MessagePayload,
@@ -19,11 +18,9 @@ import {
   sameState,
   STATE_KEYS,
   writeMessages,
-} from './message-state.ts';
-import { removeTwins } from './remove-messages.ts';
-
-/** A message somebody else has moved is found again by a look at the mailbox: so often it is waited for. */
-const LOOKS_FOR_MOVED = 2;
+} from '../messages/message-state.ts';
+import { removeTwins } from '../messages/remove-messages.ts';
+import { lookAgain } from './look-again.ts';
 
 const READ = `select provider_id as "providerId" from message where id = $1 and account_id = $2`;
 
@@ -69,9 +66,11 @@ export class MessageWrites implements OnModuleInit {
       const moved = await port.setFolders(account, providerId, targets);
       return { kind: 'written', store: (sql, at) => store(sql, account, write, moved.providerId, at) };
     } catch (error) {
-      if (error instanceof ProviderError && error.code === 'not-found')
-        return this.#lookAgain(account, write, providerId, error);
-      throw error;
+      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+      const current = await this.#providerId(account, write);
+      if (current === undefined) return GONE;
+      const missed = { accountId: account.accountId, tried: providerId, current, error };
+      return lookAgain(this.database, this.wake, write, missed);
     }
   };
 
@@ -97,22 +96,6 @@ export class MessageWrites implements OnModuleInit {
     const busy = absent.flatMap(({ busyUntil }) => busyUntil?.getTime() ?? []);
     if (busy.length > 0) return new Date(Math.max(...busy));
     return rows.flatMap(({ providerId }) => providerId ?? []);
-  }
-
-  /** Another client may have moved it: the mirror knows by now, or after its next look. */
-  async #lookAgain(
-    account: ConnectedAccount,
-    write: ProviderWrite,
-    tried: string,
-    error: ProviderError,
-  ): Promise<WriteOutcome> {
-    const now = await this.#providerId(account, write);
-    if (now === undefined) return GONE;
-    if (now !== tried) return { kind: 'waits', until: new Date(0) };
-    if (write.attempt > LOOKS_FOR_MOVED) throw error;
-    await scheduleSync(this.database, account.accountId);
-    this.wake.wake('sync');
-    throw new ProviderError('temporary', error.message, { cause: error });
   }
 }
 

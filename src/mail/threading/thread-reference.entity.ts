@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { Grant } from '../accounts/grants/grant.entity.ts';
-import { Thread } from '../mail/threads/thread.entity.ts';
+import { Grant } from '../../accounts/grants/grant.entity.ts';
+import { Thread } from './thread.entity.ts';
 
 const ThreadReferenceSchema = defineEntity({
   name: 'ThreadReference',
