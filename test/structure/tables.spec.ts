@@ -29,13 +29,11 @@ const WRITES: Record<string, string> = {
   'mail/drafts > message_folder': '',
   'mail/drafts > provider_job': '',
   'mail/drafts > thread': '',
-  'mail/folders > message': '',
-  'mail/folders > message_folder': '',
-  'mail/folders > provider_job': '',
-  'mail/messages > provider_job': '',
   'mail/messages > thread': '',
   'mail/outbox > job_status': '',
   'mail/outbox > provider_job': '',
+  'mail/write-back > message': '',
+  'mail/write-back > provider_job': '',
   'platform/job-statuses > provider_job': '',
   'sync > calendar': '',
   'sync > contact': '',
@@ -51,6 +49,7 @@ const WRITES: Record<string, string> = {
   'sync > provider_job': '',
   'sync > sync_job': '',
   'sync > thread': '',
+  'sync > thread_reference': '',
 };
 
 /** Tables that every room may read: each row belongs to an account, and each account to an application. */
@@ -78,13 +77,11 @@ const READS: Record<string, string> = {
   'deltas > change': '',
   'deltas > change_pruned': '',
   'deltas > message_body': '',
-  'mail/composing > thread_reference': '',
   'mail/drafts > provider_job': '',
-  'mail/folders > provider_job': '',
-  'mail/messages > provider_job': '',
   'mail/outbox > job_attempt': '',
   'mail/outbox > job_status': '',
   'mail/outbox > worker': '',
+  'mail/write-back > provider_job': '',
   'platform/job-statuses > outbox_message': '',
   'sync > calendar': '',
   'sync > contact': '',
@@ -99,6 +96,7 @@ const READS: Record<string, string> = {
   'sync > provider_job': '',
   'sync > sync_job': '',
   'sync > thread': '',
+  'sync > thread_reference': '',
   'sync > worker': '',
 };
 
