@@ -18,7 +18,7 @@ const NOT_TESTS = '\\.spec\\.ts$';
 const groupRules = Object.entries(GROUPS_BELOW).map(([group, below]) => ({
   name: `${group}-imports-what-is-below-it`,
   comment: 'What two groups need moves down, or the lower one declares a port that the upper one implements.',
-  severity: group === 'accounts' ? 'warn' : 'error',
+  severity: 'error',
   from: { path: `^src/${group}/`, pathNot: NOT_TESTS },
   to: { path: '^src/', pathNot: `^src/(${[group, ...below].join('|')})/` },
 }));

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountListener } from '../accounts/grants/account-listeners.ts';
 import { Conditions } from '../platform/database/conditions.ts';
 import { type Listing, runListing } from '../platform/database/listing.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
@@ -71,6 +72,14 @@ const SHOWN = 'not c.deleting';
 function record<T extends ContactRecord>({ content, ...row }: Row<T>): T {
   return { ...row, fields: contactFields(content) } as unknown as T;
 }
+
+/** Those of the mailbox; those that were never written to a provider stay. */
+export const CONTACTS_OF_ACCOUNT: AccountListener = {
+  shown: [
+    `select id, 'contact' as object from contact where account_id = $1 and provider_id is not null and not deleting`,
+  ],
+  mirrored: ['delete from contact where account_id = $1 and provider_id is not null'],
+};
 
 /** Reading contacts. */
 @Injectable()

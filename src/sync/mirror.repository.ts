@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountListener } from '../accounts/grants/account-listeners.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 
@@ -59,6 +60,14 @@ const KNOWN_IN_FOLDER = `
   from folder f join message_folder mf on mf.folder_id = f.id join message m on m.id = mf.message_id
   where f.account_id = $1 and f.provider_id = $2 and m.provider_id is not null
     and not exists (select 1 from vanished_message v where v.message_id = m.id)`;
+
+/** Messages that could not be read, and the connection that waits for changes. */
+export const SYNC_OF_ACCOUNT: AccountListener = {
+  mirrored: [
+    'delete from sync_failure where account_id = $1',
+    'delete from mailbox_watch where account_id = $1',
+  ],
+};
 
 /** The claim on a mailbox, and what is asked outside of its transactions. */
 @Injectable()

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AccountListeners } from '../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../accounts/grants/grants.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
@@ -15,7 +16,7 @@ import { FolderMirror } from './folder-mirror.ts';
 import { MailboxSyncDispatcher } from './mailbox-sync-dispatcher.ts';
 import { MailboxSync } from './mailbox-sync.ts';
 import { ParsingModule } from '../mail/parsing/parsing.module.ts';
-import { MirrorRepository } from './mirror.repository.ts';
+import { MirrorRepository, SYNC_OF_ACCOUNT } from './mirror.repository.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { SyncWaker } from './sync-waker.ts';
 import { WatchLeases } from './watch-leases.ts';
@@ -42,4 +43,8 @@ import { WatchLeases } from './watch-leases.ts';
   ],
   exports: [MailboxSyncDispatcher],
 })
-export class SyncModule {}
+export class SyncModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(SYNC_OF_ACCOUNT);
+  }
+}

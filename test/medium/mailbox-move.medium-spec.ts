@@ -1,4 +1,5 @@
 import { Database } from '../../src/platform/database/sql.ts';
+import { AccountListeners } from '../../src/accounts/grants/account-listeners.ts';
 import { emptyForMailbox } from '../../src/accounts/grants/mailbox-move.ts';
 import { ClaimLostError, MirrorRepository } from '../../src/sync/mirror.repository.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
@@ -12,7 +13,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
 
   const move = () =>
     send.database.transaction((sql) =>
-      emptyForMailbox(sql, {
+      emptyForMailbox(sql, send.app.app.get(AccountListeners), {
         applicationId: send.application.id,
         accountId: send.account.id,
         at: send.clock.now(),

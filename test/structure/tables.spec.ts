@@ -4,19 +4,6 @@ import { createdTables, foreignTableUses, tableOwners } from './table-uses.ts';
 /** Who writes a table of another room, and why that is right. */
 const WRITES: Record<string, string> = {
   'accounts/account-management > grant': '',
-  'accounts/account-management > sync_job': '',
-  'accounts/grants > calendar': '',
-  'accounts/grants > contact': '',
-  'accounts/grants > folder': '',
-  'accounts/grants > mailbox_watch': '',
-  'accounts/grants > meeting_state': '',
-  'accounts/grants > provider_job': '',
-  'accounts/grants > relay_sender': '',
-  'accounts/grants > reminder_job': '',
-  'accounts/grants > send_job': '',
-  'accounts/grants > sync_failure': '',
-  'accounts/grants > sync_job': '',
-  'accounts/grants > thread': '',
   'calendar/calendars > event': '',
   'calendar/calendars > provider_job': '',
   'calendar/conferencing > event': '',
@@ -58,11 +45,8 @@ const READ_BY_ALL = ['grant', 'application', 'integration'];
 /** Who reads a table of another group, and why that is right. Rooms of one group may read each other's tables. */
 const READS: Record<string, string> = {
   'accounts/account-management > quota_use': '',
-  'accounts/grants > job_status': '',
   'accounts/grants > message': '',
-  'accounts/grants > reminder': '',
-  'accounts/grants > reminder_job': '',
-  'accounts/grants > send_job': '',
+  'accounts/provider-writes > job_status': '',
   'app/keys > worker': '',
   'calendar/conferencing > provider_job': '',
   'calendar/events > provider_job': '',

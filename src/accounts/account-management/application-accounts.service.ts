@@ -14,7 +14,7 @@ import { Grant } from '../grants/grant.entity.ts';
 import { type GrantMove, moveGrants } from '../grants/grant-moves.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { scheduleSync } from '../sync-schedule/schedule-sync.ts';
+import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
 
 /** What an application sees of an account. */
 export type ApplicationAccount = Pick<
@@ -89,7 +89,7 @@ export class ApplicationAccountsService {
    */
   async downgrade(applicationId: string, accountId: string): Promise<void> {
     await this.#changeBilling(applicationId, accountId, 'cancelled', async (sql) => {
-      await sql.query('delete from sync_job where account_id = $1', [accountId]);
+      await unscheduleSync(sql, accountId);
       return { syncState: 'stopped', reason: CANCELLED };
     });
   }

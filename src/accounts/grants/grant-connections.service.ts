@@ -11,10 +11,9 @@ import { type QueueName, Wake } from '../../platform/work/wake.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { addFirstCalendar } from '../../calendar/calendars/first-calendar.ts';
-import { askSenderAgain } from '../../mail/relay/ask-sender-again.ts';
 import { scheduleSync } from '../sync-schedule/schedule-sync.ts';
 import { AccessTokens } from './access-tokens.service.ts';
+import { AccountListeners } from './account-listeners.ts';
 import { tellProof } from './address-proof-state.ts';
 import { lockApplication, type LockedApplication } from './application-lock.ts';
 import { type AccountCredentials, CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
@@ -67,6 +66,7 @@ export class GrantConnections {
     private readonly credentials: CredentialCheck,
     private readonly tokens: AccessTokens,
     private readonly connectors: ConnectorRegistry,
+    private readonly listeners: AccountListeners,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
     private readonly wake: Wake,
@@ -143,21 +143,22 @@ export class GrantConnections {
     if (known && hasMail) await scheduleSync(sql, known.id);
     const due: QueueName[] = hasMail ? ['sync'] : [];
     if (known && moved) {
-      due.push(...(await emptyForMailbox(sql, { applicationId, accountId: known.id, at: this.clock.now() })));
+      const account = { applicationId, accountId: known.id, at: this.clock.now() };
+      due.push(...(await emptyForMailbox(sql, this.listeners, account)));
     }
     const grant = known ? await lockGrant(em, known) : this.#newGrant(em, applicationId, credentials);
     this.#apply(grant, credentials, integration, { ...options, scope, allowedScopes });
     const reproved = storeMailbox(this.secretBox, grant, connector, credentials, grant.updatedAt);
-    if (known) await askSenderAgain(sql, known.id);
+    const account = { applicationId, accountId: grant.id, at: grant.updatedAt };
+    if (known) await this.listeners.reconnected(sql, account);
     const { revokeOtherTokens = application.revokesOlderTokens } = options;
     if (known && revokeOtherTokens) await this.tokens.revokeOlder(sql, known.id);
     const lifetimeSeconds = application.tokenLifetime;
     const { token: accessToken, expiresAt } = this.tokens.issue(em, grant, { lifetimeSeconds });
     await em.flush();
     if (!known && hasMail) await scheduleSync(sql, grant.id);
-    const calendar = known ? undefined : connector.firstCalendar?.(grant);
-    if (calendar)
-      await addFirstCalendar(sql, { applicationId, accountId: grant.id }, calendar, grant.createdAt);
+    if (!known)
+      await this.listeners.connected(sql, { ...account, provider, email: grant.email, name: grant.name });
     const hooks = await moveGrants(sql, [connectedMove(grant.id, known !== null, moved)], grant.updatedAt);
     if (known && reproved && (await tellProof(sql, grant, applicationId))) due.push('hook');
     if (hooks) due.push('hook');

@@ -5,6 +5,7 @@ import { OauthModule } from '../oauth/oauth.module.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { AccessTokens } from './access-tokens.service.ts';
+import { AccountListeners } from './account-listeners.ts';
 import { AddressChecks } from './address-checks.ts';
 import { AddressLoopRepository } from './address-loop.repository.ts';
 import { AddressLoops } from './address-loops.ts';
@@ -26,6 +27,7 @@ import { TokenStore } from './token-store.ts';
   controllers: [GrantsController, GrantTokensController],
   providers: [
     AccessTokens,
+    AccountListeners,
     AddressChecks,
     AddressLoopRepository,
     AddressLoops,
@@ -39,7 +41,14 @@ import { TokenStore } from './token-store.ts';
     TokenRefresh,
     TokenStore,
   ],
-  exports: [AccessTokens, CredentialCheck, GrantConnections, GrantsService, ProviderAccounts],
+  exports: [
+    AccessTokens,
+    AccountListeners,
+    CredentialCheck,
+    GrantConnections,
+    GrantsService,
+    ProviderAccounts,
+  ],
 })
 export class GrantsModule {
   constructor(@Inject(APP_CONFIG) { sandbox }: AppConfig, connectors: ConnectorRegistry) {

@@ -13,8 +13,9 @@ import { type Sql, sqlOf } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { scheduleSync } from '../sync-schedule/schedule-sync.ts';
+import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
 import { accountChange } from './account-change.ts';
+import { AccountListeners } from './account-listeners.ts';
 import { tellProof } from './address-proof-state.ts';
 import { lockApplication } from './application-lock.ts';
 import { CredentialCheck, type VerifiedCredentials } from './credential-check.ts';
@@ -46,20 +47,6 @@ const SCOPES_WIDENED = 'The scopes were widened: the user has to authenticate ag
 /** Settings that only the user can have given: whoever has none of them changes an account that others have agreed to. */
 const CREDENTIALS = ['password', 'imap_password', 'refresh_token'] as const;
 
-/**
- * Open work of an account, by indexed paths (the queues have none); everything else goes with the grant. Each is a
- * statement of its own, in the order in which the engine locks: queue rows before the grant, and before the gate.
- */
-const DELETE_SYNC = 'delete from sync_job where account_id = $1';
-const DELETE_JOBS = ['send_job', 'provider_job'].map(
-  (table) => `
-  delete from ${table} where id in (
-    select id from ${table} where id in (select id from job_status where account_id = $1) order by id for update)`,
-);
-const DELETE_REMINDERS = `
-  delete from reminder_job where id in (
-    select id from reminder_job where id in (select id from reminder where account_id = $1) order by id for update)`;
-const DELETE_QUEUED = [DELETE_SYNC, ...DELETE_JOBS, DELETE_REMINDERS];
 const HOLD = `select provider, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
 
 /** Grants of an application: connected accounts. New ones are made by `GrantConnections`. */
@@ -70,6 +57,7 @@ export class GrantsService {
     private readonly credentials: CredentialCheck,
     private readonly oauth: OauthCredentials,
     private readonly connectors: ConnectorRegistry,
+    private readonly listeners: AccountListeners,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
     private readonly wake: Wake,
@@ -107,7 +95,11 @@ export class GrantsService {
         await this.#scheduleSync(sql, renewal.credentials.provider, grantId);
         if (moved) {
           due.push(
-            ...(await emptyForMailbox(sql, { applicationId, accountId: grantId, at: this.clock.now() })),
+            ...(await emptyForMailbox(sql, this.listeners, {
+              applicationId,
+              accountId: grantId,
+              at: this.clock.now(),
+            })),
           );
         }
       }
@@ -157,10 +149,11 @@ export class GrantsService {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
       await find(em, applicationId, grantId);
-      for (const text of DELETE_QUEUED) await sql.query(text, [grantId]);
+      // In the order in which the engine locks: queue rows before the grant, and before the gate.
+      await this.#deleteWork(sql, grantId);
       const [held] = await sql.query<{ provider: string; tokensSealed: string | null }>(HOLD, [grantId]);
       // Nobody can add work for the account any more; what came in between goes too.
-      for (const text of DELETE_QUEUED) await sql.query(text, [grantId]);
+      await this.#deleteWork(sql, grantId);
       await forgetRateGate(sql, grantId);
       const gone = await em.nativeDelete(Grant, { id: grantId, application: applicationId });
       if (gone === 0 || !held) throw new NotFoundError('grant', grantId);
@@ -174,6 +167,11 @@ export class GrantsService {
     });
     if (hooks) this.wake.wake('hook');
     if (tokensSealed !== null) this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
+  }
+
+  async #deleteWork(sql: Sql, grantId: string): Promise<void> {
+    await unscheduleSync(sql, grantId);
+    await this.listeners.endWork(sql, grantId, 'removed');
   }
 
   /**

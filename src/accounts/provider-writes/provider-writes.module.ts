@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
+import { AccountListeners } from '../grants/account-listeners.ts';
 import { GrantsModule } from '../grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { ProviderWriteDispatcher } from './provider-write-dispatcher.ts';
 import { ProviderWrites } from './provider-writes.ts';
+import { WRITES_OF_ACCOUNT } from './provider-jobs.ts';
 
 /** Writes to providers: the registry rooms fill, and the dispatcher the scheduler runs. */
 @Module({
@@ -10,4 +12,8 @@ import { ProviderWrites } from './provider-writes.ts';
   providers: [ProviderWrites, ProviderWriteDispatcher],
   exports: [ProviderWrites, ProviderWriteDispatcher],
 })
-export class ProviderWritesModule {}
+export class ProviderWritesModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(WRITES_OF_ACCOUNT);
+  }
+}

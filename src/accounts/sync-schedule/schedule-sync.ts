@@ -12,6 +12,15 @@ const LOOK_AGAIN = `
   update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
   where j.account_id = $1`;
 
+// A worker that holds the row loses its claim with the fence, and writes nothing any more.
+const RESTART = `
+  update sync_job set fence = fence + 1, state = 0, worker_id = null, handoff_at = null, crashes = 0, run_at = now(),
+    cursor = null, current_since = null, calendars_at = null, contacts_at = null, contacts_cursor = null,
+    contacts_since = null, again = false, failures = 0, well_since = null, reading = null
+  where account_id = $1`;
+
+const UNSCHEDULE = 'delete from sync_job where account_id = $1';
+
 /**
  * Has the mailbox of an account mirrored from now on, or looked at again at once when it already is (after a new
  * authentication, which ends every wait). In the caller's transaction; wake `sync` after the commit. The row goes with
@@ -27,4 +36,14 @@ export async function scheduleSync(sql: Sql, accountId: string): Promise<void> {
  */
 export async function lookAgain(sql: Sql, accountId: string): Promise<void> {
   await sql.query(LOOK_AGAIN, [accountId]);
+}
+
+/** Has a mirrored mailbox read from the beginning: it is another one now. A look that is going on stores nothing any more. */
+export async function restartSync(sql: Sql, accountId: string): Promise<void> {
+  await sql.query(RESTART, [accountId]);
+}
+
+/** Has the mailbox not looked at any more; the mirror stays. */
+export async function unscheduleSync(sql: Sql, accountId: string): Promise<void> {
+  await sql.query(UNSCHEDULE, [accountId]);
 }

@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { CalendarsModule } from '../calendars/calendars.module.ts';
 import { ConferencingModule } from '../conferencing/conferencing.module.ts';
 import { InvitationsModule } from '../invitations/invitations.module.ts';
@@ -12,11 +14,12 @@ import { EventWrites } from './event-writes.ts';
 import { EventsOfCalendar } from './events-of-calendar.ts';
 import { ExpandedEvents } from './expanded-events.ts';
 import { EventsController } from './events.controller.ts';
-import { EventsRepository } from './events.repository.ts';
+import { EVENTS_OF_ACCOUNT, EventsRepository } from './events.repository.ts';
 import { EventsService } from './events.service.ts';
 
 @Module({
   imports: [
+    GrantsModule,
     CalendarsModule,
     ConferencingModule,
     InvitationsModule,
@@ -37,4 +40,8 @@ import { EventsService } from './events.service.ts';
   ],
   exports: [EventsService],
 })
-export class EventsModule {}
+export class EventsModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(EVENTS_OF_ACCOUNT);
+  }
+}

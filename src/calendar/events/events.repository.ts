@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
@@ -107,6 +108,11 @@ const FIND_AT_PROVIDER = `
   from event e join calendar c on c.id = e.calendar_id
     left join event s on s.id = e.master_event_id and s.account_id = e.account_id
   where e.id = $1 and e.account_id = $2`;
+
+/** They are deleted with their calendars. */
+export const EVENTS_OF_ACCOUNT: AccountListener = {
+  shown: [`select id, 'event' as object from event where account_id = $1 and status <> 'cancelled'`],
+};
 
 /** Reading events. */
 @Injectable()

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { QuotasModule } from '../../platform/quotas/quotas.module.ts';
@@ -6,7 +7,7 @@ import { SmsModule } from '../sms/sms.module.ts';
 import { EmailReminderSender } from './email-sender.ts';
 import { ReminderDispatcher } from './reminder-dispatcher.ts';
 import { ReminderPlanner } from './reminder-planner.ts';
-import { ReminderRepository } from './reminder.repository.ts';
+import { REMINDERS_OF_ACCOUNT, ReminderRepository } from './reminder.repository.ts';
 import { Reminders } from './reminders.service.ts';
 import { SmsReminderSender } from './sms-sender.ts';
 import { WebhookReminderSender } from './webhook-sender.ts';
@@ -25,4 +26,8 @@ import { WebhookReminderSender } from './webhook-sender.ts';
   ],
   exports: [ReminderPlanner, Reminders, ReminderDispatcher],
 })
-export class NotificationsModule {}
+export class NotificationsModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(REMINDERS_OF_ACCOUNT);
+  }
+}

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { JointLookUp } from '../../platform/base/concurrency/joint-look-up.ts';
 import { Database } from '../../platform/database/sql.ts';
@@ -80,6 +81,19 @@ function columnsOf(keys: readonly string[]): [ids: string[], accountIds: string[
   const pairs = keys.map((key) => key.split(' ') as [string, string]);
   return [pairs.map(([id]) => id), pairs.map(([, accountId]) => accountId)];
 }
+
+const DELETE_JOBS = `
+  delete from reminder_job where id in (
+    select id from reminder_job where id in (select id from reminder where account_id = $1) order by id for update)`;
+
+/** The queue has no index for accounts; reminders have. */
+export const REMINDERS_OF_ACCOUNT: AccountListener = {
+  queue: 'reminder',
+  async endWork(sql, accountId) {
+    await sql.query(DELETE_JOBS, [accountId]);
+    return [];
+  },
+};
 
 /** Reads reminders for those who send and show them: those that are sent at the same time in the same queries. */
 @Injectable()

@@ -1,9 +1,15 @@
+import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { Participant, StoredNotification } from '../events/event-values.ts';
 import type { ProviderFields } from '../events/event-plan.ts';
 import type { MeetingPart } from './meeting.ts';
 import type { SeenReplies } from '../../formats/ical/revisions.ts';
+
+/** What mails have said about the meetings of an account. */
+export const MEETINGS_OF_ACCOUNT: AccountListener = {
+  mirrored: ['delete from meeting_state where account_id = $1'],
+};
 
 /** An event of the account that mails may be about. */
 export interface StoredEvent {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, runListing } from '../../platform/database/listing.ts';
@@ -75,6 +76,11 @@ const DELETE_UNUSED = `
   delete from file f
   where f.account_id = $1 and f.id = $2 and f.message_id is null and ${IS_UNUSED}
   returning f.data_id as "dataId"`;
+
+/** They are deleted with their messages; uploads stay. */
+export const FILES_OF_ACCOUNT: AccountListener = {
+  shown: [`select id, 'file' as object from file where account_id = $1 and message_id is not null`],
+};
 
 /** Files: uploads, and the mirror of attachments; every statement carries the account. */
 @Injectable()

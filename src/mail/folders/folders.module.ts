@@ -1,15 +1,21 @@
 import { Module } from '@nestjs/common';
+import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { FoldersController } from './folders.controller.ts';
-import { FoldersRepository } from './folders.repository.ts';
+import { FOLDERS_OF_ACCOUNT, FoldersRepository } from './folders.repository.ts';
 import { FoldersService } from './folders.service.ts';
 import { LabelsController } from './labels.controller.ts';
 
 /** Folders and labels. */
 @Module({
-  imports: [ProvidersModule],
+  imports: [GrantsModule, ProvidersModule],
   controllers: [FoldersController, LabelsController],
   providers: [FoldersRepository, FoldersService],
   exports: [FoldersService],
 })
-export class FoldersModule {}
+export class FoldersModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(FOLDERS_OF_ACCOUNT);
+  }
+}

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
@@ -46,6 +47,14 @@ const OCCUPIED = `
     or exists (select 1 from folder where account_id = $1 and starts_with(display_name, $3 || '/') and not deleting)`;
 
 const HIDE = `update folder set deleting = true, updated_at = $3 where account_id = $1 and id = $2`;
+
+/** Folders, or labels: as the organization unit of the account says. */
+export const FOLDERS_OF_ACCOUNT: AccountListener = {
+  shown: [
+    `select f.id, g.organization_unit as object from folder f join "grant" g on g.id = f.account_id where f.account_id = $1`,
+  ],
+  mirrored: ['delete from folder where account_id = $1'],
+};
 
 /** SQL of folders and labels; every statement carries the account. */
 @Injectable()

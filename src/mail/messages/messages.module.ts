@@ -1,9 +1,10 @@
 import { Module } from '@nestjs/common';
+import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { MessageChangesService } from './message-changes.service.ts';
 import { MessagesController } from './messages.controller.ts';
-import { MessagesRepository } from './messages.repository.ts';
+import { MESSAGES_OF_ACCOUNT, MessagesRepository } from './messages.repository.ts';
 import { MessagesService } from './messages.service.ts';
 
 /** Reading and changing messages. */
@@ -13,4 +14,8 @@ import { MessagesService } from './messages.service.ts';
   providers: [MessagesService, MessageChangesService, MessagesRepository],
   exports: [MessagesService, MessageChangesService],
 })
-export class MessagesModule {}
+export class MessagesModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(MESSAGES_OF_ACCOUNT);
+  }
+}

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
@@ -20,6 +21,13 @@ const MESSAGES = {
 
 const PROVIDER_ID = `
   select provider_id as "providerId" from message where account_id = $1 and id = $2 and not deleting`;
+
+/** They are deleted with their threads. */
+export const MESSAGES_OF_ACCOUNT: AccountListener = {
+  shown: [
+    `select id, case when draft then 'draft' else 'message' end as object from message where account_id = $1 and not deleting`,
+  ],
+};
 
 /** Reading the mirror of messages; every statement carries the account. */
 @Injectable()

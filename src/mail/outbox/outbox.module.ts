@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { FilesModule } from '../files/files.module.ts';
+import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.ts';
 import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
@@ -19,6 +20,7 @@ import { SendDoubts } from './send-doubts.ts';
 import { SendWays } from './send-ways.ts';
 import { SentCopies } from './sent-copies.ts';
 import { StoredMessages } from './stored-messages.ts';
+import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
 
 @Module({
   imports: [
@@ -47,4 +49,8 @@ import { StoredMessages } from './stored-messages.ts';
   ],
   exports: [DirectSends, OutboxRequests, OutboxService, SendDispatcher],
 })
-export class OutboxModule {}
+export class OutboxModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(SENDS_OF_ACCOUNT);
+  }
+}

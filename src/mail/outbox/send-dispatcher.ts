@@ -8,7 +8,6 @@ import type {
 } from '../../platform/work/dispatcher.ts'; // prettier-ignore
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import { HELD } from '../../accounts/grants/mailbox-move.ts';
 import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import type { OutgoingMessage, SendReceipt } from '../../providers/port/connector.ts';
 import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
@@ -31,6 +30,7 @@ import {
   words,
 } from './send-verdict.ts';
 import { SendWays, type SendWay } from './send-ways.ts';
+import { HELD } from './sends-of-account.ts';
 import { MESSAGE_LOADING, type StoredMessage, StoredMessages } from './stored-messages.ts';
 
 type Loaded = Attempt & { message: StoredMessage };

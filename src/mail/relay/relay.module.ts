@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
+import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { OnboardController } from './onboard.controller.ts';
 import { RelayAccess } from './relay-access.ts';
 import { RelayController } from './relay.controller.ts';
 import { RelayEnrolment } from './relay-enrolment.ts';
-import { RelayRepository } from './relay.repository.ts';
+import { RelayRepository, SENDERS_OF_ACCOUNT } from './relay.repository.ts';
 import { RelayRoutes } from './relay-routes.ts';
 import { RelayRoutesService } from './relay-routes.service.ts';
 import { RelaySenders } from './relay-senders.service.ts';
@@ -12,7 +14,7 @@ import { RelaysService } from './relay.service.ts';
 
 /** The third-party mailing service of an application (spec 4.3 rule 8). */
 @Module({
-  imports: [ProvidersModule],
+  imports: [GrantsModule, ProvidersModule],
   controllers: [RelayController, OnboardController],
   providers: [
     RelayAccess,
@@ -24,4 +26,8 @@ import { RelaysService } from './relay.service.ts';
   ],
   exports: [RelayRoutes],
 })
-export class RelayModule {}
+export class RelayModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(SENDERS_OF_ACCOUNT);
+  }
+}

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { SenderStatus } from '../../providers/port/relay.ts';
@@ -97,6 +98,21 @@ const UNASKED = `
         and not (s.domain_verified or s.sender_verified) and s.checked_at <= $1)
     order by s.checked_at nulls first, g.id limit 20
   ) g`;
+
+const FORGET_UNVERIFIED = `
+  delete from relay_sender
+  where account_id = $1 and (removed_at is not null or not (domain_verified or sender_verified))`;
+
+/**
+ * The application's mailing service is asked again about an account that was moved, and about one that was connected again
+ * unless the service takes mail from it already; also when the account had been removed from the service.
+ */
+export const SENDERS_OF_ACCOUNT: AccountListener = {
+  async reconnected(sql, { accountId }) {
+    await sql.query(FORGET_UNVERIFIED, [accountId]);
+  },
+  mirrored: ['delete from relay_sender where account_id = $1'],
+};
 
 /** What is known about mailing services and the accounts they take mail from. */
 @Injectable()

@@ -1,5 +1,12 @@
+import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
+
+/** Messages and their files go with their threads. */
+export const THREADS_OF_ACCOUNT: AccountListener = {
+  shown: [`select id, 'thread' as object from thread where account_id = $1`],
+  mirrored: ['delete from thread where account_id = $1'],
+};
 
 /** What a refresh has made of a thread that clients can see, or could until then. */
 export interface RefreshedThread {

@@ -1,4 +1,7 @@
 import { Module } from '@nestjs/common';
+import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
+import { THREADS_OF_ACCOUNT } from '../threading/refresh-threads.ts';
 import { MessagesModule } from '../messages/messages.module.ts';
 import { ThreadsController } from './threads.controller.ts';
 import { ThreadsRepository } from './threads.repository.ts';
@@ -6,9 +9,13 @@ import { ThreadsService } from './threads.service.ts';
 
 /** Reading and changing threads. */
 @Module({
-  imports: [MessagesModule],
+  imports: [GrantsModule, MessagesModule],
   controllers: [ThreadsController],
   providers: [ThreadsService, ThreadsRepository],
   exports: [ThreadsService],
 })
-export class ThreadsModule {}
+export class ThreadsModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(THREADS_OF_ACCOUNT);
+  }
+}
