@@ -27,7 +27,8 @@ const servers = {
 };
 const GROUPS = new URL('test/.groups', import.meta.url).pathname;
 /** Tiers: unit beside the code, and test/structure for what holds of all of it; medium = service + PostgreSQL; e2e = HTTP; sdk = the official client;
- * providers = real mail and calendar servers, a real browser; hostile = attacks; faults = processes that die. */
+ * providers = real mail and calendar servers, a real browser; hostile = attacks; faults = processes that die; long = storms of the
+ * last two tiers at their full size (npm run test:long). */
 export default {
   // A bound against hanging, not a measure of speed; longer than `until` waits, whose words tell more.
   testTimeout: 180_000,
@@ -47,7 +48,7 @@ export default {
       roots: ['<rootDir>/src', '<rootDir>/test/structure'],
       testMatch: ['**/*.spec.ts'],
     },
-    ...['medium', 'e2e', 'sdk', 'providers', 'hostile', 'faults', 'faults/patient'].map((tier) => ({
+    ...['medium', 'e2e', 'sdk', 'providers', 'hostile', 'faults', 'faults/patient', 'long'].map((tier) => ({
       ...base,
       displayName: tier.split('/').at(-1),
       roots: ['<rootDir>/test'],

@@ -6,12 +6,13 @@ import { expectPromiseKept } from '../support/fault-figures.ts';
 import { type Answer, call, postMessages } from '../support/fault-load.ts';
 import { FaultWorld } from '../support/fault-world.ts';
 import type { ServerProcess } from '../support/server-process.ts';
+import { sized } from '../support/sized.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
-const CRASHES = 2;
-const DARK_MS = 20_000;
-const MESSAGES = 600;
+const CRASHES = sized(1, 2);
+const DARK_MS = sized(12_000, 20_000);
+const MESSAGES = sized(200, 600);
 
 describe('a database that fails in the middle of the work', () => {
   let database: CrashingPostgres;
@@ -154,7 +155,7 @@ describe('a database that fails in the middle of the work', () => {
 
     expect([...answers.keys()].filter((status) => ![200, 202, 409, 503].includes(status))).toEqual([]);
     await expectPromiseKept(world, {
-      test: 'the database crashes, drops connections, is full, cannot be reached for 20 s',
+      test: `the database crashes, drops connections, is full, cannot be reached for ${DARK_MS / 1000} s`,
       faults: `${CRASHES} crashes, ${terminations + 1} terminations, 1 cut, 1 reset, 1 full`,
       accepted,
     });

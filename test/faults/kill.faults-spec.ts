@@ -2,9 +2,10 @@ import { expectPromiseKept } from '../support/fault-figures.ts';
 import { postMessages } from '../support/fault-load.ts';
 import { FaultWorld } from '../support/fault-world.ts';
 import { Fleet } from '../support/fleet.ts';
+import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
 
-const MESSAGES = 2_000;
+const MESSAGES = sized(600, 2_000);
 const SERVERS = 4;
 const KILL_EVERY_MS = 1_000;
 /** So many come in between two deaths, however fast the machine is. */

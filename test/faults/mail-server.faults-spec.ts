@@ -3,10 +3,11 @@ import { call, postMessages, usualMessage } from '../support/fault-load.ts';
 import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { SmtpCutter, SMTP_POINTS, type SmtpPoint } from '../support/smtp-cutter.ts';
+import { sized } from '../support/sized.ts';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { TcpProxy, type Verdict } from '../support/tcp-proxy.ts';
 
-const MESSAGES = 1_000;
+const MESSAGES = sized(400, 1_000);
 const ACCOUNTS = 40;
 /** Before the content: longer than this machine ever stands still, or a slow start would count as the cut. */
 const PATIENCE_MS = '6000';

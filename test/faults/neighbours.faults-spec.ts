@@ -2,10 +2,12 @@ import { expectPromiseKept } from '../support/fault-figures.ts';
 import { call } from '../support/fault-load.ts';
 import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
 import type { ServerProcess } from '../support/server-process.ts';
+import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
 
-const ACCOUNTS = 200;
+const ACCOUNTS = sized(50, 200);
 const PER_ACCOUNT = 50;
+const MESSAGES = ACCOUNTS * PER_ACCOUNT;
 
 /** $1 how many, $2 when: copies of every message there is, each with ids and a Message-ID of its own; the originals are due then, too. */
 const COPY = `
@@ -29,7 +31,7 @@ const COPY = `
   insert into send_job (id, account_id, run_at, due_at, retry_limit_at)
   select c.id, q.account_id, $2, $2, q.retry_limit_at from copy c join send_job q on q.id = c.original`;
 
-describe('ten thousand messages due in the same second, over two hundred accounts', () => {
+describe(`${MESSAGES} messages due in the same second, over ${ACCOUNTS} accounts`, () => {
   let world: FaultWorld;
 
   beforeAll(async () => {
@@ -53,7 +55,7 @@ describe('ten thousand messages due in the same second, over two hundred account
           world.accounts[n] as FaultAccount,
           'POST',
           '/v2/outbox',
-          { body: { to: [{ email: `to-${n}@sink.test` }], subject: 'ten thousand', send_at: later } },
+          { body: { to: [{ email: `to-${n}@sink.test` }], subject: 'many', send_at: later } },
         );
         expect(answer?.status).toBe(202);
         accepted.push(String(answer?.body.job_status_id));
@@ -79,7 +81,7 @@ describe('ten thousand messages due in the same second, over two hundred account
     await world.sink.release();
     await world.settled();
     await expectPromiseKept(world, {
-      test: 'one account of 200 hangs, 10,000 messages in the same second',
+      test: `one account of ${ACCOUNTS} hangs, ${MESSAGES} messages in the same second`,
       faults: `${hanging} connections hang`,
       accepted,
     });

@@ -3,14 +3,15 @@ import { addFaultFigures } from '../support/fault-table.ts';
 import { Fleet } from '../support/fleet.ts';
 import { countStorm, percentile } from '../support/reminder-record.ts';
 import { ReminderStorm } from '../support/reminder-storm.ts';
+import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
 
 /** 100000 is the whole storm: due within ten minutes. Without it, one that CI has time for. */
 const WHOLE = process.env['REMINDER_STORM'];
-const REMINDERS = Number(WHOLE ?? 2_000);
+const REMINDERS = Number(WHOLE ?? sized(1_000, 2_000));
 const PER_EVENT = 10;
-const DUE_SECONDS = WHOLE ? 600 : 12;
-const KILL_EVERY_MS = Number(process.env['REMINDER_STORM_KILL_MS'] ?? (WHOLE ? 5_000 : 4_000));
+const DUE_SECONDS = WHOLE ? 600 : sized(8, 12);
+const KILL_EVERY_MS = Number(process.env['REMINDER_STORM_KILL_MS'] ?? (WHOLE ? 5_000 : sized(3_000, 4_000)));
 const RECOVERY_MS = 180_000;
 
 describe('two servers of which one is killed again and again while reminders leave and their events change', () => {

@@ -14,6 +14,7 @@ import {
 } from '../support/hostile-world.ts';
 import { SendGridServer } from '../support/sendgrid-server.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
+import { sized } from '../support/sized.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { fuzzSettings } from './support/fuzz-settings.ts';
 import { type HostileRequest, hostileRequests } from './support/hostile-requests.ts';
@@ -24,7 +25,7 @@ const { seed, factor } = fuzzSettings();
 jest.setTimeout(180_000 * factor);
 
 /** Requests to each route. */
-const RUNS = 25;
+const RUNS = sized(5, 25);
 /** No request may take longer, on two cores that run other tests, too. */
 const MOST_MS = 5_000;
 /** Waits for changes; the test does not. */

@@ -3,10 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '../../../src/platform/base/ids/ids.ts';
 import { SqlPool } from '../../../src/platform/database/sql.ts';
+import { sized } from '../../support/sized.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 
 const WORKER = fileURLToPath(new URL('../../support/mortal-worker.ts', import.meta.url));
+
+/** How often a worker dies at random. */
+const ROUNDS = sized(8, 25);
 
 describe('a row that kills its worker', () => {
   let database: TestDatabase;
@@ -85,7 +89,7 @@ describe('a row that kills its worker', () => {
     for (const place of [0, 1, 2]) keep(place);
     const ids: string[] = [];
     await until('a first worker', async () => (await sql.query('select 1 from worker')).length > 0, 30_000);
-    for (let round = 0; round < 25; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       ids.push(...(await put(40)));
       await delay(300 + Math.random() * 500);
       workers[Math.floor(Math.random() * 3)]?.kill('SIGKILL');
@@ -93,6 +97,6 @@ describe('a row that kills its worker', () => {
     await empty(120_000);
     const all = await ended();
     expect(new Set(ids.map((id) => all.get(id)))).toEqual(new Set(['done']));
-    expect(deaths).toBeGreaterThan(10);
+    expect(deaths).toBeGreaterThan(ROUNDS / 2.5);
   }, 200_000);
 });

@@ -1,0 +1,2 @@
+import '../support/long-run.ts';
+import '../faults/database.faults-spec.ts';

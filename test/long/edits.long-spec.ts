@@ -1,0 +1,2 @@
+import '../support/long-run.ts';
+import '../faults/edits.faults-spec.ts';

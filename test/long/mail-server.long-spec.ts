@@ -1,0 +1,2 @@
+import '../support/long-run.ts';
+import '../faults/mail-server.faults-spec.ts';

@@ -1,0 +1,2 @@
+import '../support/long-run.ts';
+import '../hostile/parsers.hostile-spec.ts';
