@@ -5,7 +5,6 @@ import { ForbiddenError, InvalidInputError, NotFoundError } from '../platform/ba
 import { emailAddress } from '../platform/wire/wire.schema.ts';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
-import { Wake } from '../platform/work/wake.ts';
 import type { Listing } from '../platform/database/listing.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { recordChanges } from '../platform/changes/change-log.ts';
@@ -52,7 +51,6 @@ export class ContactsService {
     private readonly accounts: ProviderAccounts,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /**
@@ -206,8 +204,6 @@ export class ContactsService {
   async #write(work: (sql: Sql, at: Date) => Promise<WrittenContact>): Promise<WrittenContact> {
     const at = this.clock.now();
     const written = await this.database.transaction((sql) => work(sql, at));
-    this.wake.wake('provider');
-    this.wake.wake('hook');
     return written;
   }
 

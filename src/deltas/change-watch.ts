@@ -1,5 +1,5 @@
-import { Injectable, Logger, type OnModuleDestroy, Optional } from '@nestjs/common';
-import { changeBell, ChangeBell, type Rung } from '../platform/work/change-bell.ts';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Signals } from '../platform/work/signals.ts';
 import { DeltasRepository } from './deltas.repository.ts';
 
 const TICK_MS = 1_000;
@@ -74,9 +74,11 @@ export class ChangeWatch implements OnModuleDestroy {
 
   constructor(
     private readonly repository: DeltasRepository,
-    @Optional() bell: ChangeBell = changeBell,
+    signals: Signals,
   ) {
-    this.#unsubscribe = bell.onRing((rung) => this.#ring(rung));
+    this.#unsubscribe = signals.listen((signal) => {
+      if (signal.kind === 'changed') this.#ring(signal.accounts);
+    });
   }
 
   /** How many wait. */
@@ -116,12 +118,13 @@ export class ChangeWatch implements OnModuleDestroy {
     for (const set of this.#waiting.values()) yield* set;
   }
 
-  #ring(rung: Rung): void {
-    if (rung === 'all') {
+  #ring(accounts: readonly string[] | 'all'): void {
+    if (accounts === 'all') {
       for (const waiting of this.#all()) waiting.ring();
       return;
     }
-    for (const accountId of rung) for (const waiting of this.#waiting.get(accountId) ?? []) waiting.ring();
+    for (const accountId of accounts)
+      for (const waiting of this.#waiting.get(accountId) ?? []) waiting.ring();
   }
 
   async #look(): Promise<void> {

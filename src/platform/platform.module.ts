@@ -5,7 +5,7 @@ import { EgressClient } from './egress/egress-client.ts';
 import { EgressPolicy } from './egress/egress-policy.ts';
 import { MailConnections } from './egress/mail-connections.ts';
 import { OutsideAddresses } from './egress/outside-addresses.ts';
-import { Wake } from './work/wake.ts';
+import { Signals, signals } from './work/signals.ts';
 import { CurrentWorker } from './work/current-worker.ts';
 import { Readiness } from './work/readiness.ts';
 import { WorkPermit } from './work/work-permit.ts';
@@ -24,7 +24,7 @@ export class ConfigModule {
         { provide: APP_CONFIG, useValue: config },
         { provide: LOG_DESTINATION, useValue: logTo },
         { provide: SecretBox, useValue: new SecretBox(config.encryptionKeys) },
-        { provide: Wake, useValue: new Wake() },
+        { provide: Signals, useValue: signals },
         { provide: Readiness, useValue: new Readiness() },
         { provide: WorkPermit, useValue: new WorkPermit() },
         { provide: CurrentWorker, useValue: new CurrentWorker() },
@@ -45,7 +45,7 @@ export class ConfigModule {
         APP_CONFIG,
         LOG_DESTINATION,
         SecretBox,
-        Wake,
+        Signals,
         Readiness,
         WorkPermit,
         CurrentWorker,

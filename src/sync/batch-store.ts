@@ -1,6 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../platform/base/time/clock.ts';
-import { Wake } from '../platform/work/wake.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
@@ -73,7 +72,6 @@ export class BatchStore {
     private readonly tracker: Tracker,
     private readonly invitations: MailedInvitations,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** @throws {ClaimLostError} */
@@ -92,7 +90,7 @@ export class BatchStore {
       const met = await harvestContacts(sql, owner, plan.added, folders);
       const invited = await this.invitations.take(sql, owner, plan.added, folders);
       await recordFailures(sql, accountId, failures, owner.at);
-      const told = await recordChanges(sql, [
+      await recordChanges(sql, [
         ...changesOf(plan, written, owner),
         ...met,
         ...invited,
@@ -100,9 +98,8 @@ export class BatchStore {
         ...(await happenings(sql, owner, plan)),
       ]);
       if (known.outdated) await this.repository.turnBack(sql, claim, batch.cursor);
-      return { told, hasVanished: gone.hasVanished, outdated: known.outdated };
+      return { hasVanished: gone.hasVanished, outdated: known.outdated };
     });
-    if (stored.told) this.wake.wake('hook');
     for (const { providerId, reason } of failures) {
       this.#log.warn(`message ${providerId} of account ${accountId} cannot be read: ${reason}`);
     }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
-import { Wake } from '../platform/work/wake.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
@@ -28,7 +27,6 @@ export class CalendarSync {
     private readonly events: EventSync,
     private readonly planner: ReminderPlanner,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /**
@@ -69,18 +67,17 @@ export class CalendarSync {
     const { accountId } = account;
     const listed = await port.listCalendars(account);
     const at = this.clock.now();
-    const told = await this.claims.holding(claim, null, async (sql) => {
+    await this.claims.holding(claim, null, async (sql) => {
       const { added, changed } = await this.repository.write(sql, accountId, listed, at);
       for (const { id, before, timezone } of changed) {
         if (before !== timezone) await this.events.rezone(sql, id, timezone);
       }
       const [news, changes] = first ? ([null, null] as const) : (['created', 'updated'] as const);
-      return recordChanges(sql, [
+      await recordChanges(sql, [
         ...added.map((one) => this.#record(account, one, 'create', news, at)),
         ...changed.map((one) => this.#record(account, one, 'modify', changes, at)),
       ]);
     });
-    if (told) this.wake.wake('hook');
     await this.#vanished(account, port, claim, listed);
   }
 
@@ -98,21 +95,19 @@ export class CalendarSync {
     );
     for (const { id, providerId } of missing) {
       if (!(await isGone(port, account, providerId))) continue;
-      const told = await this.claims.holding(claim, null, (sql) => this.#remove(sql, account, id));
-      if (told) this.wake.wake('hook');
-      this.wake.wake('reminder');
+      await this.claims.holding(claim, null, (sql) => this.#remove(sql, account, id));
     }
   }
 
-  async #remove(sql: Sql, account: ConnectedAccount, calendarId: string): Promise<boolean> {
+  async #remove(sql: Sql, account: ConnectedAccount, calendarId: string): Promise<void> {
     const at = this.clock.now();
     const gone = await this.repository.remove(sql, account.accountId, calendarId);
-    if (!gone) return false;
+    if (!gone) return;
     const reminding = gone.events.filter((event) => event.reminding).map(({ id }) => id);
     if (reminding.length > 0)
       await this.planner.cancelEvents(sql, account.accountId, reminding, 'the calendar was deleted', at);
     const { accountId, applicationId } = account;
-    return recordChanges(sql, [
+    await recordChanges(sql, [
       ...gone.events.map(({ id }): ChangeRecord => ({
         applicationId,
         accountId,

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
-import { Wake } from '../platform/work/wake.ts';
 import { contactChange } from '../contacts/contact-changes.ts';
 import { insertContacts, updateContacts } from '../contacts/contact-store.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
@@ -57,7 +56,6 @@ export class ContactSync {
     private readonly claims: MirrorRepository,
     private readonly repository: ContactMirrorRepository,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /**
@@ -107,15 +105,13 @@ export class ContactSync {
       const idle = changes.cursor === cursor && changes.contacts.length + changes.removed.length === 0;
       if (idle && look.since && !changes.present) return !complete;
       const at = this.clock.now();
-      const told = await this.claims.holding(claim, null, async (sql) => {
+      await this.claims.holding(claim, null, async (sql) => {
         const one: Page = { account, port, changes, lookedAt, at, told: look.since !== null };
         const result = await this.#apply(sql, one);
         // A page that could not be taken up as a whole is read again, with all that follows.
         mayStore &&= result.whole;
         if (mayStore) await this.repository.storeCursor(sql, claim, changes.cursor, complete ? at : null);
-        return result.told;
       });
-      if (told) this.wake.wake('hook');
       // What waits for a write of ours waits for the next look.
       if (complete || (!mayStore && !goOn())) return false;
       if (!goOn()) return true;
@@ -123,7 +119,7 @@ export class ContactSync {
     }
   }
 
-  async #apply(sql: Sql, page: Page): Promise<{ whole: boolean; told: boolean }> {
+  async #apply(sql: Sql, page: Page): Promise<{ whole: boolean }> {
     const { account, changes, lookedAt, at } = page;
     const { accountId } = account;
     const ids = [...changes.contacts.map(({ providerId }) => providerId), ...changes.removed];
@@ -149,7 +145,8 @@ export class ContactSync {
       ...removed.map((id) => this.#record(page, id, 'deleted', at)),
     ]; // prettier-ignore
     const whole = waiting.length === 0 && ![...known, ...gone].some(busy);
-    return { whole, told: await recordChanges(sql, log) };
+    await recordChanges(sql, log);
+    return { whole };
   }
 
   async #add(sql: Sql, page: Page, remotes: readonly RemoteContact[]): Promise<ChangeRecord[]> {

@@ -1,7 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
-import { Wake } from '../platform/work/wake.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import { adoptMailed } from '../calendar/rsvp/adopt-mailed.ts';
@@ -51,7 +50,6 @@ export class EventSync {
     private readonly repository: EventMirrorRepository,
     private readonly planner: ReminderPlanner,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** Calendars of an account that are at its provider, the primary one first. */
@@ -80,18 +78,16 @@ export class EventSync {
       const changes = await port.listEventChanges(account, calendar.providerId, cursor, PAGE);
       const at = this.clock.now();
       complete = !changes.more;
-      const told = await this.claims.holding(claim, null, async (sql) => {
+      await this.claims.holding(claim, null, async (sql) => {
         const result = await this.#apply(sql, { account, calendar, port, changes, lookedAt, at });
         // A page that could not be taken up as a whole is read again, with all that follows.
         mayStore &&= result.whole;
         if (mayStore)
           await this.repository.storeCursor(sql, calendar.id, changes.cursor, complete ? at : null);
-        return result.told;
       });
-      this.#wake(told);
       cursor = changes.cursor;
     }
-    this.#wake(await this.claims.holding(claim, null, (sql) => this.#putRight(sql, account, port, calendar)));
+    await this.claims.holding(claim, null, (sql) => this.#putRight(sql, account, port, calendar));
   }
 
   /** All-day events begin at another instant in another zone, and so do their reminders. */
@@ -105,10 +101,10 @@ export class EventSync {
     for (const row of moved) if (row.status !== 'cancelled') await this.#plan(sql, row, row, at);
   }
 
-  async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean; told: boolean }> {
+  async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean }> {
     const { account, calendar, changes, lookedAt } = batch;
     const held = await this.repository.hold(sql, account.accountId, calendar.id);
-    if (!held) return { whole: true, told: false };
+    if (!held) return { whole: true };
     const adopted = await adoptMailed(sql, batch, changes.events);
     const zone = held.timezone ?? 'UTC';
     const present = changes.present && new Set(changes.present);
@@ -169,7 +165,8 @@ export class EventSync {
       log.push(change);
     }
     const whole = waiting.length === 0 && !known.some(({ row }) => busy(row)) && !alive.some(busy);
-    return { whole, told: await recordChanges(sql, log) };
+    await recordChanges(sql, log);
+    return { whole };
   }
 
   async #add(sql: Sql, batch: Batch, events: readonly RemoteEvent[], zone: string): Promise<ChangeRecord[]> {
@@ -221,9 +218,9 @@ export class EventSync {
     account: ConnectedAccount,
     port: CalendarPort,
     calendar: MirrorCalendar,
-  ): Promise<boolean> {
+  ): Promise<void> {
     const held = await this.repository.hold(sql, account.accountId, calendar.id);
-    if (!held) return false;
+    if (!held) return;
     const rows = await this.repository.diverged(sql, calendar.id);
     const at = this.clock.now();
     const changes = { events: [], removed: [], present: null };
@@ -232,7 +229,7 @@ export class EventSync {
       const remote = asRemote(row);
       return remote ? [{ row, remote }] : [];
     });
-    return recordChanges(sql, await this.#change(sql, batch, events, held.timezone ?? 'UTC'));
+    await recordChanges(sql, await this.#change(sql, batch, events, held.timezone ?? 'UTC'));
   }
 
   async #plan(sql: Sql, row: MirrorEvent, fields: ProviderFields, at: Date): Promise<void> {
@@ -270,11 +267,6 @@ export class EventSync {
         metadata,
       },
     };
-  }
-
-  #wake(told: boolean): void {
-    if (told) this.wake.wake('hook');
-    this.wake.wake('reminder');
   }
 }
 

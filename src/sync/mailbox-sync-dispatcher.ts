@@ -1,6 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock, monotonicMs } from '../platform/base/time/clock.ts';
-import { type QueueName, Wake } from '../platform/work/wake.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -85,7 +84,6 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     private readonly leases: WatchLeases,
     private readonly watches: MailboxWatches,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {
     this.slots = config.sync.slots;
   }
@@ -131,7 +129,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     return this.#failed(FAILURES_UNTIL_SHOWN, 'set aside: mirroring it ended its worker several times', null);
   }
 
-  async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<readonly QueueName[]> {
+  async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<void> {
     const now = this.clock.now();
     const current = settled.filter(({ result }) => result.kind === 'current');
     // Something may have changed while it was running, perhaps behind its back.
@@ -147,7 +145,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
       this.#log.warn(`account ${job.gateId} cannot be mirrored: ${result.reason}`);
     }
     const failing = counted.filter(({ failures }) => failures >= FAILURES_UNTIL_SHOWN);
-    const moved = await moveGrants(
+    await moveGrants(
       sql,
       [
         ...current.map(({ job }) => ({
@@ -166,8 +164,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     const refused = settled.flatMap(({ job, result }) =>
       result.kind === 'refused' ? [{ accountId: job.gateId, ...result }] : [],
     );
-    const invalid = await markGrantsInvalid(sql, refused, now);
-    return moved || invalid ? ['hook'] : [];
+    await markGrantsInvalid(sql, refused, now);
   }
 
   /**
@@ -237,10 +234,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
   }
 
   async #show(accountId: string, syncState: SyncState): Promise<void> {
-    const told = await this.database.transaction((sql) =>
+    await this.database.transaction((sql) =>
       moveGrants(sql, [{ accountId, syncState, reason: null }], this.clock.now()),
     );
-    if (told) this.wake.wake('hook');
   }
 
   #poll({ watched }: Pick<MirrorState, 'watched'>): Outcome<SyncResult> {

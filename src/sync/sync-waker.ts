@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import { Wake } from '../platform/work/wake.ts';
 import { Database } from '../platform/database/sql.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import { FAILING } from '../accounts/sync-schedule/schedule-sync.ts';
+import { wakeAfterCommit } from '../platform/work/signals.ts';
 
 /** A busy mailbox changes many times a second: its row is touched at most once in this time. */
 const COLLECT_MS = 50;
@@ -44,7 +44,6 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
   constructor(
     private readonly database: Database,
     private readonly connectors: ConnectorRegistry,
-    private readonly wake: Wake,
   ) {}
 
   onModuleInit(): void {
@@ -94,7 +93,7 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
         mailboxes.map(({ applicationId }) => applicationId),
         mailboxes.map(({ email }) => email),
       ]);
-      if (due.length > 0) this.wake.wake('sync');
+      if (due.length > 0) wakeAfterCommit(this.database, 'sync');
     } catch (error) {
       this.#log.warn(`changed mailboxes have to wait: ${String(error)}`);
       if (this.#stopping) return; // the next poll finds the change

@@ -1,6 +1,6 @@
 import { SchedulerRegistry } from '@nestjs/schedule';
 import request from 'supertest';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { MeetingUpkeep } from '../../src/calendar/conferencing/meeting-upkeep.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import {
@@ -96,7 +96,7 @@ describe('conferencing', () => {
   };
   const hasten = async (id: string) => {
     await rowsOf(server, 'update provider_job set run_at = now() where id = $1', [id]);
-    server.app.get(Wake).wake('provider');
+    server.app.get(Signals).wake('provider');
     return fate(id, 'delayed');
   };
   const put = async (event: EventView, body: object): Promise<EventView> => {

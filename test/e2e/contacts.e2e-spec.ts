@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
@@ -82,7 +82,7 @@ describe('/contacts', () => {
       const text = `update sync_job set contacts_at = 'epoch', run_at = now() where account_id = $1 and state = 0 returning 1`;
       return (await query(text, by.id)).length > 0;
     });
-    server.app.get(Wake).wake('sync');
+    server.app.get(Signals).wake('sync');
     await until('the look', async () => {
       const text = `select 1 from sync_job where account_id = $1 and state = 0 and contacts_at > 'epoch'`;
       return (await query(text, by.id)).length > 0;

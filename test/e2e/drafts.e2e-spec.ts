@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
@@ -166,7 +166,7 @@ describe('/drafts', () => {
         await rowsOf(server, `update provider_job set run_at = now() where object_id = $1 and state = 0`, [
           draft.id,
         ]);
-        server.app.get(Wake).wake('provider');
+        server.app.get(Signals).wake('provider');
         return (
           (await ok<{ status: string }>('get', `/job-statuses/${changed.job_status_id}`)).status ===
           'successful'

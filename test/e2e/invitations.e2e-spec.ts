@@ -2,7 +2,7 @@ import ICAL from 'ical.js';
 import nodeIcal, { type VEvent } from 'node-ical';
 import PostalMime, { type Email } from 'postal-mime';
 import request from 'supertest';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
   createAccount,
@@ -286,7 +286,7 @@ describe('notify_participants', () => {
     });
     await remove(id);
     await server.app.get(Database).query('update provider_job set run_at = now() where object_id = $1', [id]);
-    server.app.get(Wake).wake('provider');
+    server.app.get(Signals).wake('provider');
     const told = await invitations(id, 5);
     expect(told.map(({ email, kind, status }) => [email, kind, status])).toEqual(
       expect.arrayContaining([

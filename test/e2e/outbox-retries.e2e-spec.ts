@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
 import {
@@ -55,7 +55,7 @@ describe('an outbox message that cannot be sent at once', () => {
         `update send_job set run_at = now() where id = $1 and state = 0 and run_at > now() returning 1`,
         [id],
       );
-      if (hurried.length > 0) server.app.get(Wake).wake('send');
+      if (hurried.length > 0) server.app.get(Signals).wake('send');
       const status = await job(id);
       return ['successful', 'failed', 'cancelled'].includes(status.status) && status;
     });

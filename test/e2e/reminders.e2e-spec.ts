@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import request from 'supertest';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
   createAccount,
@@ -157,7 +157,7 @@ describe('reminders of events', () => {
        where r.id = j.id and r.event_id = any($1::uuid[]) and j.run_at <= to_timestamp($2)`,
       [[kept, cancelled, moved, stripped].map(({ id }) => id), tomorrow - 60],
     );
-    server.app.get(Wake).wake('reminder');
+    server.app.get(Signals).wake('reminder');
     // The one that was kept is due at the same time: once it has come, the others would have come as well.
     await until('the reminder that was kept', async () => (await statuses(kept.id))[0] === 'webhook sent');
     expect(receiver.received.map(({ url }) => url)).not.toEqual(

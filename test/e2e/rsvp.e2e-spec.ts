@@ -3,7 +3,7 @@ import nodeIcal, { type VEvent } from 'node-ical';
 import PostalMime from 'postal-mime';
 import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { deliver } from '../support/deliver.ts';
 import {
   createAccount,
@@ -101,7 +101,7 @@ describe('meetings by mail', () => {
     return arrived(to, await deliver(server, to, lines, from));
   };
   const arrived = (to: TestAccount, header: string) => {
-    server.app.get(Wake).wake('sync');
+    server.app.get(Signals).wake('sync');
     return until('the mail', async () => {
       const text = `select id from message where account_id = $1 and message_id_header = $2`;
       const [row] = await query<{ id: string }>(text, to.id, header);

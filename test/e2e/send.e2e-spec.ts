@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { MOST_RAW_BYTES } from '../../src/mail/send/raw-body.ts';
@@ -466,7 +466,7 @@ describe('POST /send', () => {
     await rowsOf(server, `alter table job_status enable trigger user`);
     expect((await send({ draft_id: draftId, version: 0 })).status).toBe(409);
     await rowsOf(server, `update send_job set run_at = now() where id = any($1::uuid[])`, [rows]);
-    server.app.get(Wake).wake('send');
+    server.app.get(Signals).wake('send');
     await until('both are known', async () => {
       const states = [await job(lost ?? ''), await job(arrived ?? '')].map(({ status }) => status);
       return states.join() === 'failed,successful';

@@ -94,7 +94,7 @@ describe('connections to the database', () => {
     );
     const moves = opened.slice(0, 20).map(({ id }) => ({ id, to: 'successful' as const }));
     const read = await sql.transaction(async (inside) => {
-      expect((await moveJobs(inside, moves, new Date())).moved).toHaveLength(20);
+      expect(await moveJobs(inside, moves, new Date())).toHaveLength(20);
       const [row] = await inside.query<{ rows: number }>(
         `select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relname = 'job_status'`,
       );

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { confirmPlace, placeHere } from '../../src/platform/work/instance-place.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
@@ -38,7 +38,7 @@ describe('Engine on a database that was restored', () => {
     return database;
   };
   async function begin(database: TestDatabase, dispatcher: ProbeDispatcher): Promise<Engine> {
-    const engine = new Engine(configOf(database), [dispatcher], new Wake());
+    const engine = new Engine(configOf(database), [dispatcher], new Signals());
     engines.push(engine);
     await engine.onApplicationBootstrap();
     return engine;

@@ -1,4 +1,3 @@
-import { Wake } from '../../src/platform/work/wake.ts';
 import { CurrentWorker } from '../../src/platform/work/current-worker.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
@@ -73,7 +72,7 @@ describe('MailboxWatches', () => {
     const registry = new ConnectorRegistry([connector]);
     const base = server.app.get<AppConfig>(APP_CONFIG);
     const config = { ...base, roles: ['worker'], sync: { ...base.sync, watches: most } } as AppConfig;
-    const waker = new SyncWaker(database, registry, new Wake());
+    const waker = new SyncWaker(database, registry);
     const accounts = server.app.get(ProviderAccounts);
     const watches = new MailboxWatches(config, worker, leases, accounts, registry, waker);
     const process = Object.assign(made, { watches });

@@ -1,11 +1,9 @@
 import { Logger } from '@nestjs/common';
-import { ChangeBell } from '../../src/platform/work/change-bell.ts';
-import { QUEUES, type QueueName, Wake } from '../../src/platform/work/wake.ts';
+import { QUEUES, type QueueName, Signals } from '../../src/platform/work/signals.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { ChangeWatch } from '../../src/deltas/change-watch.ts';
 import type { DeltasRepository } from '../../src/deltas/deltas.repository.ts';
-import type { Engine } from '../../src/platform/work/engine.ts';
 import { Notifier } from '../../src/platform/work/notifier.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
@@ -35,30 +33,27 @@ describe('Notifier', () => {
       ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
       ROLES: roles,
     });
-    const wake = new Wake();
-    const bell = new ChangeBell();
+    const signals = new Signals();
     const heard: QueueName[] = [];
-    const notifier = new Notifier(
-      config,
-      { wakeQueue: (queue: QueueName) => heard.push(queue) } as unknown as Engine,
-      wake,
-      bell,
-    );
+    signals.listen((signal) => {
+      if (signal.kind === 'due' && signal.elsewhere) heard.push(signal.queue);
+    });
+    const notifier = new Notifier(config, signals);
     notifiers.push(notifier);
     await notifier.onApplicationBootstrap();
     heard.length = 0; // everything is looked at once after connecting
-    return { wake, heard, bell };
+    return { signals, heard };
   };
 
   it('tells the others, once per queue, and not itself', async () => {
     const api = await start('api');
     const worker = await start('worker');
     const other = await start('worker');
-    worker.wake.wake('hook');
+    worker.signals.wake('hook');
     await until('the other to hear', async () => other.heard.length > 0);
     expect(worker.heard).toEqual([]);
-    for (let times = 0; times < 100; times += 1) api.wake.wake('send');
-    api.wake.wake('sync');
+    for (let times = 0; times < 100; times += 1) api.signals.wake('send');
+    api.signals.wake('sync');
     await until('both to hear', async () => worker.heard.includes('sync') && other.heard.includes('sync'));
     expect(worker.heard).toEqual(['send', 'sync']);
     expect(api.heard).toEqual([]);
@@ -68,14 +63,14 @@ describe('Notifier', () => {
     const [api, worker] = [await start('api'), await start('worker')];
     // It finds nothing by looking itself: what ends the wait is what it was told.
     const blind = { newest: async () => new Map() } as unknown as DeltasRepository;
-    const watch = new ChangeWatch(blind, api.bell);
+    const watch = new ChangeWatch(blind, api.signals);
     const account = '019aa1b2-0000-7000-8000-00000000abcd';
     let others = 0;
     const heard = watch.during(account, (waiting) => waiting.next());
     const unconcerned = watch.during(account.replace('abcd', 'abce'), async (waiting) => {
       if (await waiting.next()) others += 1;
     });
-    worker.bell.ring([account]);
+    worker.signals.send({ kind: 'changed', accounts: [account], elsewhere: false });
     expect(await heard).toBe(true);
     expect([others, watch.size]).toEqual([0, 1]);
     watch.onModuleDestroy();
@@ -93,7 +88,7 @@ describe('Notifier', () => {
     await until('the worker to be back', async () => QUEUES.every((queue) => worker.heard.includes(queue)));
     worker.heard.length = 0;
     await until('the worker to hear', async () => {
-      api.wake.wake('reminder');
+      api.signals.wake('reminder');
       return worker.heard.includes('reminder');
     });
   });

@@ -1,5 +1,4 @@
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
 import type { QuotaConfig } from '../../src/platform/config/quota-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
@@ -51,7 +50,7 @@ describe('quotas', () => {
 
   function quotasOf(limits: Partial<QuotaConfig>, database = fixture.database): Quotas {
     const config = { ...fixture.config, quotas: { ...fixture.config.quotas, ...limits } };
-    return new Quotas(config, database, clock, new Wake());
+    return new Quotas(config, database, clock);
   }
   const text = (accountId: string): Use => ({ accountId, applicationId, quotas: ['sms', 'reminders'] });
   const take = (quotas: Quotas, uses: Use[], database = fixture.database): Promise<(UsedUp | null)[]> =>

@@ -3,7 +3,7 @@ import { createEmulator, type Emulator } from 'emulate';
 import PostalMime from 'postal-mime';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { signals } from '../../src/platform/work/signals.ts';
 import type { ClaimedJob, Lease, Settled } from '../../src/platform/work/dispatcher.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { EmailReminderSender } from '../../src/calendar/notifications/email-sender.ts';
@@ -44,14 +44,13 @@ describe('a reminder that is due', () => {
   let receiver: Receiver;
   let egress: EgressClient;
   let clock: TestClock;
-  let wakes: string[];
   let dispatcher: ReminderDispatcher;
   let planner: ReminderPlanner;
   const threads = new WorkThreads();
 
   function build(gateway: SmsGateway): ReminderDispatcher {
     const { database, secretBox } = fixture;
-    const quotas = new Quotas(fixture.config, database, clock, new Wake());
+    const quotas = new Quotas(fixture.config, database, clock);
     const connectors = new ConnectorRegistry([new SandboxConnector(database, clock, threads)]);
     return new ReminderDispatcher(
       new ReminderRepository(database, new ProviderAccounts(database, secretBox), quotas),
@@ -70,7 +69,6 @@ describe('a reminder that is due', () => {
   });
   beforeEach(() => {
     clock = new TestClock(start);
-    wakes = [];
     receiver.received.length = 0;
     receiver.answers.length = 0;
     dispatcher = build(new RecordingSmsGateway(fixture.database));
@@ -141,15 +139,14 @@ describe('a reminder that is due', () => {
   async function settle(job: ClaimedJob, end: Awaited<ReturnType<ReminderDispatcher['run']>>): Promise<void> {
     const outcome = ended(end);
     const settled: Settled<ClaimedJob, ReminderResult>[] = [{ job, ...outcome }];
-    const queues = await fixture.database.transaction(async (sql) => {
+    await fixture.database.transaction(async (sql) => {
       const { next } = outcome;
       const rows =
         next.kind === 'done'
           ? await sql.query(statements.finish, [[job.id], [job.fence]])
           : await sql.query(statements.again, [[job.id], [job.fence], [next.at], [next.ambiguous]]);
-      return rows.length === 1 ? dispatcher.record(sql, settled) : [];
+      if (rows.length === 1) await dispatcher.record(sql, settled);
     });
-    wakes.push(...queues);
   }
 
   async function fire(id: string, options: { ambiguous?: boolean; before?: () => Promise<unknown> } = {}) {
@@ -293,11 +290,14 @@ describe('a reminder that is due', () => {
            values (gen_random_uuid(), $1, 'https://x.test', '{account.invalid}', 'active', now(), now(), now())`,
           [fixture.applicationId],
         );
+        const woken: string[] = [];
+        const end = signals.listen((signal) => signal.kind === 'due' && woken.push(signal.queue));
         await fire(id);
+        end();
+        expect(woken).toEqual(['hook']);
         expect((await reminder(event)).status).toBe('failed');
         const [grant] = await database.query('select status from "grant" where id = $1', [fixture.accountId]);
         expect(grant).toEqual({ status: 'invalid' });
-        expect(wakes).toEqual(['hook']);
 
         const next = await due(notificationOf.email(30), freshAddress());
         await fire(next.id);

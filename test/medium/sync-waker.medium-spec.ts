@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector } from '../../src/providers/port/connector.ts';
@@ -19,15 +19,20 @@ describe('SyncWaker', () => {
   let database: Database;
   let application: TestApplication;
   let waker: SyncWaker;
-  let wakes: string[];
+  const wakes: string[] = [];
+  let deaf: () => void;
   let tell: (mailbox: { applicationId: string; email: string }) => void;
 
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' });
     database = server.app.get(Database);
+    deaf = signals.listen((signal) => signal.kind === 'due' && wakes.push(signal.queue));
     application = await createApplication(server.app);
   });
-  afterAll(() => server.close());
+  afterAll(() => {
+    deaf();
+    return server.close();
+  });
 
   /** A waker of its own over a database that may fail, with a connector that is told what to say. */
   function start(over: Pick<Database, 'query'> = database): void {
@@ -40,10 +45,7 @@ describe('SyncWaker', () => {
         },
       },
     } as unknown as Connector;
-    const wake = new Wake();
-    wakes = [];
-    wake.onWake((queue) => wakes.push(queue));
-    waker = new SyncWaker(over as Database, new ConnectorRegistry([connector]), wake);
+    waker = new SyncWaker(over as Database, new ConnectorRegistry([connector]));
     waker.onModuleInit();
   }
   afterEach(() => waker.onModuleDestroy());
@@ -68,6 +70,7 @@ describe('SyncWaker', () => {
   it('makes the accounts of changed mailboxes due, and wakes the queue', async () => {
     start();
     const [one, two, other] = [await waiting(), await waiting(), await waiting()];
+    wakes.length = 0;
     for (const { email } of [one, two, one]) tell({ applicationId: application.id, email });
     await until('both to be due', async () => (await isDue(one)) && (await isDue(two)));
     expect(await isDue(other)).toBe(false);
@@ -79,6 +82,7 @@ describe('SyncWaker', () => {
     start();
     const invalid = await waiting({ status: 'invalid' });
     const mine = await waiting();
+    wakes.length = 0;
     tell({ applicationId: randomUUID(), email: mine.email });
     tell({ applicationId: application.id, email: 'nobody@sandbox.test' });
     tell({ applicationId: application.id, email: invalid.email });

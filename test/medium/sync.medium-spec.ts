@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SystemClock } from '../../src/platform/base/time/clock.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
@@ -79,13 +78,13 @@ describe('MailboxSyncDispatcher', () => {
       ...overrides,
     };
     const connector = { name: 'sandbox', mail } as unknown as Connector;
-    const [clock, wake] = [new SystemClock(), new Wake()];
+    const clock = new SystemClock();
     const repository = new MirrorRepository(database);
     const mailboxes = new MailboxSync(
       repository,
       new FolderMirror(database, repository, clock),
       server.app.get(MessageParser),
-      new BatchStore(repository, server.app.get(Tracker), server.app.get(MailedInvitations), clock, wake),
+      new BatchStore(repository, server.app.get(Tracker), server.app.get(MailedInvitations), clock),
       clock,
     );
     return new MailboxSyncDispatcher(
@@ -100,7 +99,6 @@ describe('MailboxSyncDispatcher', () => {
       server.app.get(WatchLeases),
       server.app.get(MailboxWatches),
       clock,
-      wake,
     );
   }
 

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { Clock } from '../../src/platform/base/time/clock.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { openGrantTokens, sealGrantTokens } from '../../src/accounts/grants/grant-secrets.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
@@ -103,7 +102,7 @@ describe('access tokens', () => {
     });
     pools.push(database);
     const clock = server.app.get(Clock);
-    const store = new TokenStore(database, box, clock, server.app.get(Wake));
+    const store = new TokenStore(database, box, clock);
     const connectors = new ConnectorRegistry([mailbox]);
     const refresh = new TokenRefresh(
       store,

@@ -4,7 +4,7 @@ import request from 'supertest';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import { Clock } from '../../src/platform/base/time/clock.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import type { Connector, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
@@ -79,7 +79,7 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
         );
         return asked.length > 0;
       });
-      app.get(Wake).wake('sync');
+      app.get(Signals).wake('sync');
       await until('the look', async () => {
         const looked = await row(
           `select 1 from sync_job where account_id = $1 and state = 0 and calendars_at > 'epoch'`,

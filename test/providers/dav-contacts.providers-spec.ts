@@ -6,7 +6,7 @@ import request from 'supertest';
 import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { Clock } from '../../src/platform/base/time/clock.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import type { Connector } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
@@ -83,7 +83,7 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
         );
         return asked.length > 0;
       });
-      app.get(Wake).wake('sync');
+      app.get(Signals).wake('sync');
       await looked(`> 'epoch'`);
     };
     const outcome = (id: string | undefined) =>

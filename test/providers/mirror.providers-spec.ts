@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
@@ -69,7 +69,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     });
     connected.push(account);
     await scheduleSync(database, account.id);
-    server.app.get(Wake).wake('sync');
+    server.app.get(Signals).wake('sync');
     return account;
   }
   const count = async ({ id }: TestAccount) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
@@ -42,7 +42,7 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
     });
     await one.deliver(mimeOf({ to: email, subject: 'Hello' }));
     await scheduleSync(server.app.get(Database), ada.id);
-    server.app.get(Wake).wake('sync');
+    server.app.get(Signals).wake('sync');
     await until('the message', async () => (await api('get', '/messages')).body.length === 1, PATIENCE_MS);
   });
   afterAll(async () => {

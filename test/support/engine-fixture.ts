@@ -1,4 +1,4 @@
-import { type QueueName, Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -56,15 +56,13 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
     return { next: { kind: 'done' }, result: `poison ${job.id}` };
   }
 
-  async record(_sql: Sql, settled: readonly Settled<ClaimedJob, string>[]): Promise<readonly QueueName[]> {
+  async record(_sql: Sql, settled: readonly Settled<ClaimedJob, string>[]): Promise<void> {
     if (this.failRecord(settled.map(({ job }) => job.id))) throw new Error('a record that cannot be written');
     for (const { result } of settled) this.recorded.push(result);
-    return [];
   }
 
-  async recordLate(_sql: Sql, late: readonly LateRow[]): Promise<readonly QueueName[]> {
+  async recordLate(_sql: Sql, late: readonly LateRow[]): Promise<void> {
     this.late.push(...late);
-    return [];
   }
 }
 
@@ -152,7 +150,7 @@ export async function startEngineFixture(): Promise<EngineFixture> {
       return row;
     },
     async begin(dispatcher, environment = {}) {
-      const engine = new Engine(configOf(environment), [dispatcher], new Wake());
+      const engine = new Engine(configOf(environment), [dispatcher], new Signals());
       engines.push(engine);
       await engine.onApplicationBootstrap();
       return engine;

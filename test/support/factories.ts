@@ -4,7 +4,7 @@ import { Application } from '../../src/accounts/applications/application.entity.
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { hashToken } from '../../src/platform/base/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../src/platform/base/ids/ids.ts';
-import { Wake } from '../../src/platform/work/wake.ts';
+import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { AccessToken } from '../../src/accounts/grants/access-token.entity.ts';
 import { sealGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
@@ -110,7 +110,7 @@ export async function createAccount(
   await em.flush();
   if (mirrored) {
     await scheduleSync(app.get(Database), id);
-    app.get(Wake).wake('sync');
+    app.get(Signals).wake('sync');
   }
   return { id, email: grant.email, token, bearer: { authorization: `Bearer ${token}` } };
 }

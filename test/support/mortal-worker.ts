@@ -12,7 +12,7 @@ const { Engine } = await load<typeof import('../../src/platform/work/engine.ts')
 const { loadConfig } = await load<typeof import('../../src/platform/config/app-config.ts')>(
   'platform/config/app-config',
 );
-const { Wake } = await load<typeof import('../../src/platform/work/wake.ts')>('platform/work/wake');
+const { Signals } = await load<typeof import('../../src/platform/work/signals.ts')>('platform/work/signals');
 
 const { POISON } = process.env;
 const ended = (job: ClaimedJob, how: string) => ({ next: { kind: 'done' } as const, result: how });
@@ -33,10 +33,9 @@ const dispatcher: Dispatcher<ClaimedJob, string> = {
       settled.map(({ job }) => job.id),
       settled.map(({ result }) => result),
     ]);
-    return [];
   },
 };
 
-const engine = new Engine(loadConfig(process.env), [dispatcher], new Wake());
+const engine = new Engine(loadConfig(process.env), [dispatcher], new Signals());
 setInterval(() => void engine.tick(), 1_000);
 await engine.onApplicationBootstrap();

@@ -36,15 +36,16 @@ export async function createWebhook(
   return id;
 }
 
-/** Lets something happen in the application, as every room does. @returns whether deliveries are due */
+/** Lets something happen in the application, as every room does. @returns whether deliveries were queued */
 export function happen(
   app: INestApplicationContext,
   application: TestApplication,
   trigger: Trigger = 'job.failed',
 ): Promise<boolean> {
   const id = newId();
-  return app.get(Database).transaction((sql) =>
-    recordChanges(sql, [
+  const dedupe = `test:${id}`;
+  return app.get(Database).transaction(async (sql) => {
+    await recordChanges(sql, [
       {
         applicationId: application.id,
         accountId: newId(),
@@ -54,10 +55,15 @@ export function happen(
         at: new Date(),
         webhook: {
           trigger,
-          dedupe: `test:${id}`,
+          dedupe,
           attributes: { job_status_id: id, extras: { reason: 'ümlaut' } },
         },
       },
-    ]),
-  );
+    ]);
+    const queued = await sql.query(
+      'select 1 from hook_job h join webhook_event e on e.id = h.event_id where e.dedupe = $1',
+      [dedupe],
+    );
+    return queued.length > 0;
+  });
 }

@@ -4,7 +4,6 @@ import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { addMetadataCondition, type MetadataFilter } from '../../platform/database/metadata-filter.ts';
 import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
@@ -39,7 +38,6 @@ export class ApplicationAccountsService {
     private readonly tokens: AccessTokens,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** Oldest first. */
@@ -80,7 +78,6 @@ export class ApplicationAccountsService {
       if (this.connectors.require(provider).mail) await scheduleSync(sql, accountId);
       return { syncState: 'running', reason: null };
     });
-    this.wake.wake('sync');
   }
 
   /**
@@ -114,18 +111,17 @@ export class ApplicationAccountsService {
     billingState: Grant['billingState'],
     change: (sql: Sql, account: ApplicationAccount) => Promise<Pick<GrantMove, 'syncState' | 'reason'>>,
   ): Promise<void> {
-    const hooks = await this.em.transactional(async (em) => {
+    await this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
       const account = await find(sql, applicationId, accountId);
-      if (account.billingState === billingState) return false;
+      if (account.billingState === billingState) return;
       // The queue row before the grant's: the order of everything that settles a sync.
       const move = await change(sql, account);
       const now = this.clock.now();
       await sql.query(SET_BILLING, [accountId, billingState, now]);
-      return moveGrants(sql, [{ accountId, ...move }], now);
+      await moveGrants(sql, [{ accountId, ...move }], now);
     });
-    if (hooks) this.wake.wake('hook');
   }
 }
 

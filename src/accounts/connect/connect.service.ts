@@ -104,7 +104,7 @@ export class ConnectService {
    */
   async exchange(caller: Caller, code: string): Promise<Connection> {
     const { applicationId } = await this.#authenticate(caller);
-    const connection = await this.em.transactional(async (em) => {
+    return this.em.transactional(async (em) => {
       const request = await this.codes.take(em, applicationId, code);
       if (!request) throw new CodeError();
       if ('accessToken' in request) return connectedAlready(em, applicationId, request);
@@ -114,8 +114,6 @@ export class ConnectService {
         integrationRequired: false,
       });
     });
-    this.connections.announce(connection);
-    return connection;
   }
 
   /** @throws {ClientCredentialsError} */
@@ -173,5 +171,5 @@ async function connectedAlready(
 ): Promise<Connection> {
   const grant = await em.findOne(Grant, { id: grantId, application: applicationId });
   if (!grant) throw new CodeError();
-  return { grant, accessToken, expiresAt: expiresAt === null ? null : new Date(expiresAt), due: [] };
+  return { grant, accessToken, expiresAt: expiresAt === null ? null : new Date(expiresAt) };
 }

@@ -5,11 +5,7 @@ import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { DomainError, ForbiddenError } from '../../platform/base/errors/domain-error.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { VerifiedCredentials } from '../grants/credential-check.ts';
-import {
-  type Connection,
-  type ConnectOptions,
-  GrantConnections,
-} from '../grants/grant-connections.service.ts';
+import { type ConnectOptions, GrantConnections } from '../grants/grant-connections.service.ts';
 import { findByMailbox, mailboxOf } from '../grants/mailbox-match.ts';
 import { grantableScopes } from '../grants/offered-scopes.ts';
 import { Integration } from '../integrations/integration.entity.ts';
@@ -117,15 +113,18 @@ export class SignIn {
     const { request, application } = visit;
     if (request.responseType === 'token' && !application.allowsTokenResponse) throw new TokenResponseError();
     const options = { ...optionsOf(visit, browser), agreed };
-    let connection: Connection | undefined;
     const redirect = await this.em.transactional(async (em) => {
       if (!(await this.requests.finish(em, request.id, visit.browser))) throw new SignInProblem('used');
       if (request.flow === 'oauth' && request.responseType === 'code') {
         const waiting = { credentials: verified, ...options };
         return successAddress(request, { code: await this.codes.issue(em, application.id, waiting) });
       }
-      connection = await this.connections.connectWithin(em, application.id, verified, options);
-      const { grant, accessToken, expiresAt } = connection;
+      const { grant, accessToken, expiresAt } = await this.connections.connectWithin(
+        em,
+        application.id,
+        verified,
+        options,
+      );
       const { id, provider, email } = grant;
       if (request.flow === 'oauth') {
         return tokenAddress(request, {
@@ -137,7 +136,6 @@ export class SignIn {
       const code = await this.codes.issue(em, application.id, waiting);
       return successAddress(request, { grant_id: id, provider, email, code });
     });
-    if (connection) this.connections.announce(connection);
     return { redirect };
   }
 

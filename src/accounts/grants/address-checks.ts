@@ -2,7 +2,6 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { AddressProof } from '../../providers/port/address-proof.ts';
@@ -61,7 +60,6 @@ export class AddressChecks {
     private readonly proofs: AddressProofs,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {
     this.#enabled = config.roles.includes('worker');
   }
@@ -100,8 +98,7 @@ export class AddressChecks {
       return null;
     });
     if (proof) {
-      const told = await recordProof(this.database, { id, settingsSealed, proof }, this.clock.now());
-      if (told) this.wake.wake('hook');
+      await recordProof(this.database, { id, settingsSealed, proof }, this.clock.now());
       return;
     }
     const isProvable = this.connectors.require(account.provider).prove !== undefined;

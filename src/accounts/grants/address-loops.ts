@@ -3,7 +3,6 @@ import { Interval } from '@nestjs/schedule';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import type { OperatorMailConfig } from '../../platform/config/operator-mail.ts';
 import { Database } from '../../platform/database/sql.ts';
@@ -37,7 +36,6 @@ export class AddressLoops {
     private readonly connectors: ConnectorRegistry,
     private readonly transports: RelayTransports,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {
     this.#mail = config.operatorMail;
   }
@@ -72,7 +70,7 @@ export class AddressLoops {
     const returned = await this.repository.returned(this.config.outbox.mailDomain, this.clock.now());
     for (const { accountId: id, settingsSealed } of returned) {
       const found = { id, settingsSealed, proof: 'loop' } as const;
-      if (await recordProof(this.database, found, this.clock.now())) this.wake.wake('hook');
+      await recordProof(this.database, found, this.clock.now());
     }
   }
 

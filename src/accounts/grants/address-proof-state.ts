@@ -29,12 +29,12 @@ const RECORD = `
   where id = $1 and settings_sealed = $2 and proof is null
   returning id as "accountId", application_id as "applicationId"`;
 
-/** Keeps a proof that was found later, and tells subscribers. @returns whether deliveries were queued: wake `hook` */
+/** Keeps a proof that was found later, and tells subscribers. */
 export function recordProof(
   database: Pick<Database, 'transaction'>,
   { id, settingsSealed, proof }: FoundProof,
   at: Date,
-): Promise<boolean> {
+): Promise<void> {
   return database.transaction(async (sql) => {
     const [account] = await sql.query<{ accountId: string; applicationId: string }>(RECORD, [
       id,
@@ -42,17 +42,12 @@ export function recordProof(
       proof,
       at,
     ]);
-    if (!account) return false;
-    return recordChanges(sql, [proofChange(account, proof, at)]);
+    if (account) await recordChanges(sql, [proofChange(account, proof, at)]);
   });
 }
 
-/** Tells subscribers how the proof of a grant stands now. @returns whether deliveries were queued: wake `hook` */
-export function tellProof(
-  sql: Sql,
-  { id, proof, updatedAt }: Grant,
-  applicationId: string,
-): Promise<boolean> {
+/** Tells subscribers how the proof of a grant stands now. */
+export function tellProof(sql: Sql, { id, proof, updatedAt }: Grant, applicationId: string): Promise<void> {
   return recordChanges(sql, [proofChange({ applicationId, accountId: id }, proof ?? null, updatedAt)]);
 }
 

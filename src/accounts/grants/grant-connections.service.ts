@@ -7,7 +7,6 @@ import type { Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { type QueueName, Wake } from '../../platform/work/wake.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -54,8 +53,6 @@ export interface Connection {
   accessToken: string;
   /** When it stops working; null: when it is revoked. */
   expiresAt: Date | null;
-  /** Queues that have work after the commit. */
-  due: QueueName[];
 }
 
 /** The one place where accounts become connected: for native, hosted and direct grants alike. */
@@ -69,7 +66,6 @@ export class GrantConnections {
     private readonly listeners: AccountListeners,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
-    private readonly wake: Wake,
     private readonly failures: FailedAttempts,
   ) {}
 
@@ -107,14 +103,10 @@ export class GrantConnections {
     credentials: VerifiedCredentials,
     options: ConnectOptions,
   ): Promise<Connection> {
-    const connection = await this.em.transactional((em) =>
-      this.connectWithin(em, applicationId, credentials, options),
-    );
-    this.announce(connection);
-    return connection;
+    return this.em.transactional((em) => this.connectWithin(em, applicationId, credentials, options));
   }
 
-  /** As `connect`, in the caller's transaction: after its commit call `announce`. */
+  /** As `connect`, in the caller's transaction. */
   async connectWithin(
     em: EntityManager,
     applicationId: string,
@@ -141,10 +133,9 @@ export class GrantConnections {
     }
     // The queue row before the grant's: the order of everything that settles a sync.
     if (known && hasMail) await scheduleSync(sql, known.id);
-    const due: QueueName[] = hasMail ? ['sync'] : [];
     if (known && moved) {
       const account = { applicationId, accountId: known.id, at: this.clock.now() };
-      due.push(...(await emptyForMailbox(sql, this.listeners, account)));
+      await emptyForMailbox(sql, this.listeners, account);
     }
     const grant = known ? await lockGrant(em, known) : this.#newGrant(em, applicationId, credentials);
     this.#apply(grant, credentials, integration, { ...options, scope, allowedScopes });
@@ -159,10 +150,9 @@ export class GrantConnections {
     if (!known && hasMail) await scheduleSync(sql, grant.id);
     if (!known)
       await this.listeners.connected(sql, { ...account, provider, email: grant.email, name: grant.name });
-    const hooks = await moveGrants(sql, [connectedMove(grant.id, known !== null, moved)], grant.updatedAt);
-    if (known && reproved && (await tellProof(sql, grant, applicationId))) due.push('hook');
-    if (hooks) due.push('hook');
-    return { grant: await em.refreshOrFail(grant), accessToken, expiresAt, due };
+    await moveGrants(sql, [connectedMove(grant.id, known !== null, moved)], grant.updatedAt);
+    if (known && reproved) await tellProof(sql, grant, applicationId);
+    return { grant: await em.refreshOrFail(grant), accessToken, expiresAt };
   }
 
   /**
@@ -194,11 +184,6 @@ export class GrantConnections {
       );
     }
     return { known: named, moved: true };
-  }
-
-  /** After the commit: tells the engine. */
-  announce({ due }: Connection): void {
-    for (const queue of due) this.wake.wake(queue);
   }
 
   #newGrant(em: EntityManager, applicationId: string, { provider, email }: VerifiedCredentials): Grant {

@@ -57,10 +57,9 @@ const TRIGGERS: Readonly<Partial<Record<SyncState, Extract<Trigger, `account.${s
  * The one function that changes `status` and `sync_state` of grants: by the tables of `grant-transitions.ts`, with the
  * reason, and with the `account.*` notifications, in the caller's transaction. Grants are locked in the order of their
  * ids; moves of one grant apply in the order given. What changes nothing tells nobody; grants that are gone are passed.
- * @returns whether webhook deliveries were queued: then the caller wakes `hook` after its commit
  */
-export async function moveGrants(sql: Sql, moves: readonly GrantMove[], at: Date): Promise<boolean> {
-  if (moves.length === 0) return false;
+export async function moveGrants(sql: Sql, moves: readonly GrantMove[], at: Date): Promise<void> {
+  if (moves.length === 0) return;
   const wanted = moves.map((move) => ({ ...move, reason: move.reason && storable(move.reason) }));
   const held = await hold(sql, wanted);
   const changes: ChangeRecord[] = [];
@@ -74,7 +73,7 @@ export async function moveGrants(sql: Sql, moves: readonly GrantMove[], at: Date
     if (!isSame(grant, next)) moved.set(move.accountId, next);
   }
   await store(sql, [...moved.values()], at);
-  return recordChanges(sql, changes);
+  await recordChanges(sql, changes);
 }
 
 async function hold(sql: Sql, moves: readonly GrantMove[]): Promise<Map<string, HeldGrant>> {

@@ -8,7 +8,6 @@ import { forgetRateGate } from '../../platform/work/rate-gates.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { type QueueName, Wake } from '../../platform/work/wake.ts';
 import { type Sql, sqlOf } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { Integration } from '../integrations/integration.entity.ts';
@@ -60,7 +59,6 @@ export class GrantsService {
     private readonly listeners: AccountListeners,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** Oldest first. @param provider only those of this provider */
@@ -84,8 +82,7 @@ export class GrantsService {
    */
   async update(applicationId: string, grantId: string, change: GrantChange): Promise<Grant> {
     const renewal = change.settings && (await this.#verifyRenewal(applicationId, grantId, change.settings));
-    const due: QueueName[] = renewal ? ['sync'] : [];
-    const { grant, hooks } = await this.em.transactional(async (em) => {
+    return this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       // The queue row before the grant's: the order of everything that settles a sync.
       if (renewal) {
@@ -94,13 +91,8 @@ export class GrantsService {
         const moved = await this.#isMoved(em, applicationId, grantId, renewal.credentials);
         await this.#scheduleSync(sql, renewal.credentials.provider, grantId);
         if (moved) {
-          due.push(
-            ...(await emptyForMailbox(sql, this.listeners, {
-              applicationId,
-              accountId: grantId,
-              at: this.clock.now(),
-            })),
-          );
+          const account = { applicationId, accountId: grantId, at: this.clock.now() };
+          await emptyForMailbox(sql, this.listeners, account);
         }
       }
       const grant = await lock(em, applicationId, grantId);
@@ -123,20 +115,14 @@ export class GrantsService {
           renewal.credentials,
           this.clock.now(),
         );
-        if (reproved) due.push(...((await tellProof(sql, grant, applicationId)) ? ['hook' as const] : []));
+        if (reproved) await tellProof(sql, grant, applicationId);
         if (renewal.byUser) grant.grantedScope = asked;
       }
       grant.updatedAt = this.clock.now();
       await em.flush();
-      const hooks = await this.#settleStatus(sql, grant, asked, {
-        verified: renewal !== undefined,
-        scopesChanged,
-      });
-      return { grant: await em.refreshOrFail(grant), hooks };
+      await this.#settleStatus(sql, grant, asked, { verified: renewal !== undefined, scopesChanged });
+      return em.refreshOrFail(grant);
     });
-    for (const queue of due) this.wake.wake(queue);
-    if (hooks) this.wake.wake('hook');
-    return grant;
   }
 
   /**
@@ -145,7 +131,7 @@ export class GrantsService {
    * @throws {NotFoundError}
    */
   async remove(applicationId: string, grantId: string): Promise<void> {
-    const { hooks, provider, tokensSealed } = await this.em.transactional(async (em) => {
+    const { provider, tokensSealed } = await this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
       await find(em, applicationId, grantId);
@@ -163,9 +149,9 @@ export class GrantsService {
         'account.stopped',
         this.clock.now(),
       );
-      return { ...held, hooks: await recordChanges(sql, [stopped]) };
+      await recordChanges(sql, [stopped]);
+      return held;
     });
-    if (hooks) this.wake.wake('hook');
     if (tokensSealed !== null) this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
   }
 
@@ -180,15 +166,13 @@ export class GrantsService {
    * @throws {NotFoundError}
    */
   async requestSync(applicationId: string, grantId: string): Promise<Grant> {
-    const grant = await this.em.transactional(async (em) => {
+    return this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
       const grant = await find(em, applicationId, grantId);
       if (grant.billingState === 'paid') await this.#scheduleSync(sql, grant.provider, grantId);
       return grant;
     });
-    this.wake.wake('sync');
-    return grant;
   }
 
   /**
@@ -260,15 +244,15 @@ export class GrantsService {
     grant: Grant,
     asked: Scope[] | null,
     { verified, scopesChanged }: { verified: boolean; scopesChanged: boolean },
-  ): Promise<boolean> {
+  ): Promise<void> {
     const now = this.clock.now();
     const move = (status: Grant['status'], reason: string | null) =>
       moveGrants(sql, [{ accountId: grant.id, status, reason }], now);
-    if (!verified && !scopesChanged) return false;
+    if (!verified && !scopesChanged) return;
     const isWidened = !isWithin(asked, grant.grantedScope as Scope[] | null);
     if (scopesChanged && isWidened) return move('invalid', SCOPES_WIDENED);
     const isMended = grant.statusReason === SCOPES_WIDENED ? !isWidened : verified;
-    return isMended ? move('valid', null) : false;
+    if (isMended) await move('valid', null);
   }
 }
 

@@ -1,5 +1,5 @@
 import { resetBreaker } from '../../platform/work/rate-gates.ts';
-import type { QueueName } from '../../platform/work/wake.ts';
+import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { type ChangeObject, type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import { moveJobs } from '../../platform/job-statuses/jobs.ts';
@@ -18,13 +18,12 @@ const JOB_BATCH = 500;
  * is revoked; messages, threads, folders, files, calendars, events and mirrored contacts are gone, and the change log says
  * so; the mirror begins anew; pending writes end as cancelled; open messages are held until they get a new time; the
  * mailing service is asked again. Takes seconds for 100,000 messages. The caller holds the application's lock.
- * @returns queues to wake after the commit
  */
 export async function emptyForMailbox(
   sql: Sql,
   listeners: AccountListeners,
   account: ChangedAccount,
-): Promise<QueueName[]> {
+): Promise<void> {
   const { accountId, at } = account;
   // Queue rows first, in the order in which everything else locks them: sync, sends, writes, reminders; then the grant.
   await restartSync(sql, accountId);
@@ -34,18 +33,15 @@ export async function emptyForMailbox(
   await sql.query(REVOKE_TOKENS, [accountId, at]);
   // Nobody can add work for the account any more; what came in between is ended, too.
   moves.push(...(await listeners.endWork(sql, accountId, 'moved')));
-  let hooks = false;
-  for (let from = 0; from < moves.length; from += JOB_BATCH) {
-    const moved = await moveJobs(sql, moves.slice(from, from + JOB_BATCH), at);
-    hooks ||= moved.hooks;
-  }
+  for (let from = 0; from < moves.length; from += JOB_BATCH)
+    await moveJobs(sql, moves.slice(from, from + JOB_BATCH), at);
   for (const { shown = [] } of listeners.all())
     for (const text of shown) await recordGone(sql, account, text);
   for (const { mirrored = [] } of listeners.all())
     for (const text of mirrored) await sql.query(text, [accountId]);
-  hooks = (await moveGrants(sql, [{ accountId, syncState: 'downloading', reason: null }], at)) || hooks;
+  await moveGrants(sql, [{ accountId, syncState: 'downloading', reason: null }], at);
   await resetBreaker(sql, accountId);
-  return hooks ? ['sync', 'hook'] : ['sync'];
+  wakeAfterCommit(sql, 'sync');
 }
 
 async function recordGone(sql: Sql, account: ChangedAccount, text: string): Promise<void> {

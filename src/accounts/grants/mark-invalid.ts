@@ -7,13 +7,12 @@ export type CredentialsRefusal = Pick<GrantMove, 'accountId' | 'settingsSealed'>
 /**
  * The provider refused credentials for good: the grants become `invalid` until their users authenticate again. In the
  * caller's transaction; grants that are already invalid are left alone.
- * @returns whether webhook deliveries were queued
  */
 export function markGrantsInvalid(
   sql: Sql,
   refusals: readonly CredentialsRefusal[],
   at: Date,
-): Promise<boolean> {
+): Promise<void> {
   return moveGrants(
     sql,
     refusals.map((refusal) => ({ ...refusal, status: 'invalid' as const })),

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { OauthTokens } from '../oauth/oauth-registration.ts';
@@ -71,7 +70,6 @@ export class TokenStore {
     private readonly database: Database,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** @returns null when somebody else has the lease, or the row another version, or it is not valid (any more) */
@@ -133,14 +131,13 @@ export class TokenStore {
    * @returns false when somebody else has the lease, or the grant other tokens by now: nothing changes then
    */
   async invalidate({ accountId, present: { version }, until }: TokenLease, reason: string): Promise<boolean> {
-    const outcome = await this.database.transaction(async (sql) => {
+    return this.database.transaction(async (sql) => {
       const [row] = await sql.query<{ settingsSealed: string }>(GIVE_BACK, [accountId, version, until]);
-      if (!row) return { applies: false, hooks: false };
+      if (!row) return false;
       const move = { accountId, status: 'invalid', reason, ...row } as const;
-      return { applies: true, hooks: await moveGrants(sql, [move], this.clock.now()) };
+      await moveGrants(sql, [move], this.clock.now());
+      return true;
     });
-    if (outcome.hooks) this.wake.wake('hook');
-    return outcome.applies;
   }
 
   async #storedMeanwhile(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import type { QueueName } from '../../platform/work/wake.ts';
+import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type {
   ClaimedJob,
   Dispatcher,
@@ -45,7 +45,6 @@ export type WriteResult =
       startedAt: Date;
       endedAt: Date;
       store: Extract<WriteOutcome, { kind: 'written' }>['store'];
-      wakes: readonly QueueName[];
     }
   | {
       kind: 'failed' | 'delayed';
@@ -187,44 +186,37 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     return this.#failed(job, this.clock.now(), new ProviderError('unsupported', reason));
   }
 
-  async record(sql: Sql, settled: readonly SettledWrite[]): Promise<readonly QueueName[]> {
+  async record(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
     const at = this.clock.now();
     const waiting = settled.filter(({ result }) => ['waits', 'continues'].includes(result.kind));
     const steps = settled.filter(({ result }) => result.kind === 'continues').map(({ job }) => job.id);
-    const going = steps.length > 0;
     if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
-    if (going) await sql.query(COUNT_STEP, [steps]);
-    const looked = await this.#lookAgain(sql, settled);
+    if (steps.length > 0) await sql.query(COUNT_STEP, [steps]);
+    await this.#lookAgain(sql, settled);
     for (const { result } of settled) {
       if (result.kind === 'written' || result.kind === 'continues') await result.store?.(sql, at);
     }
     for (const write of settled) await this.#putRight(sql, write, at);
-    const invalid = await markGrantsInvalid(sql, refusedCredentials(settled), at);
-    const { moved, hooks } = await moveJobs(sql, settled.flatMap(toMove), at);
+    await markGrantsInvalid(sql, refusedCredentials(settled), at);
+    const moved = await moveJobs(sql, settled.flatMap(toMove), at);
     const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
     await recordAttempts(sql, attempts);
     const finished = settled.filter(({ next }) => next.kind === 'done').map(({ job }) => job.objectId);
     if (finished.length > 0) await sql.query(NEXT_IN_LINE, [finished]);
-    return [
-      ...(finished.length > 0 || going ? ['provider' as const] : []),
-      ...(looked ? ['sync' as const] : []),
-      ...settled.flatMap(({ result }) => (result.kind === 'written' ? result.wakes : [])),
-      ...(invalid || hooks || going ? ['hook' as const] : []),
-    ];
+    if (finished.length + steps.length > 0) wakeAfterCommit(sql, 'provider');
   }
 
   /**
    * Has mailboxes looked at whose writes have ended: the mirror shows what was wanted, the provider decides. First of
    * all, as looks lock this row before messages too.
    */
-  async #lookAgain(sql: Sql, settled: readonly SettledWrite[]): Promise<boolean> {
+  async #lookAgain(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
     const ended = settled.filter(
       ({ job, next, result }) =>
         next.kind === 'done' && result.kind !== 'gone' && this.writes.changesMail(job.action),
     );
     const accountIds = [...new Set(ended.map(({ job }) => job.gateId))].sort();
     for (const accountId of accountIds) await lookAgain(sql, accountId);
-    return accountIds.length > 0;
   }
 
   async #putRight(sql: Sql, { job, next, result }: SettledWrite, at: Date): Promise<void> {
@@ -255,7 +247,6 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
             startedAt,
             endedAt: this.clock.now(),
             store: outcome.store,
-            wakes: outcome.wakes ?? [],
           },
         };
     }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { QueueName } from '../../platform/work/wake.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import type { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -41,8 +40,6 @@ export type WriteOutcome =
       kind: 'written';
       /** Stores what the provider answered, in the transaction that ends the job. No network here. */
       store?: (sql: Sql, at: Date) => Promise<void>;
-      /** Queues into which that puts something. */
-      wakes?: readonly QueueName[];
     }
   /**
    * One step is done and another has to follow: it is stored in a transaction of its own, and the write is called again at once. Not

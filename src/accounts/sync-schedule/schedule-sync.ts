@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 const SCHEDULE = `
   insert into sync_job (id, account_id, run_at, due_at) values ($1, $1, now(), now())
@@ -23,19 +24,20 @@ const UNSCHEDULE = 'delete from sync_job where account_id = $1';
 
 /**
  * Has the mailbox of an account mirrored from now on, or looked at again at once when it already is (after a new
- * authentication, which ends every wait). In the caller's transaction; wake `sync` after the commit. The row goes with
- * its grant.
+ * authentication, which ends every wait). In the caller's transaction. The row goes with its grant.
  */
 export async function scheduleSync(sql: Sql, accountId: string): Promise<void> {
   await sql.query(SCHEDULE, [accountId]);
+  wakeAfterCommit(sql, 'sync');
 }
 
 /**
  * Has a mirrored mailbox looked at again at once, because it has changed; one that fails at present, when its wait is
- * over. In the caller's transaction; wake `sync` after the commit.
+ * over. In the caller's transaction.
  */
 export async function lookAgain(sql: Sql, accountId: string): Promise<void> {
   await sql.query(LOOK_AGAIN, [accountId]);
+  wakeAfterCommit(sql, 'sync');
 }
 
 /** Has a mirrored mailbox read from the beginning: it is another one now. A look that is going on stores nothing any more. */

@@ -6,7 +6,6 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import type { Listing } from '../../platform/database/listing.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
@@ -43,7 +42,6 @@ export class CalendarsService {
     private readonly connectors: ConnectorRegistry,
     private readonly listeners: CalendarListeners,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** Oldest first. */
@@ -83,7 +81,6 @@ export class CalendarsService {
       });
       return this.#writeThrough(em, account, calendar, 'create_calendar', at);
     });
-    this.#wakeUp();
     return written;
   }
 
@@ -108,7 +105,6 @@ export class CalendarsService {
       const told = isDeepStrictEqual(contentOf(before), contentOf(after)) ? 'log' : 'webhook';
       return this.#writeThrough(em, account, calendar, 'update_calendar', at, told);
     });
-    this.#wakeUp();
     return written;
   }
 
@@ -129,7 +125,6 @@ export class CalendarsService {
       em.remove(calendar);
       return this.#writeThrough(em, account, calendar, 'delete_calendar', at);
     });
-    this.#wakeUp();
     return jobId;
   }
 
@@ -184,11 +179,6 @@ export class CalendarsService {
       },
     ]);
     return { calendar: record, jobId };
-  }
-
-  #wakeUp(): void {
-    this.wake.wake('provider');
-    this.wake.wake('hook');
   }
 }
 

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
@@ -33,7 +32,6 @@ export class Meetings {
     private readonly repository: MeetingsRepository,
     private readonly access: ConferencingAccess,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** The write of an event with the step of its meeting behind it. */
@@ -91,8 +89,6 @@ export class Meetings {
       } as const;
       await openProviderJob(sql, { ...job, at: now });
     });
-    this.wake.wake('provider');
-    this.wake.wake('hook');
   }
 
   async #perform(account: Account, state: EventState, step: MeetingStep): Promise<WriteOutcome> {

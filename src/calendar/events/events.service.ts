@@ -7,7 +7,6 @@ import { InvalidInputError, NotFoundError } from '../../platform/base/errors/dom
 import type { Listing, Page } from '../../platform/database/listing.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { ConferencingServices } from '../conferencing/conferencing.service.ts';
@@ -58,7 +57,6 @@ export class EventsService {
     private readonly invitations: Invitations,
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /**
@@ -141,7 +139,6 @@ export class EventsService {
       };
       return this.writer.write(em, account, event, write, at);
     });
-    this.#wakeUp();
     return written;
   }
 
@@ -171,7 +168,6 @@ export class EventsService {
         ? this.#changeInstance(em, account, held, { ...query, input }, at)
         : this.#change(em, account, held, { ...query, input }, at);
     });
-    this.#wakeUp();
     return written;
   }
 
@@ -249,7 +245,6 @@ export class EventsService {
         ? this.#cancelInstance(em, account, held, query, at)
         : this.#cancel(em, account, held, query, at);
     });
-    this.#wakeUp();
     return jobId;
   }
 
@@ -287,9 +282,5 @@ export class EventsService {
     const event = createInstance(em, series, instance, fields, at);
     const write: EventWrite = { action: 'delete_event', change: 'deleted', before, notify };
     return this.writer.write(em, account, event, write, at);
-  }
-
-  #wakeUp(): void {
-    for (const queue of ['provider', 'reminder', 'hook'] as const) this.wake.wake(queue);
   }
 }

@@ -67,7 +67,6 @@ export class InvitationReleases implements OnModuleInit {
     );
     return {
       kind: 'written',
-      wakes: ['send'],
       store: async (sql, at) => {
         await this.mails.accept(sql, messages);
         await this.repository.release(sql, account.accountId, jobId, recipients, at);

@@ -70,7 +70,7 @@ export class SchedulingMails {
     };
   }
 
-  /** Hands them over in the caller's transaction. Wake `send` after the commit. */
+  /** Hands them over in the caller's transaction. */
   async accept(sql: Sql, mails: readonly NewOutboxMessage[]): Promise<void> {
     await this.outbox.acceptInvitations(sql, mails);
   }

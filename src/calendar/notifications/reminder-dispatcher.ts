@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { INTERNAL_REASON, internalReason } from '../../platform/base/errors/internal-reason.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import type { QueueName } from '../../platform/work/wake.ts';
 import type {
   ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, Settled,
 } from '../../platform/work/dispatcher.ts'; // prettier-ignore
@@ -122,10 +121,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     });
   }
 
-  async record(
-    sql: Sql,
-    settled: readonly Settled<ClaimedJob, ReminderResult>[],
-  ): Promise<readonly QueueName[]> {
+  async record(sql: Sql, settled: readonly Settled<ClaimedJob, ReminderResult>[]): Promise<void> {
     const now = this.clock.now();
     const of = <K extends ReminderResult['kind']>(...kinds: K[]) =>
       settled.flatMap(({ job, result }) =>
@@ -140,7 +136,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     const refusals = of('failed').flatMap(({ job, result: { reason, refused } }) =>
       refused === null ? [] : [{ accountId: job.gateId, reason, settingsSealed: refused }],
     );
-    const hooks = await markGrantsInvalid(sql, refusals, now);
+    await markGrantsInvalid(sql, refusals, now);
     await moveReminders(
       sql,
       of('sent', 'failed', 'skipped').map(({ job, result }) => ({
@@ -160,7 +156,6 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
       sql,
       of('dropped').map(({ job }) => job.id),
     );
-    return hooks ? ['hook'] : [];
   }
 
   /** Nobody wants it any more, but its worker may have died when it had left: then it is told as sent. */

@@ -1,6 +1,7 @@
 import { canTransition } from '../../platform/base/state/transitions.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './reminder-status.ts';
 
 /** One move of a reminder. */
@@ -70,6 +71,7 @@ export async function moveReminders(sql: Sql, moves: readonly ReminderMove[], at
     moves.map(({ to }) => SOURCES[to]),
     at,
   ]);
+  if (moves.some(({ to }) => to === 'scheduled')) wakeAfterCommit(sql, 'reminder');
   return rows.map(({ id }) => id);
 }
 

@@ -13,6 +13,7 @@ import {
   type ReminderEvent,
 } from './reminder-plan.ts';
 import type { ReminderStatus } from './reminder-status.ts';
+import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 // Plans of one event take turns whoever the caller is; a statement of its own, because a snapshot is older than a
 // lock taken in the same statement.
@@ -26,7 +27,7 @@ const READ = `
     select j.id from reminder_job j join held h using (id)
     where j.state = 0 and j.attempt = 0 and not j.ambiguous for update of j skip locked)
   select h.id, h.event_id as "eventId", h.notification_id as "notificationId", h.participant, h.status, h.reason,
-    (extract(epoch from h.due_at) * 1000)::float8 as due, u.id is not null as untouched
+    h.due_at as "dueAt", u.id is not null as untouched
   from held h left join untouched u using (id)`;
 
 // Contents are stored once per notification, not once per recipient. Only rows that move to another time, which READ has
@@ -74,8 +75,7 @@ interface Row {
   participant: string;
   status: ReminderStatus;
   reason: string | null;
-  /** Milliseconds; as text when the ORM's transaction is used. */
-  due: number | string;
+  dueAt: Date;
   untouched: boolean;
 }
 
@@ -99,7 +99,7 @@ export class ReminderPlanner {
    * one reminder per participant for email and sms, one per notification for webhooks, due `minutes_before_event`
    * before the start. Call it after every change of start, title, participants, notifications or status; unchanged
    * reminders are left alone, and what has been sent is never sent again for the same due time. Four round trips at
-   * most. Wake `reminder` after the commit.
+   * most.
    *
    * A notification that stays the same must keep its id (`keepNotificationIds`): the id is what makes it the same.
    *
@@ -169,10 +169,7 @@ export class ReminderPlanner {
     events: readonly ReminderEvent[],
   ): Promise<Map<string, ExistingReminder[]>> {
     const rows = await sql.query<Row>(READ, [events.map(({ eventId }) => eventId), accountId]);
-    return Map.groupBy(
-      rows.map(({ due, ...row }) => ({ ...row, dueAt: new Date(Number(due)) })),
-      ({ eventId }) => eventId,
-    );
+    return Map.groupBy(rows, ({ eventId }) => eventId);
   }
 
   async #write(sql: Sql, accountId: string, plans: readonly Plan[], at: Date): Promise<void> {
@@ -188,6 +185,7 @@ export class ReminderPlanner {
       JSON.stringify(inserts),
       at,
     ]);
+    wakeAfterCommit(sql, 'reminder');
   }
 
   #newRow(reminder: ReminderChanges['inserts'][number]): Record<string, unknown> {

@@ -1,8 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
-import { afterCommit, type Sql } from '../../platform/database/sql.ts';
+import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import { openProviderJobs } from '../../platform/job-statuses/jobs.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
@@ -49,10 +48,7 @@ interface Said {
 export class MailedInvitations {
   readonly #log = new Logger(MailedInvitations.name);
 
-  constructor(
-    private readonly planner: ReminderPlanner,
-    private readonly wake: Wake,
-  ) {}
+  constructor(private readonly planner: ReminderPlanner) {}
 
   /**
    * Follows the mails of a batch, in the transaction that stores them, after them; nothing is asked of the database where
@@ -142,9 +138,6 @@ export class MailedInvitations {
         return { id: newId(), accountId, action: 'update_event', object: 'event', objectId, at };
       }),
     );
-    afterCommit(sql, () => {
-      for (const queue of ['provider', 'reminder'] as const) this.wake.wake(queue);
-    });
   }
 }
 

@@ -3,7 +3,6 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { EventRecord } from '../events/event-record.ts';
@@ -50,7 +49,6 @@ export class RsvpService {
     private readonly invitations: Invitations,
     private readonly mails: SchedulingMails,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /**
@@ -73,7 +71,6 @@ export class RsvpService {
       const answering = await this.#answering(sql, account, event, input, at);
       return { id: event.id, jobId: answering && (await this.#write(sql, answering, query)) };
     });
-    for (const queue of ['send', 'provider', 'reminder', 'hook'] as const) this.wake.wake(queue);
     return { event: await this.events.get(account, id), jobId };
   }
 

@@ -4,7 +4,6 @@ import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-
 import type { Address } from '../../platform/base/text/address.ts';
 import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import type { Listing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
@@ -65,7 +64,6 @@ export class DraftsService {
     private readonly replies: ReplyTargets,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {
     this.#domain = config.outbox.mailDomain;
   }
@@ -128,7 +126,6 @@ export class DraftsService {
         at,
       );
     });
-    this.wake.wake('provider');
     return jobId;
   }
 
@@ -167,7 +164,6 @@ export class DraftsService {
       ], at); // prettier-ignore
       return { jobId, draft: await this.messages.find(account.accountId, after.id, sql) };
     });
-    this.wake.wake('provider');
     if (!written.draft) throw new NotFoundError('draft', '');
     return { jobId: written.jobId, draft: written.draft };
   }

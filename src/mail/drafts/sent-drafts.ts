@@ -50,14 +50,12 @@ interface HiddenDraft {
  * transaction. One that was changed meanwhile stays. Wake `provider` after the commit.
  * @returns whether there is such a job
  */
-export async function discardSentDrafts(sql: Sql, drafts: readonly SentDraft[], at: Date): Promise<boolean> {
-  let discarded = false;
+export async function discardSentDrafts(sql: Sql, drafts: readonly SentDraft[], at: Date): Promise<void> {
   for (const { accountId, applicationId, id, version } of drafts) {
     const owner = { applicationId, accountId, at };
     const files = await changesOfFiles(sql, owner, [id]);
     const [row] = await sql.query<HiddenDraft>(HIDE, [accountId, id, version, at]);
     if (!row) continue;
-    discarded = true;
     const payload = { replaces: row.providerId, messageIdHeader: row.messageIdHeader };
     const job = { id: newId(), accountId, action: 'delete_draft', object: 'draft', objectId: id } as const;
     await openProviderJob(sql, { ...job, payload, at });
@@ -69,5 +67,4 @@ export async function discardSentDrafts(sql: Sql, drafts: readonly SentDraft[], 
         : []),
     ]);
   }
-  return discarded;
 }

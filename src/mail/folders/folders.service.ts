@@ -3,7 +3,6 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import type { Listing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
@@ -47,7 +46,6 @@ export class FoldersService {
     private readonly repository: FoldersRepository,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** Oldest first. @throws {OtherUnitError} */
@@ -145,7 +143,6 @@ export class FoldersService {
   async #write(work: (sql: Sql, at: Date) => Promise<WrittenFolder>): Promise<WrittenFolder> {
     const at = this.clock.now();
     const written = await this.database.transaction((sql) => work(sql, at));
-    this.wake.wake('provider');
     return written;
   }
 

@@ -5,7 +5,6 @@ import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { openProviderJobs } from '../../platform/job-statuses/jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -49,7 +48,6 @@ export class MessageChangesService {
     private readonly repository: MessagesRepository,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /**
@@ -73,7 +71,6 @@ export class MessageChangesService {
     });
     const { jobId, message } = written;
     if (!message) throw new NotFoundError('message', id);
-    this.#wakeUp();
     return { message, jobId };
   }
 
@@ -107,7 +104,6 @@ export class MessageChangesService {
       const jobId = await this.#change(sql, account, newestFirst, change, { asThread: true }, at);
       return { jobId, thread: await read(sql) };
     });
-    this.#wakeUp();
     return written;
   }
 
@@ -159,11 +155,6 @@ export class MessageChangesService {
       at,
     );
     return first.jobId;
-  }
-
-  #wakeUp(): void {
-    this.wake.wake('provider');
-    this.wake.wake('hook');
   }
 }
 

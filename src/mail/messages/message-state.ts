@@ -92,15 +92,14 @@ export interface MessageWrite {
 /**
  * Writes the states of held messages with what their threads make of them, and tells of it; the statements do not grow
  * with the messages.
- * @returns whether deliveries were queued
  */
 export async function writeMessages(
   sql: Sql,
   { accountId, applicationId }: MirrorOwnerIds,
   writes: readonly MessageWrite[],
   at: Date,
-): Promise<boolean> {
-  if (writes.length === 0) return false;
+): Promise<void> {
+  if (writes.length === 0) return;
   const messages = writes.map(({ message }) => message);
   const rows = messages.map(({ id, unread, starred, metadata }) => ({ id, unread, starred, metadata }));
   await sql.query(WRITE, [accountId, JSON.stringify(rows), at]);
@@ -112,7 +111,7 @@ export async function writeMessages(
   const threads = await refreshThreads(sql, accountId, threadIds, at);
   const owner = { applicationId, accountId, at };
   const change = { ...owner, event: 'modify' } as const;
-  return recordChanges(sql, [
+  await recordChanges(sql, [
     ...writes.map(({ message, dedupe }) => {
       const attributes = { thread_id: message.threadId, received_date: toUnixSeconds(message.date) };
       const webhook = { trigger: 'message.updated', dedupe: dedupe ?? '', attributes } as const;

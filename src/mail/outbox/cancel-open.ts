@@ -33,7 +33,7 @@ export async function cancelOpenMessages(
     const ids = await database.transaction(async (sql) => {
       const rows = await sql.query<{ id: string }>(TAKE, [last, dueBefore, BATCH]);
       const taken = rows.map(({ id }) => id).sort();
-      const { moved } = await moveJobs(
+      const moved = await moveJobs(
         sql,
         taken.map((id) => ({ id, to: 'cancelled', reason })),
         at,

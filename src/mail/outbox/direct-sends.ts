@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
-import { type QueueName, Wake } from '../../platform/work/wake.ts';
+import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Outcome } from '../../platform/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
@@ -104,7 +104,6 @@ export class DirectSends implements OnModuleDestroy {
     private readonly accounts: ProviderAccounts,
     private readonly dispatcher: SendDispatcher,
     private readonly ways: SendWays,
-    private readonly wake: Wake,
   ) {}
 
   /**
@@ -247,14 +246,13 @@ export class DirectSends implements OnModuleDestroy {
   ): Promise<DirectResult> {
     const last = outcomes.at(-1) as Outcome<SendResult>;
     const { id, gateId: accountId } = job;
-    const { result, queues } = await this.database.transaction(async (sql) => {
+    return this.database.transaction(async (sql) => {
       const ours =
         last.next.kind === 'done'
           ? await sql.query(FINISH, [id, accountId])
           : await sql.query(AGAIN, [id, accountId, last.next.at]);
-      const queues: QueueName[] = [];
       for (const outcome of ours.length > 0 ? outcomes : [])
-        queues.push(...(await this.dispatcher.record(sql, [{ job, ...outcome }])));
+        await this.dispatcher.record(sql, [{ job, ...outcome }]);
       const [row] = await sql.query<{ status: JobState; refused: RefusedRecipient[] }>(RESULT, [
         id,
         accountId,
@@ -263,11 +261,9 @@ export class DirectSends implements OnModuleDestroy {
       const wasSent = last.result.move?.to === 'successful';
       const ended = resultOf(last, wasSent ? 'successful' : (row?.status ?? 'delayed'), row?.refused ?? []);
       await hooks.ended?.(sql, ended);
-      return { result: ended, queues };
+      if (last.next.kind === 'again') wakeAfterCommit(sql, 'send');
+      return ended;
     });
-    for (const queue of new Set(queues)) this.wake.wake(queue);
-    if (last.next.kind === 'again') this.wake.wake('send');
-    return result;
   }
 }
 

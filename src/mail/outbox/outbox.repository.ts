@@ -6,6 +6,7 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type RateGateDelay, rateGateDelay } from '../../platform/work/rate-gates.ts';
 import type { ComposedMessage } from '../composing/outgoing-messages.ts';
 import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';
+import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 /** A new message with its ids and times. */
 export interface NewOutboxMessage extends ComposedMessage, OutboxTimes, OutboxChoices {
@@ -120,12 +121,14 @@ export class OutboxRepository {
   async insert(message: NewOutboxMessage, sql?: Sql): Promise<void> {
     if (!sql && message.alongside) return this.database.transaction((own) => this.insert(message, own));
     await (sql ?? this.database).query(INSERT, insertValues([message]));
+    if (message.sendAt <= message.at) wakeAfterCommit(sql ?? this.database, 'send');
     if (sql) await message.alongside?.(sql);
   }
 
   /** Stores messages about events: they are sent as any other, but are neither listed nor changed. */
   async insertInvitations(messages: readonly NewOutboxMessage[], sql: Sql): Promise<void> {
     await sql.query(INSERT_INVITATIONS, insertValues(messages));
+    wakeAfterCommit(sql, 'send');
   }
 
   /**
@@ -136,6 +139,7 @@ export class OutboxRepository {
     const accounts = [...new Set(messages.map(({ accountId }) => accountId))];
     const values = [...insertValues(messages), accounts];
     const rows = await this.database.query<{ id: string }>(INSERT_WITHOUT_WAITING, values);
+    if (messages.some(({ sendAt, at }) => sendAt <= at)) wakeAfterCommit(this.database, 'send');
     return new Set(rows.map(({ id }) => id));
   }
 
@@ -186,6 +190,7 @@ export class OutboxRepository {
       message.onUnknown,
     ]);
     await message.alongside?.(sql);
+    wakeAfterCommit(sql, 'send');
   }
 
   /** What holds up an account's messages at the moment. */

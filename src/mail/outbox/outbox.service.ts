@@ -5,7 +5,6 @@ import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing, Page } from '../../platform/database/listing.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { giveSlotBack } from '../../platform/work/rate-gates.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { FirstAnswer, IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
@@ -50,7 +49,6 @@ export class OutboxService {
     private readonly intake: OutboxIntake,
     private readonly keys: IdempotencyKeys,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /**
@@ -62,7 +60,6 @@ export class OutboxService {
     return this.turns.run(account.accountId, bytes, async () => {
       const message = await compose();
       await this.intake.accept(message);
-      this.#wakeFor(message);
       return accepted(message);
     });
   }
@@ -82,23 +79,19 @@ export class OutboxService {
     if (known) return { answer: known, replayed: true };
     const { bytes, compose } = await this.preparation.prepare(account, body);
     return this.turns.run(account.accountId, bytes, async () => {
-      let message: NewOutboxMessage | undefined;
-      const result = await this.keys.once(request, async () => {
-        const composed = await compose();
-        message = composed;
+      return this.keys.once(request, async () => {
+        const message = await compose();
         return {
-          answer: toAnswer(accepted(composed)),
-          store: (sql) => this.repository.insert(composed, sql),
+          answer: toAnswer(accepted(message)),
+          store: (sql) => this.repository.insert(message, sql),
         };
       });
-      if (message && !result.replayed) this.#wakeFor(message);
-      return result;
     });
   }
 
   /**
    * Accepts messages about events in the caller's transaction, to be sent at once by the rules of the outbox. They have
-   * jobs of their own (`send_invitation`) and can be neither edited nor cancelled. Wake `send` after the commit.
+   * jobs of their own (`send_invitation`) and can be neither edited nor cancelled.
    */
   async acceptInvitations(sql: Sql, messages: readonly NewOutboxMessage[]): Promise<void> {
     if (messages.length > 0) await this.repository.insertInvitations(messages, sql);
@@ -135,7 +128,6 @@ export class OutboxService {
         this.#store(seen, await compose(), guard),
       );
       if (!item) continue;
-      this.wake.wake('send');
       return item;
     }
     throw new ConflictError('outbox.changing', 'The message is being changed by others at the same time.');
@@ -177,16 +169,14 @@ export class OutboxService {
   async cancel(account: AccountPrincipal, id: string, guard: VersionGuard): Promise<OutboxItem> {
     await this.get(account, id);
     const { accountId } = account;
-    const { item, hooks } = await this.repository.transaction(accountId, async (sql) => {
+    return this.repository.transaction(accountId, async (sql) => {
       const { current, schedule } = await this.#lock(sql, accountId, id, guard);
       await this.repository.removeSchedule(sql, accountId, id);
       const reason = cancellationReason(current);
-      const moved = await moveJobs(sql, [{ id, to: 'cancelled', reason }], this.clock.now());
+      await moveJobs(sql, [{ id, to: 'cancelled', reason }], this.clock.now());
       if (schedule.paced) await giveSlotBack(sql, accountId);
-      return { item: { ...current, status: 'cancelled', reason }, hooks: moved.hooks };
+      return { ...current, status: 'cancelled', reason };
     });
-    if (hooks) this.wake.wake('hook');
-    return item;
   }
 
   /**
@@ -205,10 +195,6 @@ export class OutboxService {
     assertVersion(guard, current.version);
     if (!schedule) throw new OutboxMessageNotEditableError(current.status);
     return { current, schedule };
-  }
-
-  #wakeFor({ sendAt, at }: NewOutboxMessage): void {
-    if (sendAt <= at) this.wake.wake('send');
   }
 }
 

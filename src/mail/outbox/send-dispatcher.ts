@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { INTERNAL_REASON, internalReason } from '../../platform/base/errors/internal-reason.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import type { QueueName } from '../../platform/work/wake.ts';
 import { ByteBudget } from '../../platform/base/concurrency/byte-budget.ts';
 import type {
   Dispatcher, LateRow, Lease, LoadingLease, Outcome, QueueTable, Settled,
@@ -129,11 +128,11 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult> {
     return { next: { kind: 'done' }, result: { ...NOTHING.result, move, attempt } };
   }
 
-  record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<readonly QueueName[]> {
+  record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
     return recordSends(sql, settled, this.clock.now());
   }
 
-  recordLate(sql: Sql, late: readonly LateRow[]): Promise<readonly QueueName[]> {
+  recordLate(sql: Sql, late: readonly LateRow[]): Promise<void> {
     return recordLateSends(sql, late, this.clock.now());
   }
 

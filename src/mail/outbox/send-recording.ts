@@ -1,4 +1,3 @@
-import type { QueueName } from '../../platform/work/wake.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { LateRow, Settled } from '../../platform/work/dispatcher.ts';
 import type { Sql } from '../../platform/database/sql.ts';
@@ -44,35 +43,31 @@ const withoutDetail = ({ email, reason }: RefusedRecipient) => ({
   reason: storable(reason),
 });
 
-/** Writes what attempts came to, in the transaction that settles their queue rows. @returns queues to be woken */
+/** Writes what attempts came to, in the transaction that settles their queue rows. */
 export async function recordSends(
   sql: Sql,
   settled: readonly Settled<SendJobRow, SendResult>[],
   now: Date,
-): Promise<readonly QueueName[]> {
+): Promise<void> {
   const results = settled.map(({ result }) => result);
   const refusals = results.flatMap(({ refusal }) => refusal ?? []);
-  const invalid = await markGrantsInvalid(sql, refusals, now);
+  await markGrantsInvalid(sql, refusals, now);
   await recordProgress(sql, settled);
   await recordRecipients(sql, settled);
   const moves = results.flatMap(({ move }) => move ?? []);
   const told = await withPartlySent(sql, moves);
-  const { hooks, moved } = await moveJobs(sql, told, now);
+  const moved = await moveJobs(sql, told, now);
   const sent = new Set(told.flatMap(({ id, to }) => (to === 'successful' ? [id] : [])));
   const drafts = settled.flatMap(({ job, result }) =>
     result.draft && sent.has(job.id) && moved.includes(job.id) ? [result.draft] : [],
   );
-  const discarded = await discardSentDrafts(sql, drafts, now);
+  await discardSentDrafts(sql, drafts, now);
   const copies = settled.flatMap(({ job, result }) =>
     result.filesCopy && moved.includes(job.id) ? [job.id] : [],
   );
   await openSentCopies(sql, copies, now);
   const attempts = results.flatMap(({ attempt }) => attempt ?? []);
   await recordAttempts(sql, attempts);
-  return [
-    ...(invalid || hooks ? ['hook' as const] : []),
-    ...(copies.length > 0 || discarded ? ['provider' as const] : []),
-  ];
 }
 
 async function recordProgress(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
@@ -140,16 +135,11 @@ async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<read
 }
 
 /** Messages that wait for their account's gate and have never been attempted are `delayed`, with the gate's reason. */
-export async function recordLateSends(
-  sql: Sql,
-  late: readonly LateRow[],
-  now: Date,
-): Promise<readonly QueueName[]> {
+export async function recordLateSends(sql: Sql, late: readonly LateRow[], now: Date): Promise<void> {
   const rows = await sql.query<{ id: string }>(STILL_WAITING, [late.map(({ id }) => id)]);
   const waiting = new Set(rows.map(({ id }) => id));
   const moves = late
     .filter(({ id }) => waiting.has(id))
     .map(({ id, reason }): JobMove => ({ id, to: 'delayed', reason: `could not be sent yet: ${reason}` }));
-  const { hooks } = await moveJobs(sql, moves, now);
-  return hooks ? ['hook'] : [];
+  await moveJobs(sql, moves, now);
 }

@@ -3,6 +3,7 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type ProviderWriteHandler, ProviderWrites } from '../../accounts/provider-writes/provider-writes.ts';
 import type { MailPort } from '../../providers/port/connector.ts';
+import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 /** What a job `save_sent_email` is opened with. */
 interface Payload {
@@ -61,8 +62,9 @@ const OPEN = `
   select job_id, account_id, 'save_sent_email', message_id, jsonb_build_object('outboxId', outbox_id), now(), now()
   from sent`;
 
-/** Opens the jobs that file copies of sent messages, in the caller's transaction. Wake `provider` after the commit. */
+/** Opens the jobs that file copies of sent messages, in the caller's transaction. */
 export async function openSentCopies(sql: Sql, outboxIds: readonly string[], at: Date): Promise<void> {
   if (outboxIds.length === 0) return;
   await sql.query(OPEN, [outboxIds, outboxIds.map(() => newId()), at]);
+  wakeAfterCommit(sql, 'provider');
 }

@@ -3,7 +3,6 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Wake } from '../../platform/work/wake.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { type Hit, recordHits } from './record-hits.ts';
@@ -42,7 +41,6 @@ export class Hits implements BeforeApplicationShutdown {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** Never throws for what is wrong with the database. */
@@ -101,7 +99,7 @@ export class Hits implements BeforeApplicationShutdown {
     while (this.#waiting.length > 0) {
       const hits = this.#waiting.splice(0, MOST_TOGETHER);
       try {
-        if (await this.database.transaction((sql) => recordHits(sql, hits))) this.wake.wake('hook');
+        await this.database.transaction((sql) => recordHits(sql, hits));
         this.#tellLost();
       } catch (error) {
         if (databaseTrouble(error) === null || this.#stopping) {

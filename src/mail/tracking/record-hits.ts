@@ -52,9 +52,8 @@ const COUNT = `
 /**
  * Counts hits in the order they came, in the caller's transaction. Of openings the first is told, of clicks each. What was not
  * wanted, or is not of the time in which the message is followed, is not counted.
- * @returns whether deliveries were queued: then the caller wakes `hook` after its commit
  */
-export async function recordHits(sql: Sql, hits: readonly Hit[]): Promise<boolean> {
+export async function recordHits(sql: Sql, hits: readonly Hit[]): Promise<void> {
   const ids = [...new Set(hits.map(({ messageId }) => messageId))];
   const rows = await sql.query<Counted>(LOCK, [ids]);
   const messages = new Map(rows.map((row) => [row.messageId, row]));
@@ -68,9 +67,9 @@ export async function recordHits(sql: Sql, hits: readonly Hit[]): Promise<boolea
     touched.add(message);
     if (hit.link || message.openCount === 1) told.push(changeOf(message, hit));
   }
-  if (touched.size === 0) return false;
+  if (touched.size === 0) return;
   await sql.query(COUNT, [JSON.stringify([...touched].map(rowOf))]);
-  return recordChanges(sql, told);
+  await recordChanges(sql, told);
 }
 
 function opened(message: Counted, hit: Hit): boolean {

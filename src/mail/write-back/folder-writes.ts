@@ -1,5 +1,4 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Wake } from '../../platform/work/wake.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
@@ -51,7 +50,6 @@ export class FolderWrites implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
-    private readonly wake: Wake,
   ) {}
 
   onModuleInit(): void {
@@ -91,7 +89,7 @@ export class FolderWrites implements OnModuleInit {
       const now = await this.#find(account, write, true);
       if (!now) return DELETED;
       const missed = { accountId: account.accountId, tried: providerId, current: now.providerId, error };
-      return lookAgain(this.database, this.wake, write, missed);
+      return lookAgain(this.database, write, missed);
     }
   };
 

@@ -1,5 +1,4 @@
 import type { Database } from '../../platform/database/sql.ts';
-import type { Wake } from '../../platform/work/wake.ts';
 import type { ProviderWrite, WriteOutcome } from '../../accounts/provider-writes/provider-writes.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { scheduleSync } from '../../accounts/sync-schedule/schedule-sync.ts';
@@ -24,13 +23,11 @@ interface Missed {
  */
 export async function lookAgain(
   database: Database,
-  wake: Wake,
   { attempt }: ProviderWrite,
   { accountId, tried, current, error }: Missed,
 ): Promise<WriteOutcome> {
   if (current !== tried) return { kind: 'waits', until: new Date(0) };
   if (attempt > MOST_SYNCS) throw error;
   await scheduleSync(database, accountId);
-  wake.wake('sync');
   throw new ProviderError('temporary', error.message, { cause: error });
 }

@@ -1,5 +1,4 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Wake } from '../../platform/work/wake.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import {
@@ -42,7 +41,6 @@ export class MessageWrites implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
-    private readonly wake: Wake,
   ) {}
 
   onModuleInit(): void {
@@ -70,7 +68,7 @@ export class MessageWrites implements OnModuleInit {
       const current = await this.#providerId(account, write);
       if (current === undefined) return GONE;
       const missed = { accountId: account.accountId, tried: providerId, current, error };
-      return lookAgain(this.database, this.wake, write, missed);
+      return lookAgain(this.database, write, missed);
     }
   };
 

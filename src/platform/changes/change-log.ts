@@ -1,8 +1,7 @@
 import { type Scope, SCOPES_FOR } from '../auth/scopes.ts';
-import { changeBell } from '../work/change-bell.ts';
 import { newId } from '../base/ids/ids.ts';
 import { toUnixSeconds } from '../base/time/unix-seconds.ts';
-import { laterWork } from '../work/wake.ts';
+import { signals, wakeAfterCommit } from '../work/signals.ts';
 import { afterCommit, type Sql } from '../database/sql.ts';
 import { deliveriesBeside, queueDeliveries } from '../webhooks/queue-deliveries.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
@@ -79,12 +78,11 @@ const RECORD = deliveriesBeside(`
 
 /**
  * Writes changes to the log and queues their webhook deliveries, in the caller's transaction and one round trip. Subscribers
- * hear of an account's mail, calendars and contacts only as far as its scopes go. Whoever
- * waits for changes of the accounts hears of them after the commit.
- * @returns whether deliveries were queued that are due: then the caller wakes `hook` after its commit
+ * hear of an account's mail, calendars and contacts only as far as its scopes go. After the commit, whoever waits for changes of
+ * the accounts hears of them, and the engine of the deliveries.
  */
-export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<boolean> {
-  if (changes.length === 0) return false;
+export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<void> {
+  if (changes.length === 0) return;
   const logged = changes.filter((change) => change.logged !== false && !UNLOGGED.includes(change.object));
   const told = changes.flatMap((change) => {
     const { applicationId, accountId, object, webhook } = change;
@@ -99,9 +97,8 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
     logged.map(({ objectId }) => objectId),
     logged.map(({ event }) => event),
   ]);
-  const later = waitMs !== null && waitMs > SOON_MS && laterWork.heard;
-  if (later) afterCommit(sql, () => laterWork.tell('hook', waitMs));
-  const accountIds = [...new Set(logged.map(({ accountId }) => accountId))];
-  if (accountIds.length > 0) afterCommit(sql, () => changeBell.ring(accountIds));
-  return waitMs !== null && !later;
+  if (waitMs !== null) wakeAfterCommit(sql, 'hook', waitMs > SOON_MS ? waitMs : 0);
+  const accounts = [...new Set(logged.map(({ accountId }) => accountId))];
+  if (accounts.length > 0)
+    afterCommit(sql, () => signals.send({ kind: 'changed', accounts, elsewhere: false }));
 }

@@ -17,7 +17,7 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { returnLostConnections } from './lost-connections.ts';
 import { RequestContexts } from './request-contexts.ts';
-import { committed, connectionLimits, Database } from './sql.ts';
+import { committed, connectionLimits, Database, types } from './sql.ts';
 
 /** How long a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;
@@ -71,6 +71,7 @@ export class DatabaseModule implements NestModule {
           context: requests.find,
           driverOptions: {
             ...connectionLimits(REQUEST_STATEMENT_MS),
+            types,
             // As it is: the ORM itself drops what comes after the name of the database (sslmode).
             connectionString: config.database.url,
             application_name: 'carillon-orm',

@@ -29,7 +29,8 @@ export interface QueryOptions {
 }
 
 const BIGINT_OID = 20;
-const types = {
+/** How values of the database are read, in the pools and in the ORM: timestamps as Date, bigints as number. */
+export const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     // Our bigints are counters and cursors, far below 2^53.
     if (oid === BIGINT_OID) return Number;
@@ -207,8 +208,7 @@ export function committed(transaction: object): void {
 }
 
 /**
- * The transaction an `em.transactional(async (em) => …)` has open, as `Sql`. Timestamps and bigints come back as
- * text here (the ORM's parsers are at work): read them through entities.
+ * The transaction an `em.transactional(async (em) => …)` has open, as `Sql`.
  */
 export function sqlOf(em: EntityManager): Sql {
   const sql: Sql = {

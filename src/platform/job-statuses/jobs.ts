@@ -1,4 +1,5 @@
 import type { Sql } from '../database/sql.ts';
+import { wakeAfterCommit } from '../work/signals.ts';
 import { recordChanges } from '../changes/change-log.ts';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { storable } from '../base/text/storable.ts';
@@ -36,8 +37,7 @@ const OPEN = `
   select id, account_id, action, object_id, payload, now(), now() from given`;
 
 /**
- * Opens a job for a write to the provider: its status and its queue row, in the caller's transaction. Wake
- * `provider` after the commit.
+ * Opens a job for a write to the provider: its status and its queue row, in the caller's transaction.
  */
 export async function openProviderJob(sql: Sql, job: NewJob): Promise<void> {
   await openProviderJobs(sql, [job]);
@@ -54,6 +54,7 @@ export async function openProviderJobs(sql: Sql, jobs: readonly NewJob[]): Promi
     jobs.map(({ payload = {} }) => JSON.stringify(payload)),
     jobs.map(({ at }) => at),
   ]);
+  wakeAfterCommit(sql, 'provider');
 }
 
 /** One move of a job. */
@@ -152,22 +153,15 @@ function attributes(row: MovedRow, refused: readonly RefusedRecipient[] = []): R
   };
 }
 
-/** What `moveJobs` did. */
-export interface MovedJobs {
-  /** Ids that moved; the others were already where no move leads there. */
-  moved: string[];
-  /** Whether deliveries were queued: wake `hook` after the commit. */
-  hooks: boolean;
-}
-
 /**
  * The one function that performs moves of jobs (spec 3.1): state and reason, the change log and the job.*
  * notifications, in the caller's transaction and two round trips. A move the table does not allow is not made and not an
  * error: its job was settled by somebody else.
  * @param moves some hundreds at most, each of another job: the time it takes grows faster than their number
+ * @returns ids that moved; the others were already where no move leads there
  */
-export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): Promise<MovedJobs> {
-  if (moves.length === 0) return { moved: [], hooks: false };
+export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): Promise<string[]> {
+  if (moves.length === 0) return [];
   for (const { to, reason } of moves) {
     if (STATES_WITH_REASON.includes(to) !== Boolean(reason))
       throw new InvalidInputError(`a ${to} job ${reason ? 'has no' : 'needs a'} reason`);
@@ -185,7 +179,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
     ({ id, from, status }) => from !== status && status !== 'pending' && !quiet.has(id),
   );
   const refused = new Map(moves.flatMap((move) => (move.refused?.length ? [[move.id, move.refused]] : [])));
-  const hooks = await recordChanges(
+  await recordChanges(
     sql,
     told.map((row) => ({
       applicationId: row.applicationId,
@@ -201,7 +195,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
       },
     })),
   );
-  return { moved: rows.map(({ id }) => id), hooks };
+  return rows.map(({ id }) => id);
 }
 
 /** Evidence of one attempt. */

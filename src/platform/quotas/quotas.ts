@@ -2,7 +2,6 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { newId } from '../base/ids/ids.ts';
 import { Clock } from '../base/time/clock.ts';
 import { toUnixSeconds } from '../base/time/unix-seconds.ts';
-import { Wake } from '../work/wake.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import type { QuotaConfig } from '../config/quota-config.ts';
 import { afterCommit, Database, type Sql } from '../database/sql.ts';
@@ -82,7 +81,6 @@ export class Quotas {
     @Inject(APP_CONFIG) config: AppConfig,
     private readonly database: Database,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {
     this.#limits = config.quotas;
   }
@@ -183,7 +181,6 @@ export class Quotas {
           `the quota "${quota}" per ${per} and day (${limit}) is used up: application ${applicationId}, account ${accountId}; what comes until ${end.toISOString()} is refused`,
         );
       }
-      this.wake.wake('hook');
     });
   }
 }

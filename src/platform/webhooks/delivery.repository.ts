@@ -2,6 +2,7 @@ import { storable } from '../base/text/storable.ts';
 import type { Sql } from '../database/sql.ts';
 import { setPace } from '../work/rate-gates.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
+import { wakeAfterCommit } from '../work/signals.ts';
 
 /** Evidence of one attempt. */
 export interface AttemptEvidence {
@@ -122,18 +123,17 @@ const REQUEUE_BATCH = 5_000;
  * @param afterId events up to this id are left out
  * @returns how many
  */
-export async function requeueUndelivered(sql: Sql, webhookId: string, afterId: string): Promise<number> {
-  let total = 0;
+export async function requeueUndelivered(sql: Sql, webhookId: string, afterId: string): Promise<void> {
   for (let last = afterId; ;) {
     const [batch] = await sql.query<{ count: number; last: string | null }>(REQUEUE, [
       webhookId,
       last,
       REQUEUE_BATCH,
     ]);
-    total += batch?.count ?? 0;
-    if (!batch?.last || batch.count < REQUEUE_BATCH) return total;
+    if (!batch?.last || batch.count < REQUEUE_BATCH) break;
     last = batch.last;
   }
+  wakeAfterCommit(sql, 'hook');
 }
 
 const LOCK_DELIVERIES = 'select from hook_job where webhook_id = $1 order by id for update';

@@ -4,7 +4,6 @@ import { EgressError } from '../egress/egress-error.ts';
 import { parseRetryAfter } from '../egress/retry-after.ts';
 import { newId } from '../base/ids/ids.ts';
 import { Clock, monotonicMs } from '../base/time/clock.ts';
-import type { QueueName } from '../work/wake.ts';
 import type { ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, Settled } from '../work/dispatcher.ts';
 import type { Sql } from '../database/sql.ts';
 import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
@@ -100,16 +99,12 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult>
     return this.#drop(job, this.#start(), 'set aside: delivering it ended its worker several times');
   }
 
-  async record(
-    sql: Sql,
-    settled: readonly Settled<HookJobRow, DeliveryResult>[],
-  ): Promise<readonly QueueName[]> {
+  async record(sql: Sql, settled: readonly Settled<HookJobRow, DeliveryResult>[]): Promise<void> {
     await insertAttempts(
       sql,
       settled.flatMap(({ result }) => result.evidence ?? []),
     );
     await recordHealth(sql, tally(settled), this.clock.now());
-    return [];
   }
 
   /** @returns null when the process stops before there is an answer */

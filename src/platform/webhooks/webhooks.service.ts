@@ -7,7 +7,6 @@ import { firstIdAt, isId, newId } from '../base/ids/ids.ts';
 import { assertTransition } from '../base/state/transitions.ts';
 import { Clock } from '../base/time/clock.ts';
 import { forgetRateGate } from '../work/rate-gates.ts';
-import { Wake } from '../work/wake.ts';
 import type { Page } from '../database/listing.ts';
 import { Database, sqlOf } from '../database/sql.ts';
 import {
@@ -52,7 +51,6 @@ export class WebhooksService {
     private readonly egress: EgressClient,
     private readonly challenge: WebhookChallenge,
     private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   /** Oldest first. */
@@ -116,7 +114,7 @@ export class WebhooksService {
     const found = await this.get(applicationId, id);
     this.#refuseOtherChanges(found, change);
     if (change.state === 'active') await this.challenge.verify(found.callbackUrl);
-    const { webhook, requeued } = await this.em.transactional(async (em) => {
+    return this.em.transactional(async (em) => {
       if (found.state === 'failed') await lockDeliveries(sqlOf(em), id);
       // "no key": whoever queues deliveries meanwhile need not wait for the replay.
       await sqlOf(em).query('select from webhook where id = $1 for no key update', [id]);
@@ -125,10 +123,9 @@ export class WebhooksService {
       const before = webhook.state;
       this.#move(webhook, change.state);
       await em.flush();
-      return { webhook, requeued: before === 'failed' ? await this.#replay(em, webhook) : 0 };
+      if (before === 'failed') await this.#replay(em, webhook);
+      return webhook;
     });
-    if (requeued > 0) this.wake.wake('hook');
-    return webhook;
   }
 
   /** Also forgets its open deliveries. @throws {NotFoundError} */
@@ -167,9 +164,9 @@ export class WebhooksService {
     webhook.updatedAt = now;
   }
 
-  async #replay(em: EntityManager, webhook: Webhook): Promise<number> {
-    if (webhook.state !== 'active') return 0;
+  async #replay(em: EntityManager, webhook: Webhook): Promise<void> {
+    if (webhook.state !== 'active') return;
     const since = Math.max(webhook.subscribedAt.getTime(), this.clock.now().getTime() - REPLAY_MS);
-    return requeueUndelivered(sqlOf(em), webhook.id, firstIdAt(new Date(since)));
+    await requeueUndelivered(sqlOf(em), webhook.id, firstIdAt(new Date(since)));
   }
 }

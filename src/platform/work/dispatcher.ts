@@ -1,5 +1,5 @@
 import type { Sql } from '../database/sql.ts';
-import type { QueueName } from './wake.ts';
+import type { QueueName } from './signals.ts';
 
 /*
  * The contract between the engine (scheduler/) and what a claimed row of a queue means (a dispatcher in its room).
@@ -160,15 +160,13 @@ export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
   onPoison(job: J): Outcome<R>;
   /**
    * Writes what happened, in the transaction that settles the queue rows. No network here.
-   * @returns queues that have work now: they are woken after the commit
    */
-  record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<readonly QueueName[]>;
+  record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
   /**
    * Tells that rows wait for their gate, each once; in a transaction of its own. Their rows may have been claimed or
    * removed since. Absent: nobody is told.
-   * @returns as `record`
    */
-  recordLate?(sql: Sql, late: readonly LateRow[]): Promise<readonly QueueName[]>;
+  recordLate?(sql: Sql, late: readonly LateRow[]): Promise<void>;
 }
 
 /** What a feature module provides to the scheduler for one queue. */

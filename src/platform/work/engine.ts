@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { moment, monotonicMs } from '../base/time/clock.ts';
-import { laterWork, type QueueName, Wake } from './wake.ts';
+import { type QueueName, Signals } from './signals.ts';
 import { CurrentWorker } from './current-worker.ts';
 import type { AnyDispatcher } from './dispatcher.ts';
 import { WorkPermit } from './work-permit.ts';
@@ -61,12 +61,12 @@ export class Engine
   #ticking: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
   #started = false;
-  #unsubscribe: readonly (() => void)[] = [];
+  #unsubscribe: () => void = () => undefined;
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
     @Inject(DISPATCHERS) dispatchers: AnyDispatcher[],
-    private readonly wake: Wake,
+    private readonly signals: Signals,
     current: CurrentWorker = new CurrentWorker(),
     private readonly permit: WorkPermit = new WorkPermit(),
   ) {
@@ -95,7 +95,7 @@ export class Engine
     this.#runners = new Map(
       dispatchers.map((dispatcher) => [
         dispatcher.table.queue,
-        new QueueRunner(this.#sql, this.#identity, dispatcher, (queue) => wake.wake(queue)),
+        new QueueRunner(this.#sql, this.#identity, dispatcher),
       ]),
     );
   }
@@ -115,16 +115,17 @@ export class Engine
     await this.#enter();
     this.#started = true;
     for (const runner of this.#runners.values()) runner.start();
-    this.#unsubscribe = [
-      this.wake.onWake((queue) => this.wakeQueue(queue)),
-      laterWork.onLater((queue, inMs) => this.#runners.get(queue)?.wakeIn(inMs)),
-    ];
+    this.#unsubscribe = this.signals.listen((signal) => {
+      if (signal.kind === 'due') this.wakeQueue(signal.queue, signal.inMs);
+    });
     await this.tick();
   }
 
-  /** There may be work in this queue: from a commit of this process, or a notification of another. */
-  wakeQueue(queue: QueueName): void {
-    this.#runners.get(queue)?.wake();
+  /** There may be work in this queue. @param inMs milliseconds until it is due */
+  wakeQueue(queue: QueueName, inMs = 0): void {
+    const runner = this.#runners.get(queue);
+    if (inMs > 0) runner?.wakeIn(inMs);
+    else runner?.wake();
   }
 
   /**
@@ -203,7 +204,7 @@ export class Engine
   }
 
   async onModuleDestroy(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#unsubscribe();
     if (!this.#started) return;
     // The heartbeat goes on until everything in hand has ended: else others would take it over.
     const beating = setInterval(() => void this.tick(), 1_000);

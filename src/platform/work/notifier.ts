@@ -4,14 +4,11 @@ import {
   Logger,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
-  Optional,
 } from '@nestjs/common';
 import pg from 'pg';
-import { changeBell, ChangeBell, type Rung } from './change-bell.ts';
 import { monotonicMs } from '../base/time/clock.ts';
-import { QUEUES, type QueueName, Wake } from './wake.ts';
+import { QUEUES, type QueueName, type Signal, Signals } from './signals.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { Engine } from './engine.ts';
 
 const CHANNEL = 'carillon_due';
 const CHANGES = 'carillon_changes';
@@ -34,7 +31,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #url: string;
   readonly #works: boolean;
   readonly #answers: boolean;
-  readonly #unsubscribe: readonly (() => void)[];
+  readonly #unsubscribe: () => void;
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | undefined;
   #reconnect: NodeJS.Timeout | undefined;
@@ -44,17 +41,12 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
-    private readonly engine: Engine,
-    wake: Wake,
-    @Optional() private readonly bell: ChangeBell = changeBell,
+    private readonly signals: Signals,
   ) {
     this.#url = config.database.url;
     this.#works = config.roles.includes('worker');
     this.#answers = config.roles.includes('api');
-    this.#unsubscribe = [
-      wake.onWake((queue) => this.#note(queue)),
-      bell.onRing((rung, elsewhere) => this.#noteChanges(rung, elsewhere)),
-    ];
+    this.#unsubscribe = signals.listen((signal) => this.#note(signal));
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -63,7 +55,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     this.#closed = true;
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#unsubscribe();
     clearTimeout(this.#timer);
     clearTimeout(this.#reconnect);
     await this.#client?.end();
@@ -91,8 +83,8 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
       this.#client = client;
       this.#pauseMs = 500;
       // Whatever was said while we were away is found now.
-      for (const queue of QUEUES) this.engine.wakeQueue(queue);
-      this.bell.ring('all', true);
+      for (const queue of QUEUES) this.#pass(queue);
+      this.signals.send({ kind: 'changed', accounts: 'all', elsewhere: true });
     } catch (error) {
       this.#lost(client, error);
     }
@@ -110,14 +102,14 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  #note(queue: QueueName): void {
-    this.#pending.add(queue);
-    this.#tellSoon();
-  }
-
-  #noteChanges(rung: Rung, elsewhere: boolean): void {
-    if (elsewhere) return;
-    for (const accountId of rung === 'all' ? [ALL] : rung) this.#changed.add(accountId);
+  #note(signal: Signal): void {
+    if (signal.elsewhere) return;
+    if (signal.kind === 'changed')
+      for (const accountId of signal.accounts === 'all' ? [ALL] : signal.accounts)
+        this.#changed.add(accountId);
+    // What is due in a moment is the work of this process's own engine, where there is one.
+    else if (signal.inMs === 0 || !this.#works) this.#pending.add(signal.queue);
+    else return;
     this.#tellSoon();
   }
 
@@ -152,7 +144,16 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Process ids are no names: in containers every process has the same. */
   #hear(client: pg.Client, { channel, processId, payload = '' }: pg.Notification): void {
     if (processId === (client as unknown as { processID: number }).processID) return;
-    if (channel === CHANGES) return this.bell.ring(payload === ALL ? 'all' : payload.split(','), true);
-    for (const queue of payload.split(',')) this.engine.wakeQueue(queue as QueueName);
+    if (channel === CHANGES) {
+      const accounts = payload === ALL ? 'all' : payload.split(',');
+      this.signals.send({ kind: 'changed', accounts, elsewhere: true });
+      return;
+    }
+    for (const queue of payload.split(',')) this.#pass(queue as QueueName);
+  }
+
+  /** What another process has said, to those of this one. */
+  #pass(queue: QueueName): void {
+    this.signals.send({ kind: 'due', queue, inMs: 0, elsewhere: true });
   }
 }

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { monotonicMs } from '../base/time/clock.ts';
-import type { QueueName } from './wake.ts';
 import type { AnyDispatcher, LateRow, LoadingLease } from './dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
@@ -85,14 +84,13 @@ export class QueueRunner {
     private readonly sql: SqlPool,
     private readonly identity: WorkerIdentity,
     private readonly dispatcher: AnyDispatcher,
-    private readonly wakeQueue: (queue: QueueName) => void,
   ) {
     this.#statements = queueStatements(dispatcher.table, Boolean(dispatcher.recordLate));
     this.#handOffs = new HandOffs(dispatcher.table.queue, sql, identity, this.#statements, {
       isOurs: (run) => this.#isOurs(run),
       mayBegin: ({ abort }) => this.#active && !abort.signal.aborted,
     });
-    this.#settler = new Settler(sql, this.#statements, dispatcher, wakeQueue);
+    this.#settler = new Settler(sql, this.#statements, dispatcher);
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
 
@@ -271,10 +269,7 @@ export class QueueRunner {
   /** Not more than a courtesy: when it fails, the rows run all the same. */
   async #tellLate(late: readonly LateRow[]): Promise<void> {
     try {
-      const queues = await this.sql.transaction(
-        async (sql) => (await this.dispatcher.recordLate?.(sql, late)) ?? [],
-      );
-      for (const queue of queues) this.wakeQueue(queue);
+      await this.sql.transaction((sql) => this.dispatcher.recordLate?.(sql, late) ?? Promise.resolve());
     } catch (error) {
       this.#log.warn(`late rows were not told: ${error instanceof Error ? error.message : String(error)}`);
     }

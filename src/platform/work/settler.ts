@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { type QueueName, QUEUES } from './wake.ts';
 import type { AnyDispatcher, ClaimedJob, Outcome, Settled } from './dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
@@ -39,7 +38,6 @@ export class Settler {
     private readonly sql: SqlPool,
     private readonly statements: QueueStatements,
     private readonly dispatcher: AnyDispatcher,
-    private readonly wake: (queue: QueueName) => void,
   ) {
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
@@ -117,7 +115,7 @@ export class Settler {
   async #writeTogether(endings: readonly Ending[]): Promise<void> {
     const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
     let committed: () => void = () => undefined;
-    const queues: readonly QueueName[] = await this.sql.transaction(async (sql) => {
+    await this.sql.transaction(async (sql) => {
       const settled = endings.flatMap(({ job, outcome }): Settled<ClaimedJob, unknown>[] =>
         outcome ? [{ job, ...outcome }] : [],
       );
@@ -141,14 +139,12 @@ export class Settler {
         for (const { id } of rows) ours.add(id);
       }
       const kept = settled.filter(({ job }) => ours.has(job.id));
-      if (kept.length === 0) return [];
-      const woken = await this.dispatcher.record(sql, kept);
+      if (kept.length === 0) return;
+      await this.dispatcher.record(sql, kept);
       if (this.dispatcher.table.breaker)
         committed = await this.#gates.write(sql, kept, (job) => marked.has(job));
-      return woken;
     });
     committed();
-    for (const queue of QUEUES) if (queues.includes(queue)) this.wake(queue);
   }
 }
 
