@@ -47,7 +47,7 @@ interface HiddenDraft {
 
 /**
  * Drafts that were sent are drafts no more: hidden here, and deleted at their provider by a job each, in the caller's
- * transaction. One that was changed meanwhile stays. Wake `provider` after the commit.
+ * transaction. One that was changed meanwhile stays.
  * @returns whether there is such a job
  */
 export async function discardSentDrafts(sql: Sql, drafts: readonly SentDraft[], at: Date): Promise<void> {
