@@ -73,7 +73,7 @@ export class Invitations {
   /**
    * What a write of an event means for those who take part, in its transaction: raises SEQUENCE where it has to be, and
    * stores what they are told, which is sent once the write is at the provider. Of an event somebody else has organized
-   * nobody is told. Call it after the event has its new values, and wake `provider` after the commit.
+   * nobody is told. Call it after the event has its new values.
    */
   async follow(
     em: EntityManager,
