@@ -4,40 +4,25 @@ import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type { MailChanges } from '../providers/port/connector.ts';
-import { type FolderWrite, type MirroredFolder, planFolders } from './folder-plan.ts';
+import {
+  deleteFolders,
+  mirroredFolders,
+  renameFolders,
+  writeFolders,
+} from '../mail/folders/mirror-folders.ts';
+import { DISPLACED, moveMessages } from '../mail/messages/folder-contents.ts';
+import { type FolderWrite, planFolders } from './folder-plan.ts';
 import { foldersWrittenSince } from './mirror-knowledge.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
-
-const FOLDERS = `
-  select id, provider_id as "providerId", name, display_name as "displayName" from folder where account_id = $1`;
 
 const OPEN_WRITES = `
   select object_id as "objectId", action, payload from provider_job
   where account_id = $1 and action = any('{create_folder,update_folder,delete_folder,create_label,update_label,delete_label}')`;
 
-// In two steps: names may have been exchanged.
-const RENAME_AWAY = `
-  update folder set provider_id = e'\\x01' || provider_id where account_id = $1 and provider_id = any($2::text[])`;
-const RENAME = `
-  update folder f set provider_id = x.new_id, updated_at = $4
-  from unnest($2::text[], $3::text[]) x(old_id, new_id)
-  where f.account_id = $1 and f.provider_id = e'\\x01' || x.old_id
-    and not exists (select 1 from folder o where o.account_id = $1 and o.provider_id = x.new_id)`;
-const MOVE_AWAY = `
-  update message m set provider_id = e'\\x01' || m.provider_id
-  where m.account_id = $1
-    and exists (select 1 from unnest($2::text[]) x(prefix) where starts_with(m.provider_id, x.prefix))`;
-const MOVE = `
-  update message m set provider_id = x.new_prefix || substr(m.provider_id, length(x.old_prefix) + 2)
-  from unnest($2::text[], $3::text[]) x(old_prefix, new_prefix)
-  where m.account_id = $1 and starts_with(m.provider_id, e'\\x01' || x.old_prefix)
-    and not exists (
-      select 1 from message o
-      where o.account_id = $1 and o.provider_id = x.new_prefix || substr(m.provider_id, length(x.old_prefix) + 2))`;
 // What is left has its place taken: the mirror has had it twice.
 const SET_ASIDE = `
   insert into vanished_message (message_id, account_id, vanished_at)
-  select id, $1, $2 from message where account_id = $1 and starts_with(provider_id, e'\\x01')
+  select id, $1, $2 from message where account_id = $1 and starts_with(provider_id, $3)
   on conflict (message_id) do nothing
   returning 1`;
 // Without its folder nobody would ask for them any more, should what the look says of them never be stored.
@@ -50,15 +35,6 @@ const SET_ASIDE_WITH_FOLDERS = `
       select 1 from message_folder o where o.message_id = mf.message_id and o.folder_id <> all($2::uuid[]))
   on conflict (message_id) do nothing
   returning 1`;
-
-const WRITE = `
-  insert into folder (id, account_id, provider_id, name, display_name, created_at, updated_at)
-  select x.id, $1, x.provider_id, x.name, x.display_name, $6, $6
-  from unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) x(id, provider_id, name, display_name)
-  on conflict (id) do update
-    set provider_id = excluded.provider_id, name = excluded.name, display_name = excluded.display_name,
-        updated_at = excluded.updated_at`;
-const DROP = `delete from folder where account_id = $1 and id = any($2::uuid[])`;
 
 /** Provider's ids of folders that mean something to the mirror. */
 export interface StandardFolders {
@@ -88,7 +64,7 @@ export class FolderMirror {
 
   /** As the mirror has them. */
   async standard(accountId: string): Promise<StandardFolders> {
-    return standardOf(await this.database.query<MirroredFolder>(FOLDERS, [accountId]));
+    return standardOf(await mirroredFolders(this.database, accountId));
   }
 
   /**
@@ -108,14 +84,14 @@ export class FolderMirror {
       const writes = await sql.query<FolderWrite>(OPEN_WRITES, [accountId]);
       const outdated = await foldersWrittenSince(sql, accountId, lookedAt);
       const displaced = !outdated && renamed.length > 0 && (await rename(sql, accountId, renamed, at));
-      const mirrored = await sql.query<MirroredFolder>(FOLDERS, [accountId]);
+      const mirrored = await mirroredFolders(sql, accountId);
       if (!folders || outdated) return { standard: standardOf(mirrored), setAside: displaced, outdated };
       const plan = planFolders(folders, mirrored, writes);
       let homeless: readonly unknown[] = [];
       if (plan.written.length + plan.goneIds.length > 0) {
         homeless = await sql.query(SET_ASIDE_WITH_FOLDERS, [accountId, plan.goneIds, at]);
-        await sql.query(DROP, [accountId, plan.goneIds]);
-        await write(sql, accountId, plan.written, at);
+        await deleteFolders(sql, accountId, plan.goneIds);
+        await writeFolders(sql, accountId, plan.written, at);
         await recordChanges(sql, changesOf(account, plan, at));
       }
       return { standard: standardOf(folders), setAside: displaced || homeless.length > 0, outdated };
@@ -130,32 +106,9 @@ async function rename(
   renamed: MailChanges['renamed'],
   at: Date,
 ): Promise<boolean> {
-  const [from, to] = [renamed.map((one) => one.from), renamed.map((one) => one.to)];
-  await sql.query(RENAME_AWAY, [accountId, from]);
-  await sql.query(RENAME, [accountId, from, to, at]);
-  const [before, after] = [
-    renamed.map(({ messagePrefix }) => messagePrefix.from),
-    renamed.map(({ messagePrefix }) => messagePrefix.to),
-  ];
-  await sql.query(MOVE_AWAY, [accountId, before]);
-  await sql.query(MOVE, [accountId, before, after]);
-  return (await sql.query(SET_ASIDE, [accountId, at])).length > 0;
-}
-
-async function write(
-  sql: Sql,
-  accountId: string,
-  folders: readonly MirroredFolder[],
-  at: Date,
-): Promise<void> {
-  await sql.query(WRITE, [
-    accountId,
-    folders.map(({ id }) => id),
-    folders.map(({ providerId }) => providerId),
-    folders.map(({ name }) => name),
-    folders.map(({ displayName }) => displayName),
-    at,
-  ]);
+  await renameFolders(sql, accountId, renamed, at);
+  await moveMessages(sql, accountId, renamed.map(({ messagePrefix }) => messagePrefix)); // prettier-ignore
+  return (await sql.query(SET_ASIDE, [accountId, at, DISPLACED])).length > 0;
 }
 
 function changesOf(

@@ -1,14 +1,6 @@
 import { newId } from '../platform/base/ids/ids.ts';
+import type { MirroredFolder } from '../mail/folders/mirror-folders.ts';
 import type { RemoteFolder } from '../providers/port/connector.ts';
-
-/** A folder of the mirror. */
-export interface MirroredFolder {
-  id: string;
-  /** Null: being created there. */
-  providerId: string | null;
-  name: string | null;
-  displayName: string;
-}
 
 /** A change of a folder that is on its way to the provider. */
 export interface FolderWrite {

@@ -7,6 +7,7 @@ import { AttachmentsTooLargeError, MOST_FILE_BYTES, refuseTooLarge } from '../fi
 import { mediaType } from '../files/files.mapper.ts';
 import type { CarriedFile, FileSource } from '../files/file-record.ts';
 import { FilesService } from '../files/files.service.ts';
+import { deleteOtherAttachments, storeAttachmentBytes } from '../files/store-attachments.ts';
 import { StoredBytes } from '../files/stored-bytes.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -22,13 +23,9 @@ const WRITE = `
   select $1, x.position, x.id, x.filename, x.content_type, x.content_disposition, x.content_id, x.size, x.data_id
   from jsonb_to_recordset($2::jsonb) x(position integer, id uuid, filename text, content_type text,
     content_disposition text, content_id text, size integer, data_id uuid)`;
-// Attachments of the provider's copy that the draft does not have any more.
-const DROP = 'delete from file where message_id = $1 and not (id = any($2::uuid[])) returning id';
 const SIZE = 'select coalesce(sum(size), 0)::float8 as size from draft_file where message_id = $1';
 const COLLECTED = `
-  with own as (update file set data_id = $3, size = $4 where id = $2 and message_id = $1)
-  update draft_file set data_id = $3, size = $4 where message_id = $1 and file_id = $2 and data_id is null
-  returning 1`;
+  update draft_file set data_id = $3, size = $4 where message_id = $1 and file_id = $2 and data_id is null`;
 
 /**
  * What drafts carry. A draft that is written here names its files itself, with their bytes: uploads share theirs, what the
@@ -101,9 +98,9 @@ export class DraftFiles {
       data_id: file.dataId,
     }));
     if (rows.length > 0) await sql.query(WRITE, [draftId, JSON.stringify(rows)]);
-    const dropped = await sql.query<{ id: string }>(DROP, [draftId, files.map(({ id }) => id)]);
-    const gone = dropped.map(({ id }) => id);
     const after = new Set(files.map(({ id }) => id));
+    // Attachments of the provider's copy that the draft does not have any more.
+    const gone = await deleteOtherAttachments(sql, draftId, [...after]);
     const moved = [...before, ...after].filter((id) => before.has(id) !== after.has(id));
     return { gone, moved: moved.filter((id) => !gone.includes(id)) };
   }
@@ -148,7 +145,12 @@ export class DraftFiles {
           if (sizeSoFar > MOST_COLLECTED) throw new AttachmentsTooLargeError();
         },
       });
-      await this.database.query(COLLECTED, [draftId, source.id, data[0], size]);
+      const [dataId = ''] = data;
+      await this.database.transaction(async (sql) => {
+        // In the order in which `write` locks the rows.
+        await sql.query(COLLECTED, [draftId, source.id, dataId, size]);
+        await storeAttachmentBytes(sql, { messageId: draftId, fileId: source.id, dataId, size });
+      });
     } finally {
       // Of a draft that does not have it any more, or of a stream that broke off.
       await this.stored.discard(account.accountId, data);

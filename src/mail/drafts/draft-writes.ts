@@ -10,11 +10,13 @@ import {
   ProviderWrites,
   type WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
+import { amendNextWrite } from '../../accounts/provider-writes/open-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
 import { removeMessages, removeTwins } from '../messages/remove-messages.ts';
 import { compose, type ComposedAttachment } from '../../formats/mime/compose.ts';
 import { MessageTurns } from '../composing/message-turns.ts';
 import { changesOfFiles } from '../messages/file-changes.ts';
+import { showDraft, storeDraftProviderId } from '../messages/store-draft.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { DraftFiles } from './draft-files.ts';
 import { type DraftRow, DraftsRepository } from './drafts.repository.ts';
@@ -123,17 +125,6 @@ function mimeOf(
   });
 }
 
-const STORE = `
-  update message set provider_id = $4 where account_id = $1 and id = $2 and message_id_header = $3 and provider_id is null
-  returning 1`;
-// What was stored is the version before for whoever comes next.
-const HAND_ON = `
-  update provider_job set payload = payload || jsonb_build_object('replaces', $3::text)
-  where id in (
-    select id from provider_job where object_id = $1 and id <> $2 and action in ('save_draft', 'delete_draft')
-    order by id limit 1)
-  returning id`;
-
 interface StoredDraft {
   id: string;
   jobId: string;
@@ -147,12 +138,16 @@ async function store(sql: Sql, account: ConnectedAccount, draft: StoredDraft, at
   // The mirror may have met this version, or the one before, while nobody knew whose they were.
   const met = replaces === null ? [providerId] : [providerId, replaces];
   await removeTwins(sql, account, id, met, at);
-  const stored = await sql.query(STORE, [account.accountId, id, messageIdHeader, providerId]);
-  if (stored.length === 0) await sql.query(HAND_ON, [id, jobId, providerId]);
+  const stored = await storeDraftProviderId(sql, account.accountId, id, providerId, messageIdHeader);
+  if (!stored) await handOn(sql, { objectId: id, jobId }, providerId);
 }
 
 const OWNER = `select application_id as "applicationId" from "grant" where id = $1`;
-const RESTORE = `update message set provider_id = $3 where account_id = $1 and id = $2 and provider_id is null`;
+
+/** What is at the provider is what the next write replaces there. @returns false when there is no other write */
+function handOn(sql: Sql, write: { objectId: string; jobId: string }, replaces: string): Promise<boolean> {
+  return amendNextWrite(sql, write, ['save_draft', 'delete_draft'], { replaces });
+}
 
 /** The provider keeps the version before: whoever stores the next one has to know which that is. */
 async function keepReplaced(
@@ -163,25 +158,17 @@ async function keepReplaced(
   const { replaces } = payload as unknown as DraftPayload;
   const [owner] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);
   if (replaces === null || !owner) return;
-  const handed = await sql.query(HAND_ON, [objectId, jobId, replaces]);
-  if (handed.length > 0) return;
+  if (await handOn(sql, { objectId, jobId }, replaces)) return;
   await removeTwins(sql, { accountId, ...owner }, objectId, [replaces], at);
-  await sql.query(RESTORE, [accountId, objectId, replaces]);
+  await storeDraftProviderId(sql, accountId, objectId, replaces, null);
 }
-
-const SHOW = `
-  update message set deleting = false, updated_at = $3 where account_id = $1 and id = $2 and deleting
-  returning thread_id as "threadId", (select application_id from "grant" where id = account_id) as "applicationId"`;
 
 /** The provider does not delete it: it is there again. */
 async function showAgain(sql: Sql, { objectId, accountId }: FailedWrite, at: Date): Promise<void> {
-  const [shown] = await sql.query<{ applicationId: string; threadId: string }>(SHOW, [
-    accountId,
-    objectId,
-    at,
-  ]);
-  if (!shown) return;
-  const owner = { applicationId: shown.applicationId, accountId, at };
+  const shown = await showDraft(sql, accountId, objectId, at);
+  const [grant] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);
+  if (!shown || !grant) return;
+  const owner = { ...grant, accountId, at };
   const threads = await refreshThreads(sql, accountId, [shown.threadId], at);
   const files = await changesOfFiles(sql, owner, [objectId]);
   await recordChanges(sql, [

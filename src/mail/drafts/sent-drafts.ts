@@ -3,6 +3,7 @@ import { isId, newId } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { changesOfFiles } from '../messages/file-changes.ts';
+import { hideDraft } from '../messages/store-draft.ts';
 import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
 
 /** The version of a draft that is sent. */
@@ -31,20 +32,6 @@ export async function holdDraft(sql: Sql, accountId: string, { id, version }: Dr
     throw new ConflictError('draft.version', `version: the draft has version ${row.version} now`);
 }
 
-// Whoever has changed it since it was sent keeps the change.
-const HIDE = `
-  update message set deleting = true, updated_at = $4
-  where account_id = $1 and id = $2 and version = $3 and draft and not deleting
-  returning provider_id as "providerId", message_id_header as "messageIdHeader",
-    (select t.id from thread t where t.id = thread_id and t.message_count > 0) as "threadId"`;
-
-interface HiddenDraft {
-  providerId: string | null;
-  messageIdHeader: string | null;
-  /** Null: its thread is not shown, as it has no messages. */
-  threadId: string | null;
-}
-
 /**
  * Drafts that were sent are drafts no more: hidden here, and deleted at their provider by a job each, in the caller's
  * transaction. One that was changed meanwhile stays.
@@ -54,7 +41,8 @@ export async function discardSentDrafts(sql: Sql, drafts: readonly SentDraft[], 
   for (const { accountId, applicationId, id, version } of drafts) {
     const owner = { applicationId, accountId, at };
     const files = await changesOfFiles(sql, owner, [id]);
-    const [row] = await sql.query<HiddenDraft>(HIDE, [accountId, id, version, at]);
+    // Whoever has changed it since it was sent keeps the change.
+    const row = await hideDraft(sql, { accountId, id, version }, at);
     if (!row) continue;
     const payload = { replaces: row.providerId, messageIdHeader: row.messageIdHeader };
     const job = { id: newId(), accountId, action: 'delete_draft', object: 'draft', objectId: id } as const;

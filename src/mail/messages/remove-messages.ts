@@ -2,6 +2,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
+import { deleteEmptyThreads, holdThreads } from '../threading/store-threads.ts';
 
 const REMOVE = `
   delete from message where account_id = $1 and id = any($2::uuid[])
@@ -9,14 +10,6 @@ const REMOVE = `
 
 const TWINS = `
   select id from message where account_id = $1 and provider_id = any($2::text[]) and id <> $3 order by id for update`;
-
-// Whoever is writing into one of them at this moment is waited for: what he writes would go with it.
-const HOLD_THREADS = `
-  select id from thread where account_id = $1 and id = any($2::uuid[]) order by id for update`;
-
-const DROP_EMPTY = `
-  delete from thread t where t.account_id = $1 and t.id = any($2::uuid[])
-    and not exists (select 1 from message m where m.thread_id = t.id)`;
 
 /** Whose mirror changes. */
 export interface MirrorOwnerIds {
@@ -48,9 +41,9 @@ export async function dropMessages(
   const messages = await sql.query<RemovedMessage>(REMOVE, [accountId, ids]);
   const threadIds = [...new Set(messages.map(({ threadId }) => threadId))];
   if (threadIds.length === 0) return [];
-  await sql.query(HOLD_THREADS, [accountId, threadIds]);
+  await holdThreads(sql, accountId, threadIds);
   const threads = await refreshThreads(sql, accountId, threadIds, at);
-  await sql.query(DROP_EMPTY, [accountId, threadIds]);
+  await deleteEmptyThreads(sql, accountId, threadIds);
   const shown = messages.filter(({ deleting }) => !deleting);
   return [
     ...shown.map(({ id, draft }): ChangeRecord => {

@@ -24,3 +24,22 @@ export async function storeDocuments(
     messages.map((message) => documentFor(accountId, searchDocument(message))),
   ]);
 }
+
+const INSERT = `
+  insert into message_search (message_id, account_id, date, document)
+  select x.id, $1, x.date, x.document::tsvector from unnest($2::uuid[], $3::timestamptz[], $4::text[]) x(id, date, document)`;
+
+/** Makes messages findable that were inserted in the same transaction. @param document of `searchDocument` */
+export async function insertDocuments(
+  sql: Sql,
+  accountId: string,
+  messages: readonly { id: string; date: Date; document: string }[],
+): Promise<void> {
+  if (messages.length === 0) return;
+  await sql.query(INSERT, [
+    accountId,
+    messages.map(({ id }) => id),
+    messages.map(({ date }) => date),
+    messages.map(({ document }) => documentFor(accountId, document)),
+  ]);
+}

@@ -10,6 +10,7 @@ import {
   ProviderWrites,
   type WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
+import { amendNextWrite } from '../../accounts/provider-writes/open-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { FolderPayload } from '../folders/folders.service.ts';
@@ -172,22 +173,13 @@ async function undoCreation(sql: Sql, write: FailedWrite, at: Date): Promise<voi
   await recordFolders(sql, write, 'delete', await deleteUncreated(sql, accountId, objectId), at);
 }
 
-const LATER = `
-  select id from provider_job
-  where object_id = $1 and action like 'update\\_%' and id <> $2 order by id limit 1 for update`;
-const REMEMBER = `
-  update provider_job set payload = payload || jsonb_build_object('before', $2::text) where id = $1`;
-
 /** The provider does not take the name: the one before is shown again, unless somebody has changed it since. */
 async function undoRename(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
   const { objectId, accountId, jobId, payload } = write;
   const { displayName, before } = payload as unknown as FolderPayload;
   if (before === undefined) return;
-  const [later] = await sql.query<{ id: string }>(LATER, [objectId, jobId]);
-  if (later) {
-    await sql.query(REMEMBER, [later.id, before]);
-    return;
-  }
+  const told = await amendNextWrite(sql, { objectId, jobId }, ['update_folder', 'update_label'], { before });
+  if (told) return;
   const renamed = await renameBack(sql, accountId, objectId, { from: displayName, to: before }, at);
   await recordFolders(sql, write, 'modify', renamed, at);
 }

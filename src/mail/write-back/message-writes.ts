@@ -8,6 +8,7 @@ import {
   ProviderWrites,
   type WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
+import { rememberBefore } from '../../accounts/provider-writes/open-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import {
@@ -19,6 +20,7 @@ import {
   writeMessages,
 } from '../messages/message-state.ts';
 import { removeTwins } from '../messages/remove-messages.ts';
+import { storeProviderId } from '../messages/store-messages.ts';
 import { lookAgain } from './look-again.ts';
 
 const READ = `select provider_id as "providerId" from message where id = $1 and account_id = $2`;
@@ -97,8 +99,6 @@ export class MessageWrites implements OnModuleInit {
   }
 }
 
-const MOVE = `update message set provider_id = $3 where id = $1 and account_id = $2 and provider_id <> $3`;
-
 /** Stores what the message is called where it is now. */
 async function store(
   sql: Sql,
@@ -108,16 +108,10 @@ async function store(
   at: Date,
 ): Promise<void> {
   await removeTwins(sql, account, objectId, [providerId], at);
-  await sql.query(MOVE, [objectId, account.accountId, providerId]);
+  await storeProviderId(sql, account.accountId, objectId, providerId);
 }
 
 const APPLICATION = `select application_id as "applicationId" from "grant" where id = $1`;
-const LATER = `
-  select id, payload from provider_job
-  where object_id = $1 and action = 'update_message' and id <> $2 order by id for update`;
-const REMEMBER = `
-  update provider_job set payload = jsonb_set(payload, array['before', $2], $3::jsonb) where id = $1`;
-
 /**
  * The provider does not take a change: what it asked for is shown no longer, unless somebody has changed it since.
  * A later change that is still on its way learns what there was before.
@@ -131,13 +125,12 @@ async function putBack(
   const message = await holdMessage(sql, accountId, objectId);
   const [owner] = await sql.query<{ applicationId: string }>(APPLICATION, [accountId]);
   if (!message || !owner) return;
-  const later = await sql.query<{ id: string; payload: MessagePayload }>(LATER, [objectId, jobId]);
+  const later = await rememberBefore(sql, 'update_message', [{ objectId, before: asked.before }], jobId);
   const restored: Partial<MessageState> = {};
   for (const key of STATE_KEYS) {
     if (asked[key] === undefined || asked.before[key] === undefined) continue;
-    const next = later.find((job) => job.payload[key] !== undefined);
-    if (next) await sql.query(REMEMBER, [next.id, key, JSON.stringify(asked.before[key])]);
-    else if (sameState(message[key], asked[key]) && !sameState(message[key], asked.before[key]))
+    if (later.some((one) => one.key === key)) continue;
+    if (sameState(message[key], asked[key]) && !sameState(message[key], asked.before[key]))
       Object.assign(restored, { [key]: asked.before[key] });
   }
   if (Object.keys(restored).length === 0) return;

@@ -239,3 +239,16 @@ export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[
     attempts.map(({ route }) => route),
   ]);
 }
+
+const RETHREAD = `
+  update job_status j set thread_id = x.into_id from unnest($2::uuid[], $3::uuid[]) x(from_id, into_id)
+  where j.account_id = $1 and j.thread_id = x.from_id`;
+
+/** Jobs of sent messages name the conversations that theirs have become part of. */
+export async function rethreadJobs(
+  sql: Sql,
+  accountId: string,
+  merged: readonly { from: string; into: string }[],
+): Promise<void> {
+  await sql.query(RETHREAD, [accountId, merged.map(({ from }) => from), merged.map(({ into }) => into)]);
+}

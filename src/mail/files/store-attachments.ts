@@ -1,0 +1,66 @@
+import { newId } from '../../platform/base/ids/ids.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+
+/* Rows of attachments, in the caller's transaction. */
+
+/** An attachment of a message that is new to the mirror. */
+export interface NewAttachment {
+  messageId: string;
+  part: number;
+  section: string | null;
+  filename: string;
+  contentType: string;
+  contentDisposition: string;
+  contentId: string | null;
+  size: number;
+}
+
+const INSERT = `
+  insert into file (id, account_id, message_id, part, section, filename, content_type, content_disposition, content_id, size)
+  select x.id, $1, x.message_id, x.part, x.section, x.filename, x.content_type, x.content_disposition, x.content_id, x.size
+  from jsonb_to_recordset($2::jsonb) x(id uuid, message_id uuid, part integer, section text, filename text,
+    content_type text, content_disposition text, content_id text, size integer)`;
+
+/** Inserts attachments whose bytes the provider has; their messages are there already. @returns their ids */
+export async function insertAttachments(
+  sql: Sql,
+  accountId: string,
+  attachments: readonly NewAttachment[],
+): Promise<string[]> {
+  if (attachments.length === 0) return [];
+  const rows = attachments.map((file) => ({
+    id: newId(),
+    message_id: file.messageId,
+    part: file.part,
+    section: file.section,
+    filename: file.filename,
+    content_type: file.contentType,
+    content_disposition: file.contentDisposition,
+    content_id: file.contentId,
+    size: file.size,
+  }));
+  await sql.query(INSERT, [accountId, JSON.stringify(rows)]);
+  return rows.map(({ id }) => id);
+}
+
+const DELETE_OTHERS = 'delete from file where message_id = $1 and not (id = any($2::uuid[])) returning id';
+
+/** Deletes attachments of a message but for those of `kept`. @returns ids of the deleted ones */
+export async function deleteOtherAttachments(
+  sql: Sql,
+  messageId: string,
+  kept: readonly string[],
+): Promise<string[]> {
+  const deleted = await sql.query<{ id: string }>(DELETE_OTHERS, [messageId, kept]);
+  return deleted.map(({ id }) => id);
+}
+
+const STORE_BYTES = 'update file set data_id = $3, size = $4 where id = $2 and message_id = $1';
+
+/** Stores where the bytes of an attachment of a message are; nothing happens when it is not an attachment of it. */
+export async function storeAttachmentBytes(
+  sql: Sql,
+  { messageId, fileId, dataId, size }: { messageId: string; fileId: string; dataId: string; size: number },
+): Promise<void> {
+  await sql.query(STORE_BYTES, [messageId, fileId, dataId, size]);
+}

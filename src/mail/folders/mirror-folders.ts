@@ -1,0 +1,84 @@
+import type { Sql } from '../../platform/database/sql.ts';
+
+/* Rows of folders and labels as the mirror writes them, in its transactions. */
+
+/** A folder of the mirror. */
+export interface MirroredFolder {
+  id: string;
+  /** Null: being created there. */
+  providerId: string | null;
+  name: string | null;
+  displayName: string;
+}
+
+const READ = `
+  select id, provider_id as "providerId", name, display_name as "displayName" from folder where account_id = $1`;
+
+/** All folders of an account, also those that are being deleted. */
+export function mirroredFolders(sql: Sql, accountId: string): Promise<MirroredFolder[]> {
+  return sql.query<MirroredFolder>(READ, [accountId]);
+}
+
+// In two steps: names may have been exchanged.
+const RENAME_AWAY = `
+  update folder set provider_id = e'\\x01' || provider_id where account_id = $1 and provider_id = any($2::text[])`;
+const RENAME = `
+  update folder f set provider_id = x.new_id, updated_at = $4
+  from unnest($2::text[], $3::text[]) x(old_id, new_id)
+  where f.account_id = $1 and f.provider_id = e'\\x01' || x.old_id
+    and not exists (select 1 from folder o where o.account_id = $1 and o.provider_id = x.new_id)`;
+
+/** Stores what the provider calls folders that somebody else has renamed. */
+export async function renameFolders(
+  sql: Sql,
+  accountId: string,
+  renamed: readonly { from: string; to: string }[],
+  at: Date,
+): Promise<void> {
+  const before = renamed.map(({ from }) => from);
+  await sql.query(RENAME_AWAY, [accountId, before]);
+  await sql.query(RENAME, [accountId, before, renamed.map(({ to }) => to), at]);
+}
+
+const WRITE = `
+  insert into folder (id, account_id, provider_id, name, display_name, created_at, updated_at)
+  select x.id, $1, x.provider_id, x.name, x.display_name, $6, $6
+  from unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) x(id, provider_id, name, display_name)
+  on conflict (id) do update
+    set provider_id = excluded.provider_id, name = excluded.name, display_name = excluded.display_name,
+        updated_at = excluded.updated_at`;
+
+/** Writes folders as the provider has them: new ones, and those that have changed. */
+export async function writeFolders(
+  sql: Sql,
+  accountId: string,
+  folders: readonly MirroredFolder[],
+  at: Date,
+): Promise<void> {
+  await sql.query(WRITE, [
+    accountId,
+    folders.map(({ id }) => id),
+    folders.map(({ providerId }) => providerId),
+    folders.map(({ name }) => name),
+    folders.map(({ displayName }) => displayName),
+    at,
+  ]);
+}
+
+/** Deletes folders that the provider does not have any more. */
+export async function deleteFolders(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
+  await sql.query('delete from folder where account_id = $1 and id = any($2::uuid[])', [accountId, ids]);
+}
+
+const IDS = `
+  select id, provider_id as "providerId" from folder where account_id = $1 and provider_id = any($2::text[])`;
+
+/** Our ids of folders, by the provider's ids. */
+export async function folderIds(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await sql.query<{ id: string; providerId: string }>(IDS, [accountId, providerIds]);
+  return new Map(rows.map(({ id, providerId }) => [providerId, id]));
+}

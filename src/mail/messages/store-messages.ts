@@ -1,0 +1,174 @@
+import type { Address } from '../../platform/base/text/address.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { peopleOf } from './people.ts';
+
+/* Rows of messages from the provider, in the caller's transaction. The number of statements does not depend on the number of rows. */
+
+/** A message that is new to the mirror. */
+export interface NewMessageRow {
+  id: string;
+  providerId: string;
+  threadId: string;
+  subject: string;
+  snippet: string;
+  date: Date;
+  from: readonly Address[];
+  to: readonly Address[];
+  cc: readonly Address[];
+  bcc: readonly Address[];
+  replyTo: readonly Address[];
+  unread: boolean;
+  starred: boolean;
+  hasAttachments: boolean;
+  draft: boolean;
+  messageIdHeader: string | null;
+  inReplyTo: string | null;
+  references: readonly string[];
+  metadata: Readonly<Record<string, string>>;
+  body: string;
+  headers: string | null;
+}
+
+const INSERT = `
+  with given as (
+    select * from jsonb_to_recordset($2::jsonb) x(
+      id uuid, provider_id text, thread_id uuid, subject text, snippet text, date timestamptz, from_addresses jsonb,
+      to_addresses jsonb, cc_addresses jsonb, bcc_addresses jsonb, reply_to_addresses jsonb, participants text[], unread boolean,
+      starred boolean, has_attachments boolean, draft boolean, message_id_header text, in_reply_to text,
+      reference_ids text[], metadata jsonb)),
+  written as (
+    insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
+      cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,
+      message_id_header, in_reply_to, reference_ids, metadata, created_at, updated_at)
+    select id, $1, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses, cc_addresses,
+      bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft, message_id_header,
+      in_reply_to, reference_ids, metadata, $3, $3
+    from given)
+  insert into message_body (message_id, body, headers)
+  select * from unnest($4::uuid[], $5::text[], $6::text[])`;
+
+/** Inserts messages with their bodies; their conversations are there already. */
+export async function insertMessages(
+  sql: Sql,
+  accountId: string,
+  messages: readonly NewMessageRow[],
+  at: Date,
+): Promise<void> {
+  if (messages.length === 0) return;
+  const rows = messages.map((message) => ({
+    id: message.id,
+    provider_id: message.providerId,
+    thread_id: message.threadId,
+    subject: message.subject,
+    snippet: message.snippet,
+    date: message.date,
+    from_addresses: message.from,
+    to_addresses: message.to,
+    cc_addresses: message.cc,
+    bcc_addresses: message.bcc,
+    reply_to_addresses: message.replyTo,
+    participants: peopleOf(message),
+    unread: message.unread,
+    starred: message.starred,
+    has_attachments: message.hasAttachments,
+    draft: message.draft,
+    message_id_header: message.messageIdHeader,
+    in_reply_to: message.inReplyTo,
+    reference_ids: message.references,
+    metadata: message.metadata,
+  }));
+  await sql.query(INSERT, [
+    accountId,
+    JSON.stringify(rows),
+    at,
+    messages.map(({ id }) => id),
+    messages.map(({ body }) => body),
+    messages.map(({ headers }) => headers),
+  ]);
+}
+
+/** What the provider says of a message that the mirror has. */
+export interface MessageFlagsRow {
+  id: string;
+  providerId: string;
+  unread: boolean;
+  starred: boolean;
+  draft: boolean;
+}
+
+const UPDATE = `
+  update message m set provider_id = x.provider_id, unread = x.unread, starred = x.starred, draft = x.draft, updated_at = $7
+  from unnest($2::uuid[], $3::text[], $4::boolean[], $5::boolean[], $6::boolean[]) x(id, provider_id, unread, starred, draft)
+  where m.id = x.id and m.account_id = $1`;
+
+/** Updates flags and provider's ids. */
+export async function updateMessages(
+  sql: Sql,
+  accountId: string,
+  messages: readonly MessageFlagsRow[],
+  at: Date,
+): Promise<void> {
+  if (messages.length === 0) return;
+  await sql.query(UPDATE, [
+    accountId,
+    messages.map(({ id }) => id),
+    messages.map(({ providerId }) => providerId),
+    messages.map(({ unread }) => unread),
+    messages.map(({ starred }) => starred),
+    messages.map(({ draft }) => draft),
+    at,
+  ]);
+}
+
+const STORE_PROVIDER_ID = `
+  update message set provider_id = $3 where account_id = $1 and id = $2 and provider_id <> $3`;
+
+/** Stores what the provider calls a message where it is now. */
+export async function storeProviderId(
+  sql: Sql,
+  accountId: string,
+  id: string,
+  providerId: string,
+): Promise<void> {
+  await sql.query(STORE_PROVIDER_ID, [accountId, id, providerId]);
+}
+
+/** A message that is part of another conversation now. */
+export interface RethreadedMessage {
+  id: string;
+  threadId: string;
+  draft: boolean;
+}
+
+const HOLD = `
+  select 1 from message where account_id = $1 and thread_id = any($2::uuid[]) order by id for no key update`;
+
+/** Locks the messages of conversations: to be called before the conversations themselves are locked. */
+export async function holdMessagesOfThreads(
+  sql: Sql,
+  accountId: string,
+  threadIds: readonly string[],
+): Promise<void> {
+  await sql.query(HOLD, [accountId, threadIds]);
+}
+
+const RETHREAD = `
+  update message m set thread_id = x.into_id, updated_at = $4
+  from unnest($2::uuid[], $3::uuid[]) x(from_id, into_id)
+  where m.account_id = $1 and m.thread_id = x.from_id
+  returning m.id, m.thread_id as "threadId", m.draft`;
+
+/** Moves all messages of conversations to others. */
+export function rethreadMessages(
+  sql: Sql,
+  accountId: string,
+  merged: readonly { from: string; into: string }[],
+  at: Date,
+): Promise<RethreadedMessage[]> {
+  return sql.query<RethreadedMessage>(RETHREAD, [
+    accountId,
+    merged.map(({ from }) => from),
+    merged.map(({ into }) => into),
+    at,
+  ]);
+}

@@ -1,0 +1,123 @@
+import type { Sql } from '../../platform/database/sql.ts';
+import { subjectKey } from './subject.ts';
+
+/* Rows of conversations, in the caller's transaction. The number of statements does not depend on the number of rows. */
+
+/** A conversation with the messages that are to be stored. */
+export interface NewThread {
+  id: string;
+  /** That of the first of the messages. */
+  subject: string;
+  /** When the first and the last of the messages were received. */
+  first: Date;
+  last: Date;
+}
+
+// An older message than all before gives the conversation its subject: history comes newest first.
+const WRITE = `
+  insert into thread (id, account_id, subject, subject_key, first_message_at, last_message_at)
+  select x.id, $1, x.subject, x.subject_key, x.first, x.last
+  from unnest($2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[])
+    x(id, subject, subject_key, first, last)
+  on conflict (id) do update set
+    subject = case when excluded.first_message_at < thread.first_message_at then excluded.subject else thread.subject end,
+    subject_key = case when excluded.first_message_at < thread.first_message_at then excluded.subject_key
+                       else thread.subject_key end,
+    first_message_at = least(thread.first_message_at, excluded.first_message_at),
+    last_message_at = greatest(thread.last_message_at, excluded.last_message_at)`;
+
+/** Writes the conversations of new messages, before these. */
+export async function writeThreads(
+  sql: Sql,
+  accountId: string,
+  threads: readonly NewThread[],
+): Promise<void> {
+  await sql.query(WRITE, [
+    accountId,
+    threads.map(({ id }) => id),
+    threads.map(({ subject }) => subject),
+    threads.map(({ subject }) => subjectKey(subject)),
+    threads.map(({ first }) => first),
+    threads.map(({ last }) => last),
+  ]);
+}
+
+const WRITE_OF_DRAFT = `
+  insert into thread (id, account_id, subject, first_message_at, last_message_at) values ($2, $1, $3, $4, $4)
+  on conflict (id) do update set last_message_at = greatest(thread.last_message_at, excluded.last_message_at)`;
+
+/** Writes the conversation of a draft, before the draft. Its subject connects no other messages with it. */
+export async function writeThreadOfDraft(
+  sql: Sql,
+  accountId: string,
+  { threadId, subject, date }: { threadId: string; subject: string; date: Date },
+): Promise<void> {
+  await sql.query(WRITE_OF_DRAFT, [accountId, threadId, subject, date]);
+}
+
+const WRITE_REFERENCES = `
+  insert into thread_reference (account_id, message_id_header, thread_id)
+  select $1, x.header, x.thread_id from unnest($2::text[], $3::uuid[]) x(header, thread_id)
+  on conflict (account_id, message_id_header) do nothing`;
+
+/** Stores to which conversations Message-IDs belong; those that are known keep theirs. */
+export async function writeReferences(
+  sql: Sql,
+  accountId: string,
+  references: readonly { header: string; threadId: string }[],
+): Promise<void> {
+  await sql.query(WRITE_REFERENCES, [
+    accountId,
+    references.map(({ header }) => header),
+    references.map(({ threadId }) => threadId),
+  ]);
+}
+
+// Whoever is writing into one of them at this moment is waited for: what he writes would go with it.
+const HOLD = `
+  select id from thread where account_id = $1 and id = any($2::uuid[]) order by id for update`;
+
+/** Locks conversations that may be deleted. */
+export async function holdThreads(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
+  await sql.query(HOLD, [accountId, ids]);
+}
+
+const DELETE_EMPTY = `
+  delete from thread t where t.account_id = $1 and t.id = any($2::uuid[])
+    and not exists (select 1 from message m where m.thread_id = t.id)`;
+
+/** Deletes those of the conversations that have no messages and no drafts; hold them before. */
+export async function deleteEmptyThreads(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
+  await sql.query(DELETE_EMPTY, [accountId, ids]);
+}
+
+/** A conversation that has become part of another one. */
+export interface MergedThread {
+  from: string;
+  into: string;
+}
+
+const MERGE = `
+  with x as (select * from unnest($2::uuid[], $3::uuid[]) x(from_id, into_id)),
+  moved as (update thread_reference r set thread_id = x.into_id from x where r.account_id = $1 and r.thread_id = x.from_id)
+  select t.id, t.message_count as messages from thread t join x on x.from_id = t.id where t.account_id = $1`;
+
+const DELETE = `delete from thread where account_id = $1 and id = any($2::uuid[])`;
+
+/**
+ * Deletes conversations that are part of others now; hold them and move their messages before.
+ * @returns ids of those that had messages, and not only drafts
+ */
+export async function mergeThreads(
+  sql: Sql,
+  accountId: string,
+  merged: readonly MergedThread[],
+): Promise<string[]> {
+  const gone = await sql.query<{ id: string; messages: number }>(MERGE, [
+    accountId,
+    merged.map(({ from }) => from),
+    merged.map(({ into }) => into),
+  ]);
+  await sql.query(DELETE, [accountId, gone.map(({ id }) => id)]);
+  return gone.filter(({ messages }) => messages > 0).map(({ id }) => id);
+}
