@@ -7,7 +7,7 @@ import { toContactView } from '../contacts/contacts.mapper.ts';
 import { ContactsService, knowsPeopleOfMail } from '../contacts/contacts.service.ts';
 import { toDraftView } from '../mail/drafts/drafts.mapper.ts';
 import { toEventView } from '../calendar/events/events.mapper.ts';
-import { EventsService } from '../calendar/events/events.service.ts';
+import { EventReader } from '../calendar/event-store/event-reader.ts';
 import { sightOf } from '../mail/files/file-sight.ts';
 import { toFileView } from '../mail/files/files.mapper.ts';
 import { FilesService } from '../mail/files/files.service.ts';
@@ -40,7 +40,7 @@ export class ChangedObjects {
     folders: FoldersService,
     files: FilesService,
     calendars: CalendarsService,
-    events: EventsService,
+    events: EventReader,
     contacts: ContactsService,
     threads: ThreadsService,
     @Inject(APP_CONFIG) { baseUrl }: AppConfig,

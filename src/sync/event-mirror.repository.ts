@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '../platform/database/sql.ts';
-import type { EventRecord } from '../calendar/events/event-record.ts';
+import type { EventRecord } from '../calendar/event-store/event-record.ts';
 import type { EventContent, RemoteEvent } from '../providers/port/connector.ts';
-import type { ProviderFields } from '../calendar/events/event-plan.ts';
+import type { ProviderFields } from '../calendar/event-store/event-columns.ts';
 
 /** A calendar whose events are mirrored. */
 export interface MirrorCalendar {

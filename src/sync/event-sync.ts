@@ -5,7 +5,7 @@ import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import { adoptMailed } from '../calendar/rsvp/adopt-mailed.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
-import { boundsOf } from '../calendar/events/when.ts';
+import { boundsOf } from '../calendar/event-store/when.ts';
 import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
 import type { CalendarPort, EventChanges, EventContent, RemoteEvent } from '../providers/port/connector.ts';
 import {
@@ -15,10 +15,10 @@ import {
   changeOf,
   fieldsOf,
   groupOf,
-  type ProviderFields,
   rowFinder,
   storableContent,
-} from '../calendar/events/event-plan.ts';
+} from '../calendar/event-store/event-plan.ts';
+import type { ProviderFields } from '../calendar/event-store/event-columns.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 /** Events that are stored with one transaction. */

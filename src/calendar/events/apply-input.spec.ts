@@ -1,7 +1,8 @@
+import { camelKeys } from '../../platform/wire/camel-keys.ts';
 import { applyInput, NEW_EVENT } from './apply-input.ts';
-import type { EventFields } from './event-record.ts';
+import type { EventFields } from '../event-store/event-record.ts';
 import { updateEvent } from './events.schema.ts';
-import { boundsOf } from './when.ts';
+import { boundsOf } from '../event-store/when.ts';
 
 const when = { object: 'time', time: 1_900_000_000 } as const;
 const event = (overrides: Partial<EventFields> = {}): EventFields => ({
@@ -11,7 +12,7 @@ const event = (overrides: Partial<EventFields> = {}): EventFields => ({
   ...overrides,
 });
 const apply = (before: EventFields, body: object, zone = 'UTC') =>
-  applyInput(before, updateEvent.parse(body), zone);
+  applyInput(before, camelKeys(updateEvent.parse(body)), zone);
 const ada = {
   email: 'ada@example.test',
   name: 'Ada',

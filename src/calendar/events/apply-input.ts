@@ -1,12 +1,47 @@
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { keepNotificationIds } from '../notifications/keep-notification-ids.ts';
-import type { ParticipantInput } from './event-parts.schema.ts';
-import type { EventFields } from './event-record.ts';
-import type { Participant, ReminderSettings } from './event-values.ts';
-import type { UpdateEvent } from './events.schema.ts';
-import { InvalidRecurrenceError } from './recurrence/recurrence-lines.ts';
-import { Series, TooManyOccurrencesError } from './recurrence/series.ts';
-import { boundsOf } from './when.ts';
+import type { EventFields } from '../event-store/event-record.ts';
+import type {
+  Conferencing,
+  EventAutocreate,
+  EventNotification,
+  Participant,
+  Recurrence,
+  ReminderSettings,
+  When,
+} from '../event-store/event-values.ts';
+import { InvalidRecurrenceError } from '../event-store/recurrence/recurrence-lines.ts';
+import { Series, TooManyOccurrencesError } from '../event-store/recurrence/series.ts';
+import { boundsOf } from '../event-store/when.ts';
+
+type Wanted<T> = { [K in keyof T]?: T[K] | undefined };
+type ParticipantInput = Pick<Participant, 'email'> & Wanted<Omit<Participant, 'email'>>;
+
+/** What a client says of an event; undefined: nothing. */
+export type EventInput = Wanted<
+  Pick<
+    EventFields,
+    | 'title' | 'description' | 'location' | 'when' | 'busy' | 'visibility' | 'hideParticipants' | 'metadata'
+    | 'customerEventId' | 'eventCollectionId' | 'capacity' | 'roundRobinOrder'
+  >
+> & {
+  participants?: readonly ParticipantInput[] | undefined;
+  /** Without a zone: the calendar's. */
+  recurrence?: (Pick<Recurrence, 'rrule'> & Wanted<Recurrence>) | undefined;
+  conferencing?:
+    | (Conferencing & { autocreate?: undefined })
+    | { provider: string; autocreate: Pick<EventAutocreate, 'settings'> }
+    | undefined;
+  notifications?: readonly EventNotification[] | undefined;
+  reminderMinutes?: string | undefined;
+  reminderMethod?: string | undefined;
+}; // prettier-ignore
+
+/** What a client says of an event that is there. */
+export type EventUpdate = EventInput & { calendarId?: string | undefined };
+
+/** What a client says of a new event. */
+export type NewEvent = EventInput & { calendarId: string; when: When; readOnly?: boolean | undefined };
 
 /** An event nothing has been said about yet, `when` apart. */
 export const NEW_EVENT: Omit<EventFields, 'when' | 'startsAt' | 'endsAt'> = {
@@ -36,7 +71,7 @@ const DEFAULT_METHOD = 'popup';
  * @param zone of all-day events and of a recurrence without its own: the calendar's, or UTC
  * @throws {InvalidInputError} when the parts do not fit together
  */
-export function applyInput(before: EventFields, input: UpdateEvent, zone: string): EventFields {
+export function applyInput(before: EventFields, input: EventInput, zone: string): EventFields {
   const { notifications, participants, recurrence } = input;
   const when = input.when ?? before.when;
   const after: EventFields = {
@@ -47,7 +82,7 @@ export function applyInput(before: EventFields, input: UpdateEvent, zone: string
     ...boundsOf(when, zone),
     busy: input.busy ?? before.busy,
     visibility: keep(input.visibility, before.visibility),
-    hideParticipants: input.hide_participants ?? before.hideParticipants,
+    hideParticipants: input.hideParticipants ?? before.hideParticipants,
     participants: participants ? mergeParticipants(before.participants, participants) : before.participants,
     recurrence: recurrence
       ? { rrule: recurrence.rrule, timezone: recurrence.timezone ?? zone }
@@ -58,14 +93,27 @@ export function applyInput(before: EventFields, input: UpdateEvent, zone: string
       ? keepNotificationIds(before.notifications, notifications)
       : before.notifications,
     metadata: input.metadata ?? before.metadata,
-    customerEventId: keep(input.customer_event_id, before.customerEventId),
-    eventCollectionId: keep(input.event_collection_id, before.eventCollectionId),
+    customerEventId: keep(input.customerEventId, before.customerEventId),
+    eventCollectionId: keep(input.eventCollectionId, before.eventCollectionId),
     capacity: input.capacity ?? before.capacity,
-    roundRobinOrder: input.round_robin_order ?? before.roundRobinOrder,
+    roundRobinOrder: input.roundRobinOrder ?? before.roundRobinOrder,
   };
   assertCapacity(after);
   if (input.recurrence || input.when) assertRecurrence(after);
   return after;
+}
+
+/**
+ * What only whole series can have.
+ * @throws {InvalidInputError}
+ */
+export function assertInstanceInput({ recurrence, notifications }: EventInput): void {
+  if (recurrence)
+    throw new InvalidInputError(
+      'recurrence: an instance of a recurring event has no rules of its own; change the recurring event',
+    );
+  if (notifications && notifications.length > 0)
+    throw new InvalidInputError('notifications: a recurring event cannot have notifications');
 }
 
 const keep = <T>(value: T | undefined, before: T): T => (value === undefined ? before : value);
@@ -91,7 +139,7 @@ function mergeParticipants(
 /** Clients send back what they have read: that is no other conferencing. */
 function mergeConferencing(
   before: Pick<EventFields, 'conferencing' | 'autocreate'>,
-  input: UpdateEvent['conferencing'],
+  input: EventInput['conferencing'],
 ): Pick<EventFields, 'conferencing' | 'autocreate'> {
   const { conferencing, autocreate } = before;
   if (!input) return { conferencing, autocreate };
@@ -110,16 +158,16 @@ function mergeConferencing(
 
 function mergeReminders(
   before: ReminderSettings | null,
-  { reminder_minutes, reminder_method }: UpdateEvent,
+  { reminderMinutes, reminderMethod }: EventInput,
 ): ReminderSettings | null {
-  const minutes = reminder_minutes ?? before?.reminder_minutes;
+  const minutes = reminderMinutes ?? before?.reminder_minutes;
   if (minutes !== undefined) {
     return {
       reminder_minutes: minutes,
-      reminder_method: reminder_method ?? before?.reminder_method ?? DEFAULT_METHOD,
+      reminder_method: reminderMethod ?? before?.reminder_method ?? DEFAULT_METHOD,
     };
   }
-  if (reminder_method) throw new InvalidInputError('reminder_method: needs reminder_minutes');
+  if (reminderMethod) throw new InvalidInputError('reminder_method: needs reminder_minutes');
   return null;
 }
 

@@ -8,8 +8,8 @@ import {
 import { sqlOf } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
-import type { Participant, StoredNotification, When } from './event-values.ts';
-import { boundsOf } from './when.ts';
+import type { Participant, StoredNotification, When } from '../event-store/event-values.ts';
+import { boundsOf } from '../event-store/when.ts';
 
 const ALIVE = `
   select id, metadata, notifications <> '[]'::jsonb as reminding

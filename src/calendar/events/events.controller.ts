@@ -1,18 +1,15 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
-import { type Page, toListView } from '../../platform/database/listing.ts';
+import { toListView } from '../../platform/database/listing.ts';
 import { jobReference } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { toInvitationView } from '../invitations/invitations.mapper.ts';
-import { invitationView, listInvitationsQuery } from '../invitations/invitations.schema.ts';
-import { toReminderView } from '../notifications/reminder.mapper.ts';
-import { reminderView } from '../notifications/reminder.schema.ts';
-import { toEventView } from './events.mapper.ts';
+import { camelKeys } from '../../platform/wire/camel-keys.ts';
+import { EventReader } from '../event-store/event-reader.ts';
+import { toEventQuery, toEventView } from './events.mapper.ts';
 import {
   createEvent,
   type CreateEvent,
@@ -20,7 +17,6 @@ import {
   eventView,
   listEventsQuery,
   type ListEventsQuery,
-  listRemindersQuery,
   updateEvent,
   type UpdateEvent,
   writeEventQuery,
@@ -36,7 +32,10 @@ const UPDATE_RULES =
 @AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
 @Controller('events')
 export class EventsController {
-  constructor(private readonly events: EventsService) {}
+  constructor(
+    private readonly events: EventsService,
+    private readonly reader: EventReader,
+  ) {}
 
   @Get()
   @Endpoint({
@@ -46,45 +45,17 @@ export class EventsController {
     response: eventList,
   })
   async list(
-    @CurrentAccount() account: AccountPrincipal,
+    @CurrentAccount() { accountId }: AccountPrincipal,
     @Query({ schema: listEventsQuery }) query: ListEventsQuery,
   ) {
-    return toListView(await this.events.list(account, query), (event) => toEventView(event));
+    return toListView(await this.reader.list(accountId, toEventQuery(query)), (event) => toEventView(event));
   }
 
   @Get(':id')
   @ApiErrors(404)
   @Endpoint({ summary: 'Read an event', response: eventView })
-  async get(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
-    return toEventView(await this.events.get(account, id));
-  }
-
-  @Get(':id/notifications')
-  @ApiErrors(404)
-  @Endpoint({
-    summary: 'What became of the reminders of an event, or will',
-    response: z.array(reminderView),
-  })
-  async listReminders(
-    @CurrentAccount() account: AccountPrincipal,
-    @Param('id') id: string,
-    @Query({ schema: listRemindersQuery }) page: Page,
-  ) {
-    return (await this.events.listReminders(account, id, page)).map(toReminderView);
-  }
-
-  @Get(':id/invitations')
-  @ApiErrors(404)
-  @Endpoint({
-    summary: 'What participants of an event were told by mail, and what became of it; latest first',
-    response: z.array(invitationView),
-  })
-  async listInvitations(
-    @CurrentAccount() account: AccountPrincipal,
-    @Param('id') id: string,
-    @Query({ schema: listInvitationsQuery }) page: Page,
-  ) {
-    return (await this.events.listInvitations(account, id, page)).map(toInvitationView);
+  async get(@CurrentAccount() { accountId }: AccountPrincipal, @Param('id') id: string) {
+    return toEventView(await this.reader.get(accountId, id));
   }
 
   @Post()
@@ -100,7 +71,7 @@ export class EventsController {
     @Body({ schema: createEvent }) body: CreateEvent,
     @Query({ schema: writeEventQuery }) query: WriteEventQuery,
   ) {
-    const { event, ...facts } = await this.events.create(account, body, query);
+    const { event, ...facts } = await this.events.create(account, camelKeys(body), camelKeys(query));
     return toEventView(event, facts);
   }
 
@@ -114,7 +85,7 @@ export class EventsController {
     @Body({ schema: updateEvent }) body: UpdateEvent,
     @Query({ schema: writeEventQuery }) query: WriteEventQuery,
   ) {
-    const { event, ...facts } = await this.events.update(account, id, body, query);
+    const { event, ...facts } = await this.events.update(account, id, camelKeys(body), camelKeys(query));
     return toEventView(event, facts);
   }
 
@@ -158,6 +129,6 @@ export class EventsController {
     @Param('id') id: string,
     @Query({ schema: writeEventQuery }) query: WriteEventQuery,
   ) {
-    return { job_status_id: await this.events.delete(account, id, query) };
+    return { job_status_id: await this.events.delete(account, id, camelKeys(query)) };
   }
 }

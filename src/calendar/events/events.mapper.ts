@@ -1,9 +1,14 @@
-import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
-import type { EventContent } from '../../providers/port/connector.ts';
+import {
+  fromUnixSeconds,
+  toUnixSeconds,
+  toUnixSecondsOrNull,
+} from '../../platform/base/time/unix-seconds.ts';
 import type { PlannedReminder } from '../notifications/reminder-plan.ts';
 import type { NotificationView } from './event-parts.schema.ts';
-import type { EventFields, EventRecord } from './event-record.ts';
-import type { EventView } from './events.schema.ts';
+import type { EventRecord } from '../event-store/event-record.ts';
+import { metadataFilter } from '../../platform/database/metadata-filter.ts';
+import type { EventQuery } from '../event-store/event-query.ts';
+import type { EventView, ListEventsQuery } from './events.schema.ts';
 
 /** What a write brings about besides the event itself. */
 export interface WriteFacts {
@@ -11,6 +16,35 @@ export interface WriteFacts {
   jobId: string;
   /** What becomes of each notification. */
   planned: readonly PlannedReminder[];
+}
+
+/** What a list of events asks for. @throws {InvalidInputError} a metadata_pair that is none */
+export function toEventQuery(query: ListEventsQuery): EventQuery {
+  const { title, description, location, busy, limit, offset, view } = query;
+  const instant = (seconds: number | undefined) =>
+    seconds === undefined ? undefined : fromUnixSeconds(seconds);
+  return {
+    calendarId: query.calendar_id,
+    eventId: query.event_id,
+    title,
+    description,
+    location,
+    busy,
+    limit,
+    offset,
+    view,
+    participant: query.participants,
+    startsBefore: instant(query.starts_before),
+    startsAfter: instant(query.starts_after),
+    endsBefore: instant(query.ends_before),
+    endsAfter: instant(query.ends_after),
+    updatedBefore: instant(query.updated_at_before),
+    updatedAfter: instant(query.updated_at_after),
+    showCancelled: query.show_cancelled,
+    expandRecurring: query.expand_recurring,
+    customerEventId: query.customer_event_id,
+    metadata: metadataFilter(query),
+  };
 }
 
 /** An event as it is answered; after a write with the facts of the write. */
@@ -72,22 +106,4 @@ function toNotificationViews({ notifications }: EventRecord, facts?: WriteFacts)
       ...(fate ? { status: fate.status, reason: fate.reason, due_at: toUnixSeconds(fate.dueAt) } : {}),
     };
   });
-}
-
-/** The part of an event the provider keeps, by the wire's names. */
-export function toEventContent(event: EventFields & Pick<EventRecord, 'status'>): EventContent {
-  return {
-    title: event.title,
-    description: event.description,
-    location: event.location,
-    when: event.when,
-    busy: event.busy,
-    status: event.status,
-    visibility: event.visibility,
-    hide_participants: event.hideParticipants,
-    participants: event.participants,
-    recurrence: event.recurrence,
-    conferencing: event.conferencing,
-    reminders: event.reminders,
-  };
 }

@@ -3,55 +3,56 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { EgressClient } from '../../platform/egress/egress-client.ts';
-import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import type { Listing, Page } from '../../platform/database/listing.ts';
-import { isId, newId } from '../../platform/base/ids/ids.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { ConferencingServices } from '../conferencing/conferencing.service.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
-import { Reminders } from '../notifications/reminders.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { applyInput, NEW_EVENT } from './apply-input.ts';
 import {
+  applyInput,
   assertInstanceInput,
-  createInstance,
-  endInstances,
-  inZoneOf,
-  refitInstances,
-} from './changed-instances.ts';
-import { eventFields, type EventRecord } from './event-record.ts';
-import { type EventWrite, EventWriter, type WrittenEvent } from './event-writer.ts';
-import { Event } from './event.entity.ts';
-import { CancelledEventError, EventInReadOnlyCalendarError } from './events.errors.ts';
-import { EventsRepository } from './events.repository.ts';
-import type { CreateEvent, ListEventsQuery, UpdateEvent, WriteEventQuery } from './events.schema.ts';
-import { ExpandedEvents } from './expanded-events.ts';
-import { type HeldEvent, type HeldInstance, holdCalendar, holdEvent, zoneOf } from './held-events.ts';
-import { readInstanceId } from './recurrence/instances.ts';
+  type EventInput,
+  type EventUpdate,
+  NEW_EVENT,
+  type NewEvent,
+} from './apply-input.ts';
+import { createInstance, endInstances, inZoneOf, refitInstances } from '../event-store/changed-instances.ts';
+import { eventFields } from '../event-store/event-record.ts';
+import { type ChangeToFollowUp, EventFollowUp, type FollowedUpEvent } from './event-follow-up.ts';
+import { Event } from '../event-store/event.entity.ts';
+import { CancelledEventError, EventInReadOnlyCalendarError } from '../event-store/events.errors.ts';
+import {
+  type HeldEvent,
+  type HeldInstance,
+  holdCalendar,
+  holdEvent,
+  zoneOf,
+} from '../event-store/held-events.ts';
 import { assertNotificationsAllowed, type NotificationRights } from './notification-rules.ts';
-import { boundsOf } from './when.ts';
+import { boundsOf } from '../event-store/when.ts';
 
-/** What a client wants of an event that is there. */
-interface WantedUpdate extends WriteEventQuery {
-  input: UpdateEvent;
+/** How an event is written. */
+export interface WriteOptions {
+  /** Whether participants are told by mail. Default false. */
+  notifyParticipants?: boolean | undefined;
 }
 
-/**
- * Events of an account (spec 4.5): read from the mirror; written there at once, with their reminders, and to the
- * provider by a job.
- */
+/** What a client wants of an event that is there. */
+interface WantedUpdate extends WriteOptions {
+  input: EventInput;
+}
+
+/** Writes of events (spec 4.5): to the mirror at once, with their reminders, and to the provider by a job. */
 @Injectable()
 export class EventsService {
   constructor(
     private readonly em: EntityManager,
-    private readonly repository: EventsRepository,
-    private readonly expanded: ExpandedEvents,
     private readonly connectors: ConnectorRegistry,
-    private readonly writer: EventWriter,
-    private readonly reminders: Reminders,
+    private readonly followUp: EventFollowUp,
     private readonly conferencing: ConferencingServices,
     private readonly egress: EgressClient,
     private readonly invitations: Invitations,
@@ -60,61 +61,20 @@ export class EventsService {
   ) {}
 
   /**
-   * By start, earliest first; a recurring event once, or each of its instances. The `event_id` of an instance finds that one.
-   * @throws {InvalidInputError} when there are too many instances
-   */
-  list(account: AccountPrincipal, query: ListEventsQuery): Promise<Listing<EventRecord>> {
-    const { accountId } = account;
-    const isInstance = query.event_id !== undefined && readInstanceId(query.event_id) !== undefined;
-    return query.expand_recurring || isInstance
-      ? this.expanded.list(accountId, query)
-      : this.repository.list(accountId, query);
-  }
-
-  /** Those of the events that the account has, also cancelled ones, in no order. @throws {PageTooLargeError} */
-  findMany(accountId: string, ids: readonly string[]): Promise<EventRecord[]> {
-    return this.repository.findMany(accountId, ids);
-  }
-
-  /** Also cancelled ones, and instances of recurring events. @throws {NotFoundError} */
-  async get({ accountId }: AccountPrincipal, id: string): Promise<EventRecord> {
-    const event = await (isId(id) ? this.repository : this.expanded).find(accountId, id);
-    if (!event) throw new NotFoundError('event', id);
-    return event;
-  }
-
-  /** What participants of an event were told, with what became of it; latest first. @throws {NotFoundError} */
-  async listInvitations(account: AccountPrincipal, id: string, page: Page): ReturnType<Invitations['list']> {
-    const event = await this.get(account, id);
-    return isId(event.id) ? this.invitations.list(account.accountId, event.id, page) : [];
-  }
-
-  /** Reminders of an event with their fates. @throws {NotFoundError} */
-  async listReminders(
-    account: AccountPrincipal,
-    id: string,
-    page: Page,
-  ): ReturnType<Reminders['listForEvent']> {
-    const event = await this.get(account, id);
-    // Recurring events have none.
-    return isId(event.id) ? this.reminders.listForEvent(account.accountId, event.id, page) : [];
-  }
-
-  /**
    * @throws {InvalidInputError} also for an unknown calendar
    * @throws {ForbiddenError} notifications without the right to them
    * @throws {UnsupportedProviderError} when the account's provider has no calendars
    * @throws {DomainError} `rate-limited`: no more meetings are made today
    */
-  async create(account: AccountPrincipal, input: CreateEvent, query: WriteEventQuery): Promise<WrittenEvent> {
-    this.invitations.assertAllowed(account, query);
+  async create(account: AccountPrincipal, input: NewEvent, options: WriteOptions): Promise<FollowedUpEvent> {
+    this.invitations.assertAllowed(account, options);
     this.connectors.requireCalendar(account.provider);
     await this.conferencing.accept(account.applicationId, input.conferencing, account.accountId);
     const at = this.clock.now();
     const written = await this.em.transactional(async (em) => {
-      const calendar = await holdCalendar(em, account.accountId, input.calendar_id);
+      const calendar = await holdCalendar(em, account.accountId, input.calendarId);
       if (!calendar)
-        throw new InvalidInputError(`calendar_id: Couldn't find calendar ${input.calendar_id.slice(0, 100)}`);
+        throw new InvalidInputError(`calendar_id: Couldn't find calendar ${input.calendarId.slice(0, 100)}`);
       if (calendar.readOnly) throw new EventInReadOnlyCalendarError();
       const zone = zoneOf(calendar);
       const blank = { ...NEW_EVENT, when: input.when, ...boundsOf(input.when, zone) };
@@ -125,19 +85,19 @@ export class EventsService {
         account: em.getReference(Grant, account.accountId),
         calendar,
         ...fields,
-        readOnly: input.read_only ?? false,
+        readOnly: input.readOnly ?? false,
         status: 'confirmed',
         organizerEmail: account.email,
         organizerName: account.name || null,
         createdAt: at,
         updatedAt: at,
       });
-      const write: EventWrite = {
+      const write: ChangeToFollowUp = {
         action: 'create_event',
         change: 'created',
-        notify: query.notify_participants,
+        notify: options.notifyParticipants,
       };
-      return this.writer.write(em, account, event, write, at);
+      return this.followUp.run(em, account, event, write, at);
     });
     return written;
   }
@@ -153,20 +113,20 @@ export class EventsService {
   async update(
     account: AccountPrincipal,
     id: string,
-    input: UpdateEvent,
-    query: WriteEventQuery,
-  ): Promise<WrittenEvent> {
-    this.invitations.assertAllowed(account, query);
+    input: EventUpdate,
+    options: WriteOptions,
+  ): Promise<FollowedUpEvent> {
+    this.invitations.assertAllowed(account, options);
     this.connectors.requireCalendar(account.provider);
     await this.conferencing.accept(account.applicationId, input.conferencing);
     const at = this.clock.now();
     const written = await this.em.transactional(async (em) => {
       const held = await holdEvent(em, account.accountId, id);
-      if (input.calendar_id !== undefined && input.calendar_id !== held.calendar.id)
+      if (input.calendarId !== undefined && input.calendarId !== held.calendar.id)
         throw new InvalidInputError('calendar_id: an event cannot be moved to another calendar');
       return 'instance' in held
-        ? this.#changeInstance(em, account, held, { ...query, input }, at)
-        : this.#change(em, account, held, { ...query, input }, at);
+        ? this.#changeInstance(em, account, held, { ...options, input }, at)
+        : this.#change(em, account, held, { ...options, input }, at);
     });
     return written;
   }
@@ -175,9 +135,9 @@ export class EventsService {
     em: EntityManager,
     account: AccountPrincipal,
     { event, calendar }: HeldEvent,
-    { input, notify_participants: notify }: WantedUpdate,
+    { input, notifyParticipants: notify }: WantedUpdate,
     at: Date,
-  ): Promise<WrittenEvent> {
+  ): Promise<FollowedUpEvent> {
     if (event.status === 'cancelled') throw new CancelledEventError();
     const before = eventFields(event);
     const after = applyInput(before, input, zoneOf(calendar));
@@ -191,7 +151,7 @@ export class EventsService {
     if (changed) em.assign(event, { ...after, version: event.version + 1, updatedAt: at });
     const moved = !isDeepStrictEqual([before.when, before.recurrence], [after.when, after.recurrence]);
     const series = { accountId: account.accountId, id: event.id };
-    const write: EventWrite = {
+    const write: ChangeToFollowUp = {
       action: 'update_event',
       change: changed ? 'updated' : null,
       // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
@@ -201,7 +161,7 @@ export class EventsService {
       before,
       notify,
     };
-    return this.writer.write(em, account, event, write, at);
+    return this.followUp.run(em, account, event, write, at);
   }
 
   /** From now on the instance has a row, and an id, of its own. */
@@ -209,9 +169,9 @@ export class EventsService {
     em: EntityManager,
     account: AccountPrincipal,
     { series, instance, calendar }: HeldInstance,
-    { input, notify_participants: notify }: WantedUpdate,
+    { input, notifyParticipants: notify }: WantedUpdate,
     at: Date,
-  ): Promise<WrittenEvent> {
+  ): Promise<FollowedUpEvent> {
     assertInstanceInput(input);
     const zone = series.recurrence?.timezone;
     const said = { ...instance, when: inZoneOf(instance.when, instance.when, zone) };
@@ -220,13 +180,13 @@ export class EventsService {
     after.when = inZoneOf(before.when, after.when, zone);
     after.participants = this.invitations.participantsAfter(account, instance, { before, after, notify });
     if (isDeepStrictEqual(before, after)) {
-      const nothing: EventWrite = { action: 'update_event', change: null };
-      const { jobId } = await this.writer.write(em, account, series, nothing, at);
+      const nothing: ChangeToFollowUp = { action: 'update_event', change: null };
+      const { jobId } = await this.followUp.run(em, account, series, nothing, at);
       return { event: instance, jobId, planned: [] };
     }
     const event = createInstance(em, series, said, { ...after, status: instance.status }, at);
-    const write: EventWrite = { action: 'update_event', change: 'created', before, notify };
-    return this.writer.write(em, account, event, write, at);
+    const write: ChangeToFollowUp = { action: 'update_event', change: 'created', before, notify };
+    return this.followUp.run(em, account, event, write, at);
   }
 
   /**
@@ -236,14 +196,14 @@ export class EventsService {
    * @throws {NotFoundError}
    * @throws {ReadOnlyEventError}
    */
-  async delete(account: AccountPrincipal, id: string, query: WriteEventQuery): Promise<string> {
-    this.invitations.assertAllowed(account, query);
+  async delete(account: AccountPrincipal, id: string, options: WriteOptions): Promise<string> {
+    this.invitations.assertAllowed(account, options);
     const at = this.clock.now();
     const { jobId } = await this.em.transactional(async (em) => {
       const held = await holdEvent(em, account.accountId, id);
       return 'instance' in held
-        ? this.#cancelInstance(em, account, held, query, at)
-        : this.#cancel(em, account, held, query, at);
+        ? this.#cancelInstance(em, account, held, options, at)
+        : this.#cancel(em, account, held, options, at);
     });
     return jobId;
   }
@@ -257,16 +217,16 @@ export class EventsService {
     em: EntityManager,
     account: AccountPrincipal,
     { event }: HeldEvent,
-    { notify_participants: notify }: WriteEventQuery,
+    { notifyParticipants: notify }: WriteOptions,
     at: Date,
-  ): Promise<WrittenEvent> {
+  ): Promise<FollowedUpEvent> {
     const change = event.status === 'cancelled' ? null : 'deleted';
     const before = eventFields(event);
     em.assign(event, { status: 'cancelled', version: event.version + 1, updatedAt: at });
     const series = { accountId: account.accountId, id: event.id };
     const ended = event.recurrence ? await endInstances(sqlOf(em), series, at) : [];
-    const write: EventWrite = { action: 'delete_event', change, ended, before, notify };
-    return this.writer.write(em, account, event, write, at);
+    const write: ChangeToFollowUp = { action: 'delete_event', change, ended, before, notify };
+    return this.followUp.run(em, account, event, write, at);
   }
 
   /** The row is what tells that the instance does not take place. */
@@ -274,13 +234,13 @@ export class EventsService {
     em: EntityManager,
     account: AccountPrincipal,
     { series, instance }: HeldInstance,
-    { notify_participants: notify }: WriteEventQuery,
+    { notifyParticipants: notify }: WriteOptions,
     at: Date,
-  ): Promise<WrittenEvent> {
+  ): Promise<FollowedUpEvent> {
     const before = eventFields(instance);
     const fields = { ...before, status: 'cancelled' as const };
     const event = createInstance(em, series, instance, fields, at);
-    const write: EventWrite = { action: 'delete_event', change: 'deleted', before, notify };
-    return this.writer.write(em, account, event, write, at);
+    const write: ChangeToFollowUp = { action: 'delete_event', change: 'deleted', before, notify };
+    return this.followUp.run(em, account, event, write, at);
   }
 }

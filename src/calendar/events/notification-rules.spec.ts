@@ -1,5 +1,5 @@
 import type { Scope } from '../../platform/auth/scopes.ts';
-import type { Participant, StoredNotification } from './event-values.ts';
+import type { Participant, StoredNotification } from '../event-store/event-values.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { assertNotificationsAllowed } from './notification-rules.ts';
 

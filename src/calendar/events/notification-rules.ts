@@ -6,8 +6,8 @@ import { ForbiddenError, InvalidInputError } from '../../platform/base/errors/do
 import type { QuotaConfig } from '../../platform/config/quota-config.ts';
 import { REMINDER_ADDRESS } from '../notifications/reminder-address.ts';
 import { phoneRefusal } from '../sms/phone-numbers.ts';
-import type { EventFields } from './event-record.ts';
-import type { Participant, StoredNotification } from './event-values.ts';
+import type { EventFields } from '../event-store/event-record.ts';
+import type { Participant, StoredNotification } from '../event-store/event-values.ts';
 
 /** What an account may use. */
 export interface NotificationRights {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Database } from '../../platform/database/sql.ts';
-import { findIcsInstances, ICS_COLUMNS, ICS_FROM, type IcsRow } from '../events/ics/ics-rows.ts';
+import { findIcsInstances, ICS_COLUMNS, ICS_FROM, type IcsRow } from '../event-store/ics/ics-rows.ts';
 
 /** A calendar as its feed begins. */
 export interface FedCalendar {

@@ -3,14 +3,17 @@ import { ProviderWritesModule } from '../../accounts/provider-writes/provider-wr
 import { OutboxModule } from '../../mail/outbox/outbox.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { OutgoingModule } from '../../mail/composing/outgoing.module.ts';
+import { EventStoreModule } from '../event-store/event-store.module.ts';
 import { InvitationReleases } from './invitation-releases.ts';
+import { InvitationsController } from './invitations.controller.ts';
 import { InvitationsRepository } from './invitations.repository.ts';
 import { Invitations } from './invitations.service.ts';
 import { SchedulingMails } from './scheduling-mails.ts';
 
 /** Mails to those who take part in events. */
 @Module({
-  imports: [OutboxModule, OutgoingModule, ProvidersModule, ProviderWritesModule],
+  imports: [EventStoreModule, OutboxModule, OutgoingModule, ProvidersModule, ProviderWritesModule],
+  controllers: [InvitationsController],
   providers: [InvitationsRepository, Invitations, InvitationReleases, SchedulingMails],
   exports: [Invitations, SchedulingMails],
 })

@@ -4,11 +4,13 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { ForbiddenError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { Page } from '../../platform/database/listing.ts';
-import { newId } from '../../platform/base/ids/ids.ts';
+import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
-import { type EventFields, eventFields } from '../events/event-record.ts';
-import type { Event } from '../events/event.entity.ts';
-import type { Participant } from '../events/event-values.ts';
+import { pickFields, SHOWN_FIELDS } from '../event-store/event-columns.ts';
+import { type EventFields, eventFields } from '../event-store/event-record.ts';
+import type { Event } from '../event-store/event.entity.ts';
+import type { Participant } from '../event-store/event-values.ts';
+import { EventReader } from '../event-store/event-reader.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
 import { askedAnew, planInvitations, type PlannedInvitations, raisesSequence } from './invitation-plan.ts';
@@ -32,6 +34,7 @@ const MOST_TOGETHER = 50;
 @Injectable()
 export class Invitations {
   constructor(
+    private readonly events: EventReader,
     private readonly repository: InvitationsRepository,
     private readonly connectors: ConnectorRegistry,
   ) {}
@@ -42,9 +45,9 @@ export class Invitations {
    */
   assertAllowed(
     { provider, scopes }: AccountPrincipal,
-    { notify_participants: notify }: { notify_participants?: boolean | undefined },
+    { notifyParticipants }: { notifyParticipants?: boolean | undefined },
   ): void {
-    if (!notify) return;
+    if (!notifyParticipants) return;
     if (!this.connectors.require(provider).mail)
       throw new InvalidInputError(
         'notify_participants: this account has calendars only and cannot send mail',
@@ -99,9 +102,10 @@ export class Invitations {
     await this.repository.insert(sqlOf(em), source, invitations);
   }
 
-  /** What participants of an event were told, and what became of it; latest first. */
-  list(accountId: string, eventId: string, page: Page): Promise<InvitationFate[]> {
-    return this.repository.list(accountId, eventId, page);
+  /** What participants of an event were told, with what became of it; latest first. @throws {NotFoundError} */
+  async list(accountId: string, eventId: string, page: Page): Promise<InvitationFate[]> {
+    const event = await this.events.get(accountId, eventId);
+    return isId(event.id) ? this.repository.list(accountId, event.id, page) : [];
   }
 }
 
@@ -126,15 +130,10 @@ function inParts({ kind, recipients }: PlannedInvitations, event: Event): NewInv
 }
 
 function contentOf(event: Event): InvitationContent {
-  const { title, description, location, when, busy, status, participants, hideParticipants } = event;
-  const [visibility, recurrence, conferencing] = [event.visibility, event.recurrence, event.conferencing];
   return {
-    event: {
-      title, description, location, when, busy, status, visibility: visibility ?? null, recurrence: recurrence ?? null,
-      conferencing: conferencing ?? null,
-    },
-    participants,
-    hideParticipants,
+    event: pickFields(event, SHOWN_FIELDS),
+    participants: event.participants,
+    hideParticipants: event.hideParticipants,
     zone: event.calendar.unwrap().timezone ?? 'UTC',
-  }; // prettier-ignore
+  };
 }

@@ -4,7 +4,9 @@ import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { QuotasModule } from '../../platform/quotas/quotas.module.ts';
 import { SmsModule } from '../sms/sms.module.ts';
+import { EventStoreModule } from '../event-store/event-store.module.ts';
 import { EmailReminderSender } from './email-sender.ts';
+import { NotificationsController } from './notifications.controller.ts';
 import { ReminderDispatcher } from './reminder-dispatcher.ts';
 import { ReminderPlanner } from './reminder-planner.ts';
 import { REMINDERS_OF_ACCOUNT, ReminderRepository } from './reminder.repository.ts';
@@ -14,7 +16,8 @@ import { WebhookReminderSender } from './webhook-sender.ts';
 
 /** Reminders of events: planned with the event, sent when they are due, their fates told. */
 @Module({
-  imports: [GrantsModule, ProvidersModule, QuotasModule, SmsModule],
+  imports: [EventStoreModule, GrantsModule, ProvidersModule, QuotasModule, SmsModule],
+  controllers: [NotificationsController],
   providers: [
     ReminderPlanner,
     ReminderRepository,
@@ -24,7 +27,7 @@ import { WebhookReminderSender } from './webhook-sender.ts';
     SmsReminderSender,
     WebhookReminderSender,
   ],
-  exports: [ReminderPlanner, Reminders, ReminderDispatcher],
+  exports: [ReminderPlanner, ReminderDispatcher],
 })
 export class NotificationsModule {
   constructor(accounts: AccountListeners) {

@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { pageQuery } from '../../platform/wire/pagination.schema.ts';
 import { REMINDER_STATUSES, REMINDER_TYPES } from './reminder-status.ts';
+
+/** Query of GET /events/{id}/notifications. */
+export const listRemindersQuery = z.object(pageQuery);
 
 /** One reminder to one recipient, as it is answered. */
 export const reminderView = z

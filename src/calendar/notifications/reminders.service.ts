@@ -1,18 +1,25 @@
 import { Injectable } from '@nestjs/common';
+import { isId } from '../../platform/base/ids/ids.ts';
 import type { Page } from '../../platform/database/listing.ts';
+import { EventReader } from '../event-store/event-reader.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import { ReminderRepository } from './reminder.repository.ts';
 
 /** What the owner of an event may know about its reminders. */
 @Injectable()
 export class Reminders {
-  constructor(private readonly repository: ReminderRepository) {}
+  constructor(
+    private readonly events: EventReader,
+    private readonly repository: ReminderRepository,
+  ) {}
 
   /**
-   * The reminders of an event with their fates, by due time; also those of earlier times of the event. Whether the
-   * event exists is the caller's business.
+   * The reminders of an event with their fates, by due time; also those of earlier times of the event.
+   * @throws {NotFoundError}
    */
-  listForEvent(accountId: string, eventId: string, page: Page): Promise<ReminderInfo[]> {
-    return this.repository.listForEvent(accountId, eventId, page);
+  async list(accountId: string, eventId: string, page: Page): Promise<ReminderInfo[]> {
+    const event = await this.events.get(accountId, eventId);
+    // Recurring events have none.
+    return isId(event.id) ? this.repository.listForEvent(accountId, event.id, page) : [];
   }
 }

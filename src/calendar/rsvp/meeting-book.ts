@@ -1,5 +1,5 @@
 import type { InstanceId } from '../../formats/ical/ical-read.ts';
-import type { Participant } from '../events/event-values.ts';
+import type { Participant } from '../event-store/event-values.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { type MailedEvent, type Meeting, type MeetingPart, storedText } from './meeting.ts';
 import type { NewMailedEvent, StoredEvent, StoredState } from './meetings.sql.ts';

@@ -3,8 +3,9 @@ import type { IcalFields } from '../../formats/ical/ical-fields.ts';
 import type { InstanceId } from '../../formats/ical/ical-read.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
-import type { Participant, When } from '../events/event-values.ts';
-import { fieldsOf, type ProviderFields, storableContent } from '../events/event-plan.ts';
+import type { Participant, When } from '../event-store/event-values.ts';
+import type { ProviderFields } from '../event-store/event-columns.ts';
+import { fieldsOf, storableContent } from '../event-store/event-plan.ts';
 import type { ItipEvent, ItipMessage } from '../../formats/ical/itip.ts';
 import {
   compareRevisions,

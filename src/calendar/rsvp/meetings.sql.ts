@@ -1,8 +1,8 @@
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { Participant, StoredNotification } from '../events/event-values.ts';
-import type { ProviderFields } from '../events/event-plan.ts';
+import type { Participant, StoredNotification } from '../event-store/event-values.ts';
+import type { ProviderFields } from '../event-store/event-columns.ts';
 import type { MeetingPart } from './meeting.ts';
 import type { SeenReplies } from '../../formats/ical/revisions.ts';
 

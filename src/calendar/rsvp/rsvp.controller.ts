@@ -3,6 +3,8 @@ import { ApiTags } from '@nestjs/swagger';
 import { AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { camelKeys } from '../../platform/wire/camel-keys.ts';
 import { toEventView } from '../events/events.mapper.ts';
 import { eventView } from '../events/events.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
@@ -29,7 +31,10 @@ export class RsvpController {
     @Body({ schema: sendRsvp }) body: SendRsvp,
     @Query({ schema: sendRsvpQuery }) query: SendRsvpQuery,
   ) {
-    const { event, jobId } = await this.rsvp.answer(account, body, query);
+    const { account_id, ...answer } = body;
+    if (account_id && account_id !== account.accountId)
+      throw new InvalidInputError('account_id: is not the account of the access token');
+    const { event, jobId } = await this.rsvp.answer(account, camelKeys(answer), camelKeys(query));
     return toEventView(event, jobId === null ? undefined : { jobId, planned: [] });
   }
 }

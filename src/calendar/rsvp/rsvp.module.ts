@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
-import { EventsModule } from '../events/events.module.ts';
+import { EventStoreModule } from '../event-store/event-store.module.ts';
 import { InvitationsModule } from '../invitations/invitations.module.ts';
 import { NotificationsModule } from '../notifications/notifications.module.ts';
 import { MEETINGS_OF_ACCOUNT } from './meetings.sql.ts';
@@ -10,7 +10,7 @@ import { RsvpService } from './rsvp.service.ts';
 
 /** Answers to invitations; what comes in by mail is followed by the mirror (`MailedInvitations`). */
 @Module({
-  imports: [GrantsModule, EventsModule, InvitationsModule, NotificationsModule],
+  imports: [GrantsModule, EventStoreModule, InvitationsModule, NotificationsModule],
   controllers: [RsvpController],
   providers: [RsvpService],
 })

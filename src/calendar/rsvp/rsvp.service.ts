@@ -5,22 +5,36 @@ import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
-import type { EventRecord } from '../events/event-record.ts';
-import type { Participant } from '../events/event-values.ts';
-import { CancelledEventError } from '../events/events.errors.ts';
-import { EventsService } from '../events/events.service.ts';
+import type { EventRecord } from '../event-store/event-record.ts';
+import type { Participant } from '../event-store/event-values.ts';
+import { CancelledEventError } from '../event-store/events.errors.ts';
+import { EventReader } from '../event-store/event-reader.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
 import { SchedulingMails } from '../invitations/scheduling-mails.ts';
 import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
-import { fieldsOf } from '../events/event-plan.ts';
+import { fieldsOf } from '../event-store/event-plan.ts';
 import { instanceKeyOf } from './meeting-book.ts';
 import type { StoredEvent, StoredState } from './meetings.sql.ts';
 import * as meetings from './meetings.sql.ts';
 import { type Reply, replyFile, replyWords } from './reply-mail.ts';
 import { meetingKey } from '../../formats/ical/revisions.ts';
 import { NoInvitationError, NotInvitedError } from './rsvp.errors.ts';
-import type { SendRsvp, SendRsvpQuery } from './rsvp.schema.ts';
+
+/** What an account answers to an invitation. */
+export interface Answer {
+  /** Also of an instance of a series. */
+  eventId: string;
+  status: 'yes' | 'no' | 'maybe';
+  /** For the organizer. Undefined: the last one stays while the answer is the same; empty: none. */
+  comment?: string | undefined;
+}
+
+/** How an answer is given. */
+export interface AnswerOptions {
+  /** Whether the organizer is told by mail. Default true. */
+  notifyParticipants?: boolean | undefined;
+}
 
 /** An event after an answer. */
 export interface AnsweredEvent {
@@ -44,7 +58,7 @@ interface Answering {
 export class RsvpService {
   constructor(
     private readonly database: Database,
-    private readonly events: EventsService,
+    private readonly events: EventReader,
     private readonly planner: ReminderPlanner,
     private readonly invitations: Invitations,
     private readonly mails: SchedulingMails,
@@ -60,18 +74,16 @@ export class RsvpService {
    * @throws {NotInvitedError}
    * @throws {CancelledEventError}
    */
-  async answer(account: AccountPrincipal, input: SendRsvp, query: SendRsvpQuery): Promise<AnsweredEvent> {
-    if (input.account_id && input.account_id !== account.accountId)
-      throw new InvalidInputError('account_id: is not the account of the access token');
-    const known = await this.events.get(account, input.event_id);
-    this.invitations.assertAllowed(account, { notify_participants: query.notify_participants ?? true });
+  async answer(account: AccountPrincipal, answer: Answer, options: AnswerOptions): Promise<AnsweredEvent> {
+    const known = await this.events.get(account.accountId, answer.eventId);
+    this.invitations.assertAllowed(account, { notifyParticipants: options.notifyParticipants ?? true });
     const at = this.clock.now();
     const { id, jobId } = await this.database.transaction(async (sql) => {
       const event = await this.#hold(sql, account.accountId, known, at);
-      const answering = await this.#answering(sql, account, event, input, at);
-      return { id: event.id, jobId: answering && (await this.#write(sql, answering, query)) };
+      const answering = await this.#answering(sql, account, event, answer, at);
+      return { id: event.id, jobId: answering && (await this.#write(sql, answering, options)) };
     });
-    return { event: await this.events.get(account, id), jobId };
+    return { event: await this.events.get(account.accountId, id), jobId };
   }
 
   /** The event, held; an instance of a series becomes one of its own by being answered by itself. */
@@ -114,7 +126,7 @@ export class RsvpService {
     sql: Sql,
     account: AccountPrincipal,
     event: StoredEvent,
-    { status, comment }: SendRsvp,
+    { status, comment }: Answer,
     at: Date,
   ): Promise<Answering | null> {
     const { icalUid, organizerEmail, messageId, fields } = event;
@@ -136,7 +148,7 @@ export class RsvpService {
   }
 
   /** @returns the job to follow */
-  async #write(sql: Sql, answering: Answering, query: SendRsvpQuery): Promise<string | null> {
+  async #write(sql: Sql, answering: Answering, options: AnswerOptions): Promise<string | null> {
     const { account, event, attendee, at } = answering;
     const { accountId, applicationId } = account;
     const own = account.email.toLowerCase();
@@ -145,7 +157,7 @@ export class RsvpService {
     );
     await meetings.writeParticipants(sql, event.id, participants, at);
     await this.#planReminders(sql, accountId, event, participants, at);
-    const mailId = query.notify_participants === false ? null : await this.#mail(sql, answering);
+    const mailId = options.notifyParticipants === false ? null : await this.#mail(sql, answering);
     const writeId = event.emailed ? null : newId();
     if (writeId !== null) {
       const job = { id: writeId, accountId, action: 'update_event', object: 'event', objectId: event.id, at } as const;

@@ -10,6 +10,8 @@ export interface EndpointOptions {
   description?: string;
   /** Shape of the answer: documented, and the only keys that leave the server. */
   response: ZodType;
+  /** Default: names of the controller and the handler. */
+  operationId?: string;
   /** Whether the docs advise against it. */
   deprecated?: boolean;
   /** Default 200; the API answers 200 also for creation (api facts 1.6). */
@@ -30,6 +32,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     ApiOperation({
       summary: options.summary,
       description: options.description,
+      ...(options.operationId ? { operationId: options.operationId } : {}),
       ...(options.deprecated ? { deprecated: true } : {}),
     }),
     ApiResponse({

@@ -1,26 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { storable } from '../../platform/base/text/storable.ts';
-import type { EventRecord } from './event-record.ts';
+import { CONTENT_FIELDS, type ProviderFields } from './event-columns.ts';
+import { type EventRecord, toEventContent } from './event-record.ts';
 import type { Participant } from './event-values.ts';
-import { toEventContent } from './events.mapper.ts';
 import { boundsOf } from './when.ts';
 import type { EventContent, RemoteEvent } from '../../providers/port/connector.ts';
 
 /*
  * What an event of a provider makes of an event of ours. Pure: `EventSync` reads and writes.
  */
-
-/** The fields that providers keep, as they are stored. */
-export type ProviderFields = Pick<
-  EventRecord,
-  | 'title' | 'description' | 'location' | 'when' | 'startsAt' | 'endsAt' | 'busy' | 'status' | 'visibility'
-  | 'participants' | 'recurrence' | 'conferencing' | 'reminders'
->; // prettier-ignore
-
-const FIELDS = [
-  'title', 'description', 'location', 'when', 'busy', 'status', 'visibility', 'participants', 'recurrence',
-  'conferencing', 'reminders',
-] as const satisfies readonly (keyof ProviderFields)[]; // prettier-ignore
 
 /** The API takes no longer ones either, but what providers have is not cut below what people write. */
 const MOST_TEXT = 65_536;
@@ -48,7 +36,7 @@ export function changeOf(
   zone: string,
 ): ProviderFields | null {
   const ours = asStored(toEventContent(event));
-  const different = FIELDS.filter(
+  const different = CONTENT_FIELDS.filter(
     (name) => content[name] !== undefined && !isDeepStrictEqual(content[name], ours[name]),
   );
   if (different.length === 0) return null;

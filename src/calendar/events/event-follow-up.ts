@@ -8,12 +8,12 @@ import { Invitations } from '../invitations/invitations.service.ts';
 import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
 import type { PlannedReminder } from '../notifications/reminder-plan.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
-import type { EndedInstance } from './changed-instances.ts';
-import { type EventFields, type EventRecord, eventRecord } from './event-record.ts';
-import type { Event } from './event.entity.ts';
+import type { EndedInstance } from '../event-store/changed-instances.ts';
+import { type EventFields, type EventRecord, eventRecord } from '../event-store/event-record.ts';
+import type { Event } from '../event-store/event.entity.ts';
 
 /** An event after a write, with what the write brings about. */
-export interface WrittenEvent {
+export interface FollowedUpEvent {
   event: EventRecord;
   jobId: string;
   planned: PlannedReminder[];
@@ -26,8 +26,8 @@ const CHANGES = {
   deleted: { event: 'delete', trigger: 'event.deleted' },
 } as const;
 
-/** A write of an event, as those hear of it whom it concerns. */
-export interface EventWrite {
+/** One change of an event, with what decides what follows from it. */
+export interface ChangeToFollowUp {
   /** Of the job. */
   action: 'create_event' | 'update_event' | 'delete_event';
   /** Null: nothing has changed. */
@@ -44,22 +44,30 @@ export interface EventWrite {
   notify?: boolean | undefined;
 }
 
-/** What every write of an event brings about, in the transaction of the write. */
+/** What follows from every change of an event, in the transaction of the change. */
 @Injectable()
-export class EventWriter {
+export class EventFollowUp {
   constructor(
     private readonly planner: ReminderPlanner,
     private readonly invitations: Invitations,
   ) {}
 
   /** Plans the reminders, opens the job, and tells subscribers and participants of the change. */
-  async write(
+  async run(
     em: EntityManager,
     account: AccountPrincipal,
     entity: Event,
-    { action, change, quiet = false, ended = [], reminding = false, before, notify = false }: EventWrite,
+    {
+      action,
+      change,
+      quiet = false,
+      ended = [],
+      reminding = false,
+      before,
+      notify = false,
+    }: ChangeToFollowUp,
     at: Date,
-  ): Promise<WrittenEvent> {
+  ): Promise<FollowedUpEvent> {
     const { accountId, applicationId } = account;
     const sql = sqlOf(em);
     const event = eventRecord(entity);

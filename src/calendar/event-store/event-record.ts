@@ -1,3 +1,4 @@
+import type { EventContent } from '../../providers/port/connector.ts';
 import type { Metadata } from '../../platform/database/metadata-filter.ts';
 import type {
   Conferencing,
@@ -9,6 +10,7 @@ import type {
   StoredNotification,
   When,
 } from './event-values.ts';
+import { CONTENT_FIELDS, DECIDED_FIELDS, pickFields, RECORD_FIELDS } from './event-columns.ts';
 import type { Event } from './event.entity.ts';
 
 /** What callers decide about an event. */
@@ -56,45 +58,16 @@ export interface EventRecord extends EventFields {
 
 /** The part of an entity that callers decide. */
 export function eventFields(event: Event | EventFields): EventFields {
-  return {
-    title: event.title,
-    description: event.description,
-    location: event.location,
-    when: event.when,
-    startsAt: event.startsAt,
-    endsAt: event.endsAt,
-    busy: event.busy,
-    visibility: event.visibility ?? null,
-    hideParticipants: event.hideParticipants,
-    participants: event.participants,
-    recurrence: event.recurrence ?? null,
-    conferencing: event.conferencing ?? null,
-    autocreate: event.autocreate ?? null,
-    reminders: event.reminders ?? null,
-    notifications: event.notifications,
-    metadata: event.metadata,
-    customerEventId: event.customerEventId ?? null,
-    eventCollectionId: event.eventCollectionId ?? null,
-    capacity: event.capacity ?? null,
-    roundRobinOrder: event.roundRobinOrder,
-  };
+  return pickFields(event, DECIDED_FIELDS);
 }
 
 /** The plain value of an entity. */
 export function eventRecord(event: Event): EventRecord {
-  return {
-    id: event.id,
-    accountId: event.account.id,
-    calendarId: event.calendar.id,
-    icalUid: event.icalUid ?? null,
-    messageId: event.messageId ?? null,
-    status: event.status,
-    readOnly: event.readOnly,
-    masterEventId: event.masterEventId ?? null,
-    originalStart: event.originalStart ?? null,
-    organizerEmail: event.organizerEmail ?? null,
-    organizerName: event.organizerName ?? null,
-    updatedAt: event.updatedAt,
-    ...eventFields(event),
-  };
+  const { account, calendar } = event;
+  return { ...pickFields(event, RECORD_FIELDS), accountId: account.id, calendarId: calendar.id };
+}
+
+/** The part of an event the provider keeps, by the wire's names. */
+export function toEventContent(event: EventFields & Pick<EventRecord, 'status'>): EventContent {
+  return { ...pickFields(event, CONTENT_FIELDS), hide_participants: event.hideParticipants };
 }

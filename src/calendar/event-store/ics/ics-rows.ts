@@ -1,28 +1,24 @@
 import type { Sql } from '../../../platform/database/sql.ts';
 import type { Participant } from '../event-values.ts';
-import type { IcsEvent, ShownEvent } from './ics-writer.ts';
+import { selected, SHOWN_FIELDS } from '../event-columns.ts';
+import type { EventRecord } from '../event-record.ts';
+import type { IcsEvent } from './ics-writer.ts';
+
+const ROW_FIELDS = [
+  ...SHOWN_FIELDS, 'id', 'updatedAt', 'startsAt', 'participants', 'organizerEmail', 'organizerName', 'masterEventId',
+  'originalStart',
+] as const; // prettier-ignore
 
 /** An event as files of it are made from it. */
-export interface IcsRow extends ShownEvent {
-  id: string;
+export interface IcsRow extends Pick<EventRecord, (typeof ROW_FIELDS)[number]> {
   /** Of a changed instance: at least that of its series. Null: the provider does not have it yet. */
   icalUid: string | null;
   sequence: number;
-  updatedAt: Date;
-  startsAt: Date;
-  participants: Participant[];
-  organizerEmail: string | null;
-  organizerName: string | null;
-  masterEventId: string | null;
-  originalStart: Date | null;
 }
 
 /** Columns of an `IcsRow`, of `event e` left joined with its series, `event m`. */
 export const ICS_COLUMNS = `
-  e.id, coalesce(e.ical_uid, m.ical_uid) as "icalUid", e.sequence, e.updated_at as "updatedAt",
-  e.starts_at as "startsAt", e.title, e.description, e.location, e.when_value as "when", e.busy, e.status, e.visibility,
-  e.recurrence, e.conferencing, e.participants, e.organizer_email as "organizerEmail",
-  e.organizer_name as "organizerName", e.master_event_id as "masterEventId", e.original_start as "originalStart"`;
+  coalesce(e.ical_uid, m.ical_uid) as "icalUid", e.sequence, ${selected(ROW_FIELDS)}`;
 
 /** Where `ICS_COLUMNS` come from. */
 export const ICS_FROM =

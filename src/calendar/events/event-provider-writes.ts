@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Meetings } from '../conferencing/meetings.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import {
   type FailedWrite,
@@ -10,16 +10,18 @@ import {
 } from '../../accounts/provider-writes/provider-writes.ts';
 import type {
   CalendarPort,
-  EventContent,
   InstancePlace,
   ProviderAccount,
   WrittenEvent,
   WrittenRevision,
 } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { toEventContent } from './events.mapper.ts';
-import { type EventAtProvider, EventsRepository } from './events.repository.ts';
-import { instanceStamp } from './recurrence/instances.ts';
+import { toEventContent } from '../event-store/event-record.ts';
+import {
+  type EventAtProvider, findEventAtProvider, raiseSequence, releaseInstance, storeOver, storeProviderIds, storeSeen,
+} from '../event-store/event-at-provider.ts'; // prettier-ignore
+import { raiseWaitingInvitations } from '../invitations/raise-waiting-invitations.ts';
+import { instanceStamp } from '../event-store/recurrence/instances.ts';
 
 const DELETED: WriteOutcome = {
   kind: 'superseded',
@@ -28,9 +30,9 @@ const DELETED: WriteOutcome = {
 
 /** Carries changes of events to their provider. */
 @Injectable()
-export class EventWrites implements OnModuleInit {
+export class EventProviderWrites implements OnModuleInit {
   constructor(
-    private readonly repository: EventsRepository,
+    private readonly database: Database,
     private readonly writes: ProviderWrites,
     private readonly meetings: Meetings,
   ) {}
@@ -45,7 +47,7 @@ export class EventWrites implements OnModuleInit {
 
   /** Creating and updating are one: an event whose creation failed is created by the change that repairs it. */
   readonly #write: ProviderWriteHandler = async (port, account, write) => {
-    const event = await this.repository.findAtProvider(account.accountId, write.objectId);
+    const event = await findEventAtProvider(this.database, account.accountId, write.objectId);
     // Gone with its calendar, which the provider deletes as a whole.
     if (!event) return DELETED;
     if (event.status !== 'cancelled' && event.providerId) {
@@ -74,7 +76,7 @@ export class EventWrites implements OnModuleInit {
   };
 
   readonly #delete: ProviderWriteHandler = async (port, account, write) => {
-    const event = await this.repository.findAtProvider(account.accountId, write.objectId);
+    const event = await findEventAtProvider(this.database, account.accountId, write.objectId);
     // What its series decides again goes with a change of the series.
     if (!event || event.released) return { kind: 'written' };
     if (event.series) return deleteInstance(port, account, event);
@@ -159,41 +161,10 @@ async function takeBack(port: CalendarPort, account: ProviderAccount, event: Eve
   await port.resetInstance(account, providerId);
 }
 
-const BRING_BACK = `
-  update event set released = true
-  where id = $1 and account_id = $2 and master_event_id is not null and provider_id is null and status = 'cancelled'`;
-
 /** An instance that its provider would not delete is what its series says again; changed ones the mirror restores. */
 async function bringBack(sql: Sql, { objectId, accountId }: FailedWrite): Promise<void> {
-  await sql.query(BRING_BACK, [objectId, accountId]);
+  await releaseInstance(sql, accountId, objectId);
 }
-
-const STORE_OVER = `
-  update event set provider_id = null, provider_version = version
-  where master_event_id = $1 and account_id = $2 and released and provider_id = any($3::text[])`;
-
-/** Changed instances that are over are not at the provider any more. */
-async function storeOver(sql: Sql, { id, accountId, over }: EventAtProvider): Promise<void> {
-  if (over.length > 0) await sql.query(STORE_OVER, [id, accountId, over]);
-}
-
-const STORE_SEEN = `
-  update event set provider_content = $2, provider_version = $3, provider_seen_at = $4 where id = $1`;
-
-/** Stores what the provider has now, and which version of ours that is: later ones may be on their way already. */
-async function storeSeen(
-  sql: Sql,
-  { id, version }: EventAtProvider,
-  content: EventContent | null,
-  at: Date,
-): Promise<void> {
-  await sql.query(STORE_SEEN, [id, content && JSON.stringify(content), version, at]);
-}
-
-const STORE_REVISION = `
-  with told as (
-    update invitation set sequence = sequence + $2 where event_id = $1 and content is not null)
-  update event set sequence = sequence + $2 where id = $1`;
 
 /**
  * Others have counted on meanwhile: the mails about the change, which follow it, say what the provider's copy says, and so do
@@ -204,20 +175,10 @@ async function storeRevision(
   { id, sequence: asked }: EventAtProvider,
   { sequence: got = asked }: WrittenRevision,
 ): Promise<void> {
-  if (got > asked) await sql.query(STORE_REVISION, [id, got - asked]);
+  if (got <= asked) return;
+  await raiseSequence(sql, id, got - asked);
+  await raiseWaitingInvitations(sql, id, got - asked);
 }
-
-const DELETE_TWINS = `
-  delete from event where account_id = $2 and provider_id = $3 and id <> $1 returning id`;
-
-const STORE = `
-  update event set provider_id = $3, ical_uid = $4
-  where id = $1 and account_id = $2 and provider_id is null returning id`;
-
-/** Instances that were changed before their series was there. */
-const STORE_SERIES = `
-  update event set master_provider_id = $3
-  where master_event_id = $1 and account_id = $2 and master_provider_id is distinct from $3`;
 
 /** Stores the provider's ids; the UID is something readers see. */
 async function store(
@@ -227,14 +188,10 @@ async function store(
   { providerId, icalUid }: WrittenEvent,
   at: Date,
 ): Promise<void> {
-  const key = [eventId, accountId, providerId];
-  // The mirror may have met the event at the provider before we knew its id: then there are two rows of it.
-  const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
-  const stored = await sql.query<{ id: string }>(STORE, [...key, icalUid]);
-  await sql.query(STORE_SERIES, [eventId, accountId, providerId]);
+  const { twins, isNew } = await storeProviderIds(sql, accountId, eventId, { providerId, icalUid });
   const change = { applicationId, accountId, object: 'event' as const, at };
   await recordChanges(sql, [
-    ...twins.map(({ id }) => ({ ...change, objectId: id, event: 'delete' as const })),
-    ...stored.map(({ id }) => ({ ...change, objectId: id, event: 'modify' as const })),
+    ...twins.map((objectId) => ({ ...change, objectId, event: 'delete' as const })),
+    ...(isNew ? [{ ...change, objectId: eventId, event: 'modify' as const }] : []),
   ]);
 }

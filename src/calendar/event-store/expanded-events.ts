@@ -1,11 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { admitPage, type Listing } from '../../platform/database/listing.ts';
+import type { EventQuery } from './event-query.ts';
 import type { EventRecord } from './event-record.ts';
 import { EventsRepository, type SeriesRecord } from './events.repository.ts';
-import type { ListEventsQuery } from './events.schema.ts';
 import {
   type InstanceName,
   instanceOf,
@@ -74,20 +73,19 @@ export class ExpandedEvents {
    * Single events, and instances of series in the place of the series, by start; paged after that.
    * @throws {InvalidInputError} when there are too many of them @throws {PageTooLargeError}
    */
-  async list(accountId: string, query: ListEventsQuery): Promise<Listing<EventRecord>> {
+  async list(accountId: string, query: EventQuery): Promise<Listing<EventRecord>> {
     const { limit, offset, view } = query;
     const wanted = view === 'count' ? MOST_INSTANCES : limit + offset;
     if (wanted > MOST_INSTANCES) throw tooMany();
-    const bounds = boundsOfQuery(query);
-    const name = query.event_id === undefined ? undefined : readInstanceId(query.event_id);
-    const end = name ? new Date(name.startMs + 2 * DAY_MS) : this.#endOf(bounds);
+    const name = query.eventId === undefined ? undefined : readInstanceId(query.eventId);
+    const end = name ? new Date(name.startMs + 2 * DAY_MS) : this.#endOf(query);
     const [single, masters] = await Promise.all([
       this.repository.listSingle(accountId, query, wanted),
-      this.repository.listSeries(accountId, name ? { ...query, event_id: name.masterId } : query, end),
+      this.repository.listSeries(accountId, name ? { ...query, eventId: name.masterId } : query, end),
     ]);
     const instances = name
-      ? this.#named(masters, bounds, name)
-      : await this.#instances(masters, bounds, end, wanted);
+      ? this.#named(masters, query, name)
+      : await this.#instances(masters, query, end, wanted);
     const events = [...single, ...instances].sort(byStart);
     if (view === 'count') {
       if (events.length >= MOST_INSTANCES) throw tooMany();
@@ -282,14 +280,3 @@ const tooMany = () =>
 
 const byStart = (a: EventRecord, b: EventRecord): number =>
   a.startsAt.getTime() - b.startsAt.getTime() || (a.id < b.id ? -1 : 1);
-
-function boundsOfQuery(query: ListEventsQuery): TimeBounds {
-  const instant = (seconds: number | undefined) =>
-    seconds === undefined ? undefined : fromUnixSeconds(seconds);
-  return {
-    startsBefore: instant(query.starts_before),
-    startsAfter: instant(query.starts_after),
-    endsBefore: instant(query.ends_before),
-    endsAfter: instant(query.ends_after),
-  };
-}

@@ -2,25 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
-import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, runListing } from '../../platform/database/listing.ts';
-import { addMetadataCondition, metadataFilter } from '../../platform/database/metadata-filter.ts';
+import { addMetadataCondition } from '../../platform/database/metadata-filter.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type { EventContent } from '../../providers/port/connector.ts';
+import { RECORD_FIELDS, selected } from './event-columns.ts';
+import type { EventFilter, EventQuery } from './event-query.ts';
 import type { EventRecord } from './event-record.ts';
 import type { Recurrence } from './event-values.ts';
-import type { ListEventsQuery } from './events.schema.ts';
 import { readInstanceId } from './recurrence/instances.ts';
 
-const COLUMNS = `
-  e.id, e.account_id as "accountId", e.calendar_id as "calendarId", e.ical_uid as "icalUid", e.message_id as "messageId", e.title, e.description,
-  e.location, e.when_value as "when", e.starts_at as "startsAt", e.ends_at as "endsAt", e.busy,
-  e.read_only as "readOnly", e.status, e.visibility, e.hide_participants as "hideParticipants", e.participants,
-  e.master_event_id as "masterEventId", e.original_start as "originalStart", e.organizer_email as "organizerEmail", e.organizer_name as "organizerName", e.recurrence, e.conferencing, e.autocreate,
-  e.reminders, e.notifications, e.metadata, e.customer_event_id as "customerEventId",
-  e.event_collection_id as "eventCollectionId", e.capacity, e.round_robin_order as "roundRobinOrder",
-  e.updated_at as "updatedAt"`;
+const COLUMNS = selected(RECORD_FIELDS);
 
 /** Reminders and participants can hold megabytes; the length of JSON is only known when it is read. */
 const BYTES = `
@@ -64,51 +56,6 @@ class TooManySeriesError extends InvalidInputError {
   }
 }
 
-/** What the provider needs to know of an event, and where in the provider it belongs. */
-export interface EventAtProvider extends EventRecord {
-  providerId: string | null;
-  calendarProviderId: string | null;
-  /** What the provider had when it was last read or written; null: not known. */
-  providerContent: EventContent | null;
-  version: number;
-  /** SEQUENCE of iCalendar. */
-  sequence: number;
-  /** Of a changed instance: its series. */
-  series: {
-    providerId: string | null;
-    allDay: boolean;
-    /** As `calendarBusyUntil`. */
-    busyUntil: Date | null;
-  } | null;
-  /** Of a changed instance: it is over, its series decides again. */
-  released: boolean;
-  /** Of a series: `providerId`s of changed instances that are over here, but not at the provider. */
-  over: string[];
-  /** When the writes of its calendar that are still open will be through at the earliest; null: there are none. */
-  calendarBusyUntil: Date | null;
-}
-
-interface EventAtProviderRow extends Omit<EventAtProvider, 'series'> {
-  seriesId: string | null;
-  seriesProviderId: string | null;
-  seriesAllDay: boolean;
-  seriesBusyUntil: Date | null;
-}
-
-// One statement, so that a calendar without an id at the provider and without open writes has failed for good.
-const FIND_AT_PROVIDER = `
-  select ${COLUMNS}, e.provider_id as "providerId", e.provider_content as "providerContent", e.version, e.sequence, e.released,
-    c.provider_id as "calendarProviderId",
-    (select max(greatest(j.run_at, now())) from provider_job j where j.object_id = c.id) as "calendarBusyUntil",
-    s.id as "seriesId", s.provider_id as "seriesProviderId",
-    s.when_value ->> 'object' in ('date', 'datespan') as "seriesAllDay",
-    (select max(greatest(j.run_at, now())) from provider_job j where j.object_id = s.id) as "seriesBusyUntil",
-    (select coalesce(array_agg(i.provider_id order by i.id), '{}') from event i
-     where i.master_event_id = e.id and i.released and i.provider_id is not null) as over
-  from event e join calendar c on c.id = e.calendar_id
-    left join event s on s.id = e.master_event_id and s.account_id = e.account_id
-  where e.id = $1 and e.account_id = $2`;
-
 /** They are deleted with their calendars. */
 export const EVENTS_OF_ACCOUNT: AccountListener = {
   shown: [`select id, 'event' as object from event where account_id = $1 and status <> 'cancelled'`],
@@ -124,20 +71,12 @@ export class EventsRepository {
     return row;
   }
 
-  async findAtProvider(accountId: string, id: string): Promise<EventAtProvider | undefined> {
-    const [row] = await this.database.query<EventAtProviderRow>(FIND_AT_PROVIDER, [id, accountId]);
-    if (!row) return undefined;
-    const { seriesId, seriesProviderId, seriesAllDay, seriesBusyUntil, ...event } = row;
-    const series = { providerId: seriesProviderId, allDay: seriesAllDay, busyUntil: seriesBusyUntil };
-    return { ...event, series: seriesId === null ? null : series };
-  }
-
   /** What takes place once: single events, and instances of series that were changed by themselves. By start. */
-  async listSingle(accountId: string, query: ListEventsQuery, most: number): Promise<EventRecord[]> {
+  async listSingle(accountId: string, filter: EventFilter, most: number): Promise<EventRecord[]> {
     const conditions = new Conditions();
     conditions.add(`e.account_id = ${conditions.value(accountId)} and e.recurrence is null`);
-    addFilters(conditions, query);
-    addTimeFilters(conditions, query);
+    addFilters(conditions, filter);
+    addTimeFilters(conditions, filter);
     const listing = await runListing<EventRecord>(this.database, {
       ...LISTED,
       conditions,
@@ -147,11 +86,11 @@ export class EventsRepository {
   }
 
   /** Series that begin before an instant, with what they do not tell of themselves. */
-  async listSeries(accountId: string, query: ListEventsQuery, before: Date): Promise<SeriesRecord[]> {
+  async listSeries(accountId: string, filter: EventFilter, before: Date): Promise<SeriesRecord[]> {
     const conditions = new Conditions();
     conditions.add(`e.account_id = ${conditions.value(accountId)} and e.recurrence is not null`);
     conditions.add(`e.starts_at < ${conditions.value(before)}`);
-    addFilters(conditions, query);
+    addFilters(conditions, filter);
     const listing = await runListing<SeriesRecord>(this.database, {
       ...LISTED,
       columns: `${COLUMNS}, ${SERIES_COLUMNS}`,
@@ -193,7 +132,7 @@ export class EventsRepository {
   }
 
   /** By start, earliest first. */
-  list(accountId: string, query: ListEventsQuery): Promise<Listing<EventRecord>> {
+  list(accountId: string, query: EventQuery): Promise<Listing<EventRecord>> {
     const conditions = new Conditions();
     conditions.add(`e.account_id = ${conditions.value(accountId)}`);
     addFilters(conditions, query);
@@ -208,37 +147,36 @@ export class EventsRepository {
 }
 
 /** Every filter that was given has to hold; comparisons of times are strict (api facts 7.3). */
-function addFilters(conditions: Conditions, query: ListEventsQuery): void {
-  if (!query.show_cancelled) {
+function addFilters(conditions: Conditions, filter: EventFilter): void {
+  if (!filter.showCancelled) {
     // Who works out instances by the rules needs to know of those that do not take place.
-    const needed = query.expand_recurring ? '' : ' or (e.master_event_id is not null and not e.released)';
+    const needed = filter.expandRecurring ? '' : ' or (e.master_event_id is not null and not e.released)';
     conditions.add(`(e.status <> 'cancelled'${needed})`);
   }
-  const { calendar_id, event_id } = query;
-  if (calendar_id !== undefined)
-    conditions.add(isId(calendar_id) ? `e.calendar_id = ${conditions.value(calendar_id)}` : 'false');
-  if (event_id !== undefined) addIdFilter(conditions, event_id);
+  const { calendarId, eventId, updatedAfter } = filter;
+  if (calendarId !== undefined)
+    conditions.add(isId(calendarId) ? `e.calendar_id = ${conditions.value(calendarId)}` : 'false');
+  if (eventId !== undefined) addIdFilter(conditions, eventId);
   for (const column of ['title', 'description', 'location'] as const) {
-    const part = query[column];
+    const part = filter[column];
     if (part !== undefined) conditions.add(`e.${column} ilike ${conditions.value(containing(part))}`);
   }
-  if (query.participants !== undefined) {
-    const value = conditions.value(query.participants);
+  if (filter.participant !== undefined) {
+    const value = conditions.value(filter.participant);
     conditions.add(
       `exists (select 1 from jsonb_array_elements(e.participants) p
                where lower(${value}) in (lower(p ->> 'email'), lower(p ->> 'name'), p ->> 'status', p ->> 'phone_number'))`,
     );
   }
-  if (query.busy !== undefined) conditions.add(`e.busy = ${conditions.value(query.busy)}`);
-  if (query.customer_event_id !== undefined)
-    conditions.add(`e.customer_event_id = ${conditions.value(query.customer_event_id)}`);
+  if (filter.busy !== undefined) conditions.add(`e.busy = ${conditions.value(filter.busy)}`);
+  if (filter.customerEventId !== undefined)
+    conditions.add(`e.customer_event_id = ${conditions.value(filter.customerEventId)}`);
   addComparisons(conditions, [
-    ['e.updated_at <', query.updated_at_before],
+    ['e.updated_at <', filter.updatedBefore],
     // Clients see whole seconds: after a second means from the next one on.
-    ['e.updated_at >=', query.updated_at_after === undefined ? undefined : query.updated_at_after + 1],
+    ['e.updated_at >=', updatedAfter && new Date(updatedAfter.getTime() + 1000)],
   ]);
-  const metadata = metadataFilter(query);
-  if (metadata) addMetadataCondition(conditions, 'e.metadata', metadata);
+  if (filter.metadata) addMetadataCondition(conditions, 'e.metadata', filter.metadata);
 }
 
 /** An event by its id; also an instance that was changed by itself, by the id it had before. */
@@ -253,21 +191,21 @@ function addIdFilter(conditions: Conditions, id: string): void {
 }
 
 /** When an event takes place: of a series that is when each of its instances does. */
-function addTimeFilters(conditions: Conditions, query: ListEventsQuery): void {
+function addTimeFilters(conditions: Conditions, filter: EventFilter): void {
   addComparisons(conditions, [
-    ['e.starts_at <', query.starts_before],
-    ['e.starts_at >', query.starts_after],
-    ['e.ends_at <', query.ends_before],
-    ['e.ends_at >', query.ends_after],
+    ['e.starts_at <', filter.startsBefore],
+    ['e.starts_at >', filter.startsAfter],
+    ['e.ends_at <', filter.endsBefore],
+    ['e.ends_at >', filter.endsAfter],
   ]);
 }
 
 function addComparisons(
   conditions: Conditions,
-  comparisons: readonly (readonly [comparison: string, seconds: number | undefined])[],
+  comparisons: readonly (readonly [comparison: string, instant: Date | undefined])[],
 ): void {
-  for (const [comparison, seconds] of comparisons) {
-    if (seconds !== undefined) conditions.add(`${comparison} ${conditions.value(fromUnixSeconds(seconds))}`);
+  for (const [comparison, instant] of comparisons) {
+    if (instant) conditions.add(`${comparison} ${conditions.value(instant)}`);
   }
 }
 

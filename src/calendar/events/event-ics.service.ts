@@ -1,60 +1,60 @@
 import { Injectable } from '@nestjs/common';
-import type { AccountPrincipal } from '../../../platform/auth/principal.ts';
-import { CalendarsService } from '../../calendars/calendars.service.ts';
-import { InvalidInputError, NotFoundError } from '../../../platform/base/errors/domain-error.ts';
-import { UnwritableEventError } from '../../../formats/ical/ical-fields.ts';
-import { isId, newId } from '../../../platform/base/ids/ids.ts';
-import { Clock } from '../../../platform/base/time/clock.ts';
-import { Database } from '../../../platform/database/sql.ts';
-import { applyInput, NEW_EVENT } from '../apply-input.ts';
-import type { CreateEvent } from '../events.schema.ts';
-import { EventsService } from '../events.service.ts';
-import { boundsOf } from '../when.ts';
-import type { EventToIcs } from './event-ics.schema.ts';
-import { findIcsInstances, findIcsRows, icsEventsOf, type IcsRow } from './ics-rows.ts';
-import { type IcsEvent, icsOf } from './ics-writer.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { CalendarsService } from '../calendars/calendars.service.ts';
+import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { UnwritableEventError } from '../../formats/ical/ical-fields.ts';
+import { isId, newId } from '../../platform/base/ids/ids.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { EventReader } from '../event-store/event-reader.ts';
+import { applyInput, NEW_EVENT, type NewEvent } from './apply-input.ts';
+import { boundsOf } from '../event-store/when.ts';
+import { findIcsInstances, findIcsRows, icsEventsOf, type IcsRow } from '../event-store/ics/ics-rows.ts';
+import { type IcsEvent, icsOf } from '../event-store/ics/ics-writer.ts';
 
-type Options = Partial<NonNullable<EventToIcs['ics_options']>>;
+/** What callers decide about a file. */
+export interface EventFileOptions {
+  /** UID; default: the event's own. */
+  uid?: string | undefined;
+  /** PRODID; default: ours. */
+  prodid?: string | undefined;
+  /** METHOD, lower case; default: request where somebody takes part, else publish. */
+  method?: string | undefined;
+}
 
 /** Events as iCalendar files, for whoever wants to hand them on (api facts 7.5). Stores nothing. */
 @Injectable()
 export class EventIcsService {
   constructor(
     private readonly database: Database,
-    private readonly events: EventsService,
+    private readonly events: EventReader,
     private readonly calendars: CalendarsService,
     private readonly clock: Clock,
   ) {}
 
   /**
    * The file of an event: of a series with all of its changed instances, of an instance alone.
-   * @throws {NotFoundError} an unknown `event_id` @throws {InvalidInputError}
+   * @throws {NotFoundError} @throws {InvalidInputError}
    */
-  async toIcs(account: AccountPrincipal, { event_id, ics_options, ...fields }: EventToIcs): Promise<string> {
-    const options = ics_options ?? {};
-    return event_id === undefined
-      ? this.#ofFields(account, fields as CreateEvent, options)
-      : this.#ofStored(account, event_id, options);
-  }
-
-  async #ofStored(account: AccountPrincipal, id: string, options: Options): Promise<string> {
+  async ofStored(account: AccountPrincipal, id: string, options: EventFileOptions): Promise<string> {
     const { accountId } = account;
-    const shown = await this.events.get(account, id);
+    const shown = await this.events.get(accountId, id);
     const ids = [shown.id, shown.masterEventId].flatMap((one) => (one && isId(one) ? [one] : []));
     const rows = await findIcsRows(this.database, accountId, ids);
     const series = rows.find((one) => one.id === shown.masterEventId);
     // An instance that has no row of its own is what its series says.
     const row = rows.find((one) => one.id === shown.id) ?? (series && { ...series, ...shown });
     if (!row) throw new NotFoundError('event', id);
-    const uid = options.ical_uid ?? row.icalUid ?? series?.icalUid ?? series?.id ?? row.id;
+    const uid = options.uid ?? row.icalUid ?? series?.icalUid ?? series?.id ?? row.id;
     const instances = row.recurrence ? await findIcsInstances(this.database, accountId, [row.id]) : [];
-    return this.#file(account, row, instances, { ...options, ical_uid: uid }, series);
+    return this.#file(account, row, instances, { ...options, uid }, series);
   }
 
-  async #ofFields(account: AccountPrincipal, input: CreateEvent, options: Options): Promise<string> {
-    const calendar = await this.calendars.get(account, input.calendar_id).catch((error: unknown) => {
+  /** The file of an event that is not there. @throws {InvalidInputError} */
+  async ofFields(account: AccountPrincipal, input: NewEvent, options: EventFileOptions): Promise<string> {
+    const calendar = await this.calendars.get(account, input.calendarId).catch((error: unknown) => {
       if (!(error instanceof NotFoundError)) throw error;
-      throw new InvalidInputError(`calendar_id: Couldn't find calendar ${input.calendar_id.slice(0, 100)}`);
+      throw new InvalidInputError(`calendar_id: Couldn't find calendar ${input.calendarId.slice(0, 100)}`);
     });
     const zone = calendar.timezone ?? 'UTC';
     const blank = { ...NEW_EVENT, when: input.when, ...boundsOf(input.when, zone) };
@@ -70,14 +70,14 @@ export class EventIcsService {
       masterEventId: null,
       originalStart: null,
     };
-    return this.#file(account, row, [], { ...options, ical_uid: options.ical_uid ?? newId() });
+    return this.#file(account, row, [], { ...options, uid: options.uid ?? newId() });
   }
 
   #file(
     account: AccountPrincipal,
     row: IcsRow,
     instances: readonly IcsRow[],
-    { ical_uid: uid = row.id, method, prodid }: Options,
+    { uid = row.id, method, prodid }: EventFileOptions,
     series?: IcsRow,
   ): string {
     const chosen = method ?? (row.participants.length > 0 ? 'request' : 'publish');

@@ -2,14 +2,12 @@ import ICAL from 'ical.js';
 import { CONFERENCING_PROPERTY, type IcalFields, PARTSTAT } from '../../../formats/ical/ical-fields.ts';
 import { newCalendar, writeFields } from '../../../formats/ical/ical-write.ts';
 import { isUtc, localStamp } from '../../../formats/ical/ical-zone.ts';
+import type { SHOWN_FIELDS } from '../event-columns.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Participant, Recurrence, When } from '../event-values.ts';
 
 /** What of an event is shown to others. */
-export type ShownEvent = Pick<
-  EventRecord,
-  'title' | 'description' | 'location' | 'when' | 'busy' | 'status' | 'visibility' | 'recurrence' | 'conferencing'
->; // prettier-ignore
+export type ShownEvent = Pick<EventRecord, (typeof SHOWN_FIELDS)[number]>;
 
 /** Which instance of its series an event is. */
 export interface InstanceOf {

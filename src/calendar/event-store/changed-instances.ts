@@ -2,26 +2,11 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { EventFields, EventRecord } from './event-record.ts';
+import { type EventFields, type EventRecord, toEventContent } from './event-record.ts';
 import type { When } from './event-values.ts';
 import { Event } from './event.entity.ts';
-import { toEventContent } from './events.mapper.ts';
-import type { UpdateEvent } from './events.schema.ts';
 import { openSeries, type Series, TooManyOccurrencesError } from './recurrence/series.ts';
 import { isAllDay } from './when.ts';
-
-/**
- * What only whole series can have.
- * @throws {InvalidInputError}
- */
-export function assertInstanceInput({ recurrence, notifications }: UpdateEvent): void {
-  if (recurrence)
-    throw new InvalidInputError(
-      'recurrence: an instance of a recurring event has no rules of its own; change the recurring event',
-    );
-  if (notifications && notifications.length > 0)
-    throw new InvalidInputError('notifications: a recurring event cannot have notifications');
-}
 
 /** A time in the zone it was in before, where it names none. @param zone of the series; undefined: not known */
 export function inZoneOf(before: When, after: When, zone: string | undefined): When {

@@ -1,0 +1,37 @@
+import { Body, Controller, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { camelKeys } from '../../platform/wire/camel-keys.ts';
+import type { NewEvent } from './apply-input.ts';
+import { eventToIcs, type EventToIcs, icsView } from './event-ics.schema.ts';
+import { EventIcsService } from './event-ics.service.ts';
+
+@ApiTags('events')
+@AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
+@Controller('events')
+export class EventIcsController {
+  constructor(private readonly files: EventIcsService) {}
+
+  @Post('to-ics')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'An event as an iCalendar file',
+    description:
+      'Of an event that is there (`event_id`), or of one that is described as for creating it. Nothing is stored or sent.',
+    response: icsView,
+  })
+  async toIcs(@CurrentAccount() account: AccountPrincipal, @Body({ schema: eventToIcs }) body: EventToIcs) {
+    const { event_id, ics_options, ...fields } = body;
+    const options = { ...ics_options, uid: ics_options?.ical_uid };
+    // The schema asks for `calendar_id` and `when` where there is no `event_id`.
+    const ics =
+      event_id === undefined
+        ? await this.files.ofFields(account, camelKeys(fields) as NewEvent, options)
+        : await this.files.ofStored(account, event_id, options);
+    return { ics };
+  }
+}
