@@ -41,4 +41,3 @@ export const trackingInput = z
     id: 'Tracking',
     example: { opens: true, links: true, thread_replies: false, payload: 'campaign-7' },
   });
-export type TrackingInput = z.infer<typeof trackingInput>;

@@ -1,6 +1,5 @@
-import type { z } from 'zod';
 import type { Address } from '../../platform/base/text/address.ts';
-import type { messageFields, TrackingInput } from './message-fields.schema.ts';
+import type { TrackingWish } from '../tracking/tracker.ts';
 
 /** What a message that is to be sent says, as it is stored, in the wire's names (spec 2.5, `original_data`). */
 export interface OutgoingContent {
@@ -15,14 +14,23 @@ export interface OutgoingContent {
   reply_to_message_id?: string | null;
   file_ids?: string[];
   metadata?: Record<string, string>;
-  tracking?: TrackingInput;
+  tracking?: TrackingWish;
   /** The draft it was. */
   draft?: { id: string; version: number };
 }
 
-type Shape = typeof messageFields;
-/** The fields of a body. */
-export type MessageFields = { [K in keyof Shape]?: z.infer<Shape[K]> };
+/** What a request names of a message, in the wire's names. Null and undefined: it does not name it. */
+export interface MessageFields extends Partial<
+  Record<'from' | 'to' | 'cc' | 'bcc' | 'reply_to', Address[] | undefined>
+> {
+  subject?: string | null | undefined;
+  /** HTML. */
+  body?: string | null | undefined;
+  reply_to_message_id?: string | null | undefined;
+  file_ids?: string[] | null | undefined;
+  metadata?: Record<string, string> | null | undefined;
+  tracking?: TrackingWish | null | undefined;
+}
 
 /** The account as a sender. */
 export function ownAddress(account: { email: string; name: string }): Address {
@@ -30,10 +38,7 @@ export function ownAddress(account: { email: string; name: string }): Address {
 }
 
 /** Content of a new message; `from` defaults to the account. */
-export function toContent(
-  body: MessageFields & { tracking?: TrackingInput | null | undefined },
-  account: { email: string; name: string },
-): OutgoingContent {
+export function toContent(body: MessageFields, account: { email: string; name: string }): OutgoingContent {
   return {
     from: body.from?.length ? body.from : [ownAddress(account)],
     to: body.to ?? [],

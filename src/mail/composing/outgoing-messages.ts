@@ -7,7 +7,7 @@ import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts'
 import type { Sql } from '../../platform/database/sql.ts';
 import { type AttachmentSource, AttachmentSources } from '../files/attachment-sources.ts';
 import { AttachmentsTooLargeError, MOST_FILE_BYTES } from '../files/file-limits.ts';
-import { Tracker } from '../tracking/tracker.ts';
+import { Tracker, type TrackingRecord } from '../tracking/tracker.ts';
 import { compose, type ComposedAttachment, recipientsOf } from '../../formats/mime/compose.ts';
 import type { OutgoingContent } from './outgoing-content.ts';
 import { referencesOf, type ReplyTarget, replySubject } from './reply-targets.ts';
@@ -23,6 +23,19 @@ export interface OutgoingDraft {
   date: Date;
   /** What it answers. */
   target?: ReplyTarget | null | undefined;
+  /** Whether its uploads are kept while it waits, because an edit composes it anew. Default false. */
+  keepsUploads?: boolean;
+}
+
+/** A message that has been checked, and all it takes to compose it; nothing of its attachments has been read. */
+export interface CheckedMessage extends OutgoingDraft {
+  envelope: { from: string; recipients: string[] };
+  /** What leaves as its text: with tracking it differs from what its sender has written. */
+  html: string;
+  tracking: TrackingRecord | null;
+  files: readonly AttachmentSource[];
+  /** About how large it is, before it is encoded. */
+  bytes: number;
 }
 
 /** A message as it is written down: what the API shows, and what the sender needs. */
@@ -30,26 +43,8 @@ export interface ComposedMessage {
   content: OutgoingContent;
   envelope: { from: string; recipients: string[] };
   mime: Buffer;
-  /** What else is stored with it, in the transaction that accepts it or an edit of it. */
-  alongside?: (sql: Sql) => Promise<void>;
-}
-
-/** A message that has been checked, and what it takes to compose it. */
-export interface PreparedMessage {
-  /** About how large it is, before it is encoded. */
-  bytes: number;
-  files: readonly AttachmentSource[];
-  /**
-   * Reads its attachments; within `MessageTurns.run`.
-   * @throws {DomainError} 413 when they are larger than they were said to be, 503 when one cannot be had at the moment
-   */
-  compose(): Promise<ComposedMessage>;
-}
-
-/** What is sent of a content besides what its sender has written, and what has to be known of it later. */
-interface Sent {
-  html: string;
-  alongside?: ComposedMessage['alongside'];
+  /** What is to be stored with it; see `OutgoingMessages.storeAlongside`. Absent: nothing. */
+  alongside?: { tracking: TrackingRecord | null; uploads: readonly AttachmentSource[] };
 }
 
 /** Composes whatever is sent: for the outbox and for POST /send, with the same rules. Writes nothing. */
@@ -75,7 +70,7 @@ export class OutgoingMessages {
    * @throws {InvalidInputError} naming the field
    * @throws {DomainError} 413 when the attachments are too large
    */
-  async prepare(account: AccountPrincipal, draft: OutgoingDraft): Promise<PreparedMessage> {
+  async check(account: AccountPrincipal, draft: OutgoingDraft): Promise<CheckedMessage> {
     const content = withReplySubject(draft.content, draft.target);
     const recipients = recipientsOf(content);
     if (recipients.length === 0)
@@ -87,57 +82,68 @@ export class OutgoingMessages {
     const reader = content.draft ? { accountId } : { accountId, scopes };
     const files = await this.attachments.resolve(reader, content.file_ids ?? [], content.body);
     const attached = files.reduce((sum, { size }) => sum + size, 0);
-    const sent = await this.#sentOf(account, draft);
-    const envelope = { from: from.email, recipients };
+    const { messageId, messageIdHeader, date: sendAt } = draft;
+    const { body: html, tracking: wish } = draft.content;
+    const marked = wish
+      ? await this.tracker.prepare({ accountId, messageId, messageIdHeader, sendAt, html }, wish)
+      : { html, record: null };
     return {
-      bytes: attached + Buffer.byteLength(sent.html),
+      ...draft,
+      content,
+      envelope: { from: from.email, recipients },
+      html: marked.html,
+      tracking: marked.record,
       files,
-      compose: async () => ({
-        content,
-        envelope,
-        mime: await mimeOf({ ...draft, content }, from, sent.html, files),
-        ...(sent.alongside ? { alongside: sent.alongside } : {}),
-      }),
+      bytes: attached + Buffer.byteLength(marked.html),
     };
   }
 
-  /** The one place where what leaves may differ from what was written. */
-  async #sentOf(
-    { accountId }: AccountPrincipal,
-    { content: { body, tracking }, messageId, messageIdHeader, date }: OutgoingDraft,
-  ): Promise<Sent> {
-    if (!tracking) return { html: body };
-    return this.tracker.prepare(
-      { accountId, messageId, messageIdHeader, sendAt: date, html: body },
-      tracking,
-    );
+  /**
+   * Composes a message, which reads its attachments; within `MessageTurns.run`.
+   * @throws {DomainError} 413 when they are larger than they were said to be, 503 when one cannot be had at the moment
+   */
+  async compose({
+    content,
+    envelope,
+    html,
+    tracking,
+    files,
+    ...draft
+  }: CheckedMessage): Promise<ComposedMessage> {
+    const { target, messageIdHeader, date } = draft;
+    const mime = await compose({
+      from: content.from[0] as Address,
+      to: content.to,
+      cc: content.cc,
+      bcc: content.bcc,
+      replyTo: content.reply_to,
+      subject: content.subject,
+      html,
+      messageIdHeader,
+      date,
+      inReplyTo: target?.messageIdHeader ?? null,
+      references: referencesOf(target),
+      attachments: await readAll(files),
+    });
+    const uploads = draft.keepsUploads ? files.filter(({ isUpload }) => isUpload) : [];
+    const composed = { content, envelope, mime };
+    return tracking || uploads.length > 0 ? { ...composed, alongside: { tracking, uploads } } : composed;
+  }
+
+  /**
+   * Stores what belongs to a message besides itself, in the transaction that accepts it or an edit of it.
+   * @throws {InvalidInputError} naming an upload that has been removed since it was found
+   */
+  async storeAlongside(sql: Sql, accountId: string, { alongside }: ComposedMessage): Promise<void> {
+    if (!alongside) return;
+    const { tracking, uploads } = alongside;
+    if (uploads.length > 0) await this.attachments.hold(sql, { accountId }, uploads);
+    if (tracking) await this.tracker.store(sql, tracking);
   }
 }
 
 function withReplySubject(content: OutgoingContent, target: ReplyTarget | null | undefined): OutgoingContent {
   return target && content.subject === '' ? { ...content, subject: replySubject(target) } : content;
-}
-
-async function mimeOf(
-  { content, target, messageIdHeader, date }: OutgoingDraft,
-  from: Address,
-  html: string,
-  files: readonly AttachmentSource[],
-): Promise<Buffer> {
-  return compose({
-    from,
-    to: content.to,
-    cc: content.cc,
-    bcc: content.bcc,
-    replyTo: content.reply_to,
-    subject: content.subject,
-    html,
-    messageIdHeader,
-    date,
-    inReplyTo: target?.messageIdHeader ?? null,
-    references: referencesOf(target),
-    attachments: await readAll(files),
-  });
 }
 
 /** Reads attachments one after the other: some come from the provider. @throws {DomainError} */

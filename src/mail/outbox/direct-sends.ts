@@ -14,7 +14,7 @@ import type {
   RefusedRecipient,
   SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
-import type { ComposedMessage } from '../composing/outgoing-messages.ts';
+import { type ComposedMessage, OutgoingMessages } from '../composing/outgoing-messages.ts';
 import { DirectLease, LEASE_SECONDS } from './direct-lease.ts';
 import type { SendJobRow, SendResult } from './send-attempt.ts';
 import { SendDispatcher } from './send-dispatcher.ts';
@@ -104,6 +104,7 @@ export class DirectSends implements OnModuleDestroy {
     private readonly accounts: ProviderAccounts,
     private readonly dispatcher: SendDispatcher,
     private readonly ways: SendWays,
+    private readonly outgoing: OutgoingMessages,
   ) {}
 
   /**
@@ -161,7 +162,7 @@ export class DirectSends implements OnModuleDestroy {
       message.messageIdHeader,
       message.foreignHeader,
     ]);
-    await message.alongside?.(sql);
+    await this.outgoing.storeAlongside(sql, accountId, message);
     await hooks.accepted?.(sql);
   }
 

@@ -50,12 +50,10 @@ export class OutboxIntake {
   constructor(private readonly repository: OutboxRepository) {}
 
   /**
-   * Resolves when the message is committed. A message that cannot be stored fails alone.
+   * Resolves when the message is committed; nothing is stored alongside. A message that cannot be stored fails alone.
    * @throws the driver's error: then it is not stored, or, where the connection was lost, perhaps
    */
   accept(message: NewOutboxMessage): Promise<void> {
-    // What it brings along is written in a transaction of its own.
-    if (message.alongside) return this.#insertAlone(message);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ message, since: monotonicMs(), resolve, reject });
       this.#plan();

@@ -4,9 +4,8 @@ import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
 import type { RateGateDelay } from '../../platform/work/rate-gates.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
 import { MessageTurns } from '../composing/message-turns.ts';
-import { OutboxPreparation } from './outbox-preparation.ts';
+import { OutboxPreparation, type OutboxRequest } from './outbox-preparation.ts';
 import { type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
-import type { CreateOutboxMessage } from './outbox.schema.ts';
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
 import { plannedAttempts, plannedAttemptsWithRelay } from './retry-policy.ts';
 
@@ -36,9 +35,11 @@ export class OutboxPlanner {
   ) {}
 
   /** @throws {InvalidInputError} exactly where the real request is refused */
-  async plan(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxPlan> {
-    const { bytes, compose } = await this.preparation.prepare(account, body);
-    const { mime, ...message } = await this.turns.run(account.accountId, bytes, compose);
+  async plan(account: AccountPrincipal, request: OutboxRequest): Promise<OutboxPlan> {
+    const checked = await this.preparation.check(account, request);
+    const { mime, ...message } = await this.turns.run(account.accountId, checked.message.bytes, () =>
+      this.preparation.compose(checked),
+    );
     const [relayAvailable, delay] = await Promise.all([
       isFromItself(message.envelope.from, account) && this.relays.isOpen(account),
       this.repository.accountDelay(account.accountId),

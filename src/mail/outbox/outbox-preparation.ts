@@ -2,26 +2,33 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import type { Sql } from '../../platform/database/sql.ts';
-import { AttachmentSources } from '../files/attachment-sources.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { toContent } from '../composing/outgoing-content.ts';
 import {
+  fileIds,
+  type MessageFields,
+  type OutgoingContent,
+  toContent,
+} from '../composing/outgoing-content.ts';
+import {
+  type CheckedMessage,
   type ComposedMessage,
   OutgoingMessages,
-  type PreparedMessage,
 } from '../composing/outgoing-messages.ts';
 import { ReplyTargets } from '../composing/reply-targets.ts';
-import { resolveChoices } from './outbox-choices.ts';
-import { mergeContent, toRequestedChoices, toRequestedTimes } from './outbox.mapper.ts';
 import type { EditedMessage, NewOutboxMessage, StoredItem } from './outbox.repository.ts';
-import type { CreateOutboxMessage } from './outbox.schema.ts';
-import { resolveTimes } from './outbox-times.ts';
+import { type RequestedChoices, type RequestedTimes, resolveChoices, resolveTimes } from './outbox-terms.ts';
 
-/** A message of the outbox that has been checked; see `PreparedMessage`. */
-export interface PreparedOutbox<T> {
-  bytes: number;
-  compose(): Promise<T>;
+/** What a request asks of the outbox: a new message, or an edit of one. */
+export interface OutboxRequest {
+  fields: MessageFields;
+  times: RequestedTimes;
+  choices: RequestedChoices;
+}
+
+/** A message of the outbox that has been checked: what is stored of it besides what composing it makes. */
+export interface CheckedOutbox<T extends ComposedMessage> {
+  row: Omit<T, keyof ComposedMessage>;
+  message: CheckedMessage;
 }
 
 /** Turns requests into messages that can be stored, or refuses them; writes nothing. */
@@ -30,84 +37,92 @@ export class OutboxPreparation {
   constructor(
     private readonly outgoing: OutgoingMessages,
     private readonly replies: ReplyTargets,
-    private readonly attachments: AttachmentSources,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * A new message, complete: whatever is accepted, at once, under a key or as a mere plan, has passed here.
+   * Checks a new message whole: whatever is accepted, at once, under a key or as a mere plan, has passed here.
    * @throws {InvalidInputError} naming the field
    * @throws {DomainError} 413 when the attachments are too large
    */
-  async prepare(
-    account: AccountPrincipal,
-    body: CreateOutboxMessage,
-  ): Promise<PreparedOutbox<NewOutboxMessage>> {
+  async check(account: AccountPrincipal, request: OutboxRequest): Promise<CheckedOutbox<NewOutboxMessage>> {
     this.connectors.requireMail(account.provider);
     const at = this.clock.now();
-    const times = resolveTimes(toRequestedTimes(body), at);
-    const choices = resolveChoices(toRequestedChoices(body));
-    const target = await this.replies.named(account, body.reply_to_message_id);
-    const id = newId();
-    const messageId = newId();
+    const times = resolveTimes(request.times, at);
+    const choices = resolveChoices(request.choices);
+    const content = toContent(request.fields, account);
+    const target = await this.replies.named(account, request.fields.reply_to_message_id);
+    const [id, messageId] = [newId(), newId()];
     const messageIdHeader = this.outgoing.newMessageIdHeader(id);
-    const content = toContent(body, account);
-    const draft = { content, messageId, messageIdHeader, date: times.sendAt, target };
-    const prepared = await this.outgoing.prepare(account, draft);
-    const message = {
-      id,
-      accountId: account.accountId,
-      messageIdHeader,
-      messageId,
-      threadId: target?.threadId ?? newId(),
-      at,
-      ...times,
-      ...choices,
-    };
+    const threadId = target?.threadId ?? newId();
+    const { accountId } = account;
+    const draft = { content, messageId, messageIdHeader, date: times.sendAt, target, keepsUploads: true };
     return {
-      bytes: prepared.bytes,
-      compose: async () => ({ ...message, ...(await this.#compose(account, prepared)) }),
+      row: { id, accountId, messageIdHeader, messageId, threadId, at, ...times, ...choices },
+      message: await this.outgoing.check(account, draft),
     };
   }
 
   /**
-   * A stored message as it is after an edit; what the edit does not name stays.
+   * Checks a stored message as it is after an edit; what the edit does not name stays.
    * @param current as it was read; the edit holds as long as it has the same version
-   * @throws {InvalidInputError} naming the field
-   * @throws {DomainError} 413 when the attachments are too large
+   * @throws as `check`
    */
-  async prepareEdit(
+  async checkEdit(
     account: AccountPrincipal,
     current: StoredItem,
-    body: CreateOutboxMessage,
-  ): Promise<PreparedOutbox<EditedMessage>> {
+    request: OutboxRequest,
+  ): Promise<CheckedOutbox<EditedMessage>> {
     const at = this.clock.now();
-    const times = resolveTimes(toRequestedTimes(body), at, current);
-    const choices = resolveChoices(toRequestedChoices(body), current);
-    const content = mergeContent(current.content, body);
+    const times = resolveTimes(request.times, at, current);
+    const choices = resolveChoices(request.choices, current);
+    const content = mergeContent(current.content, request.fields);
     const { messageId, messageIdHeader } = current;
-    const named = await this.replies.named(account, body.reply_to_message_id);
+    const named = await this.replies.named(account, request.fields.reply_to_message_id);
     // What was answered before may have been deleted since.
     const answered = content.reply_to_message_id;
     const target = named ?? (answered ? await this.replies.find(account, answered) : undefined);
-    const draft = { content, messageId, messageIdHeader, date: times.sendAt, target };
-    const prepared = await this.outgoing.prepare(account, draft);
-    const edited = { at, ...times, ...choices, threadId: target?.threadId ?? current.threadId };
+    const draft = { content, messageId, messageIdHeader, date: times.sendAt, target, keepsUploads: true };
     return {
-      bytes: prepared.bytes,
-      compose: async () => ({ ...edited, ...(await this.#compose(account, prepared)) }),
+      row: { at, ...times, ...choices, threadId: target?.threadId ?? current.threadId },
+      message: await this.outgoing.check(account, draft),
     };
   }
 
-  /** Uploads stay for as long as a waiting message names them: an edit composes it anew. */
-  async #compose(account: AccountPrincipal, { files, compose }: PreparedMessage): Promise<ComposedMessage> {
-    const composed = await compose();
-    if (!files.some(({ isUpload }) => isUpload)) return composed;
-    const alongside = async (sql: Sql) => {
-      await this.attachments.hold(sql, account, files);
-      await composed.alongside?.(sql);
-    };
-    return { ...composed, alongside };
+  /** As `OutgoingMessages.compose`. */
+  async compose<T extends ComposedMessage>({ row, message }: CheckedOutbox<T>): Promise<T> {
+    return { ...row, ...(await this.outgoing.compose(message)) } as T;
   }
+}
+
+/**
+ * Content after an edit: what is absent stays. The official clients send every address list with each edit, empty
+ * where nothing was set, and empty `file_ids`: when all recipient lists are empty, all address lists stay as they are,
+ * and so do the attachments.
+ */
+function mergeContent(current: OutgoingContent, body: MessageFields): OutgoingContent {
+  const lists = [body.to, body.cc, body.bcc];
+  const named = lists.some((list) => list && list.length > 0);
+  const isPadded = !named && lists.some((list) => list !== undefined);
+  const { file_ids: before, ...rest } = current;
+  const files = body.file_ids && (body.file_ids.length > 0 || !isPadded) ? body.file_ids : before;
+  const list = <K extends 'to' | 'cc' | 'bcc' | 'reply_to'>(key: K) => {
+    const given = body[key];
+    return given && (named || given.length > 0) ? given : current[key];
+  };
+  return {
+    ...rest,
+    from: body.from?.length ? body.from : current.from,
+    to: list('to'),
+    cc: list('cc'),
+    bcc: list('bcc'),
+    reply_to: list('reply_to'),
+    subject: body.subject ?? current.subject,
+    body: body.body ?? current.body,
+    ...(body.reply_to_message_id ? { reply_to_message_id: body.reply_to_message_id } : {}),
+    ...fileIds(files),
+    ...(body.metadata ? { metadata: body.metadata } : {}),
+    ...(body.tracking ? { tracking: body.tracking } : {}),
+  };
 }

@@ -3,7 +3,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import type { FirstAnswer, IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import { OutboxPlanner } from './outbox-planner.ts';
-import { toOutboxView, toPlanView } from './outbox.mapper.ts';
+import { toOutboxRequest, toOutboxView, toPlanView } from './outbox.mapper.ts';
 import type { CreateOutboxMessage } from './outbox.schema.ts';
 import { OutboxService } from './outbox.service.ts';
 import { entityTag } from './version-guard.ts';
@@ -28,12 +28,14 @@ export class OutboxRequests {
     body: CreateOutboxMessage,
     call: IdempotentRequest | undefined,
   ): Promise<RequestAnswer> {
-    if (dryRun) return { status: 200, body: toPlanView(await this.planner.plan(account, body)), headers: {} };
+    const request = toOutboxRequest(body);
+    if (dryRun)
+      return { status: 200, body: toPlanView(await this.planner.plan(account, request)), headers: {} };
     if (!call) {
-      const item = await this.outbox.create(account, body);
+      const item = await this.outbox.create(account, request);
       return { ...toFirstAnswer(item), headers: { ETag: entityTag(item.version) } };
     }
-    const { answer, replayed } = await this.outbox.createOnce(call, account, body, toFirstAnswer);
+    const { answer, replayed } = await this.outbox.createOnce(call, account, request, toFirstAnswer);
     return {
       ...answer,
       headers: { ETag: entityTag(1), ...(replayed ? { 'Idempotent-Replayed': 'true' } : {}) },

@@ -26,7 +26,7 @@ import {
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
 import { answerRequest, OutboxRequests } from './outbox-requests.ts';
-import { toOutboxView } from './outbox.mapper.ts';
+import { toOutboxRequest, toOutboxView } from './outbox.mapper.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import {
   type CancelOutboxMessage,
@@ -134,7 +134,10 @@ export class OutboxController {
     @IfMatch() ifMatch: VersionGuard['ifMatch'],
     @Res({ passthrough: true }) response: Response,
   ) {
-    return answer(await this.outbox.update(account, id, body, guardOf(ifMatch, body)), response);
+    return answer(
+      await this.outbox.update(account, id, toOutboxRequest(body), guardOf(ifMatch, body)),
+      response,
+    );
   }
 
   @Put(':job_status_id')
@@ -154,7 +157,10 @@ export class OutboxController {
     @IfMatch() ifMatch: VersionGuard['ifMatch'],
     @Res({ passthrough: true }) response: Response,
   ) {
-    return answer(await this.outbox.update(account, id, body, guardOf(ifMatch, body)), response);
+    return answer(
+      await this.outbox.update(account, id, toOutboxRequest(body), guardOf(ifMatch, body)),
+      response,
+    );
   }
 
   @Delete(':job_status_id')

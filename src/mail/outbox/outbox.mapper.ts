@@ -1,54 +1,20 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
 import { STATES_WITH_REASON, type JobState } from '../../platform/job-statuses/job-status.ts';
-import { fileIds, type OutgoingContent } from '../composing/outgoing-content.ts';
-import type { RequestedChoices } from './outbox-choices.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import type { OutboxPlan } from './outbox-planner.ts';
+import type { OutboxRequest } from './outbox-preparation.ts';
 import type { CreateOutboxMessage, OutboxMessageView, OutboxPlanView } from './outbox.schema.ts';
-import type { RequestedTimes } from './outbox-times.ts';
 
-/**
- * Content after an edit: what is absent stays. The official clients send every address list with each edit, empty
- * where nothing was set, and empty `file_ids`: when all recipient lists are empty, all address lists stay as they are,
- * and so do the attachments.
- */
-export function mergeContent(current: OutgoingContent, body: CreateOutboxMessage): OutgoingContent {
-  const lists = [body.to, body.cc, body.bcc];
-  const named = lists.some((list) => list && list.length > 0);
-  const isPadded = !named && lists.some((list) => list !== undefined);
-  const { file_ids: before, ...rest } = current;
-  const files = body.file_ids && (body.file_ids.length > 0 || !isPadded) ? body.file_ids : before;
-  const list = <K extends 'to' | 'cc' | 'bcc' | 'reply_to'>(key: K) => {
-    const given = body[key];
-    return given && (named || given.length > 0) ? given : current[key];
-  };
+/** What a body asks for. */
+export function toOutboxRequest(body: CreateOutboxMessage): OutboxRequest {
   return {
-    ...rest,
-    from: body.from?.length ? body.from : current.from,
-    to: list('to'),
-    cc: list('cc'),
-    bcc: list('bcc'),
-    reply_to: list('reply_to'),
-    subject: body.subject ?? current.subject,
-    body: body.body ?? current.body,
-    ...(body.reply_to_message_id ? { reply_to_message_id: body.reply_to_message_id } : {}),
-    ...fileIds(files),
-    ...(body.metadata ? { metadata: body.metadata } : {}),
-    ...(body.tracking ? { tracking: body.tracking } : {}),
-  };
-}
-
-/** The times a body names. */
-export function toRequestedTimes(body: CreateOutboxMessage): RequestedTimes {
-  return { sendAt: body.send_at ?? undefined, retryLimit: body.retry_limit_datetime ?? undefined };
-}
-
-/** The choices a body names. */
-export function toRequestedChoices(body: CreateOutboxMessage): RequestedChoices {
-  return {
-    onMissed: body.on_missed ?? undefined,
-    maxLatenessSeconds: body.max_lateness_seconds ?? undefined,
-    onUnknown: body.on_unknown ?? undefined,
+    fields: body,
+    times: { sendAt: body.send_at ?? undefined, retryLimit: body.retry_limit_datetime ?? undefined },
+    choices: {
+      onMissed: body.on_missed ?? undefined,
+      maxLatenessSeconds: body.max_lateness_seconds ?? undefined,
+      onUnknown: body.on_unknown ?? undefined,
+    },
   };
 }
 

@@ -115,14 +115,12 @@ export class OutboxRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Stores a message with what goes alongside. It may have to wait for somebody who is removing the account.
-   * @param sql default: a transaction of its own
+   * Stores a message. It may have to wait for somebody who is removing the account.
+   * @param sql the transaction that also stores what belongs to it; default: none
    */
-  async insert(message: NewOutboxMessage, sql?: Sql): Promise<void> {
-    if (!sql && message.alongside) return this.database.transaction((own) => this.insert(message, own));
-    await (sql ?? this.database).query(INSERT, insertValues([message]));
-    if (message.sendAt <= message.at) wakeAfterCommit(sql ?? this.database, 'send');
-    if (sql) await message.alongside?.(sql);
+  async insert(message: NewOutboxMessage, sql: Sql = this.database): Promise<void> {
+    await sql.query(INSERT, insertValues([message]));
+    if (message.sendAt <= message.at) wakeAfterCommit(sql, 'send');
   }
 
   /** Stores messages about events: they are sent as any other, but are neither listed nor changed. */
@@ -132,7 +130,7 @@ export class OutboxRepository {
   }
 
   /**
-   * Stores messages that have nothing alongside together, but leaves out those whose account is gone or just being removed: nobody waits for them.
+   * Stores messages together, but leaves out those whose account is gone or just being removed: nobody waits for them.
    * @returns ids of the messages that are stored
    */
   async insertTogether(messages: readonly NewOutboxMessage[]): Promise<ReadonlySet<string>> {
@@ -189,7 +187,6 @@ export class OutboxRepository {
       message.maxLatenessSeconds,
       message.onUnknown,
     ]);
-    await message.alongside?.(sql);
     wakeAfterCommit(sql, 'send');
   }
 

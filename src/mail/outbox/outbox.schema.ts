@@ -3,7 +3,7 @@ import { addressView, integerLike, queryBoolean, unixSeconds } from '../../platf
 import { pageQuery } from '../../platform/wire/pagination.schema.ts';
 import { JOB_STATES, SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
 import { messageFields, trackingInput } from '../composing/message-fields.schema.ts';
-import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-choices.ts';
+import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-terms.ts';
 import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
 
 const fields = {

@@ -10,9 +10,10 @@ import type { FirstAnswer, IdempotentRequest } from '../../platform/idempotency/
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
 import { moveJobs } from '../../platform/job-statuses/jobs.ts';
 import { MessageTurns } from '../composing/message-turns.ts';
+import { OutgoingMessages } from '../composing/outgoing-messages.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import { OutboxIntake } from './outbox-intake.ts';
-import { OutboxPreparation } from './outbox-preparation.ts';
+import { OutboxPreparation, type OutboxRequest } from './outbox-preparation.ts';
 import {
   type EditedMessage,
   type NewOutboxMessage,
@@ -20,7 +21,6 @@ import {
   type StoredItem,
   type WaitingSchedule,
 } from './outbox.repository.ts';
-import type { CreateOutboxMessage } from './outbox.schema.ts';
 import { assertVersion, type VersionGuard } from './version-guard.ts';
 
 export type { NewOutboxMessage };
@@ -45,6 +45,7 @@ export class OutboxService {
   constructor(
     private readonly repository: OutboxRepository,
     private readonly preparation: OutboxPreparation,
+    private readonly outgoing: OutgoingMessages,
     private readonly turns: MessageTurns,
     private readonly intake: OutboxIntake,
     private readonly keys: IdempotencyKeys,
@@ -55,11 +56,14 @@ export class OutboxService {
    * Accepts a message that is to leave at once or later.
    * @throws {InvalidInputError} naming the field
    */
-  async create(account: AccountPrincipal, body: CreateOutboxMessage): Promise<OutboxItem> {
-    const { bytes, compose } = await this.preparation.prepare(account, body);
-    return this.turns.run(account.accountId, bytes, async () => {
-      const message = await compose();
-      await this.intake.accept(message);
+  async create(account: AccountPrincipal, request: OutboxRequest): Promise<OutboxItem> {
+    const { accountId } = account;
+    const checked = await this.preparation.check(account, request);
+    return this.turns.run(accountId, checked.message.bytes, async () => {
+      const message = await this.preparation.compose(checked);
+      if (message.alongside)
+        await this.repository.transaction(accountId, (sql) => this.#insert(sql, message));
+      else await this.intake.accept(message);
       return accepted(message);
     });
   }
@@ -70,23 +74,25 @@ export class OutboxService {
    * @throws {InvalidInputError} @throws {IdempotencyKeyReusedError}
    */
   async createOnce(
-    request: IdempotentRequest,
+    call: IdempotentRequest,
     account: AccountPrincipal,
-    body: CreateOutboxMessage,
+    request: OutboxRequest,
     toAnswer: (item: OutboxItem) => FirstAnswer,
   ): Promise<{ answer: FirstAnswer; replayed: boolean }> {
-    const known = await this.keys.find(request);
+    const known = await this.keys.find(call);
     if (known) return { answer: known, replayed: true };
-    const { bytes, compose } = await this.preparation.prepare(account, body);
-    return this.turns.run(account.accountId, bytes, async () => {
-      return this.keys.once(request, async () => {
-        const message = await compose();
-        return {
-          answer: toAnswer(accepted(message)),
-          store: (sql) => this.repository.insert(message, sql),
-        };
-      });
-    });
+    const checked = await this.preparation.check(account, request);
+    return this.turns.run(account.accountId, checked.message.bytes, () =>
+      this.keys.once(call, async () => {
+        const message = await this.preparation.compose(checked);
+        return { answer: toAnswer(accepted(message)), store: (sql) => this.#insert(sql, message) };
+      }),
+    );
+  }
+
+  async #insert(sql: Sql, message: NewOutboxMessage): Promise<void> {
+    await this.repository.insert(message, sql);
+    await this.outgoing.storeAlongside(sql, message.accountId, message);
   }
 
   /**
@@ -117,15 +123,15 @@ export class OutboxService {
   async update(
     account: AccountPrincipal,
     id: string,
-    body: CreateOutboxMessage,
+    request: OutboxRequest,
     guard: VersionGuard,
   ): Promise<OutboxItem> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const seen = await this.#editable(account, id, guard);
       // Attachments may have to be fetched: nothing is held meanwhile.
-      const { bytes, compose } = await this.preparation.prepareEdit(account, seen, body);
-      const item = await this.turns.run(account.accountId, bytes, async () =>
-        this.#store(seen, await compose(), guard),
+      const checked = await this.preparation.checkEdit(account, seen, request);
+      const item = await this.turns.run(account.accountId, checked.message.bytes, async () =>
+        this.#store(seen, await this.preparation.compose(checked), guard),
       );
       if (!item) continue;
       return item;
@@ -150,6 +156,7 @@ export class OutboxService {
       if (schedule.attempt > 0) throw new OutboxMessageNotEditableError(current.status);
       if (current.version !== seen.version) return null;
       await this.repository.update(sql, accountId, id, edited);
+      await this.outgoing.storeAlongside(sql, accountId, edited);
       const moved = edited.sendAt.getTime() !== current.sendAt.getTime();
       // Its reason was that of a time that no longer counts.
       const status = edited.sendAt > edited.at ? 'pending' : current.status;

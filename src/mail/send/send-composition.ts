@@ -5,21 +5,30 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { addressInput } from '../../platform/wire/wire.schema.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { DraftsService } from '../drafts/drafts.service.ts';
-import type { MessageFileRecord } from '../messages/message-filter.ts';
 import type { DirectMessage } from '../outbox/direct-sends.ts';
 import { MessageParser } from '../parsing/message-parser.ts';
 import { recipientsOf } from '../../formats/mime/compose.ts';
-import { type OutgoingContent, ownAddress, toContent } from '../composing/outgoing-content.ts';
-import { OutgoingMessages } from '../composing/outgoing-messages.ts';
+import {
+  type MessageFields,
+  type OutgoingContent,
+  ownAddress,
+  toContent,
+} from '../composing/outgoing-content.ts';
+import { type CheckedMessage, OutgoingMessages } from '../composing/outgoing-messages.ts';
 import { prepareRaw } from '../../formats/mime/raw-mime.ts';
 import { type ReplyTarget, ReplyTargets } from '../composing/reply-targets.ts';
-import type { SendMessage } from './send.schema.ts';
 
-/** A message that has been checked; see `PreparedMessage`. */
-export interface PreparedSend {
-  bytes: number;
-  files: readonly MessageFileRecord[];
-  compose(): Promise<DirectMessage>;
+/** What a request wants to send, in the wire's names: a message, or a stored draft (`draft_id` and `version`). */
+export interface SendRequest extends MessageFields {
+  thread_id?: string | null | undefined;
+  draft_id?: string | null | undefined;
+  version?: number | null | undefined;
+}
+
+/** A message that has been checked: what is stored of it besides what composing it makes. */
+export interface CheckedSend {
+  row: Pick<DirectMessage, 'id' | 'accountId' | 'messageId' | 'threadId' | 'messageIdHeader' | 'at'>;
+  message: CheckedMessage;
 }
 
 /** What a content belongs to. */
@@ -44,15 +53,20 @@ export class SendComposition {
    * @throws {InvalidInputError} naming the field
    * @throws {NotFoundError} @throws {ConflictError} the draft is gone, or has another version
    */
-  async prepare(account: AccountPrincipal, body: SendMessage): Promise<PreparedSend> {
-    if (body.draft_id) return this.#prepareDraft(account, body.draft_id, body);
+  async check(account: AccountPrincipal, body: SendRequest): Promise<CheckedSend> {
+    if (body.draft_id) return this.#checkDraft(account, body.draft_id, body);
     const { thread_id: threadId, reply_to_message_id: messageId } = body;
     const place = await this.replies.place(account, { threadId, messageId });
     const content = toContent(body, account);
-    return this.#prepare(account, content, {
+    return this.#check(account, content, {
       threadId: place?.threadId ?? newId(),
       target: place?.message ?? null,
     });
+  }
+
+  /** As `OutgoingMessages.compose`. */
+  async compose({ row, message }: CheckedSend): Promise<DirectMessage> {
+    return { ...row, foreignHeader: false, ...(await this.outgoing.compose(message)) };
   }
 
   /**
@@ -99,7 +113,7 @@ export class SendComposition {
     };
   }
 
-  async #prepareDraft(account: AccountPrincipal, id: string, body: SendMessage): Promise<PreparedSend> {
+  async #checkDraft(account: AccountPrincipal, id: string, body: SendRequest): Promise<CheckedSend> {
     const { version, tracking } = body;
     if (version === undefined || version === null)
       throw new InvalidInputError('Must specify draft version', { missingFields: ['version'] });
@@ -124,28 +138,25 @@ export class SendComposition {
     // What it answers is written in the draft; the message itself may be gone.
     const before = references.at(-1) === inReplyTo ? references.slice(0, -1) : references;
     const target = inReplyTo === null ? null : { id: '', messageIdHeader: inReplyTo, references: before };
-    return this.#prepare(account, content, {
+    return this.#check(account, content, {
       threadId: draft.threadId,
       target: target && { ...target, threadId: draft.threadId, subject: draft.subject },
     });
   }
 
-  async #prepare(
+  async #check(
     account: AccountPrincipal,
     content: OutgoingContent,
     { threadId, target }: Place,
-  ): Promise<PreparedSend> {
+  ): Promise<CheckedSend> {
     const at = this.clock.now();
     const id = newId();
     const messageId = newId();
     const messageIdHeader = this.outgoing.newMessageIdHeader(id);
     const draft = { content, messageId, messageIdHeader, date: at, target };
-    const { bytes, files, compose } = await this.outgoing.prepare(account, draft);
-    const message = { id, accountId: account.accountId, messageId, threadId, messageIdHeader, at };
     return {
-      bytes,
-      files,
-      compose: async () => ({ ...message, foreignHeader: false, ...(await compose()) }),
+      row: { id, accountId: account.accountId, messageId, threadId, messageIdHeader, at },
+      message: await this.outgoing.check(account, draft),
     };
   }
 }

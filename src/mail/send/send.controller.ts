@@ -13,8 +13,8 @@ import {
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
 import { changedMessageView } from '../messages/messages.schema.ts';
 import { sendMessage, type SendMessage } from './send.schema.ts';
-import { SendService } from './send.service.ts';
-import { shownTo } from './sent-view.ts';
+import { type SendCall, SendService } from './send.service.ts';
+import { SentViews, shownTo } from './sent-view.ts';
 
 const RAW = /^message\/rfc822\b/i;
 const WRITE = { anyScope: SCOPES_FOR.sendMail, write: true } as const;
@@ -23,7 +23,10 @@ const WRITE = { anyScope: SCOPES_FOR.sendMail, write: true } as const;
 @AccountAuth({ anyScope: SCOPES_FOR.sendMail })
 @Controller('send')
 export class SendController {
-  constructor(private readonly sends: SendService) {}
+  constructor(
+    private readonly sends: SendService,
+    private readonly views: SentViews,
+  ) {}
 
   @Post()
   @Access(WRITE)
@@ -46,12 +49,14 @@ export class SendController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ) {
-    const call = { account, idempotent, isGone: () => response.destroyed || request.socket.destroyed };
+    const isGone = () => response.destroyed || request.socket.destroyed;
+    const toAnswer: SendCall['toAnswer'] = (sent, files) => this.views.of(account, sent, files);
+    const call = { account, idempotent, isGone, toAnswer };
     const isRaw = RAW.test(request.headers['content-type'] ?? '');
-    const { message, replayed } = isRaw
+    const { body: answer, replayed } = isRaw
       ? await this.sends.sendRaw(call, request, request.headers)
       : await this.sends.send(call, body);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-    return shownTo(account, body, message);
+    return shownTo(account, body, answer);
   }
 }

@@ -10,20 +10,18 @@ import {
   type IdempotentRequest,
 } from '../../platform/idempotency/idempotency-keys.ts';
 import type { MessageFileRecord } from '../messages/message-filter.ts';
-import type { MessageView } from '../messages/messages.schema.ts';
 import { type DirectMessage, type DirectResult, DirectSends } from '../outbox/direct-sends.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { MessageTurns } from '../composing/message-turns.ts';
 import { announcedBytes, readRaw } from './raw-body.ts';
-import { SendComposition } from './send-composition.ts';
+import { SendComposition, type SendRequest } from './send-composition.ts';
 import { sendFailure } from './send-failure.ts';
 import { SendLanes } from './send-lanes.ts';
-import type { SendMessage } from './send.schema.ts';
-import { SentViews } from './sent-view.ts';
 
-/** The message that was sent, and whether that was by an earlier request. */
+/** What a request is answered when its message was sent, and whether an earlier request has sent it. */
 export interface SendAnswer {
-  message: MessageView;
+  /** Plain JSON, made by `SendCall.toAnswer`. */
+  body: unknown;
   replayed: boolean;
 }
 
@@ -34,6 +32,8 @@ export interface SendCall {
   idempotent: IdempotentRequest | undefined;
   /** Whether nobody waits for the answer any more. */
   isGone: () => boolean;
+  /** What is answered when the message is sent; kept with the key. @param files what the message carries */
+  toAnswer: (message: DirectMessage, files: readonly MessageFileRecord[]) => Promise<unknown>;
 }
 
 /** Encoded as base64, with everything around it. */
@@ -49,7 +49,6 @@ export class SendService {
     private readonly turns: MessageTurns,
     private readonly direct: DirectSends,
     private readonly keys: IdempotencyKeys,
-    private readonly views: SentViews,
     private readonly connectors: ConnectorRegistry,
     private readonly database: Database,
   ) {}
@@ -60,14 +59,15 @@ export class SendService {
    * @throws {NotFoundError} @throws {ConflictError} the draft is gone, or not the one that is meant
    * @throws {DomainError} what `sendFailure` says when not everybody has got it
    */
-  async send(call: SendCall, body: SendMessage): Promise<SendAnswer> {
+  async send(call: SendCall, body: SendRequest): Promise<SendAnswer> {
     const { account, idempotent, isGone } = call;
     const known = await this.#known(account, idempotent);
     if (known) return known;
     this.connectors.requireMail(account.provider);
-    const { bytes, files, compose } = await this.composition.prepare(account, body);
+    const checked = await this.composition.check(account, body);
+    const { bytes, files } = checked.message;
     return this.#lanes.run(account.accountId, bytes * ENCODED, isGone, async () => {
-      const message = await this.turns.run(account.accountId, bytes, compose);
+      const message = await this.turns.run(account.accountId, bytes, () => this.composition.compose(checked));
       return this.#deliver(call, message, files);
     });
   }
@@ -97,21 +97,21 @@ export class SendService {
   }
 
   async #deliver(
-    { account, idempotent }: SendCall,
+    { idempotent, toAnswer }: SendCall,
     message: DirectMessage,
     files: readonly MessageFileRecord[],
   ): Promise<SendAnswer> {
-    const view = await this.views.of(account, message, files);
+    const view = await toAnswer(message, files);
     const result = await this.direct.send(
       message,
       idempotent ? this.#hooks(idempotent, message.id, view) : {},
     );
     const failure = sendFailure(result, message.id);
     if (failure) throw failure;
-    return { message: view, replayed: false };
+    return { body: view, replayed: false };
   }
 
-  #hooks(request: IdempotentRequest, jobStatusId: string, view: MessageView) {
+  #hooks(request: IdempotentRequest, jobStatusId: string, view: unknown) {
     const about = { jobStatusId, view };
     return {
       accepted: (sql: Sql) => this.keys.begin(sql, request, about),
@@ -152,7 +152,7 @@ export class SendService {
     request: IdempotentRequest,
     busy: IdempotencyKeyBusyError,
   ): Promise<SendAnswer | undefined> {
-    const { jobStatusId, view } = (busy.about ?? {}) as { jobStatusId?: string; view?: MessageView };
+    const { jobStatusId, view } = (busy.about ?? {}) as { jobStatusId?: string; view?: unknown };
     const first = jobStatusId && (await this.direct.find(accountId, jobStatusId));
     if (!first || !view || first.status === 'pending') throw busy;
     // Its process has died, and a worker has found that out; with any other code it only could not.
@@ -162,6 +162,6 @@ export class SendService {
     }
     const failure = sendFailure(first, jobStatusId);
     if (failure) throw failure;
-    return { message: view, replayed: true };
+    return { body: view, replayed: true };
   }
 }

@@ -61,11 +61,15 @@ export class SentViews {
   }
 }
 
-/** A sent message as far as the sender may read it: who sends somebody's draft has not written what is in it. */
+/**
+ * A sent message as far as the sender may read it: who sends somebody's draft has not written what is in it.
+ * @param answer what `SentViews` has made of it, in this request or in the first one with its key
+ */
 export function shownTo(
   { scopes }: AccountPrincipal,
   { draft_id: draftId }: Pick<SendMessage, 'draft_id'>,
-  message: MessageView,
+  answer: unknown,
 ): MessageView | MessageStateView {
+  const message = answer as MessageView;
   return !draftId || allows(scopes, SCOPES_FOR.readDrafts) ? message : toMessageStateView(message);
 }

@@ -17,8 +17,8 @@ import { changedMessageView } from '../messages/messages.schema.ts';
 import { answerRequest, OutboxRequests } from '../outbox/outbox-requests.ts';
 import { outboxMessage, outboxMessageOrPlan } from '../outbox/outbox.schema.ts';
 import { sendNowOrLater, type SendNowOrLater, sendQuery, type SendQuery } from './send.schema.ts';
-import { SendService } from './send.service.ts';
-import { shownTo } from './sent-view.ts';
+import { type SendCall, SendService } from './send.service.ts';
+import { SentViews, shownTo } from './sent-view.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.sendMail, write: true } as const;
 
@@ -29,6 +29,7 @@ const WRITE = { anyScope: SCOPES_FOR.sendMail, write: true } as const;
 export class V2SendController {
   constructor(
     private readonly sends: SendService,
+    private readonly views: SentViews,
     private readonly outbox: OutboxRequests,
   ) {}
 
@@ -59,9 +60,11 @@ export class V2SendController {
     }
     if (body.send_at) throw new InvalidInputError('send_at: needs sendnow=false');
     if (dry_run) throw new InvalidInputError('dry_run: needs sendnow=false');
-    const call = { account, idempotent, isGone: () => response.destroyed || request.socket.destroyed };
-    const { message, replayed } = await this.sends.send(call, body);
+    const isGone = () => response.destroyed || request.socket.destroyed;
+    const toAnswer: SendCall['toAnswer'] = (sent, files) => this.views.of(account, sent, files);
+    const call = { account, idempotent, isGone, toAnswer };
+    const { body: answer, replayed } = await this.sends.send(call, body);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-    return shownTo(account, body, message);
+    return shownTo(account, body, answer);
   }
 }

@@ -29,11 +29,18 @@ export interface TrackableMessage {
   html: string;
 }
 
+/** What is stored of a message for its tracking; `Tracker.store` takes it. */
+export interface TrackingRecord {
+  messageId: string;
+  accountId: string;
+  /** The other values of its row; null: the message is not tracked (any more). */
+  values: readonly unknown[] | null;
+}
+
 /** A message as it leaves. */
-export interface PreparedMessage {
+export interface MarkedMessage {
   html: string;
-  /** Written in the transaction that accepts the message, or an edit of it. */
-  alongside: (sql: Sql) => Promise<void>;
+  record: TrackingRecord;
 }
 
 /** UTF-16 units of HTML that are looked at on the main thread. The time is linear: 5 ms as a rule, 35 ms at most. */
@@ -79,13 +86,11 @@ export class Tracker {
    * The HTML that is sent instead of what was written, and what is to be stored with the message; writes nothing.
    * @throws {InvalidInputError} when it takes too long to look at the HTML
    */
-  async prepare(message: TrackableMessage, wish: TrackingWish): Promise<PreparedMessage> {
+  async prepare(message: TrackableMessage, wish: TrackingWish): Promise<MarkedMessage> {
     const { accountId, messageId, messageIdHeader, sendAt } = message;
     const { opens = false, links = false, thread_replies: threadReplies = false, payload = null } = wish;
-    if (!opens && !links && !threadReplies) {
-      const forget = async (sql: Sql) => void (await sql.query(FORGET, [messageId, accountId]));
-      return { html: message.html, alongside: forget };
-    }
+    if (!opens && !links && !threadReplies)
+      return { html: message.html, record: { messageId, accountId, values: null } };
     const { html, urls } =
       opens || links
         ? await markHtml(
@@ -97,8 +102,13 @@ export class Tracker {
             message.html.length > MOST_AT_ONCE ? (wanted) => this.#find(accountId, wanted) : undefined,
           )
         : { html: message.html, urls: [] };
-    const row = [messageId, accountId, messageIdHeader, opens, links, threadReplies, payload, urls, sendAt];
-    return { html, alongside: async (sql) => void (await sql.query(STORE, row)) };
+    const values = [messageIdHeader, opens, links, threadReplies, payload, urls, sendAt];
+    return { html, record: { messageId, accountId, values } };
+  }
+
+  /** Call it in the transaction that accepts the message, or an edit of it. */
+  async store(sql: Sql, { messageId, accountId, values }: TrackingRecord): Promise<void> {
+    await sql.query(values ? STORE : FORGET, [messageId, accountId, ...(values ?? [])]);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { resolveTimes } from './outbox-times.ts';
+import { DEFAULT_MAX_LATENESS_SECONDS, resolveChoices, resolveTimes } from './outbox-terms.ts';
 
 const now = new Date('2026-01-01T00:00:00.400Z');
 const second = Math.floor(now.getTime() / 1000);
@@ -62,6 +62,44 @@ describe('resolveTimes', () => {
     expect(resolveTimes({ ...none, retryLimit: second + 150 }, now, current)).toEqual({
       sendAt: current.sendAt,
       retryLimitAt: at(second + 150),
+    });
+  });
+});
+
+describe('resolveChoices', () => {
+  const none = { onMissed: undefined, maxLatenessSeconds: undefined, onUnknown: undefined };
+
+  it('sends late and leaves doubts to the server unless told otherwise', () => {
+    expect(resolveChoices(none)).toEqual({ onMissed: 'send', maxLatenessSeconds: null, onUnknown: null });
+  });
+
+  it('allows a minute of lateness where skip names none, and 0 where it does', () => {
+    expect(resolveChoices({ ...none, onMissed: 'skip' }).maxLatenessSeconds).toBe(
+      DEFAULT_MAX_LATENESS_SECONDS,
+    );
+    expect(resolveChoices({ ...none, onMissed: 'skip', maxLatenessSeconds: 0 }).maxLatenessSeconds).toBe(0);
+  });
+
+  it('refuses a lateness without skip, also where it is the edit that takes skip away', () => {
+    const message = 'max_lateness_seconds: goes with on_missed "skip" only';
+    const current = { onMissed: 'skip', maxLatenessSeconds: 5, onUnknown: null } as const;
+    expect(() => resolveChoices({ ...none, maxLatenessSeconds: 5 })).toThrow(message);
+    expect(() => resolveChoices({ ...none, onMissed: 'send', maxLatenessSeconds: 5 }, current)).toThrow(
+      message,
+    );
+  });
+
+  it('keeps what an edit does not name, and forgets the lateness with skip', () => {
+    const current = { onMissed: 'skip', maxLatenessSeconds: 5, onUnknown: 'fail' } as const;
+    expect(resolveChoices(none, current)).toEqual(current);
+    expect(resolveChoices({ ...none, maxLatenessSeconds: 7 }, current)).toEqual({
+      ...current,
+      maxLatenessSeconds: 7,
+    });
+    expect(resolveChoices({ ...none, onMissed: 'send', onUnknown: 'resend' }, current)).toEqual({
+      onMissed: 'send',
+      maxLatenessSeconds: null,
+      onUnknown: 'resend',
     });
   });
 });
