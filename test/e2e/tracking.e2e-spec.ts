@@ -348,7 +348,9 @@ describe('tracking', () => {
         const reply = { id: newId(), threadId: copy.thread_id, inReplyTo: null, references: [], from: [] };
         const mail = [{ ...reply, messageIdHeader, receivedAt }];
         const happened = await happeningsOf(sql, account, mail, () => Promise.resolve(new Map()), new Date());
-        return [happened.length, await recordChanges(sql, happened)];
+        await recordChanges(sql, happened);
+        const told = await sql.query('select 1 from webhook_event where created_at = now()');
+        return [happened.length, told.length > 0];
       });
     expect(await again(new Date(), header)).toEqual([1, false]);
     expect(await again(new Date(), '<another@elsewhere.test>')).toEqual([1, true]);

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
@@ -9,6 +9,7 @@ import { loggerOptions, logRequests } from './logging.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { RateLimitInterceptor } from './rate-limit.interceptor.ts';
 import { ResponseInterceptor } from './response.interceptor.ts';
+import { Routes } from './routes.ts';
 import { SchemaValidationPipe } from './validation.pipe.ts';
 
 /** While the process stops, answers ask the client to open a new connection: it reaches another replica. */
@@ -35,6 +36,7 @@ export class Draining {
 /** Manners of every route: logging, validation, response whitelist, errors, rate limits. */
 @Module({
   imports: [
+    DiscoveryModule,
     LoggerModule.forRootAsync({
       inject: [APP_CONFIG, LOG_DESTINATION],
       useFactory: (config: AppConfig, logTo: LogDestination | null) => loggerOptions(config, logTo),
@@ -42,6 +44,7 @@ export class Draining {
   ],
   providers: [
     Draining,
+    Routes,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_PIPE, useClass: SchemaValidationPipe },
     { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },

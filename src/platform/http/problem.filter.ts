@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import { DomainError, type ErrorDetails, type ErrorKind } from '../base/errors/domain-error.ts';
 import type { BetaErrorView, ErrorView } from './error.schema.ts';
-import { allowedMethods } from './routes.ts';
+import { Routes } from './routes.ts';
 import { isIntegrationsPath } from './surface.ts';
 
 const STATUS: Record<ErrorKind, number> = {
@@ -55,7 +55,7 @@ function fromDatabase(error: { code?: unknown }): Problem | undefined {
   return undefined;
 }
 
-function toProblem(error: unknown, request: Request): Problem {
+function toProblem(error: unknown, request: Request, routes: Routes): Problem {
   if (error instanceof DomainError) {
     const status = STATUS[error.kind];
     return {
@@ -68,7 +68,7 @@ function toProblem(error: unknown, request: Request): Problem {
   if (error instanceof HttpException) {
     const status = error.getStatus();
     if (status === 404) {
-      const methods = allowedMethods(request);
+      const methods = routes.methodsOf(request.path);
       if (methods.length > 0) {
         const allow = methods.join(', ');
         return {
@@ -113,10 +113,12 @@ const BETA_TYPES: Record<number, string> = {
 export class ProblemFilter implements ExceptionFilter {
   readonly #log = new Logger('Error');
 
+  constructor(private readonly routes: Routes) {}
+
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
-    const problem = toProblem(error, request);
+    const problem = toProblem(error, request, this.routes);
     if (problem.status >= 500) this.#log.error(error);
     if (response.headersSent) {
       response.destroy();

@@ -1,30 +1,38 @@
-import type { Request } from 'express';
+import { Injectable, type OnModuleInit, RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { match } from 'path-to-regexp';
 
-/** The part of Express' router that is looked at here. */
-interface RouterLayer {
-  route?: { methods: Record<string, boolean | undefined> };
-  match(path: string): boolean;
-}
+/** The endpoints of all controllers, for the difference between 404 and 405. */
+@Injectable()
+export class Routes implements OnModuleInit {
+  #endpoints: readonly { method: string; covers: (path: string) => unknown }[] = [];
 
-const MOST_METHODS_OF_AN_ENDPOINT = 7;
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+  ) {}
 
-/**
- * Methods the request's path supports, for the difference between 404 and 405. Empty when there is nothing at the
- * path at all.
- */
-export function allowedMethods(request: Request): string[] {
-  const { stack } = request.app.router as unknown as { stack: RouterLayer[] };
-  const methods = new Set<string>();
-  for (const layer of stack) {
-    // Nest mounts middleware as a route for every method there is: that is no endpoint.
-    if (!layer.route || Object.keys(layer.route.methods).length > MOST_METHODS_OF_AN_ENDPOINT) continue;
-    let matches: boolean;
-    try {
-      matches = layer.match(request.path);
-    } catch {
-      return []; // a path that cannot be decoded matches nothing
-    }
-    if (matches) for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
+  onModuleInit(): void {
+    this.#endpoints = this.discovery.getControllers().flatMap(({ metatype }) => {
+      if (!metatype) return [];
+      const prototype = metatype.prototype as Record<string, object>;
+      return this.scanner.getAllMethodNames(prototype).flatMap((name) => {
+        const handler = prototype[name];
+        const method =
+          handler && (Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod | undefined);
+        if (!handler || method === undefined) return [];
+        const parts = [metatype, handler].flatMap((at) => Reflect.getMetadata(PATH_METADATA, at) as string);
+        const path = `/${parts.flatMap((part) => part.split('/').filter(Boolean)).join('/')}`;
+        return [{ method: RequestMethod[method], covers: match(path, { decode: false, sensitive: true }) }];
+      });
+    });
   }
-  return [...methods].sort();
+
+  /** Methods that a path supports, sorted. Empty when there is nothing at the path at all. */
+  methodsOf(path: string): string[] {
+    return [
+      ...new Set(this.#endpoints.filter(({ covers }) => covers(path)).map(({ method }) => method)),
+    ].sort();
+  }
 }
