@@ -2,9 +2,10 @@ import request from 'supertest';
 import { TokenUses } from '../../src/accounts/grants/token-uses.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { pruneAccessTokens } from '../../src/accounts/grants/prune-access-tokens.ts';
-import { registerSandbox, rowsOf } from '../support/connect.ts';
+import { registerSandbox } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';
+import { PassingClock } from '../support/passing-clock.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const REDIRECT = 'https://app.example.test/callback';
@@ -20,13 +21,16 @@ interface Listed {
   revoked_at: number | null;
 }
 
+const DAY_MS = 86_400_000;
+
 describe('access tokens of an account', () => {
+  const clock = new PassingClock();
   let server: TestApp;
   let application: TestApplication;
   let grantId: string;
   let token: string;
   beforeAll(async () => {
-    server = await startTestApp({ ROLES: 'api' });
+    server = await startTestApp({ ROLES: 'api' }, { clock });
   });
   beforeEach(async () => {
     application = await createApplication(server.app);
@@ -55,9 +59,7 @@ describe('access tokens of an account', () => {
   const remove = (id: string, caller = application) =>
     request(server.url).delete(`${path()}/${id}`).set(caller.basic);
   const use = (value: string, at = '/account') => request(server.url).get(at).auth(value, '');
-  const now = () => Math.floor(Date.now() / 1000);
-  const end = (id: string, ago: string) =>
-    rowsOf(server, `update access_token set expires_at = now() - $2::interval where id = $1`, [id, ago]);
+  const now = () => Math.floor(clock.now().getTime() / 1000);
 
   it('are listed oldest first, with everything but the token', async () => {
     const second = await made();
@@ -117,7 +119,7 @@ describe('access tokens of an account', () => {
   it('are refused with 401 when they have expired', async () => {
     const short = await made({ expires_in: 60 });
     await use(short.access_token).expect(200);
-    await end(short.id, '1 second');
+    await clock.pass(61_000);
     await use(short.access_token).expect(401);
     expect((await list())[1]).toMatchObject({ state: 'expired', revoked_at: null });
   });
@@ -274,15 +276,12 @@ describe('access tokens of an account', () => {
   });
 
   it('are forgotten thirty days after their end, and not before', async () => {
-    const [expired, fresh] = [await made({ expires_in: 60 }), await made({ expires_in: 60 })];
-    const revoked = await made();
+    const [expired, revoked] = [await made({ expires_in: 60 }), await made()];
     await remove(revoked.id).expect(200);
-    await rowsOf(server, `update access_token set revoked_at = now() - interval '31 days' where id = $1`, [
-      revoked.id,
-    ]);
-    await end(expired.id, '31 days');
-    await end(fresh.id, '29 days');
-    await pruneAccessTokens(server.app.get(Database), new Date());
+    await clock.pass(2 * DAY_MS);
+    const fresh = await made({ expires_in: 60 });
+    await clock.pass(29 * DAY_MS);
+    await pruneAccessTokens(server.app.get(Database), clock.now());
     expect((await list()).map(({ id }) => id)).not.toContain(expired.id);
     expect((await list()).map(({ id }) => id)).not.toContain(revoked.id);
     expect((await list()).map(({ id }) => id)).toContain(fresh.id);

@@ -1,7 +1,5 @@
 import http from 'node:http';
-import { jest } from '@jest/globals';
 import request from 'supertest';
-import { Clock } from '../../src/platform/base/time/clock.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { pruneIdempotencyKeys } from '../../src/platform/idempotency/prune-idempotency-keys.ts';
 import {
@@ -10,25 +8,31 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { PassingClock } from '../support/passing-clock.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const bo = { email: 'bo@example.test', name: 'Bo' };
 
 describe('an Idempotency-Key', () => {
+  const clock = new PassingClock();
+  const inSeconds = (seconds: number) => Math.floor(clock.now().getTime() / 1000) + seconds;
   let server: TestApp;
   let database: Database;
   let application: TestApplication;
   let ada: TestAccount;
-  const sendAt = inSeconds(3600);
+  /** Later than all the time that passes in a test. */
+  let sendAt: number;
   beforeAll(async () => {
-    server = await startTestApp({ ROLES: 'api' });
+    server = await startTestApp({ ROLES: 'api' }, { clock });
     database = server.app.get(Database);
     application = await createApplication(server.app);
   });
   beforeEach(async () => {
     ada = await createAccount(server.app, application);
+    sendAt = inSeconds(3 * 86_400);
   });
   afterAll(() => server.close());
 
@@ -45,12 +49,6 @@ describe('an Idempotency-Key', () => {
     );
     return row?.n;
   };
-  /** As if the key had been used so long ago. */
-  const age = (interval: string) =>
-    database.query(
-      `update idempotency_key set created_at = created_at - $2::interval where account_id = $1`,
-      [ada.id, interval],
-    );
 
   it('answers the same request with the first answer, and stores one message', async () => {
     const first = await post('k1');
@@ -116,14 +114,9 @@ describe('an Idempotency-Key', () => {
     const body = { send_at: 0, retry_limit_datetime: inSeconds(600) };
     const first = await post('k3', body);
     expect(first.status).toBe(202);
-    const afterwards = new Date(Date.now() + 700_000);
-    const now = jest.spyOn(server.app.get(Clock), 'now').mockImplementation(() => afterwards);
-    try {
-      expect((await post('k3', body, ada, '?dry_run=true')).status).toBe(400);
-      expect((await post('k3', body)).text).toBe(first.text);
-    } finally {
-      now.mockRestore();
-    }
+    await clock.pass(700_000);
+    expect((await post('k3', body, ada, '?dry_run=true')).status).toBe(400);
+    expect((await post('k3', body)).text).toBe(first.text);
   });
 
   it('belongs to the account: another one has keys of its own', async () => {
@@ -146,16 +139,16 @@ describe('an Idempotency-Key', () => {
 
   it('means its request for 24 hours, and is free afterwards whether or not it was cleared away', async () => {
     const first = await post('k5');
-    await age('23 hours 59 minutes');
+    await clock.pass(24 * HOUR_MS - MINUTE_MS);
     expect((await post('k5')).text).toBe(first.text);
-    await age('1 minute');
+    await clock.pass(MINUTE_MS);
     const second = await post('k5', { subject: 'Other' });
     expect(second.status).toBe(202);
     expect(second.body.job_status_id).not.toBe(first.body.job_status_id);
     expect((await post('k5', { subject: 'Other' })).text).toBe(second.text);
     expect(await count('job_status')).toBe(2);
     // Expired, two that come at once are one again.
-    await age('25 hours');
+    await clock.pass(25 * HOUR_MS);
     const both = await Promise.all([post('k5'), post('k5')]);
     expect(both[0].text).toBe(both[1].text);
     expect(await count('job_status')).toBe(3);
@@ -163,9 +156,9 @@ describe('an Idempotency-Key', () => {
 
   it('is cleared away after 24 hours', async () => {
     await post('old').expect(202);
-    await age('24 hours');
+    await clock.pass(24 * HOUR_MS);
     await post('new').expect(202);
-    const now = server.app.get(Clock).now();
+    const now = clock.now();
     expect(await pruneIdempotencyKeys(database, now)).toBeGreaterThanOrEqual(1);
     expect(await pruneIdempotencyKeys(database, now)).toBe(0);
     const keys = await database.query('select key from idempotency_key where account_id = $1', [ada.id]);

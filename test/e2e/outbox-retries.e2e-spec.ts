@@ -1,14 +1,13 @@
 import request from 'supertest';
-import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
-import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
+import { connectSendGrid } from '../support/connect.ts';
 import {
   createAccount,
   createApplication,
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { PassingClock } from '../support/passing-clock.ts';
 import { SendGridServer } from '../support/sendgrid-server.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
@@ -17,6 +16,7 @@ const bo = { email: 'bo@example.test' };
 
 /** Retries and routes in the whole server; what would be waited for comes at once. */
 describe('an outbox message that cannot be sent at once', () => {
+  const clock = new PassingClock();
   let server: TestApp;
   let database: Database;
   let application: TestApplication;
@@ -24,7 +24,7 @@ describe('an outbox message that cannot be sent at once', () => {
   let service: SendGridServer;
 
   beforeAll(async () => {
-    server = await startTestApp();
+    server = await startTestApp({}, { clock });
     database = server.app.get(Database);
     service = await SendGridServer.start();
   });
@@ -48,16 +48,15 @@ describe('an outbox message that cannot be sent at once', () => {
   };
   const job = async (id: string) =>
     (await request(server.url).get(`/job-statuses/${id}?view=expanded`).set(ada.bearer)).body;
-  /** Ends every wait until the message has come to its end. */
+  /** Lets the time until each next attempt pass, until the message has come to its end. */
   const atTheEnd = (id: string) =>
     until(`job ${id} to end`, async () => {
-      const hurried = await database.query(
-        `update send_job set run_at = now() where id = $1 and state = 0 and run_at > now() returning 1`,
-        [id],
-      );
-      if (hurried.length > 0) server.app.get(Signals).wake('send');
       const status = await job(id);
-      return ['successful', 'failed', 'cancelled'].includes(status.status) && status;
+      if (['successful', 'failed', 'cancelled'].includes(status.status)) return status;
+      const nextAt = (status.attempts.at(-1)?.next_at ?? 0) * 1000;
+      const wait = nextAt - clock.now().getTime();
+      if (wait > 0) await clock.pass(wait);
+      return null;
     });
   const deliveries = async (id: string) => {
     const [row] = await database.query<{ n: number }>(
@@ -68,12 +67,7 @@ describe('an outbox message that cannot be sent at once', () => {
     return row?.n;
   };
   const addService = async () => {
-    const settings = { api_key: service.key, base_url: service.origin };
-    await database.query(
-      `insert into relay (application_id, kind, settings_sealed, created_at, updated_at)
-       values ($1, 'sendgrid', $2, now(), now())`,
-      [application.id, sealRelaySettings(server.app.get(SecretBox), application.id, settings)],
-    );
+    await connectSendGrid(server, application, service);
     service.senders = [{ id: 1, from_email: ada.email, verified: true }];
   };
 
@@ -196,13 +190,10 @@ describe('an outbox message that cannot be sent at once', () => {
   });
 
   it('is not sent when it is found later than its sender allows', async () => {
-    const sendAt = Math.floor(Date.now() / 1000) + 3600;
+    const sendAt = Math.floor(clock.now().getTime() / 1000) + 3600;
     const body = { on_missed: 'skip', max_lateness_seconds: 60, send_at: sendAt };
     const id = await accept('late@sandbox.test', body);
-    await database.query(
-      `update send_job set due_at = now() - interval '2 minutes', run_at = now() where id = $1`,
-      [id],
-    );
+    await clock.pass(3_720_000);
     const end = await atTheEnd(id);
     expect(end).toMatchObject({ status: 'failed', attempts: [{ rule: 'missed', route: null }] });
     expect(await deliveries(id)).toBe(0);

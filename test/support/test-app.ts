@@ -5,6 +5,7 @@ import { createApp } from '../../src/app/app.ts';
 import type { AppOverrides } from '../../src/app/app.module.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { assertNoSecretLogged, watchedLog, watchEnvironment, watchTraffic } from './log-watch.ts';
+import { PassingClock } from './passing-clock.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 /** The whole application on a database of its own, listening on a free port. */
@@ -28,6 +29,7 @@ export async function startTestApp(
   overrides: AppOverrides = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase();
+  if (overrides.clock instanceof PassingClock) await overrides.clock.govern(database);
   const settings = {
     NODE_ENV: 'test',
     DATABASE_URL: database.url,
