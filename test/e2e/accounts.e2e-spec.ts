@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { rowsOf } from '../support/connect.ts';
+import { refuseCredentials, rowsOf } from '../support/connect.ts';
 import {
   createAccount,
   createApplication,
@@ -76,20 +76,14 @@ describe('accounts', () => {
     });
 
     it('calls the state invalid here and invalid-credentials for the application', async () => {
-      await rowsOf(server, `update "grant" set status = 'invalid', sync_state = 'invalid' where id = $1`, [
-        account.id,
-      ]);
+      await refuseCredentials(server, account.id);
       expect((await self()).body.sync_state).toBe('invalid');
       expect((await manage('get', `/${account.id}`)).body.sync_state).toBe('invalid-credentials');
     });
 
     it('refuses missing, unknown, malformed, expired and revoked tokens with 401', async () => {
-      const expired = await createAccount(server.app, application);
-      await rowsOf(
-        server,
-        `update access_token set expires_at = now() - interval '1 second' where grant_id = $1`,
-        [expired.id],
-      );
+      const tokenExpiresAt = new Date(Date.now() - 1_000);
+      const expired = await createAccount(server.app, application, { tokenExpiresAt });
       const attempts: Record<string, string>[] = [
         {},
         { authorization: 'Bearer' },
@@ -212,7 +206,7 @@ describe('accounts', () => {
     });
 
     it('does not make an account healthy by upgrading it', async () => {
-      await rowsOf(server, `update "grant" set status = 'invalid' where id = $1`, [account.id]);
+      await refuseCredentials(server, account.id);
       await manage('post', `/${account.id}/downgrade`);
       await manage('post', `/${account.id}/upgrade`);
       expect((await self()).body.sync_state).toBe('invalid');

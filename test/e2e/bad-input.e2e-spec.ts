@@ -4,7 +4,6 @@ import { hashToken } from '../../src/platform/base/crypto/token-hash.ts';
 import { type Answer, type Attack, messageOf } from '../support/adversary.ts';
 import { jsonTypeOf, type Operation, type Schema } from '../support/api-document.ts';
 import { type AttackedOwners, startAttackedOwners } from '../support/attacked-owners.ts';
-import { rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import {
   HOSTILE_BODIES,
@@ -333,12 +332,8 @@ describe('bad input', () => {
   /** Credentials an operation refuses, by what is wrong with them. */
   async function wrongCredentials(): Promise<(operation: Operation) => Record<string, Refusal>> {
     const { app } = world.server;
-    const token = async (change: string, overrides: Parameters<typeof createAccount>[2] = {}) => {
-      const account = await createAccount(app, world.own.application, overrides);
-      if (change)
-        await rowsOf(world.server, `update access_token set ${change} where grant_id = $1`, [account.id]);
-      return account.bearer;
-    };
+    const token = async (overrides: Parameters<typeof createAccount>[2] = {}) =>
+      (await createAccount(app, world.own.application, overrides)).bearer;
     const former = await createApplication(app);
     await app.get(ApplicationsService).rotateSecret(former.clientId);
     const { clientId, clientSecret } = world.own.application;
@@ -358,9 +353,9 @@ describe('bad input', () => {
       'hash instead of the secret': refused(basic(`${clientId}:${hashToken(clientSecret).toString('hex')}`)),
     };
     const tokens = {
-      'revoked token': refused(await token('revoked_at = now()')),
-      'expired token': refused(await token("expires_at = now() - interval '1 second'")),
-      'cancelled account': refused(await token('', { billingState: 'cancelled' }), 403),
+      'revoked token': refused(await token({ tokenRevokedAt: new Date() })),
+      'expired token': refused(await token({ tokenExpiresAt: new Date(Date.now() - 1_000) })),
+      'cancelled account': refused(await token({ billingState: 'cancelled' }), 403),
       'token cut short': refused({
         authorization: world.own.account.bearer['authorization']?.slice(0, -1) ?? '',
       }),

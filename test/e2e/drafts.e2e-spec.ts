@@ -1,5 +1,4 @@
 import request from 'supertest';
-import { Signals } from '../../src/platform/work/signals.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
@@ -12,6 +11,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { PassingClock } from '../support/passing-clock.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
@@ -27,12 +27,13 @@ interface Draft {
 }
 
 describe('/drafts', () => {
+  const clock = new PassingClock();
   let server: TestApp;
   let application: TestApplication;
   let ada: TestAccount;
 
   beforeAll(async () => {
-    server = await startTestApp();
+    server = await startTestApp({}, { clock });
     application = await createApplication(server.app);
   });
   afterAll(() => server.close());
@@ -163,10 +164,7 @@ describe('/drafts', () => {
       await until('the loss', async () => stored === 1);
       const changed = await ok('put', `/drafts/${draft.id}`, { version: 0, subject: 'v1' });
       await until('the end of the wait', async () => {
-        await rowsOf(server, `update provider_job set run_at = now() where object_id = $1 and state = 0`, [
-          draft.id,
-        ]);
-        server.app.get(Signals).wake('provider');
+        await clock.pass(60_000);
         return (
           (await ok<{ status: string }>('get', `/job-statuses/${changed.job_status_id}`)).status ===
           'successful'

@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import { rowsOf } from '../support/connect.ts';
+import { refuseCredentials, rowsOf } from '../support/connect.ts';
 import { Replica } from '../support/contract-tools.ts';
 import { deliver } from '../support/deliver.ts';
 import {
@@ -259,7 +259,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect((await api('post', path, { display_name: 'x' }, reader)).status).toBe(403);
     const sorter = await account({ scope: ['email.folders_and_labels'] as never });
     expect((await api('post', path, { display_name: 'x' }, sorter)).status).toBe(200);
-    await rowsOf(server, `update "grant" set status = 'invalid' where id = $1`, [ada.id]);
+    await refuseCredentials(server, ada.id);
     expect((await api('post', path, { display_name: 'x' })).status).toBe(403);
   });
 

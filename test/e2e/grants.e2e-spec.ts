@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { Credentials } from '../../src/platform/auth/credentials.ts';
-import { registerSandbox, rowsOf, subscribe } from '../support/connect.ts';
+import { refuseCredentials, registerSandbox, rowsOf, subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -102,9 +102,7 @@ describe('/connect/grants', () => {
 
     it('authenticates the same account again: same id, new token, old token still good', async () => {
       const first = await connect({ metadata: { a: 1 }, state: 's' });
-      await rowsOf(server, `update "grant" set status = 'invalid', sync_state = 'invalid' where id = $1`, [
-        first.id,
-      ]);
+      await refuseCredentials(server, first.id);
       const again = await call('post', '', { ...ADA, settings: { email: 'ADA@sandbox.TEST' } });
       expect(again.body.data).toMatchObject({
         id: first.id,
@@ -296,9 +294,7 @@ describe('/connect/grants', () => {
 
     it('does not make a grant valid by scopes when its credentials are what is wrong', async () => {
       const { id } = await connect({ scope: ['email', 'calendar'] });
-      await rowsOf(server, `update "grant" set status = 'invalid', status_reason = '535' where id = $1`, [
-        id,
-      ]);
+      await refuseCredentials(server, id);
       expect((await call('patch', `/${id}`, { scope: ['email'] })).body.data.grant_status).toBe('invalid');
     });
 
@@ -324,9 +320,7 @@ describe('/connect/grants', () => {
 
     it('verifies new settings and takes them for a new authentication', async () => {
       const { id } = await connect({ scope: ['email'] });
-      await rowsOf(server, `update "grant" set status = 'invalid', sync_state = 'invalid' where id = $1`, [
-        id,
-      ]);
+      await refuseCredentials(server, id);
       const refused = await call('patch', `/${id}`, { settings: { password: 'wrong' }, metadata: { a: 1 } });
       expect(refused.status).toBe(400);
       expect((await call('get', `/${id}`)).body.data).toMatchObject({
@@ -354,9 +348,7 @@ describe('/connect/grants', () => {
 
     it('makes a grant valid by other settings when its settings are what was wrong', async () => {
       const { id } = await connect({ scope: ['email'] });
-      await rowsOf(server, `update "grant" set status = 'invalid', sync_state = 'invalid' where id = $1`, [
-        id,
-      ]);
+      await refuseCredentials(server, id);
       const mended = await call('patch', `/${id}`, { settings: { sent_copies: false } });
       expect(mended.body.data.grant_status).toBe('valid');
     });

@@ -2,7 +2,6 @@ import ICAL from 'ical.js';
 import nodeIcal, { type VEvent } from 'node-ical';
 import PostalMime, { type Email } from 'postal-mime';
 import request from 'supertest';
-import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
   createAccount,
@@ -10,6 +9,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { PassingClock } from '../support/passing-clock.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
@@ -68,13 +68,16 @@ async function readMail(mime: Buffer): Promise<ReadMail> {
   return { subject: mail.subject, to, mail, method, first, event, events, attendees };
 }
 
+const HOUR_MS = 3_600_000;
+
 describe('notify_participants', () => {
+  const clock = new PassingClock();
   let server: TestApp;
   let application: TestApplication;
   let ada: TestAccount;
   let calendarId: string;
   beforeAll(async () => {
-    server = await startTestApp();
+    server = await startTestApp({}, { clock });
     application = await createApplication(server.app);
     ada = await createAccount(server.app, application, { email: 'ada@sandbox.test', name: 'Ada' });
     calendarId = await createCalendar(ada);
@@ -285,8 +288,7 @@ describe('notify_participants', () => {
       return job.status === 'delayed';
     });
     await remove(id);
-    await server.app.get(Database).query('update provider_job set run_at = now() where object_id = $1', [id]);
-    server.app.get(Signals).wake('provider');
+    await clock.pass(HOUR_MS);
     const told = await invitations(id, 5);
     expect(told.map(({ email, kind, status }) => [email, kind, status])).toEqual(
       expect.arrayContaining([

@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import { rowsOf, subscribe } from '../support/connect.ts';
+import { refuseCredentials, rowsOf, subscribe } from '../support/connect.ts';
 import { mimeOf, Replica } from '../support/contract-tools.ts';
 import { deliver } from '../support/deliver.ts';
 import {
@@ -230,7 +230,7 @@ describe('PUT /messages/{id}', () => {
     expect(await scoped(['email.read_only', 'email.folders_and_labels'], { unread: false })).toBe(403);
     expect(await scoped(['email.read_only'], MOVE)).toBe(403);
     const { account, id } = await mailbox();
-    await rowsOf(server, `update "grant" set status = 'invalid' where id = $1`, [account.id]);
+    await refuseCredentials(server, account.id);
     expect((await put(account, id, { unread: false })).status).toBe(403);
   });
 

@@ -1,3 +1,4 @@
+import { markGrantsInvalid } from '../../src/accounts/grants/mark-invalid.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import request from 'supertest';
 import type { TestApplication } from './factories.ts';
@@ -37,6 +38,14 @@ export function rowsOf<R extends object = Record<string, unknown>>(
   values: readonly unknown[] = [],
 ): Promise<R[]> {
   return server.app.get(Database).query<R>(text, values);
+}
+
+/** Makes an account invalid, as a worker does when the provider refuses its credentials. */
+export async function refuseCredentials(server: TestApp, accountId: string): Promise<void> {
+  const database = server.app.get(Database);
+  await database.transaction((sql) =>
+    markGrantsInvalid(sql, [{ accountId, reason: '535 refused' }], new Date()),
+  );
 }
 
 /** Writes an active webhook; nothing listens behind it. */

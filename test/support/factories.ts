@@ -79,6 +79,9 @@ export async function createAccount(
     >
   > & {
     settings?: Record<string, unknown>;
+    /** When its token ends. */
+    tokenExpiresAt?: Date;
+    tokenRevokedAt?: Date;
     /** Whether the mailbox is mirrored (by the worker, without the sandbox's sample messages); default no. */
     mirrored?: boolean;
   } = {},
@@ -86,7 +89,13 @@ export async function createAccount(
   const em = app.get(EntityManager).fork();
   const id = newId();
   const now = new Date();
-  const { mirrored = false, settings = mirrored ? { sample_messages: false } : {}, ...columns } = overrides;
+  const {
+    tokenExpiresAt = null,
+    tokenRevokedAt = null,
+    mirrored = false,
+    settings = mirrored ? { sample_messages: false } : {},
+    ...columns
+  } = overrides;
   const grant = em.create(Grant, {
     id,
     application: em.getReference(Application, application.id),
@@ -106,7 +115,14 @@ export async function createAccount(
     ...columns,
   });
   const token = secret('access token', randomBase36(50));
-  em.create(AccessToken, { id: newId(), grant, hash: hashToken(token), createdAt: now });
+  em.create(AccessToken, {
+    id: newId(),
+    grant,
+    hash: hashToken(token),
+    createdAt: now,
+    expiresAt: tokenExpiresAt,
+    revokedAt: tokenRevokedAt,
+  });
   await em.flush();
   if (mirrored) {
     await scheduleSync(app.get(Database), id);
