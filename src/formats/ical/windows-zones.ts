@@ -1,4 +1,4 @@
-/** Windows names of time zones and the IANA zone of each (Unicode CLDR, windowsZones, territory 001). */
+/** Windows names of time zones and the IANA zone of each (Unicode CLDR, windowsZones, territory 001). Why not a library: docs/dependencies.md. */
 const TABLE = `
 Dateline Standard Time=Etc/GMT+12|UTC-11=Etc/GMT+11|Aleutian Standard Time=America/Adak|Hawaiian Standard Time=Pacific/Honolulu
 Marquesas Standard Time=Pacific/Marquesas|Alaskan Standard Time=America/Anchorage|UTC-09=Etc/GMT+9
