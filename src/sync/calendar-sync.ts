@@ -4,11 +4,18 @@ import { Clock } from '../platform/base/time/clock.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
-import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
 import type { CalendarPort, RemoteCalendar } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
-import { CalendarMirrorRepository, type WrittenCalendar } from './calendar-mirror.repository.ts';
-import type { MirrorCalendar } from './event-mirror.repository.ts';
+import { CalendarListeners } from '../calendar/calendars/calendar-listeners.ts';
+import {
+  holdCalendar,
+  type MirrorCalendar,
+  type MirroredCalendar,
+  missingCalendars,
+  removeCalendar,
+  writeCalendars,
+} from '../calendar/calendars/calendar-mirror.ts';
+import { beginCalendarLook, postponeCalendarLook } from './looks.ts';
 import { EventSync } from './event-sync.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 
@@ -23,9 +30,8 @@ export class CalendarSync {
   constructor(
     private readonly database: Database,
     private readonly claims: MirrorRepository,
-    private readonly repository: CalendarMirrorRepository,
+    private readonly listeners: CalendarListeners,
     private readonly events: EventSync,
-    private readonly planner: ReminderPlanner,
     private readonly clock: Clock,
   ) {}
 
@@ -44,7 +50,7 @@ export class CalendarSync {
   ): Promise<boolean> {
     if (wasCurrent && !port.listEventChanges) return false;
     const now = this.clock.now();
-    const look = await this.repository.begin(this.database, claim, now, this.#in(LOOK_SECONDS));
+    const look = await beginCalendarLook(this.database, claim, now, this.#in(LOOK_SECONDS));
     try {
       if (look) await this.#calendars(account, port, claim, look.first);
       const calendars = await this.events.calendars(account.accountId);
@@ -53,7 +59,7 @@ export class CalendarSync {
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       const seconds = Math.max(AFTER_FAILURE_SECONDS, error.retryAfterSeconds ?? 0);
-      await this.repository.postpone(this.database, claim, look?.first ? null : this.#in(seconds));
+      await postponeCalendarLook(this.database, claim, look?.first ? null : this.#in(seconds));
       throw error;
     }
   }
@@ -68,9 +74,10 @@ export class CalendarSync {
     const listed = await port.listCalendars(account);
     const at = this.clock.now();
     await this.claims.holding(claim, null, async (sql) => {
-      const { added, changed } = await this.repository.write(sql, accountId, listed, at);
+      const { added, changed } = await writeCalendars(sql, accountId, listed, at);
       for (const { id, before, timezone } of changed) {
-        if (before !== timezone) await this.events.rezone(sql, id, timezone);
+        if (before !== timezone)
+          await this.listeners.timezoneChanged(sql, { ...ownerOf(account), calendarId: id, timezone, at });
       }
       const [news, changes] = first ? ([null, null] as const) : (['created', 'updated'] as const);
       await recordChanges(sql, [
@@ -88,7 +95,7 @@ export class CalendarSync {
     claim: MirrorClaim,
     listed: readonly RemoteCalendar[],
   ): Promise<void> {
-    const missing = await this.repository.missing(
+    const missing = await missingCalendars(
       this.database,
       account.accountId,
       listed.map(({ providerId }) => providerId),
@@ -101,28 +108,11 @@ export class CalendarSync {
 
   async #remove(sql: Sql, account: ConnectedAccount, calendarId: string): Promise<void> {
     const at = this.clock.now();
-    const gone = await this.repository.remove(sql, account.accountId, calendarId);
-    if (!gone) return;
-    const reminding = gone.events.filter((event) => event.reminding).map(({ id }) => id);
-    if (reminding.length > 0)
-      await this.planner.cancelEvents(sql, account.accountId, reminding, 'the calendar was deleted', at);
-    const { accountId, applicationId } = account;
-    await recordChanges(sql, [
-      ...gone.events.map(({ id }): ChangeRecord => ({
-        applicationId,
-        accountId,
-        object: 'event',
-        objectId: id,
-        event: 'delete',
-        at,
-        webhook: {
-          trigger: 'event.deleted',
-          dedupe: `delete_calendar:${calendarId}:${id}`,
-          attributes: { calendar_id: calendarId, created_before_account_connection: false },
-        },
-      })),
-      this.#record(account, gone, 'delete', 'deleted', at),
-    ]);
+    const calendar = await holdCalendar(sql, account.accountId, calendarId);
+    if (!calendar) return;
+    await this.listeners.deleted(sql, { ...ownerOf(account), calendarId, at });
+    await removeCalendar(sql, calendarId);
+    await recordChanges(sql, [this.#record(account, calendar, 'delete', 'deleted', at)]);
   }
 
   async #events(
@@ -147,7 +137,7 @@ export class CalendarSync {
 
   #record(
     { applicationId, accountId }: ConnectedAccount,
-    { id, metadata }: WrittenCalendar,
+    { id, metadata }: MirroredCalendar,
     event: ChangeRecord['event'],
     verb: 'created' | 'updated' | 'deleted' | null,
     at: Date,
@@ -164,6 +154,8 @@ export class CalendarSync {
     return new Date(this.clock.now().getTime() + seconds * 1000);
   }
 }
+
+const ownerOf = ({ accountId, applicationId }: ConnectedAccount) => ({ accountId, applicationId });
 
 async function isGone(port: CalendarPort, account: ConnectedAccount, providerId: string): Promise<boolean> {
   try {

@@ -15,10 +15,9 @@ import {
 import type { ContactChanges, ContactsPort, RemoteContact } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import {
-  type ContactLook,
-  ContactMirrorRepository,
-  type MirrorContact,
-} from './contact-mirror.repository.ts';
+  comingContacts, holdContacts, type MirrorContact, removeContacts, storeSeenContacts,
+} from '../contacts/contact-mirror.ts'; // prettier-ignore
+import { beginContactLook, type ContactLook, postponeContactLook, storeContactCursor } from './looks.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 /** Looks at an address book are this far apart at least, however often the mailbox is looked at. */
@@ -54,7 +53,6 @@ export class ContactSync {
   constructor(
     private readonly database: Database,
     private readonly claims: MirrorRepository,
-    private readonly repository: ContactMirrorRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -74,16 +72,16 @@ export class ContactSync {
   ): Promise<ContactsLook> {
     if (!port.hasAddressBook(account)) return { hasBook: false, more: false };
     const now = this.clock.now();
-    const look = await this.repository.begin(this.database, claim, now, this.#in(LOOK_SECONDS));
+    const look = await beginContactLook(this.database, claim, now, this.#in(LOOK_SECONDS));
     if (!look) return { hasBook: true, more: false };
     try {
       const more = await this.#pages(account, port, claim, look, goOn);
-      if (more) await this.repository.postpone(this.database, claim, null);
+      if (more) await postponeContactLook(this.database, claim, null);
       return { hasBook: true, more };
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       const seconds = Math.max(AFTER_FAILURE_SECONDS, error.retryAfterSeconds ?? 0);
-      await this.repository.postpone(this.database, claim, this.#in(seconds));
+      await postponeContactLook(this.database, claim, this.#in(seconds));
       throw error;
     }
   }
@@ -110,7 +108,7 @@ export class ContactSync {
         const result = await this.#apply(sql, one);
         // A page that could not be taken up as a whole is read again, with all that follows.
         mayStore &&= result.whole;
-        if (mayStore) await this.repository.storeCursor(sql, claim, changes.cursor, complete ? at : null);
+        if (mayStore) await storeContactCursor(sql, claim, changes.cursor, complete ? at : null);
       });
       // What waits for a write of ours waits for the next look.
       if (complete || (!mayStore && !goOn())) return false;
@@ -123,10 +121,10 @@ export class ContactSync {
     const { account, changes, lookedAt, at } = page;
     const { accountId } = account;
     const ids = [...changes.contacts.map(({ providerId }) => providerId), ...changes.removed];
-    const rows = await this.repository.hold(sql, accountId, ids, changes.present);
+    const rows = await holdContacts(sql, accountId, ids, changes.present);
     const byId = new Map(rows.map((row) => [row.providerId, row]));
     const remotes = new Map(changes.contacts.map((remote) => [remote.providerId, remote]));
-    const coming = await this.repository.coming(
+    const coming = await comingContacts(
       sql,
       accountId,
       changes.contacts.flatMap(({ uid }) => (uid !== null && isId(uid) ? [uid] : [])),
@@ -138,7 +136,7 @@ export class ContactSync {
     const present = changes.present && new Set(changes.present);
     const gone = rows.filter(({ providerId }) => !remotes.has(providerId) && !present?.has(providerId));
     const removed = gone.filter((row) => !busy(row)).map(({ id }) => id);
-    await this.repository.remove(sql, accountId, removed);
+    await removeContacts(sql, accountId, removed);
     const log: ChangeRecord[] = [
       ...(await this.#add(sql, page, fresh.filter((one) => !waiting.includes(one)))),
       ...(await this.#change(sql, page, known.filter((row) => !busy(row)), remotes)),
@@ -179,7 +177,7 @@ export class ContactSync {
       changed.push({ id: row.id, fields: { ...row.fields, ...fields }, picture: remote.picture });
     }
     await updateContacts(sql, account.accountId, changed, at);
-    await this.repository.seen(sql, account.accountId, seen, at);
+    await storeSeenContacts(sql, account.accountId, seen, at);
     return changed.map(({ id }) => this.#record(page, id, 'updated', at));
   }
 

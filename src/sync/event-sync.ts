@@ -3,14 +3,18 @@ import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
-import { adoptMailed } from '../calendar/rsvp/adopt-mailed.ts';
+import { adoptMailed } from '../calendar/event-store/adopt-mailed.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
-import { boundsOf } from '../calendar/event-store/when.ts';
 import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
 import type { CalendarPort, EventChanges, EventContent, RemoteEvent } from '../providers/port/connector.ts';
+import * as mirror from '../calendar/event-store/event-mirror.ts';
+import type { MirrorEvent, NewMirrorEvent } from '../calendar/event-store/event-mirror.ts';
 import {
-  EventMirrorRepository, type MirrorCalendar, type MirrorEvent, type NewMirrorEvent,
-} from './event-mirror.repository.ts'; // prettier-ignore
+  calendarsAtProvider,
+  type MirrorCalendar,
+  shareCalendar,
+  storeEventCursor,
+} from '../calendar/calendars/calendar-mirror.ts';
 import {
   changeOf,
   fieldsOf,
@@ -47,14 +51,13 @@ export class EventSync {
   constructor(
     private readonly database: Database,
     private readonly claims: MirrorRepository,
-    private readonly repository: EventMirrorRepository,
     private readonly planner: ReminderPlanner,
     private readonly clock: Clock,
   ) {}
 
   /** Calendars of an account that are at its provider, the primary one first. */
   calendars(accountId: string): Promise<MirrorCalendar[]> {
-    return this.repository.calendars(this.database, accountId);
+    return calendarsAtProvider(this.database, accountId);
   }
 
   /**
@@ -82,37 +85,25 @@ export class EventSync {
         const result = await this.#apply(sql, { account, calendar, port, changes, lookedAt, at });
         // A page that could not be taken up as a whole is read again, with all that follows.
         mayStore &&= result.whole;
-        if (mayStore)
-          await this.repository.storeCursor(sql, calendar.id, changes.cursor, complete ? at : null);
+        if (mayStore) await storeEventCursor(sql, calendar.id, changes.cursor, complete ? at : null);
       });
       cursor = changes.cursor;
     }
     await this.claims.holding(claim, null, (sql) => this.#putRight(sql, account, port, calendar));
   }
 
-  /** All-day events begin at another instant in another zone, and so do their reminders. */
-  async rezone(sql: Sql, calendarId: string, timezone: string | null): Promise<void> {
-    const rows = await this.repository.inGroups(sql, calendarId, [], true);
-    const moved = rows
-      .filter(({ when }) => when.object === 'date' || when.object === 'datespan')
-      .map((row) => ({ ...row, ...boundsOf(row.when, timezone ?? 'UTC') }));
-    await this.repository.moveAllDay(sql, moved);
-    const at = this.clock.now();
-    for (const row of moved) if (row.status !== 'cancelled') await this.#plan(sql, row, row, at);
-  }
-
   async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean }> {
     const { account, calendar, changes, lookedAt } = batch;
-    const held = await this.repository.hold(sql, account.accountId, calendar.id);
+    const held = await shareCalendar(sql, account.accountId, calendar.id);
     if (!held) return { whole: true };
     const adopted = await adoptMailed(sql, batch, changes.events);
     const zone = held.timezone ?? 'UTC';
     const present = changes.present && new Set(changes.present);
     const groups = new Set([...changes.events.map(groupOf), ...changes.removed]);
-    const rows = await this.repository.inGroups(sql, calendar.id, [...groups], present !== null);
+    const rows = await mirror.holdGroups(sql, calendar.id, [...groups], present !== null);
     const rowOf = rowFinder(rows);
     const busy = (row: MirrorEvent) => row.writing || row.touchedAt > lookedAt;
-    const coming = await this.repository.coming(
+    const coming = await mirror.comingEvents(
       sql,
       calendar.id,
       changes.events.map(({ icalUid }) => icalUid).filter(isId),
@@ -152,11 +143,11 @@ export class EventSync {
     // The rules leave out, or not, what has no event of its own: unless those that are here are still on their way.
     const pending = new Set(rows.filter(busy).map(groupOf));
     const over = gone.filter((row) => !pending.has(groupOf(row)));
-    await this.repository.release(
+    await mirror.releaseInstances(
       sql,
       over.map(({ id }) => id),
     );
-    const tied = await this.repository.tieInstances(sql, calendar.id, [...groups]);
+    const tied = await mirror.tieInstances(sql, calendar.id, [...groups]);
     const logged = new Set(log.map(({ objectId }) => objectId));
     for (const id of tied) {
       if (logged.has(id)) continue;
@@ -175,7 +166,7 @@ export class EventSync {
       return { id: newId(), remote: { ...remote, content }, fields: fieldsOf(content, zone) };
     });
     const { account, calendar, at } = batch;
-    const added = await this.repository.insert(sql, account.accountId, calendar.id, rows, at);
+    const added = await mirror.insertMirrored(sql, account.accountId, calendar.id, rows, at);
     return [...added].map((id) => this.#record(batch, id, 'created', null));
   }
 
@@ -193,15 +184,15 @@ export class EventSync {
       if (fields) changed.push({ row, id: row.id, fields });
       return { id: row.id, remote: { ...remote, content } };
     });
-    await this.repository.update(sql, changed, at);
-    await this.repository.seen(sql, seen, at);
+    await mirror.updateMirrored(sql, changed, at);
+    await mirror.storeSeenEvents(sql, seen, at);
     for (const { row, fields } of changed) await this.#plan(sql, row, fields, at);
     return changed.map(({ row }) => this.#record(batch, row.id, 'updated', row.metadata));
   }
 
   async #cancel(sql: Sql, batch: Batch, rows: readonly MirrorEvent[]): Promise<ChangeRecord[]> {
     const { account, at } = batch;
-    await this.repository.cancel(
+    await mirror.cancelMirrored(
       sql,
       rows.map(({ id }) => id),
       at,
@@ -219,9 +210,9 @@ export class EventSync {
     port: CalendarPort,
     calendar: MirrorCalendar,
   ): Promise<void> {
-    const held = await this.repository.hold(sql, account.accountId, calendar.id);
+    const held = await shareCalendar(sql, account.accountId, calendar.id);
     if (!held) return;
-    const rows = await this.repository.diverged(sql, calendar.id);
+    const rows = await mirror.holdDiverged(sql, calendar.id);
     const at = this.clock.now();
     const changes = { events: [], removed: [], present: null };
     const batch: Batch = { account, calendar, port, changes, lookedAt: at, at };

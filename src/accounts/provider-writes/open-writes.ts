@@ -62,3 +62,16 @@ export async function amendNextWrite(
   const values = [objectId, jobId, actions, JSON.stringify(addition)];
   return (await sql.query(AMEND_NEXT, values)).length > 0;
 }
+
+/** Adds to the payload of all open writes of an object with this action. */
+export async function amendWrites(
+  sql: Sql,
+  objectId: string,
+  action: JobAction,
+  addition: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await sql.query(
+    `update provider_job set payload = payload || $3::jsonb where object_id = $1 and action = $2`,
+    [objectId, action, JSON.stringify(addition)],
+  );
+}

@@ -1,5 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Database, type Sql } from '../../platform/database/sql.ts';
+import { amendWrites } from '../../accounts/provider-writes/open-writes.ts';
+import { CalendarListeners } from './calendar-listeners.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import {
   type ProviderWrite,
@@ -35,6 +37,7 @@ export class CalendarWrites implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
+    private readonly listeners: CalendarListeners,
   ) {}
 
   onModuleInit(): void {
@@ -56,7 +59,10 @@ export class CalendarWrites implements OnModuleInit {
       return { kind: 'written' };
     }
     const { providerId } = await port.createCalendar(account, write.objectId, content);
-    return { kind: 'written', store: (sql, at) => store(sql, account, write.objectId, providerId, at) };
+    return {
+      kind: 'written',
+      store: (sql, at) => store(sql, this.listeners, account, write.objectId, providerId, at),
+    };
   };
 
   /**
@@ -82,25 +88,11 @@ export class CalendarWrites implements OnModuleInit {
   };
 }
 
-const TELL_DELETION = `
-  update provider_job set payload = payload || jsonb_build_object('providerId', $2::text)
-  where object_id = $1 and action = 'delete_calendar'`;
-
-async function tellDeletion(sql: Sql, calendarId: string, providerId: string): Promise<void> {
-  await sql.query(TELL_DELETION, [calendarId, providerId]);
+function tellDeletion(sql: Sql, calendarId: string, providerId: string): Promise<void> {
+  return amendWrites(sql, calendarId, 'delete_calendar', { providerId });
 }
 
-const TAKE_OVER_EVENTS = `
-  update event e set calendar_id = $1 from calendar c
-  where c.id = e.calendar_id and c.account_id = $2 and c.provider_id = $3 and c.id <> $1
-  returning e.id, e.status`;
-
 const HOLD = `select 1 from calendar where id = $1 and account_id = $2 for share`;
-
-// They go with the row of the mirror.
-const EVENTS_OF_TWINS = `
-  select e.id, e.status from event e join calendar c on c.id = e.calendar_id
-  where c.account_id = $2 and c.provider_id = $3 and c.id <> $1`;
 
 const DELETE_TWINS = `
   delete from calendar where account_id = $2 and provider_id = $3 and id <> $1 returning id`;
@@ -111,6 +103,7 @@ const STORE = `
 /** Stores the provider's id, or hands it on to the deletion when the calendar has been deleted meanwhile. */
 async function store(
   sql: Sql,
+  listeners: CalendarListeners,
   { accountId, applicationId }: ProviderAccount,
   calendarId: string,
   providerId: string,
@@ -119,21 +112,14 @@ async function store(
   const key = [calendarId, accountId, providerId];
   // The mirror may have met the calendar at the provider before we knew its id: then there are two rows of it.
   const kept = (await sql.query(HOLD, key.slice(0, 2))).length > 0;
-  const concerned = await sql.query<{ id: string; status: string }>(
-    kept ? TAKE_OVER_EVENTS : EVENTS_OF_TWINS,
-    key,
-  );
-  const events = concerned.filter(({ status }) => status !== 'cancelled');
+  await listeners.twinsDeleted(sql, { accountId, applicationId, calendarId, providerId, kept, at });
   const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
-  const change = { applicationId, accountId, at };
-  await recordChanges(sql, [
-    ...events.map(({ id: objectId }) => {
-      return { ...change, object: 'event', objectId, event: kept ? 'modify' : 'delete' } as const;
+  await recordChanges(
+    sql,
+    twins.map(({ id: objectId }) => {
+      return { applicationId, accountId, object: 'calendar', objectId, event: 'delete', at };
     }),
-    ...twins.map(({ id: objectId }) => {
-      return { ...change, object: 'calendar', objectId, event: 'delete' } as const;
-    }),
-  ]);
+  );
   const stored = await sql.query(STORE, key);
   if (stored.length === 0) await tellDeletion(sql, calendarId, providerId);
 }

@@ -13,7 +13,7 @@ import { Grant } from '../../accounts/grants/grant.entity.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { CalendarListeners } from './calendar-listeners.ts';
+import { CalendarListeners, type ChangedCalendar } from './calendar-listeners.ts';
 import { contentOf } from './calendar-writes.ts';
 import { Calendar } from './calendar.entity.ts';
 import { PrimaryCalendarError, ReadOnlyCalendarError } from './calendars.errors.ts';
@@ -97,10 +97,11 @@ export class CalendarsService {
       const before = calendarRecord(calendar);
       em.assign(calendar, { ...definedOnly(input), updatedAt: at });
       const after = calendarRecord(calendar);
-      if (after.timezone !== before.timezone) {
-        for (const listener of this.listeners.all())
-          await listener.timezoneChanged(em, { calendar, applicationId: account.applicationId, at });
-      }
+      if (after.timezone !== before.timezone)
+        await this.listeners.timezoneChanged(sqlOf(em), {
+          ...changed(account, after.id, at),
+          timezone: after.timezone,
+        });
       // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
       const told = isDeepStrictEqual(contentOf(before), contentOf(after)) ? 'log' : 'webhook';
       return this.#writeThrough(em, account, calendar, 'update_calendar', at, told);
@@ -120,8 +121,7 @@ export class CalendarsService {
     const { jobId } = await this.em.transactional(async (em) => {
       const calendar = await this.#lock(em, account, id);
       if (calendar.isPrimary) throw new PrimaryCalendarError();
-      for (const listener of this.listeners.all())
-        await listener.calendarDeleted(em, { calendar, applicationId: account.applicationId, at });
+      await this.listeners.deleted(sqlOf(em), changed(account, calendar.id, at));
       em.remove(calendar);
       return this.#writeThrough(em, account, calendar, 'delete_calendar', at);
     });
@@ -181,6 +181,12 @@ export class CalendarsService {
     return { calendar: record, jobId };
   }
 }
+
+const changed = (
+  { accountId, applicationId }: AccountPrincipal,
+  calendarId: string,
+  at: Date,
+): ChangedCalendar => ({ calendarId, accountId, applicationId, at });
 
 /** Without the keys that were not sent. */
 function definedOnly<T extends object>(input: T): Partial<T> {

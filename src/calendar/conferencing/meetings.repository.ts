@@ -8,6 +8,7 @@ import type {
 } from '../../providers/port/conferencing-port.ts';
 import type { UsedUp } from '../../platform/quotas/quota.ts';
 import { Quotas } from '../../platform/quotas/quotas.ts';
+import { forgetWantedMeetings } from '../event-store/event-conferencing.ts';
 import { isCounted } from './counted-kinds.ts';
 import type { KnownMeeting, MeetingEvent } from './wanted-meeting.ts';
 
@@ -77,29 +78,20 @@ const STORE_MEETING = `
     updated_at = $6
   where id = $1`;
 
-const STORE_DETAILS = `
-  update event set conferencing = $3, version = version + 1, updated_at = $5
-  where id = $1 and account_id = $2 and status <> 'cancelled' and autocreate = $4::jsonb
-    and conferencing is distinct from $3::jsonb
-  returning calendar_id as "calendarId", metadata, version`;
-
 const RELEASE = `
   update event_meeting set released = true, due_at = $2, attempts = 0, updated_at = $2
   where event_id = $1 and not released`;
 
 // Events that are gone, cancelled, or show another conference than this one; never while they are being written.
 const RELEASE_ORPHANS = `
-  with orphan as (
-    update event_meeting m set released = true, due_at = $1, attempts = 0, updated_at = $1
-    where not m.released
-      and not exists (
-        select 1 from event e
-        where e.id = m.event_id and e.status <> 'cancelled' and e.autocreate ->> 'provider' = m.provider
-          and (m.remote_id is null or e.conferencing -> 'details' ->> 'url' = m.details ->> 'url'))
-      and not exists (select 1 from provider_job j where j.object_id = m.event_id)
-    returning m.event_id, m.provider)
-  update event e set autocreate = null from orphan o
-  where e.id = o.event_id and e.autocreate ->> 'provider' = o.provider`;
+  update event_meeting m set released = true, due_at = $1, attempts = 0, updated_at = $1
+  where not m.released
+    and not exists (
+      select 1 from event e
+      where e.id = m.event_id and e.status <> 'cancelled' and e.autocreate ->> 'provider' = m.provider
+        and (m.remote_id is null or e.conferencing -> 'details' ->> 'url' = m.details ->> 'url'))
+    and not exists (select 1 from provider_job j where j.object_id = m.event_id)
+  returning m.event_id as "eventId", m.provider`;
 
 const MARK_STALE = `
   update event_meeting m set due_at = $1, attempts = 0 from event e
@@ -186,22 +178,6 @@ export class MeetingsRepository {
     await sql.query(STORE_MEETING, [id, remoteId, ...json, eventVersion, at]);
   }
 
-  /** Shows the meeting in the event, if it still wants this one. @returns undefined: nothing has changed */
-  async storeDetails(
-    sql: Sql,
-    accountId: string,
-    { eventId, autocreate }: Pick<EventState, 'eventId' | 'autocreate'>,
-    details: MeetingDetails,
-    at: Date,
-  ): Promise<{ calendarId: string; metadata: Record<string, string>; version: number } | undefined> {
-    const conferencing = JSON.stringify({ provider: autocreate.provider, details });
-    const [row] = await sql.query<{ calendarId: string; metadata: Record<string, string>; version: number }>(
-      STORE_DETAILS,
-      [eventId, accountId, conferencing, JSON.stringify(autocreate), at],
-    );
-    return row;
-  }
-
   /** The event does not want its meeting any more. */
   async release(sql: Sql, eventId: string, at: Date): Promise<void> {
     await sql.query(RELEASE, [eventId, at]);
@@ -209,7 +185,10 @@ export class MeetingsRepository {
 
   /** Finds the meetings nobody wants any more, and those whose events were changed elsewhere; they are due now. */
   async reconcile(now: Date, past: Date): Promise<void> {
-    await this.database.query(RELEASE_ORPHANS, [now]);
+    await this.database.transaction(async (sql) => {
+      const orphans = await sql.query<{ eventId: string; provider: string }>(RELEASE_ORPHANS, [now]);
+      await forgetWantedMeetings(sql, orphans);
+    });
     await this.database.query(MARK_STALE, [now]);
     await this.database.query(FORGET_PAST, [past]);
   }

@@ -10,6 +10,7 @@ import type { ProviderWriteHandler, WriteOutcome } from '../../accounts/provider
 import type { MeetingContent, MeetingDetails } from '../../providers/port/conferencing-port.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf } from '../../platform/quotas/quota.ts';
+import { showMeeting } from '../event-store/event-conferencing.ts';
 import { ConferencingAccess, type OpenService } from './conferencing-access.ts';
 import { type EventState, MeetingsRepository, type StoredMeeting } from './meetings.repository.ts';
 import { meetingContent, type MeetingStep, nextStep } from './wanted-meeting.ts';
@@ -180,7 +181,8 @@ export class Meetings {
     { remoteId, details, content }: MadeMeeting,
     at: Date,
   ): Promise<boolean> {
-    const shown = await this.repository.storeDetails(sql, accountId, state, details, at);
+    const conferencing = { provider: state.autocreate.provider, details };
+    const shown = await showMeeting(sql, accountId, state, conferencing, at);
     const version = shown ? state.version + 1 : state.version;
     await this.repository.storeMeeting(sql, id, { remoteId, details }, content, version, at);
     if (!shown) return false;

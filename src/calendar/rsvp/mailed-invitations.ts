@@ -9,7 +9,9 @@ import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { takeReply } from './mailed-reply.ts';
 import { MeetingBook, type MeetingChanges } from './meeting-book.ts';
 import { follow, type InvitingMail, senderOf } from './meeting.ts';
-import * as meetings from './meetings.sql.ts';
+import { emailedCalendar } from '../calendars/emailed-calendar.ts';
+import * as mailed from '../event-store/mailed-events.ts';
+import { holdStates, storeStates } from './meeting-states.sql.ts';
 
 /** A message that has just come into a mirror, as far as it counts here. */
 export interface MirroredMail {
@@ -83,9 +85,9 @@ export class MailedInvitations {
     const { accountId } = owner.account;
     const own = owner.account.email.toLowerCase();
     const uids = [...new Set(said.map(({ message }) => message.uid))];
-    const events = await meetings.holdEvents(sql, accountId, uids, uids.filter(isId));
+    const events = await mailed.holdMailedEvents(sql, accountId, uids, uids.filter(isId));
     const keys = [...new Set(said.flatMap(({ message }) => MeetingBook.keysOf(own, message)))];
-    const states = await meetings.holdStates(sql, accountId, keys);
+    const states = await holdStates(sql, accountId, keys);
     const book = new MeetingBook(own, events, states);
     for (const { mail, message, isNews } of said) {
       if (message.method === 'reply') takeReply(book, mail, message, isNews);
@@ -98,19 +100,19 @@ export class MailedInvitations {
     const { account, at } = owner;
     const { accountId } = account;
     const { created, changed, links, removed, answered } = book.changes();
-    const calendar = created.length > 0 ? await meetings.emailedCalendar(sql, accountId, at) : null;
-    if (calendar) await meetings.insertEvents(sql, accountId, calendar.id, created, at);
-    await meetings.updateEvents(sql, changed.map(({ part }) => part), at); // prettier-ignore
-    await meetings.linkEvents(sql, links);
-    await meetings.removeEvents(sql, removed.map(({ id }) => id)); // prettier-ignore
-    await meetings.storeStates(sql, accountId, book.states());
+    const calendar = created.length > 0 ? await emailedCalendar(sql, accountId, at) : null;
+    if (calendar) await mailed.insertMailedEvents(sql, accountId, calendar.id, created, at);
+    await mailed.updateMailedEvents(sql, changed.map(({ event }) => event), at); // prettier-ignore
+    await mailed.linkEvents(sql, links);
+    await mailed.removeEvents(sql, removed.map(({ id }) => id)); // prettier-ignore
+    await storeStates(sql, accountId, book.states());
     await this.#tellProvider(sql, owner, answered);
     const record = (id: string, verb: Verb, calendarId: string, isNews: boolean, metadata = {}) =>
       eventChange(owner, { id, verb, calendarId, isNews, metadata });
     return [
       ...(calendar?.created ? [calendarChange(owner, calendar.id, created.some(({ isNews }) => isNews))] : []), // prettier-ignore
-      ...created.map(({ part, isNews }) => record(part.event.id, 'created', calendar?.id ?? '', isNews)),
-      ...changed.map(({ part, verb, calendarId, isNews }) => record(part.event.id, verb, calendarId, isNews)),
+      ...created.map(({ event, isNews }) => record(event.id, 'created', calendar?.id ?? '', isNews)),
+      ...changed.map(({ event, verb, calendarId, isNews }) => record(event.id, verb, calendarId, isNews)),
       ...links.map(({ id, calendarId }) => record(id, 'updated', calendarId, false)),
       ...removed.map(({ id, calendarId, isNews }) => record(id, 'deleted', calendarId, isNews)),
       ...answered.map(({ event, isNews }) => record(event.id, 'updated', event.calendarId, isNews, event.metadata)),
@@ -127,7 +129,7 @@ export class MailedInvitations {
     for (const { event } of answered) {
       const { id: eventId, notifications } = event;
       const { title, startsAt, participants } = event.fields;
-      await meetings.writeParticipants(sql, eventId, participants, at);
+      await mailed.writeParticipants(sql, eventId, participants, at);
       if (notifications.length === 0) continue;
       const plan = { accountId, eventId, title, startsAt, notifications, participants, cancelled: false };
       await this.planner.plan(sql, plan, at);

@@ -1,19 +1,17 @@
 import type { InstanceId } from '../../formats/ical/ical-read.ts';
 import type { Participant } from '../event-store/event-values.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
-import { type MailedEvent, type Meeting, type MeetingPart, storedText } from './meeting.ts';
-import type { NewMailedEvent, StoredEvent, StoredState } from './meetings.sql.ts';
+import { type Meeting, type MeetingPart, storedText } from './meeting.ts';
+import type { MailedEvent, NewMailedEvent, StoredEvent } from '../event-store/mailed-events.ts';
+import type { StoredState } from './meeting-states.sql.ts';
 import { meetingKey } from '../../formats/ical/revisions.ts';
 
 const LONGEST_NAME = 998;
 
-/** A part that has an event. */
-type ShownPart = MeetingPart & { event: MailedEvent };
-
 /** What a batch of mails changes. */
 export interface MeetingChanges {
-  created: (NewMailedEvent & { part: ShownPart; isNews: boolean })[];
-  changed: { part: ShownPart; verb: 'updated' | 'deleted'; calendarId: string; isNews: boolean }[];
+  created: (NewMailedEvent & { isNews: boolean })[];
+  changed: { event: MailedEvent; verb: 'updated' | 'deleted'; calendarId: string; isNews: boolean }[];
   /** Events that only get another mail. */
   links: { id: string; messageId: string; calendarId: string }[];
   removed: { id: string; calendarId: string; isNews: boolean }[];
@@ -154,7 +152,6 @@ export class MeetingBook {
   #addChange(changes: MeetingChanges, meeting: Meeting, part: MeetingPart, isNews: boolean): void {
     const { event } = part;
     if (!event || part.change === 'none') return;
-    const shown = { ...part, event };
     const { uid, organizer } = meeting;
     const calendarId = this.#byId.get(event.id)?.calendarId ?? '';
     if (part.change === 'created') {
@@ -162,7 +159,7 @@ export class MeetingBook {
       changes.created.push({
         uid,
         organizer,
-        part: shown,
+        event,
         isNews: isNews && event.fields.status !== 'cancelled',
       });
     } else if (part.change === 'removed') changes.removed.push({ id: event.id, calendarId, isNews });
@@ -170,7 +167,7 @@ export class MeetingBook {
       changes.links.push({ id: event.id, messageId: event.messageId ?? '', calendarId });
     else {
       const verb = part.change === 'cancelled' ? 'deleted' : 'updated';
-      changes.changed.push({ part: shown, verb, calendarId, isNews });
+      changes.changed.push({ event, verb, calendarId, isNews });
     }
   }
 }

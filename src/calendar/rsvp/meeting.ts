@@ -5,6 +5,7 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { Participant, When } from '../event-store/event-values.ts';
 import type { ProviderFields } from '../event-store/event-columns.ts';
+import type { MailedEvent } from '../event-store/mailed-events.ts';
 import { fieldsOf, storableContent } from '../event-store/event-plan.ts';
 import type { ItipEvent, ItipMessage } from '../../formats/ical/itip.ts';
 import {
@@ -24,16 +25,6 @@ export interface PartState extends Revision {
   trusted: boolean;
   cancelled: boolean;
   replies: SeenReplies;
-}
-
-/** An event in the account's calendar of mailed events. */
-export interface MailedEvent {
-  id: string;
-  fields: ProviderFields;
-  messageId: string | null;
-  masterEventId: string | null;
-  /** Of an instance of a series: when it would have begun. */
-  originalStart: Date | null;
 }
 
 /** The series of a meeting, one of its instances, or a meeting that takes place once. */

@@ -4,15 +4,17 @@ import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { EventStoreModule } from '../event-store/event-store.module.ts';
 import { InvitationsModule } from '../invitations/invitations.module.ts';
 import { NotificationsModule } from '../notifications/notifications.module.ts';
-import { MEETINGS_OF_ACCOUNT } from './meetings.sql.ts';
+import { MEETINGS_OF_ACCOUNT } from './meeting-states.sql.ts';
+import { MailedInvitations } from './mailed-invitations.ts';
 import { RsvpController } from './rsvp.controller.ts';
 import { RsvpService } from './rsvp.service.ts';
 
-/** Answers to invitations; what comes in by mail is followed by the mirror (`MailedInvitations`). */
+/** Answers to invitations; and what comes in by mail about meetings, which the mirror hands over. */
 @Module({
   imports: [GrantsModule, EventStoreModule, InvitationsModule, NotificationsModule],
   controllers: [RsvpController],
-  providers: [RsvpService],
+  providers: [MailedInvitations, RsvpService],
+  exports: [MailedInvitations],
 })
 export class RsvpModule {
   constructor(accounts: AccountListeners) {

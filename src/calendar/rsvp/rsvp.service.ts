@@ -15,8 +15,9 @@ import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import { fieldsOf } from '../event-store/event-plan.ts';
 import { instanceKeyOf } from './meeting-book.ts';
-import type { StoredEvent, StoredState } from './meetings.sql.ts';
-import * as meetings from './meetings.sql.ts';
+import * as mailed from '../event-store/mailed-events.ts';
+import type { StoredEvent } from '../event-store/mailed-events.ts';
+import { hasFailed, holdStates, noteReply, type StoredState, storeStates } from './meeting-states.sql.ts';
 import { type Reply, replyFile, replyWords } from './reply-mail.ts';
 import { meetingKey } from '../../formats/ical/revisions.ts';
 import { NoInvitationError, NotInvitedError } from './rsvp.errors.ts';
@@ -89,13 +90,13 @@ export class RsvpService {
   /** The event, held; an instance of a series becomes one of its own by being answered by itself. */
   async #hold(sql: Sql, accountId: string, known: EventRecord, at: Date): Promise<StoredEvent> {
     const rowId = isId(known.id) ? known.id : (known.masterEventId ?? '');
-    const [held] = await meetings.holdEvents(sql, accountId, [], [rowId]);
+    const [held] = await mailed.holdMailedEvents(sql, accountId, [], [rowId]);
     if (!held) throw new NotFoundError('event', known.id);
     if (held.id === known.id) return held;
     if (held.messageId === null) throw new NoInvitationError();
     if (!held.emailed)
       throw new InvalidInputError('event_id: in this calendar only the whole series can be answered');
-    const instance = await meetings.findInstance(sql, accountId, held.id, known.originalStart);
+    const instance = await mailed.findInstance(sql, accountId, held.id, known.originalStart);
     if (instance) return this.#hold(sql, accountId, { ...known, id: instance }, at);
     return this.#detach(sql, accountId, held, known, at);
   }
@@ -114,10 +115,9 @@ export class RsvpService {
     const event = { id: newId(), fields, messageId, masterEventId: series.id, originalStart };
     const organizer = { email: organizerEmail, name: series.organizerName };
     const instance = instanceKeyOf(event);
-    const part = { instance, state: null, event, change: 'created' } as const;
-    await meetings.insertEvents(sql, accountId, series.calendarId, [{ uid: icalUid, organizer, part }], at);
-    const [state] = await meetings.holdStates(sql, accountId, [meetingKey(icalUid, organizerEmail)]);
-    if (state) await meetings.storeStates(sql, accountId, [{ ...state, instance, eventId: event.id, replies: {} }]);
+    await mailed.insertMailedEvents(sql, accountId, series.calendarId, [{ uid: icalUid, organizer, event }], at);
+    const [state] = await holdStates(sql, accountId, [meetingKey(icalUid, organizerEmail)]);
+    if (state) await storeStates(sql, accountId, [{ ...state, instance, eventId: event.id, replies: {} }]);
     return { ...series, ...event, notifications: [], metadata: {} };
   } // prettier-ignore
 
@@ -137,13 +137,13 @@ export class RsvpService {
     if (!before) throw new NotInvitedError(account.email);
     const kept = before.status === status ? before.comment : null;
     const attendee = { ...before, status, comment: comment === undefined ? kept : comment || null };
-    const states = await meetings.holdStates(sql, account.accountId, [meetingKey(icalUid, organizerEmail)]);
+    const states = await holdStates(sql, account.accountId, [meetingKey(icalUid, organizerEmail)]);
     const state =
       states.find(({ instance }) => instance === instanceKeyOf(event)) ??
       states.find(({ instance }) => instance === '') ??
       null;
     const isSame = before.status === attendee.status && before.comment === attendee.comment;
-    if (isSame && !(await meetings.hasFailed(sql, account.accountId, event.id))) return null;
+    if (isSame && !(await hasFailed(sql, account.accountId, event.id))) return null;
     return { account, event, attendee, state, at };
   }
 
@@ -155,7 +155,7 @@ export class RsvpService {
     const participants = event.fields.participants.map((one) =>
       one.email.toLowerCase() === own ? attendee : one,
     );
-    await meetings.writeParticipants(sql, event.id, participants, at);
+    await mailed.writeParticipants(sql, event.id, participants, at);
     await this.#planReminders(sql, accountId, event, participants, at);
     const mailId = options.notifyParticipants === false ? null : await this.#mail(sql, answering);
     const writeId = event.emailed ? null : newId();
@@ -203,7 +203,7 @@ export class RsvpService {
     };
     const content = { to: [organizer], words: replyWords(reply), method: 'REPLY', ics: replyFile(reply) };
     await this.mails.accept(sql, [await this.mails.compose({ ...content, id, account, at })]);
-    await meetings.noteReply(sql, account.accountId, event.id, id);
+    await noteReply(sql, account.accountId, event.id, id);
     return id;
   } // prettier-ignore
 }

@@ -1,0 +1,153 @@
+import { newId } from '../../platform/base/ids/ids.ts';
+import { storable } from '../../platform/base/text/storable.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import type { RemoteCalendar } from '../../providers/port/connector.ts';
+
+/* Calendars as they are at their provider: what the mirror reads of them and writes. */
+
+/** A calendar whose events are mirrored. */
+export interface MirrorCalendar {
+  id: string;
+  providerId: string;
+  timezone: string | null;
+  eventCursor: string | null;
+  /** Null: the mirror does not have all of its events yet. */
+  eventsSince: Date | null;
+}
+
+const CALENDARS = `
+  select id, provider_id as "providerId", timezone, event_cursor as "eventCursor", events_since as "eventsSince"
+  from calendar where account_id = $1 and provider_id is not null order by is_primary desc, id`;
+
+const HOLD_CALENDAR = `
+  select timezone from calendar where id = $1 and account_id = $2 for share`;
+
+// A calendar of ours without a provider's id is being created there right now, and may be one of those listed.
+const ADOPT = `
+  insert into calendar (id, account_id, provider_id, name, description, location, timezone, is_primary, read_only,
+    metadata, created_at, updated_at)
+  select x.id, $1, x.provider_id, x.name, x.description, x.location, x.timezone, x.is_primary, x.read_only,
+    '{}', $3, $3
+  from jsonb_to_recordset($2::jsonb) x(id uuid, provider_id text, name text, description text, location text,
+    timezone text, is_primary boolean, read_only boolean)
+  where x.is_primary
+     or not exists (select 1 from calendar c where c.account_id = $1 and c.provider_id is null and not c.is_emailed)
+  on conflict (account_id, provider_id) do nothing
+  returning id, metadata`;
+
+// Null is what a provider says that does not keep a field: then ours stays. One that is being written is left alone.
+const REFRESH = `
+  with held as (
+    select c.id, c.timezone as before, x.name, coalesce(x.description, c.description) as description,
+      coalesce(x.location, c.location) as location, coalesce(x.timezone, c.timezone) as timezone, x.is_primary,
+      x.read_only
+    from jsonb_to_recordset($2::jsonb) x(provider_id text, name text, description text, location text, timezone text,
+      is_primary boolean, read_only boolean)
+    join calendar c on c.account_id = $1 and c.provider_id = x.provider_id
+    where c.updated_at <= $3 and not exists (select 1 from provider_job j where j.object_id = c.id)
+    order by c.id for update of c)
+  update calendar c set name = h.name, description = h.description, location = h.location, timezone = h.timezone,
+    is_primary = h.is_primary, read_only = h.read_only, updated_at = $3
+  from held h
+  where c.id = h.id and (c.name, c.description, c.location, c.timezone, c.is_primary, c.read_only) is distinct from
+    (h.name, h.description, h.location, h.timezone, h.is_primary, h.read_only)
+  returning c.id, c.metadata, h.before, c.timezone`;
+
+const MISSING = `
+  select id, provider_id as "providerId" from calendar c
+  where account_id = $1 and provider_id is not null and provider_id <> all($2::text[])
+    and not exists (select 1 from provider_job j where j.object_id = c.id)`;
+
+const HOLD = `select id, metadata from calendar where id = $1 and account_id = $2 for update`;
+
+const REMOVE = `delete from calendar where id = $1`;
+
+const STORE_CURSOR = `update calendar set event_cursor = $2, events_since = coalesce(events_since, $3) where id = $1`;
+
+/** A calendar that was written. */
+export interface MirroredCalendar {
+  id: string;
+  metadata: Record<string, string>;
+}
+
+/** A calendar that was brought up to date. */
+export interface RefreshedCalendar extends MirroredCalendar {
+  /** Its time zone until now. */
+  before: string | null;
+  timezone: string | null;
+}
+
+/** Calendars of an account that are at its provider, the primary one first. */
+export function calendarsAtProvider(sql: Sql, accountId: string): Promise<MirrorCalendar[]> {
+  return sql.query<MirrorCalendar>(CALENDARS, [accountId]);
+}
+
+/** Holds a calendar against being changed or deleted, until the transaction ends. @returns undefined when it is gone */
+export async function shareCalendar(
+  sql: Sql,
+  accountId: string,
+  calendarId: string,
+): Promise<{ timezone: string | null } | undefined> {
+  const [row] = await sql.query<{ timezone: string | null }>(HOLD_CALENDAR, [calendarId, accountId]);
+  return row;
+}
+
+/** Adds the calendars that are new, and brings the others up to date. */
+export async function writeCalendars(
+  sql: Sql,
+  accountId: string,
+  calendars: readonly RemoteCalendar[],
+  at: Date,
+): Promise<{ added: MirroredCalendar[]; changed: RefreshedCalendar[] }> {
+  const text = (value: string | null) => (value === null ? null : storable(value, 10_000));
+  const rows = calendars.map((one) => ({
+    id: newId(),
+    provider_id: one.providerId,
+    name: text(one.name),
+    description: text(one.description),
+    location: text(one.location),
+    timezone: one.timezone,
+    is_primary: one.isPrimary,
+    read_only: one.readOnly,
+  }));
+  const json = JSON.stringify(rows);
+  const changed = await sql.query<RefreshedCalendar>(REFRESH, [accountId, json, at]);
+  return { added: await sql.query<MirroredCalendar>(ADOPT, [accountId, json, at]), changed };
+}
+
+/** Calendars that should be at the provider and are not listed; those that are being written apart. */
+export function missingCalendars(
+  sql: Sql,
+  accountId: string,
+  listed: readonly string[],
+): Promise<{ id: string; providerId: string }[]> {
+  return sql.query(MISSING, [accountId, listed]);
+}
+
+/** A calendar, held against every other change. @returns undefined when it is gone */
+export async function holdCalendar(
+  sql: Sql,
+  accountId: string,
+  calendarId: string,
+): Promise<MirroredCalendar | undefined> {
+  const [calendar] = await sql.query<MirroredCalendar>(HOLD, [calendarId, accountId]);
+  return calendar;
+}
+
+/** Deletes a calendar that is held. */
+export async function removeCalendar(sql: Sql, calendarId: string): Promise<void> {
+  await sql.query(REMOVE, [calendarId]);
+}
+
+/**
+ * Stores how far the mirror of a calendar's events has come.
+ * @param completeAt set once all events are there; null: not yet
+ */
+export async function storeEventCursor(
+  sql: Sql,
+  calendarId: string,
+  cursor: string,
+  completeAt: Date | null,
+): Promise<void> {
+  await sql.query(STORE_CURSOR, [calendarId, cursor, completeAt]);
+}
