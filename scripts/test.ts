@@ -3,13 +3,13 @@ import { ensureBuilt } from './lib/build.ts';
 import { runJest, runJestTwice } from './lib/jest-run.ts';
 import { writeTestGroups } from './lib/test-groups.ts';
 
-/** Most tests mostly wait: three groups of files at a time. */
+/** Most tests mostly wait: twice as many groups of files at a time as the smallest machine has processors. */
 const GROUPS = ['--selectProjects', 'groups', 'patient'];
 /**
- * Tests of faults start many processes each. Two files at a time, by themselves, and with the memory limit in a process of their own,
+ * Tests of faults start many processes each. Three files at a time, by themselves, and with the memory limit in a process of their own,
  * so that nothing they leave behind outlives the run.
  */
-const BY_TWOS = ['--maxWorkers=2', '--workerIdleMemoryLimit=2GB'];
+const BY_THREES = ['--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
 
 /*
  * `npm test`: the checks, each of which counts as one, and every usual test. `npm test -- test/e2e/outbox`: the checks, and the tests
@@ -25,13 +25,13 @@ if (scope !== '--long') parts.push(await runChecks());
 await ensureBuilt().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
 if (scope === undefined || scope === '--all') {
   writeTestGroups();
-  const groups = await runJestTwice([...GROUPS, '--maxWorkers=3'], [...GROUPS, '--maxWorkers=1']);
+  const groups = await runJestTwice([...GROUPS, '--maxWorkers=4'], [...GROUPS, '--maxWorkers=1']);
   unstable.push(...groups.unstable);
   // Tests of faults prove that nothing is ever lost or doubled: one failure is one too many.
-  parts.push(groups, await runJest(['--selectProjects', 'faults', ...BY_TWOS]));
+  parts.push(groups, await runJest(['--selectProjects', 'faults', ...BY_THREES]));
 }
 if (scope === '--long' || scope === '--all')
-  parts.push(await runJest(['--selectProjects', 'long', ...BY_TWOS]));
+  parts.push(await runJest(['--selectProjects', 'long', ...BY_THREES]));
 else if (scope !== undefined) parts.push(await runJest(named));
 
 const passed = parts.reduce((sum, part) => sum + part.passed, 0);

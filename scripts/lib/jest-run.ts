@@ -42,7 +42,7 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
   const file = path.join(folder, 'results.json');
   try {
     const chosen = options.map((argument) => JSON.stringify(argument));
-    const command = [npmScript('jest'), ...chosen, '--forceExit', '--json', `--outputFile=${file}`].join(' ');
+    const command = [npmScript('jest'), ...chosen, '--json', `--outputFile=${file}`].join(' ');
     const { code } = await runCommand(command, 'inherit');
     if (!fs.existsSync(file)) return { passed: 0, failed: 1, tests: [] };
     const results = JSON.parse(fs.readFileSync(file, 'utf8')) as JestResults;

@@ -8,10 +8,10 @@ const FOLDER = path.join(ROOT, 'test/.groups');
 /** Files that take longer than a group of others; each is a group of its own, and they begin. */
 const LONGEST = ['test/e2e/bad-input.e2e-spec.ts', 'test/e2e/local-mode.e2e-spec.ts'];
 
-/** Tiers in the order in which they run, and in how many groups each one's files are dealt out. */
+/** Tiers, and in how many groups each one's files are dealt out. A group of each tier follows the other: some mostly wait, some compute. */
 const TIERS = [
   { name: 'providers', folder: 'test/providers', ending: '.providers-spec.ts', groups: 5 },
-  { name: 'hostile', folder: 'test/hostile', ending: '.hostile-spec.ts', groups: 3 },
+  { name: 'hostile', folder: 'test/hostile', ending: '.hostile-spec.ts', groups: 5 },
   { name: 'medium', folder: 'test/medium', ending: '.medium-spec.ts', groups: 6 },
   { name: 'e2e', folder: 'test/e2e', ending: '.e2e-spec.ts', groups: 7 },
   { name: 'sdk', folder: 'test/sdk', ending: '.sdk-spec.ts', groups: 2 },
@@ -27,9 +27,15 @@ export function writeTestGroups(): void {
   fs.rmSync(FOLDER, { recursive: true, force: true });
   fs.mkdirSync(FOLDER, { recursive: true });
   const groups: [name: string, files: string[]][] = LONGEST.map((file) => ['longest', [file]]);
-  for (const tier of TIERS) {
-    for (const files of dealt(filesOf(tier.folder, tier.ending), tier.groups))
-      groups.push([tier.name, files]);
+  const tiers = TIERS.map((tier) => ({
+    name: tier.name,
+    hands: dealt(filesOf(tier.folder, tier.ending), tier.groups),
+  }));
+  for (let round = 0; round < Math.max(...tiers.map(({ hands }) => hands.length)); round += 1) {
+    for (const { name, hands } of tiers) {
+      const files = hands[round];
+      if (files) groups.push([name, files]);
+    }
   }
   for (const [index, [name, files]] of groups.entries()) {
     const lines = files.map((file) => `import '../../${file}';\n`);

@@ -4,10 +4,11 @@ import { SqlPool } from '../../src/platform/database/sql.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { Receiver } from '../support/receiver.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
+import { sized } from '../support/sized.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-const PEOPLE = 150;
+const PEOPLE = sized(60, 150);
 
 describe('a server that is killed while reminders leave', () => {
   const encryptionKeys = `k:${randomBytes(32).toString('base64')}`;
