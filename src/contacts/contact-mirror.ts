@@ -1,4 +1,5 @@
 import type { Sql } from '../platform/database/sql.ts';
+import { hasOpenWrite } from '../accounts/provider-writes/open-writes.ts';
 import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 
 /* Contacts as they are at their provider: what the mirror reads of them and writes, besides `contact-store.ts`. */
@@ -23,7 +24,7 @@ const HOLD = `
     where $4 and c.account_id = $1 and c.source = 'address_book' and c.provider_id is not null
       and not exists (select 1 from unnest($3::text[]) p(provider_id) where p.provider_id = c.provider_id))
   select c.id, c.provider_id as "providerId", c.content, c.picture,
-    exists (select 1 from provider_job j where j.object_id = c.id) as writing,
+    ${hasOpenWrite('c.id')} as writing,
     greatest(c.updated_at, c.provider_seen_at) as "touchedAt"
   from contact c join wanted using (id) order by c.id for update of c`;
 

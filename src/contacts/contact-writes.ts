@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { newId } from '../platform/base/ids/ids.ts';
+import { hasOtherWrites } from '../accounts/provider-writes/open-writes.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import { recordChanges } from '../platform/changes/change-log.ts';
 import {
@@ -101,8 +102,6 @@ async function storeCreated(
   );
 }
 
-const OTHER_WRITES = `select 1 from provider_job where object_id = $1 and id <> $2 limit 1`;
-
 const HELD = `
   select id, provider_id as "providerId", content, provider_content as "providerContent", picture from contact
   where id = $1 and account_id = $2 for update`;
@@ -120,8 +119,8 @@ interface Held {
  * when it was last seen there. A later change that is on its way carries all of the contact, and decides.
  */
 async function putBack(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
-  const { objectId, accountId, jobId } = write;
-  if ((await sql.query(OTHER_WRITES, [objectId, jobId])).length > 0) return;
+  const { objectId, accountId } = write;
+  if (await hasOtherWrites(sql, write)) return;
   const [held] = await sql.query<Held>(HELD, [objectId, accountId]);
   if (!held) return;
   if (held.providerId === null) {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { openWritesOfAccount } from '../accounts/provider-writes/open-writes.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
@@ -11,13 +12,13 @@ import {
   writeFolders,
 } from '../mail/folders/mirror-folders.ts';
 import { DISPLACED, moveMessages } from '../mail/messages/folder-contents.ts';
-import { type FolderWrite, planFolders } from './folder-plan.ts';
+import { planFolders } from './folder-plan.ts';
 import { foldersWrittenSince } from './mirror-knowledge.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
-const OPEN_WRITES = `
-  select object_id as "objectId", action, payload from provider_job
-  where account_id = $1 and action = any('{create_folder,update_folder,delete_folder,create_label,update_label,delete_label}')`;
+const FOLDER_ACTIONS = [
+  'create_folder', 'update_folder', 'delete_folder', 'create_label', 'update_label', 'delete_label',
+] as const; // prettier-ignore
 
 // What is left has its place taken: the mirror has had it twice.
 const SET_ASIDE = `
@@ -81,7 +82,7 @@ export class FolderMirror {
     const { accountId } = account;
     const at = this.clock.now();
     return this.repository.holding(claim, null, async (sql) => {
-      const writes = await sql.query<FolderWrite>(OPEN_WRITES, [accountId]);
+      const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
       const outdated = await foldersWrittenSince(sql, accountId, lookedAt);
       const displaced = !outdated && renamed.length > 0 && (await rename(sql, accountId, renamed, at));
       const mirrored = await mirroredFolders(sql, accountId);

@@ -1,5 +1,6 @@
 import { personAnywhere } from '../mail/messages/people.ts';
 import { firstIdAt, isId } from '../platform/base/ids/ids.ts';
+import { openWritesOfAccount } from '../accounts/provider-writes/open-writes.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import {
   contentKey,
@@ -47,10 +48,6 @@ const CONTENTS = `
     (select coalesce(json_agg(json_build_object('filename', f.filename, 'size', f.size) order by f.part), '[]')
      from file f where f.message_id = m.id) as files
   from message m join message_body b on b.message_id = m.id where m.id = any($1::uuid[])`;
-
-const OPEN_WRITES = `
-  select object_id as "objectId", payload, action from provider_job
-  where account_id = $1 and action in ('update_message', 'save_draft', 'delete_draft')`;
 
 const THREADS = `
   select r.message_id_header as header, r.thread_id as "threadId", t.first_message_at as "firstMessageAt"
@@ -123,11 +120,7 @@ async function contentKeys(sql: Sql, ids: readonly string[]): Promise<Map<string
 
 /** Messages with an open write of ours, by our id. */
 export async function openWrites(sql: Sql, accountId: string): Promise<Map<string, OpenWrite>> {
-  const rows = await sql.query<{
-    objectId: string;
-    action: string;
-    payload: Record<string, unknown>;
-  }>(OPEN_WRITES, [accountId]);
+  const rows = await openWritesOfAccount(sql, accountId, ['update_message', 'save_draft', 'delete_draft']);
   const writes = new Map<string, OpenWrite>();
   for (const { objectId, action, payload } of rows) {
     const before = writes.get(objectId);

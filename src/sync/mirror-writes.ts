@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/database/sql.ts';
-import { rememberBefore } from '../accounts/provider-writes/open-writes.ts';
+import { hasOpenWrite, rememberBefore } from '../accounts/provider-writes/open-writes.ts';
 import { insertAttachments } from '../mail/files/store-attachments.ts';
 import { folderIds } from '../mail/folders/mirror-folders.ts';
 import { enterFolders, leaveFolders } from '../mail/messages/folder-contents.ts';
@@ -135,7 +135,7 @@ const UNVANISH = `delete from vanished_message where account_id = $1 and message
 const EXPIRED = `
   select v.message_id as id from vanished_message v
   where v.account_id = $1 and v.vanished_at <= $2
-    and (v.vanished_at <= $3 or not exists (select 1 from provider_job j where j.object_id = v.message_id))`;
+    and (v.vanished_at <= $3 or not ${hasOpenWrite('v.message_id')})`;
 
 /** Sets messages aside that are gone from where they were, until they turn up elsewhere or their time is over. */
 export async function vanish(sql: Sql, accountId: string, ids: readonly string[], at: Date): Promise<void> {

@@ -1,7 +1,43 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 
-/* What open writes of an object are told by other events of the object, in the transaction of the event. */
+/** A write that is waiting or going on. */
+export interface OpenJob {
+  objectId: string;
+  action: JobAction;
+  payload: Record<string, unknown>;
+}
+
+/** Condition in SQL: one of the objects has an open write. @param ids expressions in SQL */
+export const hasOpenWrite = (...ids: string[]): string =>
+  `exists (select 1 from provider_job w where w.object_id in (${ids.join(', ')}))`;
+
+/** Expression in SQL: when the open writes of an object may be through; null: there are none. @param id an expression in SQL */
+export const openWritesUntil = (id: string): string => `(
+  select max(case when w.state = 1 then now() else greatest(w.run_at, now()) end)
+  from provider_job w where w.object_id = ${id})`;
+
+const OF_ACCOUNT = `
+  select object_id as "objectId", action, payload from provider_job where account_id = $1 and action = any($2::text[])`;
+
+/** Open writes of an account, in no order. */
+export function openWritesOfAccount(
+  sql: Sql,
+  accountId: string,
+  actions: readonly JobAction[],
+): Promise<OpenJob[]> {
+  return sql.query<OpenJob>(OF_ACCOUNT, [accountId, actions]);
+}
+
+const HAS_OTHERS = 'select 1 from provider_job where object_id = $1 and id <> $2 limit 1';
+
+/** Whether another write of the same object is open. */
+export async function hasOtherWrites(
+  sql: Sql,
+  { objectId, jobId }: { objectId: string; jobId: string },
+): Promise<boolean> {
+  return (await sql.query(HAS_OTHERS, [objectId, jobId])).length > 0;
+}
 
 /** What fields of an object are at the provider. */
 export interface FieldsBefore {

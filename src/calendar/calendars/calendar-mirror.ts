@@ -1,4 +1,5 @@
 import { newId } from '../../platform/base/ids/ids.ts';
+import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { RemoteCalendar } from '../../providers/port/connector.ts';
@@ -44,7 +45,7 @@ const REFRESH = `
     from jsonb_to_recordset($2::jsonb) x(provider_id text, name text, description text, location text, timezone text,
       is_primary boolean, read_only boolean)
     join calendar c on c.account_id = $1 and c.provider_id = x.provider_id
-    where c.updated_at <= $3 and not exists (select 1 from provider_job j where j.object_id = c.id)
+    where c.updated_at <= $3 and not ${hasOpenWrite('c.id')}
     order by c.id for update of c)
   update calendar c set name = h.name, description = h.description, location = h.location, timezone = h.timezone,
     is_primary = h.is_primary, read_only = h.read_only, updated_at = $3
@@ -56,7 +57,7 @@ const REFRESH = `
 const MISSING = `
   select id, provider_id as "providerId" from calendar c
   where account_id = $1 and provider_id is not null and provider_id <> all($2::text[])
-    and not exists (select 1 from provider_job j where j.object_id = c.id)`;
+    and not ${hasOpenWrite('c.id')}`;
 
 const HOLD = `select id, metadata from calendar where id = $1 and account_id = $2 for update`;
 

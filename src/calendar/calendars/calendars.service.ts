@@ -11,7 +11,7 @@ import { sqlOf } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
-import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { CalendarListeners, type ChangedCalendar } from './calendar-listeners.ts';
 import { contentOf } from './calendar-writes.ts';

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import type {
@@ -90,13 +91,13 @@ const RELEASE_ORPHANS = `
       select 1 from event e
       where e.id = m.event_id and e.status <> 'cancelled' and e.autocreate ->> 'provider' = m.provider
         and (m.remote_id is null or e.conferencing -> 'details' ->> 'url' = m.details ->> 'url'))
-    and not exists (select 1 from provider_job j where j.object_id = m.event_id)
+    and not ${hasOpenWrite('m.event_id')}
   returning m.event_id as "eventId", m.provider`;
 
 const MARK_STALE = `
   update event_meeting m set due_at = $1, attempts = 0 from event e
   where e.id = m.event_id and not m.released and m.due_at is null and m.remote_id is not null
-    and e.version <> m.event_version and not exists (select 1 from provider_job j where j.object_id = m.event_id)`;
+    and e.version <> m.event_version and not ${hasOpenWrite('m.event_id')}`;
 
 const FORGET_PAST = `
   delete from event_meeting m using event e

@@ -5,7 +5,7 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
-import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { ProviderWriteHandler, WriteOutcome } from '../../accounts/provider-writes/provider-writes.ts';
 import type { MeetingContent, MeetingDetails } from '../../providers/port/conferencing-port.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';

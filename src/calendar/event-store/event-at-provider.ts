@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import { openWritesUntil } from '../../accounts/provider-writes/open-writes.ts';
 import type { EventContent, WrittenEvent } from '../../providers/port/connector.ts';
 import { RECORD_FIELDS, selected } from './event-columns.ts';
 import type { EventRecord } from './event-record.ts';
@@ -38,10 +39,10 @@ interface EventAtProviderRow extends Omit<EventAtProvider, 'series'> {
 const FIND_AT_PROVIDER = `
   select ${selected(RECORD_FIELDS)}, e.provider_id as "providerId", e.provider_content as "providerContent", e.version, e.sequence, e.released,
     c.provider_id as "calendarProviderId",
-    (select max(greatest(j.run_at, now())) from provider_job j where j.object_id = c.id) as "calendarBusyUntil",
+    ${openWritesUntil('c.id')} as "calendarBusyUntil",
     s.id as "seriesId", s.provider_id as "seriesProviderId",
     s.when_value ->> 'object' in ('date', 'datespan') as "seriesAllDay",
-    (select max(greatest(j.run_at, now())) from provider_job j where j.object_id = s.id) as "seriesBusyUntil",
+    ${openWritesUntil('s.id')} as "seriesBusyUntil",
     (select coalesce(array_agg(i.provider_id order by i.id), '{}') from event i
      where i.master_event_id = e.id and i.released and i.provider_id is not null) as over
   from event e join calendar c on c.id = e.calendar_id

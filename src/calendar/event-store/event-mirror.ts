@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 import type { EventContent, RemoteEvent } from '../../providers/port/connector.ts';
 import {
   assignments, columnNames, columnValues, PROVIDER_FIELDS, type ProviderFields, RECORD_FIELDS, selected, typedColumns,
@@ -26,7 +27,7 @@ export interface MirrorEvent extends EventRecord {
 const COLUMNS = `
   ${selected(RECORD_FIELDS)}, e.provider_id as "providerId",
   e.master_provider_id as "masterProviderId", e.provider_content as "providerContent", e.version, e.released,
-  exists (select 1 from provider_job j where j.object_id in (e.id, e.master_event_id)) as writing,
+  ${hasOpenWrite('e.id', 'e.master_event_id')} as writing,
   greatest(e.updated_at, e.provider_seen_at) as "touchedAt"`;
 
 const IN_GROUPS = `
@@ -41,7 +42,7 @@ const DIVERGED = `
   select ${COLUMNS} from event e
   where e.calendar_id = $1 and e.provider_id is not null and e.provider_content is not null
     and e.version > e.provider_version
-    and not exists (select 1 from provider_job j where j.object_id in (e.id, e.master_event_id))
+    and not ${hasOpenWrite('e.id', 'e.master_event_id')}
   order by e.id limit 100 for update of e`;
 
 /** Those of ours that are being created there: their UIDs may be listed before their ids are known. */

@@ -5,7 +5,7 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
-import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { PlannedReminder } from '../notifications/reminder-plan.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { EndedInstance } from '../event-store/changed-instances.ts';

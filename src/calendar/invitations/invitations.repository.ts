@@ -3,7 +3,7 @@ import type { Page } from '../../platform/database/listing.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import type { JobState } from '../../platform/job-statuses/job-status.ts';
-import { openProviderJobs } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
 import type { InvitationKind } from './invitation-plan.ts';

@@ -3,7 +3,7 @@ import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
-import { openProviderJobs } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { takeReply } from './mailed-reply.ts';

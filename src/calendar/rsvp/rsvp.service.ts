@@ -11,7 +11,7 @@ import { CancelledEventError } from '../event-store/events.errors.ts';
 import { EventReader } from '../event-store/event-reader.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
 import { SchedulingMails } from '../invitations/scheduling-mails.ts';
-import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import { fieldsOf } from '../event-store/event-plan.ts';
 import { instanceKeyOf } from './meeting-book.ts';

@@ -8,7 +8,7 @@ import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts'
 import type { Listing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
-import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { MessageListRequest, MessageRecord } from '../messages/message-filter.ts';
 import { MessagesService } from '../messages/messages.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';

@@ -4,7 +4,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { changesOfFiles } from '../messages/file-changes.ts';
 import { hideDraft } from '../messages/store-draft.ts';
-import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
 
 /** The version of a draft that is sent. */
 export interface DraftVersion {

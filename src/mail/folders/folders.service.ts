@@ -7,7 +7,7 @@ import type { Listing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
-import { openProviderJob } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import {
   DuplicateFolderError,

@@ -6,7 +6,7 @@ import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { openProviderJobs } from '../../platform/job-statuses/jobs.ts';
+import { openProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { MessageRecord } from './message-filter.ts';
 import { foldersAfter } from './message-folders.ts';

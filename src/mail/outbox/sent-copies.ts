@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
+import { openingProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type ProviderWriteHandler, ProviderWrites } from '../../accounts/provider-writes/provider-writes.ts';
 import type { MailPort } from '../../providers/port/connector.ts';
@@ -50,17 +51,11 @@ export function ownCopy({ mime, bcc }: Pick<SentMessage, 'mime' | 'bcc'>): Buffe
 }
 
 // The mirrored copy takes the id that was promised for the message: the job is about that.
-const OPEN = `
-  with sent as (
-    select x.job_id, s.id as outbox_id, s.account_id, s.message_id
-    from unnest($1::uuid[], $2::uuid[]) x(outbox_id, job_id) join job_status s on s.id = x.outbox_id
-    where s.message_id is not null),
-  opened as (
-    insert into job_status (id, account_id, action, object, object_id, status, created_at, updated_at)
-    select job_id, account_id, 'save_sent_email', 'message', message_id, 'pending', $3, $3 from sent)
-  insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at)
-  select job_id, account_id, 'save_sent_email', message_id, jsonb_build_object('outboxId', outbox_id), now(), now()
-  from sent`;
+const OPEN = openingProviderJobs(`
+  select x.job_id as id, s.account_id, 'save_sent_email' as action, 'message' as object, s.message_id as object_id,
+    jsonb_build_object('outboxId', s.id) as payload, $3::timestamptz as at
+  from unnest($1::uuid[], $2::uuid[]) x(outbox_id, job_id) join job_status s on s.id = x.outbox_id
+  where s.message_id is not null`);
 
 /** Opens the jobs that file copies of sent messages, in the caller's transaction. */
 export async function openSentCopies(sql: Sql, outboxIds: readonly string[], at: Date): Promise<void> {

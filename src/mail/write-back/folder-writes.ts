@@ -10,7 +10,7 @@ import {
   ProviderWrites,
   type WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
-import { amendNextWrite } from '../../accounts/provider-writes/open-writes.ts';
+import { amendNextWrite, hasOtherWrites } from '../../accounts/provider-writes/open-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { FolderPayload } from '../folders/folders.service.ts';
@@ -164,12 +164,10 @@ async function rename(
   await renameMessages(sql, account, id, messagePrefix, at);
 }
 
-const OTHER_WRITES = `select 1 from provider_job where object_id = $1 and id <> $2 limit 1`;
-
 /** What the provider does not create is not shown any more, unless a later change may still repair it. */
 async function undoCreation(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
-  const { objectId, accountId, jobId } = write;
-  if ((await sql.query(OTHER_WRITES, [objectId, jobId])).length > 0) return;
+  const { objectId, accountId } = write;
+  if (await hasOtherWrites(sql, write)) return;
   await recordFolders(sql, write, 'delete', await deleteUncreated(sql, accountId, objectId), at);
 }
 

@@ -8,7 +8,7 @@ import {
   ProviderWrites,
   type WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
-import { rememberBefore } from '../../accounts/provider-writes/open-writes.ts';
+import { openWritesUntil, rememberBefore } from '../../accounts/provider-writes/open-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import {
@@ -28,8 +28,7 @@ const READ = `select provider_id as "providerId" from message where id = $1 and 
 // A folder of ours that is being created: until when its own job may need.
 const FOLDERS = `
   select f.id, f.provider_id as "providerId",
-    (select max(case when j.state = 1 then now() else greatest(j.run_at, now()) end)
-     from provider_job j where j.object_id = f.id) as "busyUntil"
+    ${openWritesUntil('f.id')} as "busyUntil"
   from folder f where f.account_id = $1 and f.id = any($2::uuid[])`;
 
 const GONE: WriteOutcome = {

@@ -1,61 +1,14 @@
 import type { Sql } from '../database/sql.ts';
-import { wakeAfterCommit } from '../work/signals.ts';
 import { recordChanges } from '../changes/change-log.ts';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { storable } from '../base/text/storable.ts';
 import type { RefusedRecipient } from '../base/errors/provider-error.ts';
-import {
-  JOB_TRANSITIONS,
-  type JobAction,
-  type JobState,
-  type SendRoute,
-  STATES_WITH_REASON,
-} from './job-status.ts';
+import { JOB_TRANSITIONS, type JobState, type SendRoute, STATES_WITH_REASON } from './job-status.ts';
 
-/** A change to be pushed to a provider. */
-export interface NewJob {
-  /** Becomes the job_status_id. */
-  id: string;
-  accountId: string;
-  action: JobAction;
-  /** Kind of the affected object on the wire. */
-  object: 'calendar' | 'event' | 'message' | 'draft' | 'folder' | 'label' | 'contact';
-  objectId: string;
-  /** What the provider needs that the mirror will no longer have. */
-  payload?: Record<string, unknown>;
-  at: Date;
-}
-
-const OPEN = `
-  with given as (
-    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::timestamptz[])
-      x(id, account_id, action, object, object_id, payload, at)),
-  opened as (
-    insert into job_status (id, account_id, action, object, object_id, status, created_at, updated_at)
-    select id, account_id, action, object, object_id, 'pending', at, at from given)
-  insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at)
-  select id, account_id, action, object_id, payload, now(), now() from given`;
-
-/**
- * Opens a job for a write to the provider: its status and its queue row, in the caller's transaction.
- */
-export async function openProviderJob(sql: Sql, job: NewJob): Promise<void> {
-  await openProviderJobs(sql, [job]);
-}
-
-/** The same for any number of them, in one round trip. */
-export async function openProviderJobs(sql: Sql, jobs: readonly NewJob[]): Promise<void> {
-  await sql.query(OPEN, [
-    jobs.map(({ id }) => id),
-    jobs.map(({ accountId }) => accountId),
-    jobs.map(({ action }) => action),
-    jobs.map(({ object }) => object),
-    jobs.map(({ objectId }) => objectId),
-    jobs.map(({ payload = {} }) => JSON.stringify(payload)),
-    jobs.map(({ at }) => at),
-  ]);
-  wakeAfterCommit(sql, 'provider');
-}
+/** SQL: opens the jobs in the rows of `given` (id, account_id, action, object, object_id, at). */
+export const OPEN_JOBS = `
+  insert into job_status (id, account_id, action, object, object_id, status, created_at, updated_at)
+  select id, account_id, action, object, object_id, 'pending', at, at from given`;
 
 /** One move of a job. */
 export interface JobMove {
