@@ -34,7 +34,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
 
   it('takes a message away from the worker that has claimed it and not handed it over', async () => {
     const id = await send.accept();
-    const job = await send.claim(id);
+    const job = await send.steps.claim(id);
     await move();
     expect(await rowOf(id)).toEqual({ held: true, state: 0, waits: true });
     const [row] = await send.database.query<{ fence: number }>('select fence from send_job where id = $1', [
@@ -49,16 +49,11 @@ describe('moving an account to another mailbox while workers are busy with it', 
 
   it('leaves a message that is being handed over to its worker, and never sends it again', async () => {
     const id = await send.accept();
-    await send.claim(id);
-    await send.database.query('update send_job set handoff_at = now() where id = $1', [id]);
+    await send.steps.handOff(await send.steps.claim(id));
     await move();
     expect(await rowOf(id)).toEqual({ held: true, state: 1, waits: false });
-    // Its worker dies, and the row is swept.
-    await send.database.query(
-      'update send_job set state = 0, handoff_at = null, ambiguous = true, run_at = now() where id = $1',
-      [id],
-    );
-    const outcome = await send.attempt(id);
+    await send.steps.sweep();
+    const outcome = await send.steps.attempt(id);
     expect(outcome?.next).toMatchObject({ kind: 'again', ambiguous: true });
     expect(await rowOf(id)).toEqual({ held: true, state: 0, waits: true });
     expect(send.server.taken).toEqual([]);
@@ -74,11 +69,11 @@ describe('moving an account to another mailbox while workers are busy with it', 
       const id = await send.accept({ send_at: sendAt, retry_limit_datetime: seconds && sendAt + seconds });
       await move();
       if (seconds > 0) {
-        const waiting = await send.attempt(id);
+        const waiting = await send.steps.attempt(id);
         expect(waiting?.next).toMatchObject({ kind: 'again', at: new Date((sendAt + seconds) * 1000) });
       }
       send.clock.advance(seconds * 1000);
-      expect((await send.attempt(id))?.next).toEqual({ kind: 'done' });
+      expect((await send.steps.attempt(id))?.next).toEqual({ kind: 'done' });
       expect(await jobOf(id)).toEqual({
         status: 'failed',
         reason: expect.stringContaining('it got no new send_at'),
@@ -89,10 +84,10 @@ describe('moving an account to another mailbox while workers are busy with it', 
 
   it('does not look in the new mailbox for what may have been sent by the old one', async () => {
     const id = await send.accept();
-    await send.crash(id);
+    await send.steps.crash(id);
     await move();
     send.clock.advance(24 * 3_600_000);
-    expect((await send.attempt(id))?.next).toEqual({ kind: 'done' });
+    expect((await send.steps.attempt(id))?.next).toEqual({ kind: 'done' });
     expect(send.server).toMatchObject({ lookUps: 0, taken: [] });
     expect(await jobOf(id)).toEqual({
       status: 'failed',

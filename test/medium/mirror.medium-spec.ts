@@ -7,7 +7,8 @@ import type { Connector, MailChanges, MailLook, RemoteMessage } from '../../src/
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { ended } from '../support/ended.ts';
-import { fakeLease, syncAccount } from '../support/sync.ts';
+import { fakeLease } from '../support/engine-steps.ts';
+import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 

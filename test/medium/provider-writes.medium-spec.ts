@@ -1,7 +1,6 @@
 import { jest } from '@jest/globals';
 import request from 'supertest';
 import { Clock } from '../../src/platform/base/time/clock.ts';
-import type { Outcome } from '../../src/platform/work/dispatcher.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
   ProviderWriteDispatcher,
@@ -13,6 +12,7 @@ import { ConnectorRegistry } from '../../src/providers/port/connector-registry.t
 import type { CalendarPort } from '../../src/providers/port/connector.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { ended } from '../support/ended.ts';
+import { EngineSteps } from '../support/engine-steps.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -25,77 +25,17 @@ function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-/** The queue `provider`, with this test as its engine: it says which row runs when. */
-class HandDrivenQueue {
-  readonly #dispatcher: ProviderWriteDispatcher;
-
-  constructor(private readonly server: TestApp) {
-    this.#dispatcher = server.app.get(ProviderWriteDispatcher);
-  }
-
-  get #database(): Database {
-    return this.server.app.get(Database);
-  }
-
-  async claim(id: string): Promise<ProviderWriteJob> {
-    const [job] = await this.#database.query<ProviderWriteJob>(
-      `update provider_job set state = 1, attempt = attempt + 1, fence = fence + 1, handoff_at = null where id = $1 and state = 0
-       returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt", action, object_id as "objectId", payload`,
-      [id],
-    );
-    if (!job) throw new Error(`no waiting job ${id}`);
-    return job;
-  }
-
-  async run(job: ProviderWriteJob): Promise<Outcome<WriteResult>> {
-    const lease = {
-      handOff: async () => {
-        await this.#database.query('update provider_job set handoff_at = now() where id = $1', [job.id]);
-        return true;
-      },
-      trusted: () => true,
-      stopping: () => false,
-      signal: new AbortController().signal,
-    };
-    try {
-      return ended(await this.#dispatcher.run(job, lease));
-    } catch (error) {
-      return this.#dispatcher.onError(job, error);
-    }
-  }
-
-  async settle(job: ProviderWriteJob, outcome: Outcome<WriteResult>): Promise<void> {
-    await this.#database.transaction(async (sql) => {
-      const { next } = outcome;
-      if (next.kind === 'done') await sql.query('delete from provider_job where id = $1', [job.id]);
-      else {
-        await sql.query(
-          'update provider_job set state = 0, handoff_at = null, run_at = $2, ambiguous = $3 where id = $1',
-          [job.id, next.at, next.ambiguous],
-        );
-      }
-      await this.#dispatcher.record(sql, [{ job, ...outcome }]);
-    });
-  }
-
-  /** Claims, runs and settles one row. @returns how it ended */
-  async step(id: string): Promise<WriteResult['kind']> {
-    const job = await this.claim(id);
-    const outcome = await this.run(job);
-    await this.settle(job, outcome);
-    return outcome.result.kind;
-  }
-}
-
 describe('ProviderWriteDispatcher', () => {
   let server: TestApp;
-  let queue: HandDrivenQueue;
+  let dispatcher: ProviderWriteDispatcher;
+  let queue: EngineSteps<ProviderWriteJob, WriteResult>;
   let port: CalendarPort;
   let ada: TestAccount;
 
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' });
-    queue = new HandDrivenQueue(server);
+    dispatcher = server.app.get(ProviderWriteDispatcher);
+    queue = new EngineSteps(server.app.get(Database), () => dispatcher);
     port = server.app.get(ConnectorRegistry).requireCalendar('sandbox');
   });
   afterAll(() => server.close());
@@ -104,6 +44,9 @@ describe('ProviderWriteDispatcher', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
+  const run = async (job: ProviderWriteJob) => ended(await queue.outcomeOf(job));
+  /** Claims, runs and settles one row. @returns how it ended */
+  const step = async (id: string) => ended(await queue.attempt(id)).result.kind;
   const query = <R extends object>(text: string, ...values: unknown[]) =>
     server.app.get(Database).query<R>(text, values);
   async function api(
@@ -118,7 +61,7 @@ describe('ProviderWriteDispatcher', () => {
   const createCalendar = (body: object = { name: 'Team' }) => api('post', '/calendars', body);
   async function calendarAtProvider(): Promise<string> {
     const calendar = await createCalendar();
-    expect(await queue.step(calendar.job)).toBe('written');
+    expect(await step(calendar.job)).toBe('written');
     return calendar.id;
   }
   const jobOf = async (id: string) => {
@@ -169,16 +112,16 @@ describe('ProviderWriteDispatcher', () => {
     const event = await api('post', '/events', { calendar_id: calendar, when: WHEN, title: 'one' });
     const second = await api('put', `/events/${event.id}`, { title: 'two' });
     const third = await api('put', `/events/${event.id}`, { title: 'three' });
-    expect(await queue.step(third.job)).toBe('waits');
-    expect(await queue.step(second.job)).toBe('waits');
+    expect(await step(third.job)).toBe('waits');
+    expect(await step(second.job)).toBe('waits');
     expect(await atProvider('event')).toEqual([]);
-    expect(await queue.step(event.job)).toBe('written');
+    expect(await step(event.job)).toBe('written');
     expect(await atProvider('event')).toMatchObject([
       { title: 'three', when: { object: 'time', time: 1_900_000_000 } },
     ]);
-    expect(await queue.step(third.job)).toBe('waits');
-    expect(await queue.step(second.job)).toBe('written');
-    expect(await queue.step(third.job)).toBe('written');
+    expect(await step(third.job)).toBe('waits');
+    expect(await step(second.job)).toBe('written');
+    expect(await step(third.job)).toBe('written');
     expect(await atProvider('event')).toMatchObject([{ title: 'three' }]);
     for (const { job } of [event, second, third])
       expect(await jobOf(job)).toMatchObject({ status: 'successful' });
@@ -189,14 +132,14 @@ describe('ProviderWriteDispatcher', () => {
   it('does not count waiting as an attempt, and wakes the next in line at once', async () => {
     const calendar = await createCalendar();
     const update = await api('put', `/calendars/${calendar.id}`, { name: 'Crew' });
-    for (let times = 0; times < 29; times += 1) expect(await queue.step(update.job)).toBe('waits');
+    for (let times = 0; times < 29; times += 1) expect(await step(update.job)).toBe('waits');
     const before = now();
-    expect(await queue.step(update.job)).toBe('waits');
+    expect(await step(update.job)).toBe('waits');
     expect(await row(update.job)).toMatchObject({ attempt: 0 });
     expect((await waitOf(update.job, before, now())).most).toBeGreaterThan(0.4);
     // As if it had a long time to wait, so that none of it can pass meanwhile.
     await query(`update provider_job set run_at = now() + interval '1 h' where id = $1`, update.job);
-    await queue.step(calendar.job);
+    await step(calendar.job);
     expect(await row(update.job)).toMatchObject({ due: true });
     expect(await jobOf(update.job)).toMatchObject({ status: 'pending' });
   });
@@ -204,8 +147,8 @@ describe('ProviderWriteDispatcher', () => {
   it('waits for as long as the write before it does', async () => {
     const calendar = await createCalendar({ name: '[sandbox:temporary+1]' });
     const update = await api('put', `/calendars/${calendar.id}`, { description: 'x' });
-    expect(await queue.step(calendar.job)).toBe('delayed');
-    expect(await queue.step(update.job)).toBe('waits');
+    expect(await step(calendar.job)).toBe('delayed');
+    expect(await step(update.job)).toBe('waits');
     const [first, second] = [await row(calendar.job), await row(update.job)];
     expect(second?.runAt.getTime()).toBeGreaterThan(first?.runAt.getTime() ?? NaN);
   });
@@ -222,14 +165,14 @@ describe('ProviderWriteDispatcher', () => {
       return original(...parameters);
     });
     const job = await queue.claim(event.job);
-    const running = queue.run(job);
+    const running = run(job);
     await begun.opened;
     const update = await api('put', `/events/${event.id}`, { title: 'new' });
-    expect(await queue.step(update.job)).toBe('waits');
+    expect(await step(update.job)).toBe('waits');
     open();
     await queue.settle(job, await running);
     expect(await atProvider('event')).toMatchObject([{ title: 'old' }]);
-    expect(await queue.step(update.job)).toBe('written');
+    expect(await step(update.job)).toBe('written');
     expect(await atProvider('event')).toMatchObject([{ title: 'new' }]);
   });
 
@@ -239,9 +182,9 @@ describe('ProviderWriteDispatcher', () => {
     const younger = await api('put', `/calendars/${id}`, { name: 'younger' });
     // The younger one got ahead before the older one was seen: ids are made on several machines.
     await query('update provider_job set state = 1, handoff_at = now() where id = $1', younger.job);
-    expect(await queue.step(older.job)).toBe('waits');
+    expect(await step(older.job)).toBe('waits');
     await query('update provider_job set state = 0, handoff_at = null where id = $1', younger.job);
-    expect(await queue.step(older.job)).toBe('written');
+    expect(await step(older.job)).toBe('written');
   });
 
   describe.each(['calendar', 'event'] as const)('deletion of a %s', (kind) => {
@@ -257,9 +200,9 @@ describe('ProviderWriteDispatcher', () => {
       const update = await api('put', `/${kind}s/${object.id}`, { location: 'here' });
       const removal = await api('delete', `/${kind}s/${object.id}`);
       const calls = [jest.spyOn(port, method), jest.spyOn(port, deletion)];
-      expect(await queue.step(object.job)).toBe('superseded');
-      expect(await queue.step(update.job)).toBe('superseded');
-      expect(await queue.step(removal.job)).toBe('written');
+      expect(await step(object.job)).toBe('superseded');
+      expect(await step(update.job)).toBe('superseded');
+      expect(await step(removal.job)).toBe('written');
       for (const call of calls) expect(call).not.toHaveBeenCalled();
       expect(await jobOf(object.job)).toMatchObject({
         status: 'cancelled',
@@ -271,12 +214,12 @@ describe('ProviderWriteDispatcher', () => {
     it('removes what a creation on its way leaves there', async () => {
       const object = await create();
       const job = await queue.claim(object.job);
-      const outcome = await queue.run(job);
+      const outcome = await run(job);
       const removal = await api('delete', `/${kind}s/${object.id}`);
-      expect(await queue.step(removal.job)).toBe('waits');
+      expect(await step(removal.job)).toBe('waits');
       await queue.settle(job, outcome);
       expect(await atProvider(kind)).toHaveLength(1);
-      expect(await queue.step(removal.job)).toBe('written');
+      expect(await step(removal.job)).toBe('written');
       expect(await atProvider(kind)).toEqual([]);
       expect(await jobOf(object.job)).toMatchObject({ status: 'successful' });
     });
@@ -284,22 +227,22 @@ describe('ProviderWriteDispatcher', () => {
     it('removes what a creation without an answer may have left there', async () => {
       const object = await create();
       loseAnswer(method);
-      expect(await queue.step(object.job)).toBe('delayed');
+      expect(await step(object.job)).toBe('delayed');
       expect(await row(object.job)).toMatchObject({ attempt: 1, ambiguous: true });
       const removal = await api('delete', `/${kind}s/${object.id}`);
-      expect(await queue.step(removal.job)).toBe('waits');
-      expect(await queue.step(object.job)).toBe('written');
-      expect(await queue.step(removal.job)).toBe('written');
+      expect(await step(removal.job)).toBe('waits');
+      expect(await step(object.job)).toBe('written');
+      expect(await step(removal.job)).toBe('written');
       expect(await atProvider(kind)).toEqual([]);
     });
 
     it('may be repeated', async () => {
       const object = await create();
-      await queue.step(object.job);
+      await step(object.job);
       const removal = await api('delete', `/${kind}s/${object.id}`);
       const job = await queue.claim(removal.job);
-      await queue.run(job); // the result is lost: the worker dies
-      await queue.settle(job, await queue.run(job));
+      await run(job); // the result is lost: the worker dies
+      await queue.settle(job, await run(job));
       expect(await jobOf(removal.job)).toMatchObject({ status: 'successful' });
       expect(await atProvider(kind)).toEqual([]);
     });
@@ -308,39 +251,39 @@ describe('ProviderWriteDispatcher', () => {
   it('makes no second calendar when the answer to the creation was lost', async () => {
     const calendar = await createCalendar();
     loseAnswer('createCalendar');
-    expect(await queue.step(calendar.job)).toBe('delayed');
+    expect(await step(calendar.job)).toBe('delayed');
     expect(await jobOf(calendar.job)).toMatchObject({ status: 'delayed', reason: 'the connection was lost' });
-    expect(await queue.step(calendar.job)).toBe('written');
+    expect(await step(calendar.job)).toBe('written');
     expect(await atProvider('calendar')).toHaveLength(1);
   });
 
   it('lets an event wait for its calendar', async () => {
     const calendar = await createCalendar();
     const event = await api('post', '/events', { calendar_id: calendar.id, when: WHEN, title: 'x' });
-    expect(await queue.step(event.job)).toBe('waits');
+    expect(await step(event.job)).toBe('waits');
     expect(await row(event.job)).toMatchObject({ attempt: 0 });
-    await queue.step(calendar.job);
-    expect(await queue.step(event.job)).toBe('written');
+    await step(calendar.job);
+    expect(await step(event.job)).toBe('written');
     expect(await atProvider('event')).toMatchObject([{ title: 'x' }]);
   });
 
   it('fails with the calendar, and a change repairs both', async () => {
     const calendar = await createCalendar({ name: '[sandbox:rejected]' });
     const event = await api('post', '/events', { calendar_id: calendar.id, when: WHEN, title: 'x' });
-    expect(await queue.step(calendar.job)).toBe('failed');
+    expect(await step(calendar.job)).toBe('failed');
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('rejects'),
     });
-    expect(await queue.step(event.job)).toBe('failed');
+    expect(await step(event.job)).toBe('failed');
     expect(await jobOf(event.job)).toMatchObject({
       status: 'failed',
       reason: 'The calendar of this event could not be created at the provider',
     });
     const repaired = await api('put', `/calendars/${calendar.id}`, { name: 'Team' });
-    expect(await queue.step(repaired.job)).toBe('written');
+    expect(await step(repaired.job)).toBe('written');
     const again = await api('put', `/events/${event.id}`, { title: 'y' });
-    expect(await queue.step(again.job)).toBe('written');
+    expect(await step(again.job)).toBe('written');
     expect(await atProvider('calendar')).toMatchObject([{ name: 'Team' }]);
     expect(await atProvider('event')).toMatchObject([{ title: 'y' }]);
   });
@@ -349,15 +292,15 @@ describe('ProviderWriteDispatcher', () => {
     const calendar = await calendarAtProvider();
     const event = await api('post', '/events', { calendar_id: calendar, when: WHEN });
     const removal = await api('delete', `/calendars/${calendar}`);
-    expect(await queue.step(event.job)).toBe('superseded');
-    expect(await queue.step(removal.job)).toBe('written');
+    expect(await step(event.job)).toBe('superseded');
+    expect(await step(removal.job)).toBe('written');
     expect(await atProvider('calendar')).toEqual([]);
   });
 
   it('tries again after a failure that may pass, and says why it is late', async () => {
     const calendar = await createCalendar({ name: '[sandbox:temporary+1]' });
     const before = now();
-    expect(await queue.step(calendar.job)).toBe('delayed');
+    expect(await step(calendar.job)).toBe('delayed');
     const wait = await waitOf(calendar.job, before, now());
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'delayed',
@@ -366,7 +309,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await row(calendar.job)).toMatchObject({ attempt: 1 });
     expect(wait.most).toBeGreaterThan(25);
     expect(wait.least).toBeLessThan(34);
-    expect(await queue.step(calendar.job)).toBe('written');
+    expect(await step(calendar.job)).toBe('written');
     const job = await jobOf(calendar.job);
     expect(job).toMatchObject({ status: 'successful' });
     expect(job.reason ?? null).toBeNull();
@@ -382,8 +325,8 @@ describe('ProviderWriteDispatcher', () => {
 
   it('gives up after twenty attempts', async () => {
     const calendar = await createCalendar({ name: '[sandbox:temporary]' });
-    for (let attempt = 1; attempt < 20; attempt += 1) expect(await queue.step(calendar.job)).toBe('delayed');
-    expect(await queue.step(calendar.job)).toBe('failed');
+    for (let attempt = 1; attempt < 20; attempt += 1) expect(await step(calendar.job)).toBe('delayed');
+    expect(await step(calendar.job)).toBe('failed');
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'failed',
       reason: 'Given up after 20 attempts: 503 Service temporarily unavailable',
@@ -397,10 +340,10 @@ describe('ProviderWriteDispatcher', () => {
     jest
       .spyOn(server.app.get(ProviderWrites), 'require')
       .mockReturnValue({ ...registered, run: async () => ({ kind: 'continues' }) });
-    expect(await queue.step(calendar.job)).toBe('continues');
+    expect(await step(calendar.job)).toBe('continues');
     expect(await row(calendar.job)).toMatchObject({ attempt: 0 });
     await query(`update provider_job set payload = payload || '{"steps": 100}' where id = $1`, calendar.job);
-    expect(await queue.step(calendar.job)).toBe('failed');
+    expect(await step(calendar.job)).toBe('failed');
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('100 steps'),
@@ -410,11 +353,11 @@ describe('ProviderWriteDispatcher', () => {
   it('makes the grant invalid when the provider refuses its credentials, and asks no more', async () => {
     const calendar = await createCalendar({ name: '[sandbox:auth-invalid]' });
     const other = await createCalendar();
-    expect(await queue.step(calendar.job)).toBe('failed');
+    expect(await step(calendar.job)).toBe('failed');
     const [grant] = await query(`select status, status_reason from "grant" where id = $1`, ada.id);
     expect(grant).toEqual({ status: 'invalid', status_reason: '401 Invalid credentials' });
     const calls = jest.spyOn(port, 'createCalendar');
-    expect(await queue.step(other.job)).toBe('failed');
+    expect(await step(other.job)).toBe('failed');
     expect(calls).not.toHaveBeenCalled();
     const [job] = await query<{ reason: string }>('select reason from job_status where id = $1', other.job);
     expect(job?.reason).toMatch(/has to authenticate again/);
@@ -424,7 +367,7 @@ describe('ProviderWriteDispatcher', () => {
     const id = await calendarAtProvider();
     await query('delete from sandbox_calendar where address = $1', ada.email);
     const update = await api('put', `/calendars/${id}`, { name: 'x' });
-    expect(await queue.step(update.job)).toBe('failed');
+    expect(await step(update.job)).toBe('failed');
     expect(await jobOf(update.job)).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('404'),
@@ -434,26 +377,26 @@ describe('ProviderWriteDispatcher', () => {
   it('treats a surprise as temporary and shows nothing of it', async () => {
     const calendar = await createCalendar();
     jest.spyOn(port, 'createCalendar').mockRejectedValueOnce(new TypeError('secret is undefined'));
-    expect(await queue.step(calendar.job)).toBe('delayed');
+    expect(await step(calendar.job)).toBe('delayed');
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'delayed',
       reason: 'An unexpected error on our side',
     });
-    expect(await queue.step(calendar.job)).toBe('written');
+    expect(await step(calendar.job)).toBe('written');
   });
 
   it('drops the writes of an account that is gone', async () => {
     const calendar = await createCalendar();
     await query('delete from "grant" where id = $1', ada.id);
     const [left] = await query('select id from provider_job where id = $1', calendar.job);
-    if (left) expect(await queue.step(calendar.job)).toBe('gone');
+    if (left) expect(await step(calendar.job)).toBe('gone');
     expect(await row(calendar.job)).toBeUndefined();
   });
 
   it('becomes one row with what the mirror has met at the provider meanwhile', async () => {
     const calendar = await createCalendar();
     const job = await queue.claim(calendar.job);
-    const outcome = await queue.run(job);
+    const outcome = await run(job);
     const [met] = await query<{ id: string }>(
       'select id from sandbox_calendar where address = $1',
       ada.email,
@@ -476,7 +419,7 @@ describe('ProviderWriteDispatcher', () => {
   it('tells of the events that go with a row the mirror has made of a calendar deleted meanwhile', async () => {
     const calendar = await createCalendar();
     const job = await queue.claim(calendar.job);
-    const outcome = await queue.run(job);
+    const outcome = await run(job);
     const [twin] = await query<{ id: string }>(
       `insert into calendar (id, account_id, provider_id, name, is_primary, read_only, metadata, created_at, updated_at)
        select gen_random_uuid(), $1, id, 'Team', false, false, '{}', now(), now()
@@ -494,7 +437,7 @@ describe('ProviderWriteDispatcher', () => {
   it('gives up a row that keeps killing its worker', async () => {
     const calendar = await createCalendar();
     const job = await queue.claim(calendar.job);
-    await queue.settle(job, server.app.get(ProviderWriteDispatcher).onPoison(job));
+    await queue.settle(job, dispatcher.onPoison(job));
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('died'),
@@ -546,22 +489,22 @@ describe('ProviderWriteDispatcher', () => {
     it('are made once, though the worker dies after the write and before the end of its job', async () => {
       const { job, release } = await invite();
       const write = await queue.claim(job);
-      await queue.run(write); // the worker dies
-      expect(await queue.step(release)).toBe('waits');
+      await run(write); // the worker dies
+      expect(await step(release)).toBe('waits');
       expect(await mails()).toEqual([]);
-      await queue.settle(write, await queue.run(write));
-      expect(await queue.step(release)).toBe('written');
+      await queue.settle(write, await run(write));
+      expect(await step(release)).toBe('written');
       expect(await mails()).toEqual([`${ALL}: 0`]);
       expect(await atProvider('event')).toHaveLength(1);
     });
 
     it('are made once, though the worker dies when they are made and before the end of their job', async () => {
       const { job, release } = await invite();
-      await queue.step(job);
+      await step(job);
       const making = await queue.claim(release);
-      await queue.run(making); // the worker dies
+      await run(making); // the worker dies
       expect(await mails()).toEqual([]);
-      const outcome = await queue.run(making);
+      const outcome = await run(making);
       const died = new Error('the connection to the database was lost');
       const dispatcher = server.app.get(ProviderWriteDispatcher);
       const settling = server.app.get(Database).transaction(async (sql) => {
@@ -570,15 +513,15 @@ describe('ProviderWriteDispatcher', () => {
       });
       await expect(settling).rejects.toBe(died);
       expect(await mails()).toEqual([]);
-      await queue.settle(making, await queue.run(making));
+      await queue.settle(making, await run(making));
       expect(await mails()).toEqual([`${ALL}: 0`]);
       expect(await jobOf(release)).toMatchObject({ status: 'successful' });
     });
 
     it('are not made of a creation that has failed for good', async () => {
       const { job, release } = await invite({ title: '[sandbox:rejected]' });
-      expect(await queue.step(job)).toBe('failed');
-      expect(await queue.step(release)).toBe('failed');
+      expect(await step(job)).toBe('failed');
+      expect(await step(release)).toBe('failed');
       expect(await jobOf(release)).toMatchObject({
         status: 'failed',
         reason: expect.stringContaining('Nobody was told, because the change of the event failed'),
@@ -588,30 +531,30 @@ describe('ProviderWriteDispatcher', () => {
 
     it('are not made of a change that has failed for good, and are of the one after it', async () => {
       const { id, job, release } = await invite();
-      await queue.step(job);
-      await queue.step(release);
+      await step(job);
+      await step(release);
       const failing = await update(id, { title: '[sandbox:rejected]' });
-      expect(await queue.step(failing.job)).toBe('failed');
-      expect(await queue.step(failing.release)).toBe('failed');
+      expect(await step(failing.job)).toBe('failed');
+      expect(await step(failing.release)).toBe('failed');
       expect(await mails()).toEqual([`${ALL}: 0`]);
       const good = await update(id, { title: 'y' });
-      await queue.step(good.job);
-      expect(await queue.step(good.release)).toBe('written');
+      await step(good.job);
+      expect(await step(good.release)).toBe('written');
       expect(await mails()).toEqual([`${ALL}: 0`, `${ALL}: 2`]);
     });
 
     it('wait for a write that is delayed, and are of the revision the provider has counted', async () => {
       const { id, job, release } = await invite();
-      await queue.step(job);
-      await queue.step(release);
+      await step(job);
+      await step(release);
       const moved = await update(id, { when: { time: WHEN.time + 60 } });
       const renamed = await update(id, { title: 'y' });
       jest.spyOn(port, 'updateEvent').mockRejectedValueOnce(new ProviderError('temporary', '503'));
-      expect(await queue.step(moved.job)).toBe('delayed');
-      expect(await queue.step(moved.release)).toBe('waits');
+      expect(await step(moved.job)).toBe('delayed');
+      expect(await step(moved.release)).toBe('waits');
       // Another program has written revision 4 of it meanwhile.
       const written = jest.spyOn(port, 'updateEvent').mockResolvedValueOnce({ sequence: 5 });
-      expect(await queue.step(moved.job)).toBe('written');
+      expect(await step(moved.job)).toBe('written');
       expect(written).toHaveBeenLastCalledWith(
         expect.anything(),
         expect.any(String),
@@ -619,8 +562,8 @@ describe('ProviderWriteDispatcher', () => {
         expect.anything(),
         2,
       );
-      await queue.step(moved.release);
-      await queue.step(renamed.job);
+      await step(moved.release);
+      await step(renamed.job);
       expect(written).toHaveBeenLastCalledWith(
         expect.anything(),
         expect.any(String),
@@ -628,7 +571,7 @@ describe('ProviderWriteDispatcher', () => {
         expect.anything(),
         5,
       );
-      await queue.step(renamed.release);
+      await step(renamed.release);
       expect(await mails()).toEqual([`${ALL}: 0`, `${ALL}: 4`, `${ALL}: 5`]);
     });
   });

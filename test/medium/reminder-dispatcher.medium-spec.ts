@@ -4,7 +4,7 @@ import PostalMime from 'postal-mime';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
 import { signals } from '../../src/platform/work/signals.ts';
-import type { ClaimedJob, Lease, Settled } from '../../src/platform/work/dispatcher.ts';
+import type { ClaimedJob } from '../../src/platform/work/dispatcher.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { EmailReminderSender } from '../../src/calendar/notifications/email-sender.ts';
 import { reminderSignature } from '../../src/calendar/notifications/reminder-signature.ts';
@@ -20,7 +20,6 @@ import { WebhookReminderSender } from '../../src/calendar/notifications/webhook-
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { SandboxConnector } from '../../src/providers/sandbox/sandbox.connector.ts';
 import { Quotas } from '../../src/platform/quotas/quotas.ts';
-import { queueStatements } from '../../src/platform/work/queue-statements.ts';
 import { NoSmsGateway } from '../../src/calendar/sms/none.gateway.ts';
 import { RecordingSmsGateway } from '../../src/calendar/sms/recording.gateway.ts';
 import type { SmsGateway } from '../../src/calendar/sms/sms-gateway.ts';
@@ -34,6 +33,7 @@ import {
   type ReminderRow,
   startReminderFixture,
 } from '../support/reminder-fixture.ts';
+import { EngineSteps } from '../support/engine-steps.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const MINUTE = 60_000;
@@ -44,6 +44,7 @@ describe('a reminder that is due', () => {
   let receiver: Receiver;
   let egress: EgressClient;
   let clock: TestClock;
+  let steps: EngineSteps<ClaimedJob, ReminderResult>;
   let dispatcher: ReminderDispatcher;
   let planner: ReminderPlanner;
   const threads = new WorkThreads();
@@ -72,6 +73,7 @@ describe('a reminder that is due', () => {
     receiver.received.length = 0;
     receiver.answers.length = 0;
     dispatcher = build(new RecordingSmsGateway(fixture.database));
+    steps = new EngineSteps(fixture.database, () => dispatcher);
   });
   afterAll(async () => {
     await threads.close();
@@ -98,67 +100,22 @@ describe('a reminder that is due', () => {
     return { event, id: row!.id };
   }
 
-  /** What the engine does: claims, runs with a lease, settles. */
-  async function claim(id: string, ambiguous = false): Promise<ClaimedJob> {
-    const job = await tryClaim(id, ambiguous, new Date('9999-01-01'));
-    if (!job) throw new Error('there is nothing to claim');
-    return job;
-  }
-
-  /** @param horizon rows that are due later are not claimed; far ahead, tests need not wait for retries */
-  async function tryClaim(id: string, ambiguous: boolean, horizon: Date): Promise<ClaimedJob | undefined> {
-    const [job] = await fixture.database.query<ClaimedJob>(
-      `update reminder_job set state = 1, fence = fence + 1, attempt = attempt + 1, worker_id = 1,
-         ambiguous = ambiguous or $2 where id = $1 and state = 0 and run_at <= $3
-       returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt"`,
-      [id, ambiguous, horizon],
-    );
-    return job;
-  }
-
-  const statements = queueStatements({
-    queue: 'reminder',
-    table: 'reminder_job',
-    gateColumn: 'account_id',
-    columns: {},
-  });
-
-  function leaseOf(job: ClaimedJob, before?: () => Promise<unknown>): Lease {
-    return {
-      async handOff() {
-        await before?.();
-        const rows = await fixture.database.query(statements.handOff, [[job.id], [job.fence], 1]);
-        return rows.length === 1;
-      },
-      trusted: () => true,
-      stopping: () => false,
-      signal: new AbortController().signal,
-    };
-  }
-
-  async function settle(job: ClaimedJob, end: Awaited<ReturnType<ReminderDispatcher['run']>>): Promise<void> {
-    const outcome = ended(end);
-    const settled: Settled<ClaimedJob, ReminderResult>[] = [{ job, ...outcome }];
-    await fixture.database.transaction(async (sql) => {
-      const { next } = outcome;
-      const rows =
-        next.kind === 'done'
-          ? await sql.query(statements.finish, [[job.id], [job.fence]])
-          : await sql.query(statements.again, [[job.id], [job.fence], [next.at], [next.ambiguous]]);
-      if (rows.length === 1) await dispatcher.record(sql, settled);
-    });
-  }
-
+  /** @param options.before what happens right before the hand-off */
   async function fire(id: string, options: { ambiguous?: boolean; before?: () => Promise<unknown> } = {}) {
-    const job = await claim(id, options.ambiguous);
-    const outcome = ended(await dispatcher.run(job, leaseOf(job, options.before)));
-    await settle(job, outcome);
+    const { ambiguous = false, before } = options;
+    const job = await steps.claim(id, ambiguous ? { ambiguous } : {});
+    const handOff = async () => {
+      await before?.();
+      return steps.handOff(job);
+    };
+    const outcome = ended(await steps.run(job, { handOff }));
+    await steps.settle(job, outcome);
     return outcome;
   }
 
   async function fireIfDue(id: string): Promise<void> {
-    const job = await tryClaim(id, false, new Date(Date.now() + MINUTE));
-    if (job) await settle(job, await dispatcher.run(job, leaseOf(job)));
+    const job = await steps.tryClaim(id, 60);
+    if (job) await steps.settle(job, await steps.run(job));
   }
 
   const reminder = async (event: ReminderEvent): Promise<ReminderRow> => {
@@ -270,12 +227,9 @@ describe('a reminder that is due', () => {
     it('is sent once although its worker died after it had left', async () => {
       const to = freshAddress();
       const { event, id } = await due(notificationOf.email(30), to);
-      const job = await claim(id);
-      await dispatcher.run(job, leaseOf(job)); // sent, and nobody is left to write it down
-      await fixture.database.query(
-        'update reminder_job set state = 0, ambiguous = handoff_at is not null, handoff_at = null where id = $1',
-        [id],
-      );
+      const job = await steps.claim(id);
+      await steps.run(job); // sent, and nobody is left to write it down
+      await steps.sweep();
       await fire(id);
       expect(await reminder(event)).toMatchObject({ status: 'sent' });
       expect(await mailbox(to)).toHaveLength(1);
@@ -384,9 +338,9 @@ describe('a reminder that is due', () => {
 
     it('goes to the gateway once, however often it is handed over', async () => {
       const { event, id } = await due(notificationOf.sms(30));
-      const job = await claim(id);
-      await dispatcher.run(job, leaseOf(job));
-      await fixture.database.query('update reminder_job set state = 0, ambiguous = true where id = $1', [id]);
+      const job = await steps.claim(id);
+      await steps.run(job);
+      await steps.sweep();
       await fire(id);
       expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 2 });
       expect(await texts(id)).toEqual([{ phone_number: '+15550100', text: 'Soon!' }]);
@@ -434,10 +388,10 @@ describe('a reminder that is due', () => {
 
       it('is not doubled when its worker died after Twilio had taken it: it is found there', async () => {
         const { event, id } = await due(text('Once'));
-        const job = await claim(id);
-        await dispatcher.run(job, leaseOf(job));
-        await fixture.database.query('update reminder_job set state = 0 where id = $1', [id]);
-        await fire(id, { ambiguous: true });
+        const job = await steps.claim(id);
+        await steps.run(job);
+        await steps.sweep();
+        await fire(id);
         expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 2 });
         expect(await taken('Once')).toBe(1);
       });
@@ -530,10 +484,10 @@ describe('a reminder that is due', () => {
 
     it('is told as sent when it had left before, and sent anew for the new time', async () => {
       const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
-      const job = await claim(id);
-      const outcome = await dispatcher.run(job, leaseOf(job));
+      const job = await steps.claim(id);
+      const outcome = await steps.run(job);
       await plan({ ...event, startsAt: new Date(event.startsAt.getTime() + 60 * MINUTE) });
-      await settle(job, outcome);
+      await steps.settle(job, outcome);
       const rows = await fixture.reminders(event.eventId);
       expect(rows.map(({ status, reason, run_at }) => [status, reason, run_at !== null])).toEqual([
         ['sent', null, false],
@@ -544,13 +498,9 @@ describe('a reminder that is due', () => {
     it('is told as sent when its worker died after it had left, and as cancelled when it had not', async () => {
       for (const left of [true, false]) {
         const { event, id } = await due(notificationOf.email(30), `in-doubt-${left}@example.test`);
-        if (left) {
-          const job = await claim(id);
-          await dispatcher.run(job, leaseOf(job));
-        }
-        await fixture.database.query('update reminder_job set state = 0, ambiguous = true where id = $1', [
-          id,
-        ]);
+        const job = await steps.claim(id);
+        await (left ? steps.run(job) : steps.handOff(job));
+        await steps.sweep();
         await plan({ ...event, cancelled: true });
         expect(await reminder(event)).toMatchObject({ status: 'cancelled' });
         await fire(id);
@@ -560,13 +510,14 @@ describe('a reminder that is due', () => {
 
     it('is not lost when it is cancelled and wanted again within one run', async () => {
       const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
-      const job = await claim(id);
-      const outcome = await dispatcher.run(
-        job,
-        leaseOf(job, () => plan({ ...event, cancelled: true })),
-      );
+      const job = await steps.claim(id);
+      const handOff = async () => {
+        await plan({ ...event, cancelled: true });
+        return steps.handOff(job);
+      };
+      const outcome = await steps.run(job, { handOff });
       await plan(event);
-      await settle(job, outcome);
+      await steps.settle(job, outcome);
       const row = await reminder(event);
       expect(row.status).toBe('scheduled');
       expect(row.run_at).not.toBeNull();
@@ -577,10 +528,10 @@ describe('a reminder that is due', () => {
     it('is not retried once its event is cancelled', async () => {
       const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       receiver.answers.push({ status: 500 });
-      const job = await claim(id);
-      const outcome = await dispatcher.run(job, leaseOf(job));
+      const job = await steps.claim(id);
+      const outcome = await steps.run(job);
       await plan({ ...event, cancelled: true });
-      await settle(job, outcome);
+      await steps.settle(job, outcome);
       expect((await reminder(event)).status).toBe('cancelled');
       await fire(id);
       expect(receiver.received).toHaveLength(1);
@@ -607,8 +558,8 @@ describe('a reminder that is due', () => {
           () => Promise.all([fireIfDue(id), change()]),
           () => Promise.all([change(), fireIfDue(id)]),
           async () => {
-            const job = await claim(id);
-            await Promise.all([dispatcher.run(job, leaseOf(job)).then((end) => settle(job, end)), change()]);
+            const job = await steps.claim(id);
+            await Promise.all([steps.run(job).then((end) => steps.settle(job, end)), change()]);
           },
         ];
         await meetings[index % meetings.length]?.();
@@ -651,15 +602,15 @@ describe('a reminder that is due', () => {
 
   it('is set aside when it keeps ending its worker, and looked at again after a surprise', async () => {
     const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
-    const job = await claim(id);
-    await settle(job, dispatcher.onError(job));
+    const job = await steps.claim(id);
+    await steps.settle(job, dispatcher.onError(job));
     expect(await reminder(event)).toMatchObject({
       status: 'scheduled',
       reason: 'internal error, described in the log of the server',
       attempts: 1,
     });
-    const again = await claim(id);
-    await settle(again, dispatcher.onPoison());
+    const again = await steps.claim(id);
+    await steps.settle(again, dispatcher.onPoison());
     expect(await reminder(event)).toMatchObject({ status: 'failed', run_at: null });
   });
 });

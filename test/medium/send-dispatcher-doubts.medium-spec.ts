@@ -2,7 +2,6 @@ import request from 'supertest';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { ended } from '../support/ended.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
-import { fakeLease } from '../support/sync.ts';
 
 describe('SendDispatcher: unknown outcomes', () => {
   let send: SendFixture;
@@ -65,19 +64,19 @@ describe('SendDispatcher: unknown outcomes', () => {
 
     it('send nothing when the deadline comes between the decision and the sending', async () => {
       const id = await send.accept();
-      for (let made = 0; made < 4; made += 1) await send.attempt(id);
+      for (let made = 0; made < 4; made += 1) await send.steps.attempt(id);
       send.clock.advance(86_400_000 + 61_000);
-      expect(ended(await send.attempt(id)).next.kind).toBe('done');
+      expect(ended(await send.steps.attempt(id)).next.kind).toBe('done');
       expect(send.server.taken).toHaveLength(1);
       expect((await send.job(id)).reason).toMatch(/^the outcome is unknown: the retry limit came/);
     });
 
     it('believe what is found at last', async () => {
       const id = await send.accept();
-      await send.attempt(id);
-      await send.attempt(id);
+      await send.steps.attempt(id);
+      await send.steps.attempt(id);
       send.server.lookUp = { found: true, conclusive: true };
-      await send.attempt(id);
+      await send.steps.attempt(id);
       expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
       expect(send.server.taken).toHaveLength(1);
     });
@@ -85,7 +84,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     it('can neither be cancelled nor edited, also while they wait to be sent again', async () => {
       const id = await send.accept();
       for (let made = 0; made < 4; made += 1) {
-        await send.attempt(id);
+        await send.steps.attempt(id);
         const item = request(send.app.url).delete(`/v2/outbox/${id}`).set(send.account.bearer);
         await item.expect(409);
       }
@@ -98,7 +97,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       );
       send.server.answers = [lost, ...refusals];
       const id = await send.accept();
-      for (let made = 0; made < 5; made += 1) await send.attempt(id);
+      for (let made = 0; made < 5; made += 1) await send.steps.attempt(id);
       const refused = await request(send.app.url).delete(`/v2/outbox/${id}`).set(send.account.bearer);
       expect(refused.status).toBe(409);
       await send.toTheEnd(id);
@@ -115,8 +114,8 @@ describe('SendDispatcher: unknown outcomes', () => {
     it('are looked up anew when a worker dies while the second sending is repeated', async () => {
       send.server.answers = [lost, new ProviderError('temporary', '450', { phase: 'envelope' })];
       const id = await send.accept();
-      for (let made = 0; made < 5; made += 1) await send.attempt(id);
-      await send.crash(id);
+      for (let made = 0; made < 5; made += 1) await send.steps.attempt(id);
+      await send.steps.crash(id);
       await send.toTheEnd(id);
       expect(send.server.lookUps).toBe(6);
     });
@@ -130,8 +129,8 @@ describe('SendDispatcher: unknown outcomes', () => {
 
     it('are looked up anew when a worker dies in the second sending: no copy goes uncounted', async () => {
       const id = await send.accept();
-      for (let made = 0; made < 4; made += 1) await send.attempt(id);
-      await send.crash(id);
+      for (let made = 0; made < 4; made += 1) await send.steps.attempt(id);
+      await send.steps.crash(id);
       await send.toTheEnd(id);
       expect(send.server.lookUps).toBe(6);
       expect((await rules(id)).filter(([, rule]: string[]) => rule === 'resend')).toHaveLength(2);
@@ -139,10 +138,10 @@ describe('SendDispatcher: unknown outcomes', () => {
 
     it('remain decided when the second sending is given back before it began', async () => {
       const id = await send.accept();
-      for (let made = 0; made < 4; made += 1) await send.attempt(id);
-      const refusing = fakeLease({ handOff: () => Promise.resolve(false) });
-      expect(await send.attempt(id, {}, refusing)).toBeNull();
-      await send.attempt(id);
+      for (let made = 0; made < 4; made += 1) await send.steps.attempt(id);
+      const refusing = { handOff: () => Promise.resolve(false) };
+      expect(await send.steps.attempt(id, {}, refusing)).toBeNull();
+      await send.steps.attempt(id);
       expect(send.server.lookUps).toBe(3);
       expect(await send.job(id)).toMatchObject({ status: 'successful' });
     });
@@ -150,9 +149,9 @@ describe('SendDispatcher: unknown outcomes', () => {
 
   it('of a worker that died are looked up as others are', async () => {
     const id = await send.accept();
-    await send.crash(id);
+    await send.steps.crash(id);
     send.server.lookUp = { found: true, conclusive: true };
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect(send.server.taken).toEqual([]);
     expect(await send.job(id)).toMatchObject({
       status: 'successful',
@@ -177,8 +176,8 @@ describe('SendDispatcher: unknown outcomes', () => {
     send.server.answers = [new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' })];
     send.relay.server.answers = [lost];
     const id = await send.accept();
-    await send.attempt(id);
-    await send.attempt(id);
+    await send.steps.attempt(id);
+    await send.steps.attempt(id);
     send.relay.there = false;
     expect(await send.toTheEnd(id)).toEqual([0, 45, 165, 165]);
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
@@ -187,9 +186,9 @@ describe('SendDispatcher: unknown outcomes', () => {
   it('of an account with refused credentials end, and say what is unknown', async () => {
     send.server.answers = [lost];
     const id = await send.accept();
-    await send.attempt(id);
+    await send.steps.attempt(id);
     await send.database.query(`update "grant" set status = 'invalid' where id = $1`, [send.account.id]);
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect((await send.job(id)).reason).toBe(
       "invalid authentication: the account's credentials are out of date; whether an earlier attempt succeeded is unknown",
     );
@@ -201,16 +200,16 @@ describe('SendDispatcher: unknown outcomes', () => {
     send.relay.server.answers = [lost];
     send.relay.server.lookUp = { found: true, conclusive: true };
     const id = await send.accept();
-    await send.attempt(id);
-    await send.attempt(id);
+    await send.steps.attempt(id);
+    await send.steps.attempt(id);
     await send.database.query(`update "grant" set status = 'invalid' where id = $1`, [send.account.id]);
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
   });
 
   it('follow an internal error once the content may have left', async () => {
     send.server.answers = [new TypeError('a bug')];
     const id = await send.accept();
-    expect(ended(await send.attempt(id)).next).toMatchObject({ ambiguous: true });
+    expect(ended(await send.steps.attempt(id)).next).toMatchObject({ ambiguous: true });
   });
 });

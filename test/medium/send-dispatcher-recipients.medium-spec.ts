@@ -1,17 +1,10 @@
 import request from 'supertest';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { StoredMessages } from '../../src/mail/outbox/stored-messages.ts';
-import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import type { LoadedMessage } from '../../src/mail/outbox/send-dispatcher.ts';
 import { queueStatements } from '../../src/platform/work/queue-statements.ts';
 import { ended } from '../support/ended.ts';
-import {
-  beforeEachSend,
-  loadingLease,
-  type SendFixture,
-  startSendFixtures,
-} from '../support/send-fixture.ts';
-import { fakeLease } from '../support/sync.ts';
+import { beforeEachSend, type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
 import { until } from '../support/until.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
 
@@ -40,7 +33,7 @@ describe('SendDispatcher: recipients', () => {
 
   it('who have all accepted are listed without having been written down', async () => {
     const id = await toAll();
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect((await send.job(id)).recipients).toEqual({ accepted: [A, B, C], refused: [] });
   });
 
@@ -50,7 +43,7 @@ describe('SendDispatcher: recipients', () => {
     });
     send.server.answers = [{ accepted: [A, C], refused: [REFUSED] }];
     const id = await toAll();
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect(await send.job(id)).toMatchObject({
       status: 'successful',
       recipients: { accepted: [A, C], refused: [REFUSED] },
@@ -62,7 +55,7 @@ describe('SendDispatcher: recipients', () => {
   it('who are put off get it later, and nobody else gets it twice', async () => {
     send.server.answers = [{ accepted: [A.toUpperCase()], refused: [REFUSED], deferred: [PUT_OFF] }];
     const id = await toAll();
-    expect(ended(await send.attempt(id)).next).toMatchObject({ kind: 'again', ambiguous: false });
+    expect(ended(await send.steps.attempt(id)).next).toMatchObject({ kind: 'again', ambiguous: false });
     expect(await send.job(id)).toMatchObject({
       status: 'delayed',
       reason: `could not be sent yet: 250 ok; refused: ${B} (550 no such user); put off: ${C} (450 greylisted)`,
@@ -70,7 +63,7 @@ describe('SendDispatcher: recipients', () => {
       recipients: { accepted: [A], refused: [REFUSED] },
       attempts: [{ outcome: 'sent', code: 'temporary', rule: 'backoff', next_at: expect.any(Number) }],
     });
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect(send.server.taken).toEqual([[A, B, C], [C]]);
     expect(await send.job(id)).toMatchObject({
       status: 'successful',
@@ -157,9 +150,9 @@ describe('SendDispatcher: recipients', () => {
   it('who have it make the message successful, also when it is set aside', async () => {
     send.server.answers = [{ accepted: [A, B], deferred: [PUT_OFF] }];
     const id = await toAll();
-    await send.attempt(id);
-    const job = await send.claim(id);
-    await send.settle(job, send.dispatcher().onPoison(job));
+    await send.steps.attempt(id);
+    const job = await send.steps.claim(id);
+    await send.steps.settle(job, send.dispatcher().onPoison(job));
     const reason = 'set aside: sending it ended its worker several times';
     expect(await send.job(id)).toMatchObject({
       status: 'successful',
@@ -176,10 +169,10 @@ describe('SendDispatcher: recipients', () => {
       send.server.answers = [lost({ refused: [REFUSED], deferred: [PUT_OFF] })];
       send.server.lookUp = new ProviderError('temporary', 'not now');
       const id = await toAll();
-      await send.attempt(id);
-      await send.attempt(id);
+      await send.steps.attempt(id);
+      await send.steps.attempt(id);
       send.server.lookUp = found;
-      await send.attempt(id);
+      await send.steps.attempt(id);
       expect(await send.job(id)).toMatchObject({
         status: 'delayed',
         reason: `could not be sent yet: found among the sent messages; put off: ${C}`,
@@ -220,8 +213,8 @@ describe('SendDispatcher: recipients', () => {
     it('who were put off are asked again with the others when nobody has got it', async () => {
       send.server.answers = [lost({ deferred: [PUT_OFF] }), lost({})];
       const id = await toAll();
-      await send.attempt(id);
-      await send.attempt(id);
+      await send.steps.attempt(id);
+      await send.steps.attempt(id);
       // What was put off in the first attempt has been taken in the second.
       send.server.lookUp = found;
       await send.toTheEnd(id);
@@ -235,8 +228,8 @@ describe('SendDispatcher: recipients', () => {
     it('who were put off before do not get it twice when a worker dies in the next attempt', async () => {
       send.server.answers = [lost({ deferred: [PUT_OFF] })];
       const id = await toAll();
-      await send.attempt(id);
-      await send.crash(id);
+      await send.steps.attempt(id);
+      await send.steps.crash(id);
       send.server.lookUp = found;
       await send.toTheEnd(id);
       expect(send.server.taken).toHaveLength(1);
@@ -258,14 +251,14 @@ describe('SendDispatcher: recipients', () => {
   it('whom a server words with bytes nobody can store are stored all the same', async () => {
     send.server.answers = [{ accepted: [A, C], refused: [{ email: B, reason: '550 \0\ud800' }] }];
     const id = await toAll();
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect((await send.job(id)).recipients.refused).toEqual([{ email: B, reason: '550 \ufffd' }]);
   });
 
   it('who have refused a message that nobody got are listed', async () => {
     send.server.answers = [new ProviderError('rejected', '550 no', { refused: [REFUSED] })];
     const id = await toAll();
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect(await send.job(id)).toMatchObject({
       status: 'failed',
       recipients: { accepted: [], refused: [REFUSED] },
@@ -287,13 +280,13 @@ describe('SendDispatcher: messages found late', () => {
 
   it('are sent by default', async () => {
     const id = await found(7200, {});
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect(await send.job(id)).toMatchObject({ status: 'successful' });
   });
 
   it('are skipped where the sender wants that, with the reason', async () => {
     const id = await found(61, { on_missed: 'skip', max_lateness_seconds: 60 });
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect(send.server.taken).toEqual([]);
     expect(await send.job(id)).toMatchObject({
       status: 'failed',
@@ -304,7 +297,7 @@ describe('SendDispatcher: messages found late', () => {
 
   it('are sent as late as the sender allows', async () => {
     const id = await found(59, { on_missed: 'skip', max_lateness_seconds: 60 });
-    await send.attempt(id);
+    await send.steps.attempt(id);
     expect(await send.job(id)).toMatchObject({ status: 'successful' });
   });
 
@@ -313,14 +306,14 @@ describe('SendDispatcher: messages found late', () => {
     const id = await send.accept({}, { on_missed: 'skip', max_lateness_seconds: 5 });
     expect(await send.toTheEnd(id)).toHaveLength(2);
     const crashed = await send.accept({}, { on_missed: 'skip', max_lateness_seconds: 5 });
-    await send.crash(crashed);
+    await send.steps.crash(crashed);
     send.clock.advance(60_000);
     await send.toTheEnd(crashed);
     for (const sent of [id, crashed]) expect(await send.job(sent)).toMatchObject({ status: 'successful' });
   });
 });
 
-describe('StoredMessages', () => {
+describe('SendDispatcher: loading', () => {
   let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
   beforeAll(async () => {
     fixtures = await startSendFixtures();
@@ -339,7 +332,7 @@ describe('StoredMessages', () => {
     );
     const elsewhere = await send.accept();
     const ids = [plain, long, skipped, cancelled, elsewhere];
-    const jobs = await Promise.all(ids.map((id) => send.claim(id)));
+    const jobs = await Promise.all(ids.map((id) => send.steps.claim(id)));
     await send.database.query('update send_job set worker_id = 7 where id = any($1::uuid[])', [
       ids.slice(0, 4),
     ]);
@@ -359,25 +352,29 @@ describe('StoredMessages', () => {
 
   it('knows no message of an account that it is not of', async () => {
     const send = await fixtures.next();
-    const job = await send.claim(await send.accept());
+    const job = await send.steps.claim(await send.accept());
     const other = await fixtures.next();
     await send.database.query('update send_job set account_id = $2 where id = $1', [
       job.id,
       other.account.id,
     ]);
-    const messages = new StoredMessages(send.database, send.app.app.get(ProviderAccounts, { strict: false }));
-    expect(await messages.find(loadingLease(send.database, job, fakeLease()), true)).toBeUndefined();
+    expect(await send.steps.load(job)).toBeUndefined();
   });
 
   it('fetches long messages when they are about to be sent', async () => {
     const send = await fixtures.next();
-    const messages = new StoredMessages(send.database, send.app.app.get(ProviderAccounts, { strict: false }));
     const id = await send.accept({ body: 'x'.repeat(600_000) });
-    const message = await messages.find(loadingLease(send.database, { id, fence: 0 }, fakeLease()), true);
+    const message = await send.steps.load<LoadedMessage>({ id, fence: 0 });
     expect(message?.mime).toBeNull();
     expect(message?.bytes).toBeGreaterThan(600_000);
-    expect((message && (await messages.mime(message)))?.length).toBeGreaterThan(600_000);
-    await send.attempt(id);
+    const lengths: number[] = [];
+    const taken = send.server.send.bind(send.server);
+    send.server.send = (outgoing, control) => {
+      lengths.push(outgoing.mime.length);
+      return taken(outgoing, control);
+    };
+    await send.steps.attempt(id);
+    expect(lengths).toEqual([message?.bytes]);
     await request(send.app.url).get(`/job-statuses/${id}`).set(send.account.bearer).expect(200);
     expect(await send.job(id)).toMatchObject({ status: 'successful' });
   });
@@ -397,13 +394,13 @@ describe('StoredMessages', () => {
     };
     // As if they were longer than half of what may be held.
     const run = async (id: string, bytes?: number) => {
-      const job = await send.claim(id);
-      const lease = loadingLease(send.database, job, fakeLease());
-      const load = async <T extends object>(ready: boolean) => {
-        const row = await lease.load<T>(ready);
-        return row && { ...row, ...(bytes ? { bytes } : {}) };
-      };
-      return dispatcher.run(job, { ...lease, load });
+      const job = await send.steps.claim(id);
+      const message = await send.steps.load<LoadedMessage>(job);
+      return dispatcher.run(
+        job,
+        send.steps.lease(job),
+        message && { ...message, ...(bytes ? { bytes } : {}) },
+      );
     };
     const half = 150 * 1024 * 1024;
     const body = 'x'.repeat(600_000);

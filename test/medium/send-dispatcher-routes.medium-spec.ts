@@ -101,10 +101,10 @@ describe('SendDispatcher: routes (spec 8)', () => {
       send.server.answers = [...times(4, fails('temporary')), fails('outcome-unknown', 'confirmation')];
       send.server.lookUp = new ProviderError('temporary', '421 later');
       const id = await send.accept();
-      for (let made = 0; made < 6; made += 1) await send.attempt(id);
+      for (let made = 0; made < 6; made += 1) await send.steps.attempt(id);
       expect(send.relay.server.taken).toEqual([]);
       send.server.lookUp = { found: false, conclusive: true };
-      await send.attempt(id);
+      await send.steps.attempt(id);
       expect(send.relay.server.taken).toEqual([['bo@example.test']]);
       expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
     });
@@ -132,23 +132,23 @@ describe('SendDispatcher: routes (spec 8)', () => {
       send.server.answers = [fails('quota-exhausted'), fails('temporary')];
       send.relay.server.answers = times(3, fails('temporary'));
       const id = await send.accept();
-      for (let made = 0; made < 4; made += 1) await send.attempt(id);
+      for (let made = 0; made < 4; made += 1) await send.steps.attempt(id);
       send.relay.there = false;
-      const { next } = ended(await send.attempt(id));
+      const { next } = ended(await send.steps.attempt(id));
       const waits = next.kind === 'again' && next.at.getTime() - send.clock.now().getTime();
       expect(waits).toBeGreaterThanOrEqual(240_000 * 0.9);
-      await send.attempt(id);
+      await send.steps.attempt(id);
       expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
     });
 
     it('keeps a message that it cannot be asked about', async () => {
       send.server.answers = [fails('quota-exhausted')];
       const id = await send.accept();
-      await send.attempt(id);
+      await send.steps.attempt(id);
       send.relay.trouble = new ProviderError('temporary', '503 down');
-      expect(ended(await send.attempt(id)).next).toMatchObject({ kind: 'again', ambiguous: false });
+      expect(ended(await send.steps.attempt(id)).next).toMatchObject({ kind: 'again', ambiguous: false });
       send.relay.trouble = null;
-      await send.attempt(id);
+      await send.steps.attempt(id);
       expect(await send.job(id)).toMatchObject({
         status: 'successful',
         attempts: [{}, { route: null, detail: '503 down', rule: 'backoff' }, { route: 'relay' }],
@@ -197,7 +197,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
   describe('what it says about the account', () => {
     const signal = async (error: ProviderError | null, gateFailures = 0) => {
       send.server.answers = error ? [error] : [];
-      return ended(await send.attempt(await send.accept(), { gateFailures })).gate;
+      return ended(await send.steps.attempt(await send.accept(), { gateFailures })).gate;
     };
 
     it('is to be left alone for an hour when its daily limit is reached, or as long as the provider asks', async () => {
@@ -233,8 +233,8 @@ describe('SendDispatcher: routes (spec 8)', () => {
       send.relay.server.answers = [fails('temporary', 'connect')];
       const id = await send.accept();
       send.server.answers = [fails('quota-exhausted')];
-      await send.attempt(id);
-      expect(ended(await send.attempt(id)).gate).toBeUndefined();
+      await send.steps.attempt(id);
+      expect(ended(await send.steps.attempt(id)).gate).toBeUndefined();
     });
 
     it('is that nothing need wait for it any more when the message has another way by now', async () => {
@@ -243,13 +243,13 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(await signal(fails('quota-exhausted'), 1)).toEqual({ kind: 'well' });
       const id = await send.accept();
       send.server.answers = [fails('quota-exhausted')];
-      await send.attempt(id);
-      expect(ended(await send.attempt(id, { gateFailures: 5 })).gate).toEqual({ kind: 'well' });
+      await send.steps.attempt(id);
+      expect(ended(await send.steps.attempt(id, { gateFailures: 5 })).gate).toEqual({ kind: 'well' });
     });
 
     it('is nothing when the error is ours', async () => {
       send.server.answers = [new TypeError('a bug')];
-      expect(ended(await send.attempt(await send.accept(), { gateFailures: 5 })).gate).toBeUndefined();
+      expect(ended(await send.steps.attempt(await send.accept(), { gateFailures: 5 })).gate).toBeUndefined();
     });
   });
 
@@ -286,8 +286,8 @@ describe('SendDispatcher: routes (spec 8)', () => {
     it('are left as they are once they are claimed, attempted or gone', async () => {
       send.server.answers = [fails('temporary')];
       const [claimed, attempted, gone] = [await parked(), await parked(), await parked()];
-      await send.attempt(attempted);
-      await send.claim(claimed);
+      await send.steps.attempt(attempted);
+      await send.steps.claim(claimed);
       await send.database.query('delete from send_job where id = $1', [gone]);
       await late(claimed, attempted, gone);
       expect(await send.job(claimed)).toMatchObject({ status: 'pending' });

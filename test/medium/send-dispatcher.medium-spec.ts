@@ -7,7 +7,7 @@ import type { SendJobRow, SendResult } from '../../src/mail/outbox/send-attempt.
 import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
 import { SendDoubts } from '../../src/mail/outbox/send-doubts.ts';
 import { SendWays } from '../../src/mail/outbox/send-ways.ts';
-import { StoredMessages } from '../../src/mail/outbox/stored-messages.ts';
+import { MessageSender } from '../../src/mail/outbox/send-message.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
@@ -15,8 +15,7 @@ import type { Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
 import { RelayRoutes } from '../../src/mail/relay/relay-routes.ts';
 import { ended } from '../support/ended.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
-import { loadingLease } from '../support/send-fixture.ts';
-import { fakeLease } from '../support/sync.ts';
+import { EngineSteps } from '../support/engine-steps.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { TestClock } from '../support/test-clock.ts';
 
@@ -32,10 +31,12 @@ describe('SendDispatcher', () => {
   /** Hand-overs to the provider. */
   let sent: string[];
   let mail: Pick<MailPort, 'send' | 'findSent'>;
+  let steps: EngineSteps<SendJobRow, SendResult>;
 
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' });
     database = server.app.get(Database);
+    steps = new EngineSteps(database, dispatcher);
   });
   afterAll(() => server.close());
   beforeEach(async () => {
@@ -62,7 +63,8 @@ describe('SendDispatcher', () => {
     const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
     const ways = new SendWays(connectors, server.app.get(RelayRoutes, { strict: false }));
     const doubts = new SendDoubts(config, ways, accounts, clock);
-    return new SendDispatcher(config, new StoredMessages(database, accounts), accounts, ways, doubts, clock);
+    const sender = new MessageSender(config, database, accounts, ways, doubts, clock);
+    return new SendDispatcher(config, accounts, sender, clock);
   };
   const accept = async (body: object = {}) => {
     const message = { to: [{ email: 'bo@example.test' }], ...body };
@@ -73,19 +75,8 @@ describe('SendDispatcher', () => {
       .expect(202);
     return item.job_status_id as string;
   };
-  /** A row as the engine hands it over. */
-  const claimed = async (id: string, overrides: Partial<SendJobRow> = {}): Promise<SendJobRow> => {
-    const [row] = await database.query<SendJobRow>(
-      `select id, fence, 1 as attempt, ambiguous, account_id as "gateId", due_at as "dueAt",
-         0 as "gateFailures", retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps", resend_attempt as "resendAttempt"
-       from send_job where id = $1`,
-      [id],
-    );
-    if (!row) throw new Error(`no row ${id}`);
-    return { ...row, ...overrides };
-  };
-  const run = (job: SendJobRow, lease: Lease = fakeLease()) =>
-    dispatcher().run(job, loadingLease(database, job, lease));
+  const claimed = (id: string, changes: Partial<SendJobRow> = {}) => steps.claim(id, changes);
+  const run = (job: SendJobRow, lease: Partial<Lease> = {}) => steps.run(job, lease);
   const reasonOf = ({ result }: Outcome<SendResult>) => result.move?.reason;
   const fails = (error: Error) => () => Promise.reject(error);
 
@@ -151,13 +142,13 @@ describe('SendDispatcher', () => {
 
   it('lets no content leave once the claim may be lost, and counts no attempt', async () => {
     let trusted = true;
-    const lease = fakeLease({
+    const lease = {
       handOff: () => {
         trusted = false; // as when the process is paused right after it
         return Promise.resolve(true);
       },
       trusted: () => trusted,
-    });
+    };
     expect(await run(await claimed(await accept()), lease)).toBeNull();
     expect(sent).toEqual([]);
   });
@@ -171,12 +162,12 @@ describe('SendDispatcher', () => {
       sent.push(messageIdHeader);
       throw new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation' });
     };
-    expect(await run(await claimed(await accept()), fakeLease({ trusted: () => trusted }))).toBeNull();
+    expect(await run(await claimed(await accept()), { trusted: () => trusted })).toBeNull();
     expect(sent).toEqual([]);
   });
 
   it('does nothing when the hand-off is refused', async () => {
-    const lease = fakeLease({ handOff: () => Promise.resolve(false) });
+    const lease = { handOff: () => Promise.resolve(false) };
     expect(await run(await claimed(await accept()), lease)).toBeNull();
     expect(sent).toEqual([]);
   });

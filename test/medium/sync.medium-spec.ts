@@ -27,7 +27,8 @@ import {
   type TestApplication,
 } from '../support/factories.ts';
 import { ended } from '../support/ended.ts';
-import { fakeLease, syncAccount } from '../support/sync.ts';
+import { fakeLease } from '../support/engine-steps.ts';
+import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 describe('MailboxSyncDispatcher', () => {

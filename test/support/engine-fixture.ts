@@ -4,7 +4,7 @@ import type {
   Dispatcher,
   GateSignal,
   LateRow,
-  LoadingLease,
+  Lease,
   Outcome,
   QueueTable,
   Settled,
@@ -36,16 +36,20 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
 
   constructor(
     readonly slots: number,
-    private readonly work: (job: ClaimedJob, lease: LoadingLease) => Promise<Outcome<string> | null>,
+    private readonly work: (
+      job: ClaimedJob,
+      lease: Lease,
+      loaded: object | undefined,
+    ) => Promise<Outcome<string> | null>,
     { mostUnbegun, ...table }: Partial<QueueTable> & { mostUnbegun?: number } = {},
   ) {
     this.table = { ...TABLE, ...table };
     if (mostUnbegun !== undefined) this.mostUnbegun = mostUnbegun;
   }
 
-  run(job: ClaimedJob, lease: LoadingLease): Promise<Outcome<string> | null> {
+  run(job: ClaimedJob, lease: Lease, loaded?: object): Promise<Outcome<string> | null> {
     this.begun.push(job.id);
-    return this.work(job, lease);
+    return this.work(job, lease, loaded);
   }
 
   onError(job: ClaimedJob): Outcome<string> {

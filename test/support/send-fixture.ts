@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import request from 'supertest';
-import type { ClaimedJob, Lease, LoadingLease, Outcome } from '../../src/platform/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
@@ -8,7 +7,7 @@ import type { SendJobRow, SendResult } from '../../src/mail/outbox/send-attempt.
 import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
 import { SendDoubts } from '../../src/mail/outbox/send-doubts.ts';
 import { SendWays } from '../../src/mail/outbox/send-ways.ts';
-import { MESSAGE_LOADING, StoredMessages } from '../../src/mail/outbox/stored-messages.ts';
+import { MessageSender } from '../../src/mail/outbox/send-message.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type {
   Connector,
@@ -19,10 +18,9 @@ import type {
   SentLookup,
 } from '../../src/providers/port/connector.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import { queueStatements } from '../../src/platform/work/queue-statements.ts';
 import { type RelayRoute, RelayRoutes } from '../../src/mail/relay/relay-routes.ts';
+import { EngineSteps } from './engine-steps.ts';
 import { createAccount, createApplication, type TestAccount, type TestApplication } from './factories.ts';
-import { fakeLease } from './sync.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
 import { TestClock } from './test-clock.ts';
 
@@ -83,29 +81,6 @@ export class ScriptedRelay extends RelayRoutes {
   }
 }
 
-/** What the engine does to load a message, for one that is claimed by hand; it is not handed off with it. */
-export function loadingLease(
-  database: Database,
-  job: Pick<ClaimedJob, 'id' | 'fence'>,
-  lease: Lease,
-): LoadingLease {
-  const table = {
-    queue: 'send',
-    table: 'send_job',
-    gateColumn: 'account_id',
-    columns: {},
-    loading: MESSAGE_LOADING,
-  } as const;
-  const text = queueStatements(table).load ?? '';
-  return {
-    ...lease,
-    async load<T extends object>() {
-      const [row] = await database.query<T>(text, [[job.id], [job.fence], 0, [false]]);
-      return row;
-    },
-  };
-}
-
 /** Messages and a dispatcher that sends them when a test says so. The companies behind it are scripted. */
 export class SendFixture {
   readonly clock = new TestClock();
@@ -113,11 +88,15 @@ export class SendFixture {
   readonly relay = new ScriptedRelay();
   onUnknown: AppConfig['outbox']['onUnknown'] = 'resend';
 
+  readonly steps: EngineSteps<SendJobRow, SendResult>;
+
   constructor(
     readonly app: TestApp,
     readonly application: TestApplication,
     readonly account: TestAccount,
-  ) {}
+  ) {
+    this.steps = new EngineSteps(this.database, () => this.dispatcher());
+  }
 
   get database(): Database {
     return this.app.app.get(Database);
@@ -134,8 +113,8 @@ export class SendFixture {
     const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
     const ways = new SendWays(connectors, this.relay);
     const doubts = new SendDoubts(config, ways, accounts, this.clock);
-    const messages = new StoredMessages(this.database, accounts);
-    return new SendDispatcher(config, messages, accounts, ways, doubts, this.clock);
+    const sender = new MessageSender(config, this.database, accounts, ways, doubts, this.clock);
+    return new SendDispatcher(config, accounts, sender, this.clock);
   }
 
   /** Accepts a message that is due; the clock is not before it. @returns the job_status_id */
@@ -159,62 +138,13 @@ export class SendFixture {
     return id;
   }
 
-  /** Claims the row as the engine does, however long it would have to wait. */
-  async claim(id: string): Promise<SendJobRow> {
-    const [row] = await this.database.query<SendJobRow>(
-      `update send_job set state = 1, attempt = attempt + 1, fence = fence + 1 where id = $1 and state = 0
-       returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt", 0 as "gateFailures",
-         retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps", resend_attempt as "resendAttempt", put_off as "putOff", held`,
-      [id],
-    );
-    if (!row) throw new Error(`no row ${id}`);
-    return row;
-  }
-
-  /** Claims, runs and settles, as the engine does. @returns null: the row was given back */
-  async attempt(
-    id: string,
-    overrides: Partial<SendJobRow> = {},
-    lease: Lease = fakeLease(),
-  ): Promise<Outcome<SendResult> | null> {
-    const job = { ...(await this.claim(id)), ...overrides };
-    const dispatcher = this.dispatcher();
-    const outcome = await dispatcher
-      .run(job, loadingLease(this.database, job, lease))
-      .catch((error: unknown) => dispatcher.onError(job, error));
-    if (outcome) await this.settle(job, outcome);
-    else
-      await this.database.query('update send_job set state = 0, attempt = attempt - 1 where id = $1', [id]);
-    return outcome;
-  }
-
-  async settle(job: SendJobRow, outcome: Outcome<SendResult>): Promise<void> {
-    const { next } = outcome;
-    await this.database.transaction(async (sql) => {
-      if (next.kind === 'done') await sql.query('delete from send_job where id = $1', [job.id]);
-      else
-        await sql.query('update send_job set state = 0, run_at = $2, ambiguous = $3 where id = $1', [
-          job.id,
-          next.at,
-          next.ambiguous,
-        ]);
-      await this.dispatcher().record(sql, [{ job, ...outcome }]);
-    });
-  }
-
-  /** As when its worker dies after the hand-off, and the row is swept. */
-  async crash(id: string): Promise<void> {
-    await this.claim(id);
-    await this.database.query('update send_job set state = 0, ambiguous = true where id = $1', [id]);
-  }
-
   /** Attempts it until nothing is queued any more, moving the clock along. @returns seconds of each attempt */
   async toTheEnd(id: string, most = 100): Promise<number[]> {
     const begun = this.clock.now().getTime();
     const times: number[] = [];
     for (let made = 0; made < most; made += 1) {
       times.push((this.clock.now().getTime() - begun) / 1000);
-      const outcome = await this.attempt(id);
+      const outcome = await this.steps.attempt(id);
       if (!outcome || outcome.next.kind === 'done') return times;
       this.clock.advance(Math.max(0, outcome.next.at.getTime() - this.clock.now().getTime()));
     }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import { monotonicMs } from '../../platform/base/time/clock.ts';
+import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Outcome } from '../../platform/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
@@ -16,10 +16,10 @@ import type {
 } from '../../platform/base/errors/provider-error.ts';
 import { type ComposedMessage, OutgoingMessages } from '../composing/outgoing-messages.ts';
 import { DirectLease, LEASE_SECONDS } from './direct-lease.ts';
-import type { SendJobRow, SendResult } from './send-attempt.ts';
-import { SendDispatcher } from './send-dispatcher.ts';
+import type { SendJobRow, SendResult, StoredMessage } from './send-attempt.ts';
+import { MessageSender } from './send-message.ts';
+import { recordSends } from './send-recording.ts';
 import { SendWays } from './send-ways.ts';
-import type { StoredMessage } from './stored-messages.ts';
 
 /** A message that is to be sent now, once. */
 export interface DirectMessage extends ComposedMessage {
@@ -102,9 +102,10 @@ export class DirectSends implements OnModuleDestroy {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly database: Database,
     private readonly accounts: ProviderAccounts,
-    private readonly dispatcher: SendDispatcher,
+    private readonly sender: MessageSender,
     private readonly ways: SendWays,
     private readonly outgoing: OutgoingMessages,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -202,12 +203,12 @@ export class DirectSends implements OnModuleDestroy {
     try {
       // Nothing comes back when it was given up before the content had left, or others have taken it over.
       return (
-        (await this.dispatcher.attempt(job, message, lease)) ??
-        this.dispatcher.onError(job, new Error('given up before it was sent'))
+        (await this.sender.send(job, message, lease)) ??
+        this.sender.afterError(job, new Error('given up before it was sent'))
       );
     } catch (error) {
       this.#log.error(error);
-      return this.dispatcher.onError(job, error);
+      return this.sender.afterError(job, error);
     }
   }
 
@@ -253,7 +254,7 @@ export class DirectSends implements OnModuleDestroy {
           ? await sql.query(FINISH, [id, accountId])
           : await sql.query(AGAIN, [id, accountId, last.next.at]);
       for (const outcome of ours.length > 0 ? outcomes : [])
-        await this.dispatcher.record(sql, [{ job, ...outcome }]);
+        await recordSends(sql, [{ job, ...outcome }], this.clock.now());
       const [row] = await sql.query<{ status: JobState; refused: RefusedRecipient[] }>(RESULT, [
         id,
         accountId,

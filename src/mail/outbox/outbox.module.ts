@@ -17,9 +17,9 @@ import { OutboxRequests } from './outbox-requests.ts';
 import { OutboxService } from './outbox.service.ts';
 import { SendDispatcher } from './send-dispatcher.ts';
 import { SendDoubts } from './send-doubts.ts';
+import { MessageSender } from './send-message.ts';
 import { SendWays } from './send-ways.ts';
 import { SentCopies } from './sent-copies.ts';
-import { StoredMessages } from './stored-messages.ts';
 import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
 
 @Module({
@@ -41,11 +41,11 @@ import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
     OutboxRepository,
     OutboxRequests,
     OutboxService,
+    MessageSender,
     SendDispatcher,
     SendDoubts,
     SendWays,
     SentCopies,
-    StoredMessages,
   ],
   exports: [DirectSends, OutboxRequests, OutboxService, SendDispatcher],
 })

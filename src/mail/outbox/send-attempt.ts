@@ -1,15 +1,47 @@
 import type { ClaimedJob, Outcome } from '../../platform/work/dispatcher.ts';
-import type { SentDraft } from '../drafts/sent-drafts.ts';
+import type { DraftVersion, SentDraft } from '../drafts/sent-drafts.ts';
 import type { CredentialsRefusal } from '../../accounts/grants/mark-invalid.ts';
-import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import type { JobState, SendRoute } from '../../platform/job-statuses/job-status.ts';
 import type { AttemptRecord, JobMove } from '../../platform/job-statuses/jobs.ts';
 import type {
   ProviderErrorCode,
   RefusedRecipient,
   SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
-import type { RecipientProgress } from './send-recipients.ts';
-import type { StoredMessage } from './stored-messages.ts';
+import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import type { OutgoingContent } from '../composing/outgoing-content.ts';
+import type { OnMissed, OnUnknown } from './outbox-content.ts';
+
+/** A message as the sender needs it, with its account. */
+export interface StoredMessage {
+  id: string;
+  status: JobState;
+  envelope: { from: string; recipients: readonly string[] };
+  bcc: OutgoingContent['bcc'];
+  /** The draft it was; null: none. */
+  draft: DraftVersion | null;
+  messageIdHeader: string;
+  /** Null where it is a long one: it is fetched when it is about to be sent. */
+  mime: Buffer | null;
+  /** Of the MIME text. */
+  bytes: number;
+  /** Who has accepted it, and who has refused it for good. */
+  accepted: readonly string[];
+  refused: readonly RefusedRecipient[];
+  onMissed: OnMissed;
+  maxLatenessSeconds: number | null;
+  /** Null: the server's default. */
+  onUnknown: OnUnknown | null;
+  account: ConnectedAccount;
+}
+
+/** How far a message has come with its recipients, over all attempts. */
+export interface RecipientProgress {
+  /** Those who have accepted it. */
+  accepted: readonly string[];
+  /** Those who have refused it for good. */
+  refused: readonly RefusedRecipient[];
+}
 
 /** What a row that goes on carries along. */
 export interface RouteProgress {
@@ -61,6 +93,9 @@ export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
   handedOff: boolean;
 }
 
+/** The same with its message. */
+export type LoadedAttempt = Attempt & { message: StoredMessage };
+
 /** How an attempt failed. */
 export interface AttemptEnd {
   code: ProviderErrorCode;
@@ -79,6 +114,9 @@ export interface AttemptEnd {
   /** A bug or our own database: it says nothing about the provider. */
   internal?: boolean;
 }
+
+/** A message whose deadline is longer ago has missed it: nothing was attempted in time. */
+export const OVERDUE_SECONDS = 60;
 
 /** There is nothing left to send. */
 export const NOTHING: Outcome<SendResult> = {

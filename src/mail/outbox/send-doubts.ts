@@ -8,17 +8,13 @@ import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import type { SentLookup } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
-import type { Attempt, SendResult } from './send-attempt.ts';
-import { remaining } from './send-recipients.ts';
-import { concluded, putOffBefore, sent, UNSURE } from './send-verdict.ts';
+import type { Attempt, LoadedAttempt, SendResult } from './send-attempt.ts';
+import { concluded, putOffBefore, remaining, sent, UNSURE } from './send-verdict.ts';
 import { SendWays } from './send-ways.ts';
-import type { StoredMessage } from './stored-messages.ts';
 
 const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';
 const FOUND = 'found among the sent messages';
 const NOT_FOUND = 'the outcome is unknown, and it was not found among the sent messages';
-
-type Loaded = Attempt & { message: StoredMessage };
 
 /** Settles what became of an earlier attempt of unknown outcome (docs/adr/0019). */
 @Injectable()
@@ -38,7 +34,7 @@ export class SendDoubts {
    * Looks the message up where it was handed over.
    * @returns null: it was not sent, and may be sent now over `attempt.route`
    */
-  async settle(attempt: Loaded): Promise<Outcome<SendResult> | null> {
+  async settle(attempt: LoadedAttempt): Promise<Outcome<SendResult> | null> {
     let looked: SentLookup;
     try {
       looked = await this.#lookUp(attempt);
@@ -71,14 +67,14 @@ export class SendDoubts {
     return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
   }
 
-  async #lookUp({ route, message }: Loaded): Promise<SentLookup> {
+  async #lookUp({ route, message }: LoadedAttempt): Promise<SentLookup> {
     const way = await this.ways.find(route, message);
     // The mailing service it went by is gone: there is nobody to ask.
     if (!way) return { found: false, conclusive: false };
     return way.findSent(message.messageIdHeader);
   }
 
-  async #failed(attempt: Loaded, error: unknown): Promise<Outcome<SendResult>> {
+  async #failed(attempt: LoadedAttempt, error: unknown): Promise<Outcome<SendResult>> {
     if (!(error instanceof ProviderError)) {
       // Our own database being away says nothing: the engine asks again.
       if (databaseTrouble(error)) throw error;
@@ -92,7 +88,7 @@ export class SendDoubts {
     return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
   }
 
-  #found(attempt: Loaded): Outcome<SendResult> {
+  #found(attempt: LoadedAttempt): Outcome<SendResult> {
     const { job, route, failures, message } = attempt;
     const now = this.clock.now();
     const putOff = putOffBefore(job);
@@ -115,7 +111,7 @@ export class SendDoubts {
     return concluded(attempt, now, rest, decision);
   }
 
-  #unproven(attempt: Loaded): Outcome<SendResult> {
+  #unproven(attempt: LoadedAttempt): Outcome<SendResult> {
     const { job, message } = attempt;
     const lookUps = job.lookUps + 1;
     const now = this.clock.now();

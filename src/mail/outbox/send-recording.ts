@@ -7,7 +7,7 @@ import { type JobMove, moveJobs, recordAttempts } from '../../platform/job-statu
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import { openSentCopies } from './sent-copies.ts';
 import type { SendJobRow, SendResult } from './send-attempt.ts';
-import { remaining, withRefused } from './send-recipients.ts';
+import { remaining, withRefused } from './send-verdict.ts';
 
 const PROGRESS = `
   update send_job j

@@ -2,10 +2,11 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import type { GateSignal, Outcome } from '../../platform/work/dispatcher.ts';
 import type { AttemptRecord } from '../../platform/job-statuses/jobs.ts';
 import type { SendReceipt } from '../../providers/port/connector.ts';
-import type { SendPhase } from '../../platform/base/errors/provider-error.ts';
+import type { RefusedRecipient, SendPhase } from '../../platform/base/errors/provider-error.ts';
 import type { decideUnproven, RetryDecision, RetryRule } from './retry-policy.ts';
-import type { Attempt, AttemptEnd, SendJobRow, SendResult } from './send-attempt.ts';
-import { type RecipientProgress, withRefused } from './send-recipients.ts';
+import {
+  type Attempt, type AttemptEnd, OVERDUE_SECONDS, type RecipientProgress, type SendJobRow, type SendResult,
+} from './send-attempt.ts'; // prettier-ignore
 
 /*
  * What becomes of a message after an attempt, as values: next state and reason, line of the timeline, what the row
@@ -39,7 +40,7 @@ export function putOffBefore({ putOff, attempt }: SendJobRow): readonly string[]
 
 /** Found only after its deadline had passed: sending it now would be a surprise. A single attempt has no such deadline. */
 export function isTooLate({ retryLimitAt, dueAt }: SendJobRow, now: Date): boolean {
-  return retryLimitAt > dueAt && now.getTime() > retryLimitAt.getTime() + 60_000;
+  return retryLimitAt > dueAt && now.getTime() > retryLimitAt.getTime() + OVERDUE_SECONDS * 1000;
 }
 
 /** Whole seconds a message that was never attempted is later than its sender allows; 0: it may go. */
@@ -234,4 +235,46 @@ export function signalOf({ job, route }: Attempt, end: AttemptEnd | null): GateS
   // It was reached, unless nobody knows: an answer about the message, a login that was refused, or success.
   const reached = end === null || end.code === 'auth-invalid' || (end.phase !== null && !atTheDoor);
   return reached && end?.code !== 'outcome-unknown' && job.gateFailures > 0 ? { kind: 'well' } : undefined;
+}
+
+const key = (email: string) => email.toLowerCase();
+
+/** Recipients who have neither accepted nor refused the message: those of the next attempt. */
+export function remaining(
+  recipients: readonly string[],
+  { accepted, refused }: RecipientProgress,
+): readonly string[] {
+  if (accepted.length === 0 && refused.length === 0) return recipients;
+  const settled = new Set([...accepted, ...refused.map(({ email }) => email)].map(key));
+  return recipients.filter((email) => !settled.has(key(email)));
+}
+
+/** Adds those who are refused from now on; the first reason of an address stays. */
+export function withRefused(
+  { accepted, refused }: RecipientProgress,
+  more: readonly RefusedRecipient[],
+): RecipientProgress {
+  const known = new Set(refused.map(({ email }) => key(email)));
+  return { accepted, refused: [...refused, ...more.filter(({ email }) => !known.has(key(email)))] };
+}
+
+/**
+ * How far a message has come after an attempt that the provider accepted.
+ * @param asked recipients of the attempt
+ * @returns `rest`: those it is to be sent to again. Without any whom the provider puts off, everybody it did not refuse
+ *   has it.
+ */
+export function afterReceipt(
+  before: RecipientProgress,
+  asked: readonly string[],
+  receipt: SendReceipt,
+): RecipientProgress & { rest: readonly string[] } {
+  const { refused } = withRefused(before, receipt.refused);
+  if (receipt.deferred.length === 0) {
+    const accepted = [...before.accepted, ...remaining(asked, { accepted: [], refused: receipt.refused })];
+    return { accepted, refused, rest: [] };
+  }
+  const took = new Set(receipt.accepted.map(key));
+  const accepted = [...before.accepted, ...asked.filter((email) => took.has(key(email)))];
+  return { accepted, refused, rest: remaining(asked, { accepted, refused }) };
 }

@@ -11,7 +11,7 @@ import type {
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
-import type { StoredMessage } from './stored-messages.ts';
+import type { StoredMessage } from './send-attempt.ts';
 
 /** One way a message can go. */
 export interface SendWay {

@@ -3,7 +3,7 @@ import type { QueueName } from './signals.ts';
 
 /*
  * The contract between the engine (scheduler/) and what a claimed row of a queue means (a dispatcher in its room).
- * claim (engine) → run (dispatcher, talks to the outside, no transaction) → settle: queue row and `record`
+ * claim and load (engine) → run (dispatcher, talks to the outside, no transaction) → settle: queue row and `record`
  * (dispatcher) in one transaction.
  */
 
@@ -40,18 +40,6 @@ export interface Lease {
   signal: AbortSignal;
   /** Whether the process has begun to stop: what comes in steps ends after the present one. */
   stopping(): boolean;
-}
-
-/** The lease of a row of a queue that has a `loading`. */
-export interface LoadingLease extends Lease {
-  /**
-   * Loads what the row needs to be run, together with the other rows of its claim.
-   * @param ready whether the row is to be handed off in the same round trip, if its `loading` allows that; `handOff`, which is to be
-   *   called all the same, then answers at once
-   * @returns undefined when there is nothing (any more)
-   * @throws when the database cannot be asked
-   */
-  load<T extends object>(ready: boolean): Promise<T | undefined>;
 }
 
 /** What becomes of the queue row: gone, or waiting again (an instant in the past means at once). */
@@ -92,13 +80,19 @@ export interface Settled<J extends ClaimedJob, R> extends Outcome<R> {
   job: J;
 }
 
-/** What rows of a queue need to be run, as SQL in which `j` is the row of the queue. */
+/**
+ * What rows of a queue need to be run, as SQL in which `j` is the row of the queue. The rows of a claim are loaded together,
+ * before they run.
+ */
 export interface RowLoading {
   /** Select list, without the row's id. */
   columns: string;
   /** `join … on …`: at most one match each. A row without one has nothing to be loaded. */
   joins: string;
-  /** Which of those that ask for it are handed off with it: those that will go out as soon as they are loaded. */
+  /**
+   * Which rows are handed off in the same round trip: those that will go out as soon as they are loaded. `Lease.handOff`, which
+   * is to be called all the same, then answers at once.
+   */
   ready: string;
 }
 
@@ -129,12 +123,12 @@ export interface QueueTable {
    * connection is gone, and not when its death is believed: should it live after all, its hand-off is refused.
    */
   inertUntilHandOff?: boolean;
-  /** What `LoadingLease.load` loads. Absent: the queue has nothing to be loaded. */
+  /** What `Dispatcher.run` gets with the row. Absent: the queue has nothing to be loaded. */
   loading?: RowLoading;
 }
 
-/** What the rows of one queue mean. */
-export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
+/** What the rows of one queue mean. `L` is what its `QueueTable.loading` loads. */
+export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown, L extends object = object> {
   readonly table: QueueTable;
   /** How many run at a time in one process. */
   readonly slots: number;
@@ -150,10 +144,11 @@ export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown> {
   readonly mostUnbegun?: number;
   /**
    * Does it. Throwing is for bugs and surprises: expected failures are outcomes.
+   * @param loaded undefined when there is nothing to be loaded (any more)
    * @returns null when nothing was done, because the hand-off was refused or `lease.signal` aborted: the row goes
    * back as if it had never been claimed
    */
-  run(job: J, lease: LoadingLease): Promise<Outcome<R> | null>;
+  run(job: J, lease: Lease, loaded: L | undefined): Promise<Outcome<R> | null>;
   /** What to record when `run` threw. */
   onError(job: J, error: unknown): Outcome<R>;
   /** What to record for a row that was in hand at three deaths of its worker; it is not run again. */

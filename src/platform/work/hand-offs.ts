@@ -37,7 +37,6 @@ interface HandOffRequest<R> {
 
 interface LoadRequest<R> {
   run: R;
-  ready: boolean;
   resolve(loaded: object | undefined): void;
   reject(error: unknown): void;
 }
@@ -65,10 +64,14 @@ export class HandOffs<R extends HandedRun> {
     this.#log = new Logger(`Queue ${queue}`);
   }
 
-  /** As `LoadingLease.load`. */
-  load<T extends object>(run: R, ready: boolean): Promise<T | undefined> {
+  /**
+   * Loads what a row needs to be run, together with the other rows of its claim; see `RowLoading`.
+   * @returns undefined when there is nothing (any more)
+   * @throws when the database cannot be asked
+   */
+  load(run: R): Promise<object | undefined> {
     return new Promise((resolve, reject) => {
-      this.#loads.add({ run, ready, resolve: (loaded) => resolve(loaded as T | undefined), reject });
+      this.#loads.add({ run, resolve, reject });
     });
   }
 
@@ -104,7 +107,7 @@ export class HandOffs<R extends HandedRun> {
         requests.map(({ run }) => run.job.id),
         requests.map(({ run }) => run.job.fence),
         this.identity.id,
-        requests.map(({ run, ready }) => ready && this.rules.mayBegin(run) && this.rules.isOurs(run)),
+        requests.map(({ run }) => this.rules.mayBegin(run) && this.rules.isOurs(run)),
       ]);
       for (const row of loaded) rows.set(row.id, row);
     } catch (error) {

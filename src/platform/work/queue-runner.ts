@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { monotonicMs } from '../base/time/clock.ts';
-import type { AnyDispatcher, LateRow, LoadingLease } from './dispatcher.ts';
+import type { AnyDispatcher, LateRow, Lease } from './dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import { Batcher } from './batcher.ts';
@@ -337,7 +337,8 @@ export class QueueRunner {
     const { job, crashes } = run;
     if (crashes >= MOST_CRASHES) return { outcome: this.dispatcher.onPoison(job), waitMs: 0 };
     try {
-      return { outcome: await this.dispatcher.run(job, this.#lease(run)), waitMs: 0 };
+      const loaded = this.#statements.load === null ? undefined : await this.#handOffs.load(run);
+      return { outcome: await this.dispatcher.run(job, this.#lease(run), loaded), waitMs: 0 };
     } catch (error) {
       if (!run.handedOff) {
         // Our own database was away before anything was done: that is nobody's attempt.
@@ -349,11 +350,10 @@ export class QueueRunner {
     }
   }
 
-  #lease(run: Run): LoadingLease {
+  #lease(run: Run): Lease {
     return {
       signal: run.abort.signal,
       trusted: () => this.#isOurs(run),
-      load: (ready) => this.#handOffs.load(run, ready),
       handOff: () => this.#askHandOff(run),
       stopping: () => !this.#active,
     };

@@ -1,0 +1,130 @@
+import type { SqlPool } from '../../src/platform/database/sql.ts';
+import type { ClaimRow } from '../../src/platform/work/claim-statement.ts';
+import type { ClaimedJob, Dispatcher, Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
+import {
+  type QueueStatements,
+  queueStatements,
+  sweepStatement,
+} from '../../src/platform/work/queue-statements.ts';
+
+/** A worker that no table knows: what it holds is given back by the next sweep. */
+const WORKER = 1;
+
+/** A lease that holds until it is told otherwise, and writes nothing. */
+export function fakeLease(overrides: Partial<Lease> = {}): Lease {
+  return {
+    handOff: () => Promise.resolve(true),
+    trusted: () => true,
+    stopping: () => false,
+    signal: new AbortController().signal,
+    ...overrides,
+  };
+}
+
+/** Does with single rows of a queue what the engine does, step by step, by the engine's own statements. */
+export class EngineSteps<J extends ClaimedJob, R> {
+  constructor(
+    private readonly sql: Pick<SqlPool, 'query' | 'transaction'>,
+    private readonly dispatcher: () => Dispatcher<J, R>,
+  ) {}
+
+  get #statements(): QueueStatements {
+    return queueStatements(this.dispatcher().table);
+  }
+
+  /** Claims a row that waits, whatever it waits for. @throws {Error} when it does not wait */
+  async claim(id: string, changes: Partial<J> = {}): Promise<J> {
+    const job = await this.tryClaim(id);
+    if (!job) throw new Error(`row ${id} does not wait`);
+    return { ...job, ...changes };
+  }
+
+  /** @param withinSeconds only if it is due by then @returns undefined: it does not wait, or not for so short a time */
+  async tryClaim(id: string, withinSeconds = 1e9): Promise<J | undefined> {
+    const { table, gateColumn } = this.dispatcher().table;
+    // In one transaction, so that claims at the same time do not take each other's rows.
+    const [row] = await this.sql.transaction(async (sql) => {
+      const due = await sql.query<{ gate: string }>(
+        `update ${table} set run_at = 'epoch' where id = $1 and state = 0 and run_at <= now() + $2 * interval '1 s'
+         returning ${gateColumn} as gate`,
+        [id, withinSeconds],
+      );
+      if (!due[0]) return [];
+      const { gate } = due[0];
+      await sql.query('update account_gate set failures = 0, closed_until = null where account_id = $1', [
+        gate,
+      ]);
+      // What is claimed takes nobody's place.
+      const claimed = await sql.query<{ id: string }>(`select id from ${table} where state = 1`);
+      const ended = claimed.map((other) => other.id);
+      return sql.query<ClaimRow>(this.#statements.claim, [1, WORKER, 'epoch', 1, 1, ended]);
+    });
+    if (row?.id !== id) return undefined;
+    const { summary: _summary, crashes: _crashes, gateMarked: _marked, ...job } = row;
+    return job as unknown as J;
+  }
+
+  /** Runs a claimed row. @throws what its dispatcher throws */
+  async run(job: J, lease: Partial<Lease> = {}): Promise<Outcome<R> | null> {
+    return this.dispatcher().run(job, { ...this.lease(job), ...lease }, await this.load(job));
+  }
+
+  /** The same, where what it throws is an outcome, too. */
+  outcomeOf(job: J, lease: Partial<Lease> = {}): Promise<Outcome<R> | null> {
+    return this.run(job, lease).catch((error: unknown) => this.dispatcher().onError(job, error));
+  }
+
+  /** Without a hand-off: a lease does that. */
+  async load<T extends object>({ id, fence }: Pick<J, 'id' | 'fence'>): Promise<T | undefined> {
+    const { load } = this.#statements;
+    const [row] = load === null ? [] : await this.sql.query<T>(load, [[id], [fence], WORKER, [false]]);
+    return row;
+  }
+
+  lease(job: J): Lease {
+    return fakeLease({ handOff: () => this.handOff(job) });
+  }
+
+  /** @returns false: the row is not ours any more */
+  async handOff({ id, fence }: Pick<J, 'id' | 'fence'>): Promise<boolean> {
+    return (await this.sql.query(this.#statements.handOff, [[id], [fence], WORKER])).length === 1;
+  }
+
+  /** Writes down how it ended; null: gives it back. Nothing when the row is not ours any more. */
+  async settle(job: J, outcome: Outcome<R> | null): Promise<void> {
+    const [ids, fences] = [[job.id], [job.fence]];
+    const { finish, again, release } = this.#statements;
+    if (!outcome) return void (await this.sql.query(release, [ids, fences, 0]));
+    const { next } = outcome;
+    await this.sql.transaction(async (sql) => {
+      const rows =
+        next.kind === 'done'
+          ? await sql.query(finish, [ids, fences])
+          : await sql.query(again, [ids, fences, [next.at], [next.ambiguous]]);
+      if (rows.length === 1) await this.dispatcher().record(sql, [{ job, ...outcome }]);
+    });
+  }
+
+  /** Claims, runs and settles. @returns null: the row was given back */
+  async attempt(
+    id: string,
+    changes: Partial<J> = {},
+    lease: Partial<Lease> = {},
+  ): Promise<Outcome<R> | null> {
+    const job = await this.claim(id, changes);
+    const outcome = await this.outcomeOf(job, lease);
+    await this.settle(job, outcome);
+    return outcome;
+  }
+
+  /** As when its worker dies after the hand-off, and the row is swept. @param job one that is claimed; default: it is claimed first */
+  async crash(id: string, job?: J): Promise<void> {
+    await this.handOff(job ?? (await this.claim(id)));
+    await this.sweep();
+  }
+
+  /** Gives back everything that is claimed: its worker is dead. */
+  async sweep(): Promise<void> {
+    await this.sql.query(sweepStatement([this.dispatcher().table]));
+  }
+}
