@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { internalReason } from '../../platform/base/errors/internal-reason.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Lease } from '../../platform/work/dispatcher.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry, UnsupportedProviderError } from '../../providers/port/connector-registry.ts';
-import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
+import type { SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { compose } from '../../formats/mime/compose.ts';
-import { LeaseLostError, sendControl } from '../../mail/outbox/send-control.ts';
+import { failureOf, LeaseLostError, sendControl } from '../../mail/outbox/hand-over.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { deliveryOfProviderError, type ReminderDelivery } from './reminder-policy.ts';
 
@@ -57,14 +56,9 @@ export class EmailReminderSender implements ReminderSender {
 }
 
 function deliveryOf(error: unknown, phase: SendPhase | null): ReminderDelivery {
-  if (error instanceof ProviderError) {
-    return deliveryOfProviderError(error.code, error.message, error.retryAfterSeconds);
-  }
   if (error instanceof UnsupportedProviderError) return { kind: 'refused', reason: error.message };
-  const reason = internalReason(error);
-  // A bug or the database: once the content began to leave, nobody knows how far it came.
-  const doubtful = phase === 'content' || phase === 'confirmation';
-  return doubtful ? { kind: 'unknown', reason } : { kind: 'not-yet', reason };
+  const { code, detail, retryAfterSeconds } = failureOf(error, phase);
+  return deliveryOfProviderError(code, detail, retryAfterSeconds);
 }
 
 function messageIdOf({ id, messageIdHeader }: DueReminder): string {

@@ -9,7 +9,7 @@ import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf } from '../../platform/quotas/quota.ts';
-import { LeaseLostError } from '../../mail/outbox/send-control.ts';
+import { LeaseLostError } from '../../mail/outbox/hand-over.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { EmailReminderSender } from './email-sender.ts';
 import { lockReminders, moveReminders, noteFailedAttempts, requeueDropped } from './reminder-moves.ts';

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ByteBudget } from '../../platform/base/concurrency/byte-budget.ts';
-import { INTERNAL_REASON, internalReason } from '../../platform/base/errors/internal-reason.ts';
+import { INTERNAL_REASON } from '../../platform/base/errors/internal-reason.ts';
 import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
@@ -8,11 +8,11 @@ import { Database } from '../../platform/database/sql.ts';
 import type { Lease, Outcome } from '../../platform/work/dispatcher.ts';
 import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import type { OutgoingMessage, SendReceipt } from '../../providers/port/connector.ts';
+import { failureOf, LeaseLostError, sendControl } from './hand-over.ts';
 import { decideRetry, type RetryInput, wantsRelay } from './retry-policy.ts';
 import {
   type Attempt, type AttemptEnd, type LoadedAttempt, NOTHING, type SendJobRow, type SendResult, type StoredMessage,
 } from './send-attempt.ts'; // prettier-ignore
-import { LeaseLostError, sendControl } from './send-control.ts';
 import { SendDoubts } from './send-doubts.ts';
 import {
   afterReceipt,
@@ -83,11 +83,12 @@ export class MessageSender {
     return { ...outcome, result: { ...outcome.result, draft } };
   }
 
-  /** What becomes of a message when sending it has thrown. */
+  /** What becomes of a message when sending it has thrown. The caller has logged the error. */
   afterError(job: SendJobRow, error: unknown): Outcome<SendResult> {
     const attempt = this.#begin(job);
     if (isInDoubt(job)) return this.doubts.stillInDoubt(attempt, error);
-    return this.#conclude(attempt, surprise(null), false);
+    const end = { code: 'temporary', phase: null, detail: INTERNAL_REASON, internal: true } as const;
+    return this.#conclude(attempt, end, false);
   }
 
   /** What becomes of a message that has ended its worker several times. */
@@ -170,16 +171,14 @@ export class MessageSender {
       return received;
     } catch (error) {
       if (error instanceof LeaseLostError) return null;
-      if (!(error instanceof ProviderError)) {
-        // Nothing has begun: the engine knows what to do.
-        if (!attempt.handedOff) throw error;
-        return this.#failed(attempt, surprise(phase, internalReason(error)));
-      }
+      // Nothing has begun: the engine knows what to do.
+      if (!(error instanceof ProviderError) && !attempt.handedOff) throw error;
+      const end = endOf(error, phase, message);
       // Refused were the credentials of before: as if it had never been tried.
-      if (error.code === 'auth-invalid' && attempt.route === 'account') {
+      if (end.code === 'auth-invalid' && attempt.route === 'account') {
         if (await this.accounts.isRenewed(message.account)) return null;
       }
-      return this.#failed(attempt, endOf(error, phase, message));
+      return this.#failed(attempt, end);
     }
   }
 
@@ -270,18 +269,13 @@ function withSignal(outcome: Outcome<SendResult>, gate: Outcome<SendResult>['gat
   return gate ? { ...outcome, gate } : outcome;
 }
 
-function endOf(error: ProviderError, reached: SendPhase | null, message: StoredMessage): AttemptEnd {
-  const { code, message: detail, retryAfterSeconds, refused } = error;
-  const end = { code, phase: error.phase ?? reached, detail, retryAfterSeconds };
-  if (code === 'rejected') return { ...end, refused };
-  if (code !== 'outcome-unknown') return end;
+function endOf(error: unknown, reached: SendPhase | null, message: StoredMessage): AttemptEnd {
+  const end = failureOf(error, reached);
+  if (!(error instanceof ProviderError)) return end;
+  const { refused, deferred } = error;
+  if (end.code === 'rejected') return { ...end, refused };
+  if (end.code !== 'outcome-unknown') return end;
   // What is unknown is what became of the others.
-  const putOff = error.deferred.map(({ email }) => email);
+  const putOff = deferred.map(({ email }) => email);
   return { ...end, putOff, ...(refused.length > 0 ? { recipients: withRefused(message, refused) } : {}) };
-}
-
-/** An error that is no ProviderError is a bug or the database: after the content began to leave, the outcome is unknown. */
-function surprise(phase: SendPhase | null, detail = INTERNAL_REASON): AttemptEnd {
-  const doubtful = phase === 'content' || phase === 'confirmation';
-  return { code: doubtful ? 'outcome-unknown' : 'temporary', phase, detail, internal: true };
 }
