@@ -13,6 +13,7 @@ import type { ContactsPort, ProviderAccount } from '../providers/port/connector.
 import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 import { contactChange } from './contact-changes.ts';
 import { updateContacts, writeKeys } from './contact-store.ts';
+import { storeSeenContacts } from './contact-mirror.ts';
 import { type ContactAtProvider, ContactsRepository } from './contacts.repository.ts';
 
 const DELETED: WriteOutcome = {
@@ -46,14 +47,14 @@ export class ContactWrites implements OnModuleInit {
     if (deleting && (providerId !== null || !write.mayHaveRun)) return DELETED;
     if (providerId !== null) {
       await port.updateContact(account, providerId, fields, contact.providerContent);
-      return { kind: 'written', store: (sql, at) => storeSeen(sql, contact, at) };
+      return { kind: 'written', store: (sql, at) => seen(sql, contact, at) };
     }
     const created = await port.createContact(account, contact.id, fields);
     return {
       kind: 'written',
       store: async (sql, at) => {
         await storeCreated(sql, account, contact.id, created.providerId, at);
-        await storeSeen(sql, contact, at);
+        await seen(sql, contact, at);
       },
     };
   };
@@ -71,11 +72,9 @@ async function forget(sql: Sql, accountId: string, id: string): Promise<void> {
   await sql.query(`delete from contact where id = $1 and account_id = $2 and deleting`, [id, accountId]);
 }
 
-const STORE_SEEN = `update contact set provider_content = $2, provider_seen_at = $3 where id = $1`;
-
 /** Stores what the provider has now: what further changes of ours differ from. */
-async function storeSeen(sql: Sql, { id, fields }: ContactAtProvider, at: Date): Promise<void> {
-  await sql.query(STORE_SEEN, [id, JSON.stringify(fields), at]);
+function seen(sql: Sql, { id, accountId, fields }: ContactAtProvider, at: Date): Promise<void> {
+  return storeSeenContacts(sql, accountId, [{ id, content: fields }], at);
 }
 
 const DELETE_TWINS = `

@@ -20,7 +20,7 @@ import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { toListView } from '../platform/database/listing.ts';
 import { Endpoint } from '../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../platform/http/error.schema.ts';
-import { toContactView, toGroupView } from './contacts.mapper.ts';
+import { toContactFilter, toContactInput, toContactView, toGroupView } from './contacts.mapper.ts';
 import {
   contactGroupList, contactList, contactView, createContact, type CreateContact, listContactsQuery,
   type ListContactsQuery, pictureBytes, updateContact, type UpdateContact,
@@ -48,7 +48,7 @@ export class ContactsController {
     @CurrentAccount() account: AccountPrincipal,
     @Query({ schema: listContactsQuery }) query: ListContactsQuery,
   ) {
-    return toListView(await this.contacts.list(account, query), (contact) =>
+    return toListView(await this.contacts.list(account, toContactFilter(query), query), (contact) =>
       toContactView(contact, this.#baseUrl),
     );
   }
@@ -90,7 +90,7 @@ export class ContactsController {
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: createContact }) body: CreateContact,
   ) {
-    return this.#written(await this.contacts.create(account, body));
+    return this.#written(await this.contacts.create(account, toContactInput(body)));
   }
 
   @Put(':id')
@@ -106,7 +106,7 @@ export class ContactsController {
     @Param('id') id: string,
     @Body({ schema: updateContact }) body: UpdateContact,
   ) {
-    return this.#written(await this.contacts.update(account, id, body));
+    return this.#written(await this.contacts.update(account, id, toContactInput(body)));
   }
 
   @Patch(':id')

@@ -1,5 +1,18 @@
-import type { ContactGroupRecord, ContactRecord } from './contacts.repository.ts';
-import type { ContactGroupView, ContactView } from './contacts.schema.ts';
+import { KEY_FIELDS } from './contact-keys.ts';
+import type { ContactFilter, ContactGroupRecord, ContactRecord } from './contacts.repository.ts';
+import type { ContactGroupView, ContactView, ListContactsQuery, UpdateContact } from './contacts.schema.ts';
+import type { ContactInput } from './contacts.service.ts';
+
+/** The filters of a query, in the terms of the service. */
+export function toContactFilter(query: ListContactsQuery): ContactFilter {
+  const keys = Object.fromEntries(KEY_FIELDS.map((field) => [field, query[field]]));
+  return { source: query.source, recurse: query.recurse, keys };
+}
+
+/** A body in the terms of the service. */
+export function toContactInput({ groups, group, ...content }: UpdateContact): ContactInput {
+  return { content, groups, group };
+}
 
 export function toGroupView(accountId: string, { id, path }: ContactGroupRecord): ContactGroupView {
   return {

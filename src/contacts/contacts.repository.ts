@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../accounts/grants/account-listeners.ts';
 import { Conditions } from '../platform/database/conditions.ts';
-import { type Listing, runListing } from '../platform/database/listing.ts';
+import { type Listing, type PageOfView, runListing } from '../platform/database/listing.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 import { filterKey, KEY_FIELDS, type KeyField } from './contact-keys.ts';
-import type { ListContactsQuery } from './contacts.schema.ts';
 
 /** A group as a plain value. */
 export interface ContactGroupRecord {
@@ -22,6 +21,15 @@ export interface ContactRecord {
   picture: string | null;
   /** Those its fields name, with their ids. */
   groups: ContactGroupRecord[];
+}
+
+/** Which contacts of an account are wanted; what is absent does not restrict. */
+export interface ContactFilter {
+  source?: ContactRecord['source'] | undefined;
+  /** Values that a contact is found by; of `group` the id. All have to match. */
+  keys: Partial<Record<KeyField, string | undefined>>;
+  /** Whether the groups below the one of `keys` count, too; default false. */
+  recurse?: boolean | undefined;
 }
 
 /** A contact with what is known of it at its provider. */
@@ -87,18 +95,18 @@ export class ContactsRepository {
   constructor(private readonly database: Database) {}
 
   /** Oldest first. */
-  async list(accountId: string, query: ListContactsQuery): Promise<Listing<ContactRecord>> {
+  async list(accountId: string, filter: ContactFilter, page: PageOfView): Promise<Listing<ContactRecord>> {
     const conditions = new Conditions();
     const account = conditions.value(accountId);
-    const { from, id } = fromOf(conditions, account, query);
+    const { from, id } = fromOf(conditions, account, filter);
     const listing = await runListing<Row<ContactRecord>>(this.database, {
       ...LISTED,
       from,
       id,
       orderBy: id,
       conditions,
-      page: query,
-      view: query.view,
+      page,
+      view: page.view,
     });
     return listing.view === 'items'
       ? { ...listing, items: listing.items.map((row) => record(row)) }
@@ -160,22 +168,22 @@ function atProvider([row]: Row<ContactAtProvider>[]): ContactAtProvider | undefi
 function fromOf(
   conditions: Conditions,
   account: string,
-  query: ListContactsQuery,
+  { source: wantedSource, keys, recurse = false }: ContactFilter,
 ): { from: string; id: string } {
-  const source = query.source === undefined ? undefined : conditions.value(query.source);
+  const source = wantedSource === undefined ? undefined : conditions.value(wantedSource);
   const [first, ...others] = KEY_FIELDS.flatMap((field) => {
-    const value = query[field];
-    return value === undefined ? [] : [keysLike(conditions, account, field, value, query.recurse ?? false)];
+    const value = keys[field];
+    return value === undefined ? [] : [keysLike(conditions, account, field, value, recurse)];
   });
   if (first === undefined) {
     conditions.add(`c.account_id = ${account} and ${SHOWN}`);
     if (source !== undefined) conditions.add(`c.source = ${source}`);
     return { from: 'contact c', id: 'c.id' };
   }
-  for (const keys of others)
-    conditions.add(`exists (select 1 from contact_key where ${keys} and contact_id = k.contact_id)`);
+  for (const other of others)
+    conditions.add(`exists (select 1 from contact_key where ${other} and contact_id = k.contact_id)`);
   const wanted = source === undefined ? first : `${first} and source = ${source}`;
-  const select = query.recurse && query.group !== undefined ? 'select distinct' : 'select';
+  const select = recurse && keys.group !== undefined ? 'select distinct' : 'select';
   const from = `(${select} contact_id from contact_key where ${wanted}) k`;
   return { from, id: 'k.contact_id' };
 }

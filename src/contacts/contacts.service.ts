@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../platform/auth/scopes.ts';
 import { ForbiddenError, InvalidInputError, NotFoundError } from '../platform/base/errors/domain-error.ts';
-import { emailAddress } from '../platform/wire/wire.schema.ts';
+import { isEmailAddress } from '../platform/base/text/address.ts';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
-import type { Listing } from '../platform/database/listing.ts';
+import type { Listing, PageOfView } from '../platform/database/listing.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { recordChanges } from '../platform/changes/change-log.ts';
 import { ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
@@ -17,7 +17,7 @@ import {
   CONTACT_FIELDS,
   sameField,
 } from '../providers/port/contact-content.ts';
-import type { ContactPicture } from '../providers/port/connector.ts';
+import type { ContactContent, ContactPicture } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../providers/port/provider-failure.ts';
 import { dropKeys, insertContacts, updateContacts } from './contact-store.ts';
@@ -25,11 +25,24 @@ import { contactChange } from './contact-changes.ts';
 import { HarvestedContactError } from './contacts.errors.ts';
 import {
   type ContactAtProvider,
+  type ContactFilter,
   type ContactGroupRecord,
   type ContactRecord,
   ContactsRepository,
 } from './contacts.repository.ts';
-import type { CreateContact, GroupInput, ListContactsQuery, UpdateContact } from './contacts.schema.ts';
+
+/** A group by its id, or by its path, which may be a new one. */
+export type GroupChoice = { id: string } | { path: string };
+
+/** What is said of a contact; what is absent or undefined stays as it is. */
+export interface ContactInput {
+  /** Fields but for `groups`, by the names of `ContactFields`. */
+  content: ContactContent & { emails?: readonly { email: string }[] | undefined };
+  /** All groups it is to be in. */
+  groups: readonly GroupChoice[] | undefined;
+  /** Id of a group that it is to be in as well. */
+  group: string | undefined;
+}
 
 /** A contact after a write, and the job that carries the write to the provider. */
 export interface WrittenContact {
@@ -57,14 +70,18 @@ export class ContactsService {
    * Oldest first. Contacts made from mail are listed only for tokens that may read them.
    * @throws {ForbiddenError} when the query asks for people of the mail without the scope to know them
    */
-  async list(account: AccountPrincipal, query: ListContactsQuery): Promise<Listing<ContactRecord>> {
-    if (knowsPeopleOfMail(account)) return this.repository.list(account.accountId, query);
-    if (query.source === 'inbox')
+  async list(
+    account: AccountPrincipal,
+    filter: ContactFilter,
+    page: PageOfView,
+  ): Promise<Listing<ContactRecord>> {
+    if (knowsPeopleOfMail(account)) return this.repository.list(account.accountId, filter, page);
+    if (filter.source === 'inbox')
       throw new ForbiddenError(
         'scope.missing',
         `source: inbox needs one of the scopes ${SCOPES_FOR.readPeopleOfMail.join(', ')}, which the account has not granted.`,
       );
-    return this.repository.list(account.accountId, { ...query, source: 'address_book' });
+    return this.repository.list(account.accountId, { ...filter, source: 'address_book' }, page);
   }
 
   /** Those somebody is in, in the order of their paths. */
@@ -113,11 +130,8 @@ export class ContactsService {
   }
 
   /** @throws {InvalidInputError} */
-  async create(
-    account: AccountPrincipal,
-    { group, groups, ...input }: CreateContact,
-  ): Promise<WrittenContact> {
-    assertEmails(input.emails, []);
+  async create(account: AccountPrincipal, { content, groups, group }: ContactInput): Promise<WrittenContact> {
+    assertEmails(content.emails, []);
     const { accountId } = account;
     return this.#write(async (sql, at) => {
       const paths = await this.#groups(sql, account, groups, group, []);
@@ -125,7 +139,7 @@ export class ContactsService {
         id: newId(),
         accountId,
         source: 'address_book',
-        fields: contactFields({ ...input, groups: paths }),
+        fields: contactFields({ ...content, groups: paths }),
         picture: null,
         groups: [],
       };
@@ -141,13 +155,13 @@ export class ContactsService {
   async update(
     account: AccountPrincipal,
     id: string,
-    { group, groups, ...input }: UpdateContact,
+    { content, groups, group }: ContactInput,
   ): Promise<WrittenContact> {
     return this.#write(async (sql, at) => {
       const before = await this.#hold(sql, account, id);
-      assertEmails(input.emails, before.fields.emails);
+      assertEmails(content.emails, before.fields.emails);
       const paths = await this.#groups(sql, account, groups, group, before.fields.groups);
-      const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+      const given = Object.fromEntries(Object.entries(content).filter(([, value]) => value !== undefined));
       const fields = contactFields({ ...before.fields, ...given, groups: paths });
       const contact = { ...before, fields };
       const changed = CONTACT_FIELDS.some((name) => !sameField(fields[name], before.fields[name]));
@@ -185,7 +199,7 @@ export class ContactsService {
   async #groups(
     sql: Sql,
     { accountId }: AccountPrincipal,
-    given: readonly GroupInput[] | undefined,
+    given: readonly GroupChoice[] | undefined,
     one: string | undefined,
     present: readonly string[],
   ): Promise<string[]> {
@@ -237,13 +251,10 @@ export class ContactsService {
 }
 
 /** Those that the contact has may be anything: address books take what people write. */
-function assertEmails(
-  given: readonly ContactFields['emails'][number][] | undefined,
-  present: ContactFields['emails'],
-): void {
+function assertEmails(given: ContactInput['content']['emails'], present: ContactFields['emails']): void {
   const known = new Set(present.map(({ email }) => email));
   for (const [index, { email }] of (given ?? []).entries()) {
-    if (known.has(email) || emailAddress().safeParse(email).success) continue;
+    if (known.has(email) || isEmailAddress(email)) continue;
     throw new InvalidInputError(`emails.${index}.email: must be an email address`);
   }
 }
