@@ -69,7 +69,7 @@ module.exports = {
     },
     {
       name: 'nobody-waits-for-the-engine',
-      comment: 'Features wake it through platform/work/wake.ts; the application alone starts it.',
+      comment: 'Features signal it through platform/work/signals.ts; only the application starts it.',
       severity: 'error',
       from: { path: '^src/(?!app/|platform/work/)', pathNot: NOT_TESTS },
       to: { path: '^src/(app/scheduler|platform/work/engine\\.ts$)' },

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 
-// Native ESM: run through scripts/jest.ts, which sets --experimental-vm-modules.
+// Native ESM: `npm run jest` sets --experimental-vm-modules.
 const transform = {
   '^.+\\.ts$': [
     '@swc/jest',

@@ -2,7 +2,7 @@ import type { Sql } from '../database/sql.ts';
 import type { QueueName } from './signals.ts';
 
 /*
- * The contract between the engine (scheduler/) and what a claimed row of a queue means (a dispatcher in its room).
+ * The contract between the engine and what a claimed row of a queue means (a dispatcher in its module).
  * claim and load (engine) → run (dispatcher, talks to the outside, no transaction) → settle: queue row and `record`
  * (dispatcher) in one transaction.
  */
