@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { newId } from '../../platform/base/ids/ids.ts';
@@ -5,10 +6,11 @@ import { storable } from '../../platform/base/text/storable.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import { Database } from '../../platform/database/sql.ts';
+import { Batcher } from '../../platform/work/batcher.ts';
 import { type Hit, recordHits } from './record-hits.ts';
 
-/** Hits that are counted in one transaction. */
-const MOST_TOGETHER = 200;
+/** Hits that are counted in one transaction; one transaction at a time. */
+const TOGETHER = { most: 200, parallel: 1, delayMs: 0 };
 /** Hits that wait while the database is busy or away; further ones are not counted. */
 const MOST_WAITING = 10_000;
 /** Hits of one message that are counted in a second, by each process. */
@@ -33,8 +35,8 @@ export interface Visitor {
 export class Hits implements BeforeApplicationShutdown {
   readonly #log = new Logger(Hits.name);
   readonly #pace = new RateLimiterMemory({ points: MOST_OF_ONE, duration: 1 });
-  #waiting: Hit[] = [];
-  #counting: Promise<void> | null = null;
+  readonly #waiting = new Batcher<Hit>((hits) => this.#count(hits), TOGETHER);
+  #size = 0;
   #stopping = false;
   #lost = 0;
 
@@ -46,7 +48,8 @@ export class Hits implements BeforeApplicationShutdown {
   /** Never throws for what is wrong with the database. */
   async add(messageId: string, link: Hit['link'], { ip, userAgent }: Visitor): Promise<void> {
     if (!(await this.#mayCount(messageId))) return;
-    this.#waiting.push({
+    this.#size += 1;
+    this.#waiting.add({
       id: newId(),
       messageId,
       link,
@@ -54,12 +57,11 @@ export class Hits implements BeforeApplicationShutdown {
       userAgent: storable(userAgent ?? '', MOST_USER_AGENT),
       at: this.clock.now(),
     });
-    this.#start();
   }
 
   /** Resolves when what has come so far is counted, or given up. */
-  async settled(): Promise<void> {
-    while (this.#counting) await this.#counting;
+  settled(): Promise<void> {
+    return this.#waiting.drain();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -71,7 +73,7 @@ export class Hits implements BeforeApplicationShutdown {
   }
 
   async #mayCount(messageId: string): Promise<boolean> {
-    if (this.#waiting.length >= MOST_WAITING) {
+    if (this.#size >= MOST_WAITING) {
       this.#lost += 1;
       return false;
     }
@@ -84,32 +86,22 @@ export class Hits implements BeforeApplicationShutdown {
     }
   }
 
-  #start(): void {
-    this.#counting ??= this.#count().finally(() => {
-      this.#counting = null;
-      // One may have come after the last look.
-      if (this.#waiting.length > 0) this.#start();
-    });
-  }
-
   /** Never rejects. */
-  async #count(): Promise<void> {
-    // Whatever comes in this turn of the event loop goes along.
-    await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) {
-      const hits = this.#waiting.splice(0, MOST_TOGETHER);
+  async #count(hits: readonly Hit[]): Promise<void> {
+    for (;;) {
       try {
         await this.database.transaction((sql) => recordHits(sql, hits));
         this.#tellLost();
+        break;
       } catch (error) {
         if (databaseTrouble(error) === null || this.#stopping) {
           this.#log.error({ err: error }, `${hits.length} openings and clicks could not be counted`);
-          continue;
+          break;
         }
-        this.#waiting.unshift(...hits);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        await delay(RETRY_MS);
       }
     }
+    this.#size -= hits.length;
   }
 
   #tellLost(): void {
