@@ -1,7 +1,7 @@
 import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { AccessTokens } from '../../src/accounts/grants/access-tokens.service.ts';
-import type { VerifiedCredentials } from '../../src/accounts/grants/credential-check.ts';
+import type { VerifiedCredentials } from '../../src/accounts/grants/credentials.ts';
 import { GrantConnections } from '../../src/accounts/grants/grant-connections.service.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
 import { moveGrants } from '../../src/accounts/grants/grant-moves.ts';

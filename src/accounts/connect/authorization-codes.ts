@@ -6,7 +6,7 @@ import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
-import type { VerifiedCredentials } from '../grants/credential-check.ts';
+import type { VerifiedCredentials } from '../grants/credentials.ts';
 import type { ConnectOptions } from '../grants/grant-connections.service.ts';
 import { AuthorizationCode } from './authorization-code.entity.ts';
 

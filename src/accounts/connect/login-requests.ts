@@ -7,7 +7,7 @@ import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
-import type { VerifiedCredentials } from '../grants/credential-check.ts';
+import type { VerifiedCredentials } from '../grants/credentials.ts';
 import type { GrantMetadata } from '../grants/grants.service.ts';
 import { LoginRequest } from './login-request.entity.ts';
 import {

@@ -4,7 +4,7 @@ import type { Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { DomainError, ForbiddenError } from '../../platform/base/errors/domain-error.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
-import type { VerifiedCredentials } from '../grants/credential-check.ts';
+import type { VerifiedCredentials } from '../grants/credentials.ts';
 import { type ConnectOptions, GrantConnections } from '../grants/grant-connections.service.ts';
 import { findByMailbox, mailboxOf } from '../grants/mailbox-match.ts';
 import { grantableScopes } from '../grants/offered-scopes.ts';

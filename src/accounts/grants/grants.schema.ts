@@ -5,7 +5,7 @@ import { emailAddress, queryText, unixSeconds } from '../../platform/wire/wire.s
 import { providerError } from '../integrations/integrations.schema.ts';
 import { ADDRESS_PROOFS } from '../../providers/port/address-proof.ts';
 import { PROVIDER_NAMES } from '../../providers/port/provider-name.ts';
-import type { AccountCredentials } from './credential-check.ts';
+import type { AccountCredentials } from './credentials.ts';
 import type { ConnectOptions } from './grant-connections.service.ts';
 import type { GrantChange } from './grants.service.ts';
 import { NATIVE_NAMES, toNativeAccount } from './native-provider.ts';

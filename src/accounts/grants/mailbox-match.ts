@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { type SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
 import type { Connector, MailboxSettings } from '../../providers/port/connector.ts';
 import { keepProof } from './address-proof-state.ts';
-import type { VerifiedCredentials } from './credential-check.ts';
+import type { VerifiedCredentials } from './credentials.ts';
 import { openGrantSettings, storeCredentials } from './grant-secrets.ts';
 import { Grant } from './grant.entity.ts';
 

@@ -5,7 +5,7 @@ import { OAUTH_PROVIDER } from '../integrations/integration-oauth.ts';
 import { OauthIntegrations } from '../integrations/oauth-integrations.ts';
 import { OauthClients } from '../oauth/oauth-clients.ts';
 import type { OauthTokens } from '../oauth/oauth-registration.ts';
-import type { AccountCredentials } from './credential-check.ts';
+import type { AccountCredentials } from './credentials.ts';
 import { openGrantTokens } from './grant-secrets.ts';
 
 /** What is left of a grant that was removed. */

@@ -1,4 +1,4 @@
-import type { ProviderAccount } from './connector.ts';
+import type { ProviderAccount } from './provider-account.ts';
 
 /** A calendar as the provider keeps it. */
 export interface CalendarContent {

@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
 import type { AddressProof } from './address-proof.ts';
+import type { ProviderAccount } from './provider-account.ts';
 import type { ProviderName } from './provider-name.ts';
 import type { CalendarContent, CalendarPort } from './calendar-port.ts';
 import type { ContactsPort } from './contacts-port.ts';
@@ -10,28 +11,13 @@ export type * from './calendar-port.ts';
 export type * from './contacts-port.ts';
 export type * from './mail-port.ts';
 export type * from './mailbox-port.ts';
+export type * from './provider-account.ts';
 
 /*
  * The port every provider implements. Plain values in, plain values or `ProviderError` out: no entity, no ORM.
  * Connectors are stateless; the account is an argument. Every method may throw `ProviderError`; anything else it
  * throws is a bug and treated as `temporary`.
  */
-
-/** An account as a connector sees it. */
-export interface ProviderAccount {
-  accountId: string;
-  applicationId: string;
-  /** Lower case. */
-  email: string;
-  name: string;
-  organizationUnit: 'folder' | 'label';
-  /** What the connector's `settingsSchema` produced when the account was connected. */
-  settings: Readonly<Record<string, unknown>>;
-  /** A fresh access token, for an account that has signed in by OAuth; absent for all others. */
-  accessToken?: string;
-  /** Which of its tokens that is, for whoever keeps them fresh; no connector needs it. Times in Unix milliseconds. */
-  token?: { version: number; obtainedAt: number; expiresAt: number | null };
-}
 
 /** What the provider says about an account whose credentials it accepted. */
 export interface VerifiedAccount {

@@ -1,4 +1,4 @@
-import type { ProviderAccount } from './connector.ts';
+import type { ProviderAccount } from './provider-account.ts';
 
 /** A contact as the provider keeps it: the wire's own field names (api facts 8), and `groups` as names. */
 export type ContactContent = Readonly<Record<string, unknown>>;

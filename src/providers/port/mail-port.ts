@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ProviderAccount } from './connector.ts';
+import type { ProviderAccount } from './provider-account.ts';
 import type {
   ProviderError,
   RefusedRecipient,

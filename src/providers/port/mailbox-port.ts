@@ -1,4 +1,4 @@
-import type { ProviderAccount } from './connector.ts';
+import type { ProviderAccount } from './provider-account.ts';
 import type { DraftContent } from './mail-port.ts';
 
 /** Changing a mailbox. Every write comes to the same end when it is repeated: a crash may hide that it was done. */
