@@ -6,7 +6,6 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { Connector } from '../../providers/port/connector.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import type { OauthTokens } from '../oauth/oauth-registration.ts';
 import { AddressProofs } from './address-proofs.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
 import type { AccountCredentials, VerifiedCredentials } from './credentials.ts';
