@@ -10,7 +10,7 @@ const MESSAGES = 80;
 /** Milliseconds since 1970 in an id of ours (UUIDv7). */
 const instantOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 
-describe('two servers, one with its clock ten minutes wrong', () => {
+describe('two servers of which one has a clock ten minutes wrong', () => {
   let world: FaultWorld;
 
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('two servers, one with its clock ten minutes wrong', () => {
     ['fast', 10],
     ['slow', -10],
   ])(
-    'send nothing early, nothing late and nothing twice: %s',
+    'send nothing early, late or twice when that clock is %s',
     async (name, minutes) => {
       const environment = { SEND_SLOTS: '4' };
       const servers = await Promise.all([

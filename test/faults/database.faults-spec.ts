@@ -14,7 +14,7 @@ const CRASHES = sized(1, 2);
 const DARK_MS = sized(12_000, 20_000);
 const MESSAGES = sized(200, 600);
 
-describe('a database that fails in the middle of the work', () => {
+describe('a database that fails while servers work', () => {
   let database: CrashingPostgres;
   /** Between the servers and the database. */
   let network: TcpProxy;
@@ -67,7 +67,7 @@ describe('a database that fails in the middle of the work', () => {
     await client.end();
   };
 
-  it('is waited for by a server that starts before it', async () => {
+  it('makes a server that starts before it wait until it is up', async () => {
     await database.crash();
     let waits = true;
     const starting = world.startServer({ DATABASE_URL: url.href }).finally(() => (waits = false));
@@ -81,7 +81,7 @@ describe('a database that fails in the middle of the work', () => {
     );
   }, 240_000);
 
-  it('crashes, drops connections, cannot be reached, is full: nothing is lost or doubled, and callers are told', async () => {
+  it('loses and doubles nothing when it crashes, drops connections, cannot be reached or is full, and callers get 503 meanwhile', async () => {
     const answers = new Map<number, number>();
     let last = 0;
     const onAnswer = ({ status }: Answer) => {

@@ -48,7 +48,7 @@ describe('edits and cancellations at the moment of sending', () => {
     race.answer = await call(server, race.account, race.method, `/v2/outbox/${race.id}`, { body });
   };
 
-  it(`each answer agrees with what the mail server got, ${ROUNDS * PER_ROUND} times`, async () => {
+  it(`are answered in agreement with what the mail server got, ${ROUNDS * PER_ROUND} times`, async () => {
     const races: Race[] = [];
     /** Milliseconds after the due time at which as many are too late as in time, as far as is known. */
     let middle = 100;

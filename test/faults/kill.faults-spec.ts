@@ -26,7 +26,7 @@ describe('four servers of which one is killed every second', () => {
     await world.close();
   });
 
-  it('lose no message, and send none twice where the provider can be asked', async () => {
+  it('lose no message, and send none twice where the provider has a Sent folder to search', async () => {
     fleet = await Fleet.start(world, SERVERS, { SEND_SLOTS: '16' });
     const servers = fleet;
     const begun = performance.now();

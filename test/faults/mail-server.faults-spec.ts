@@ -59,7 +59,7 @@ describe('a mail server and a network that fail at every point of a message', ()
     for (const { proxy } of cases) await proxy.stop();
   });
 
-  it('a connection that is cut at any point loses nothing, and is a doubt only where the server may have accepted', async () => {
+  it('lose no message when they cut a connection, and leave the outcome unknown only where the server may have accepted it', async () => {
     const ids = await Promise.all(
       cases.map(async ({ point }, index) => {
         const account = world.accounts[ACCOUNTS + index] as FaultAccount;
@@ -102,7 +102,7 @@ describe('a mail server and a network that fail at every point of a message', ()
     expect(statuses).toEqual([{ status: 'successful' }]);
   });
 
-  it('greylisting, cuts and silence lose nothing, and double only where nobody can be asked', async () => {
+  it('lose no message by greylisting, cuts and silence, and double one only where there is no Sent folder to search', async () => {
     await world.sink.behave({
       seed: 20,
       delayMs: [0, 10],

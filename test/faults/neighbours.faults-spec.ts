@@ -41,7 +41,7 @@ describe(`${MESSAGES} messages due in the same second, over ${ACCOUNTS} accounts
   });
   afterAll(() => world.close(), 30_000);
 
-  it('the others are all served while one of them hangs, and the one as soon as it answers', async () => {
+  it('are all sent while the mail server hangs for one account, whose messages are sent as soon as it answers', async () => {
     // Patience beyond the test: what hangs, hangs.
     const environment = { SMTP_COMMAND_MS: '600000' };
     const servers = await Promise.all([world.startServer(environment), world.startServer(environment)]);

@@ -27,7 +27,7 @@ describe('two servers of which one is killed again and again while reminders lea
   });
 
   it(
-    'send each that is wanted once, and none that has been taken back',
+    'send each wanted reminder once, and no reminder that was withdrawn',
     async () => {
       fleet = await Fleet.start(world, 2, {
         SMS_GATEWAY: 'http',

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 
 const PEOPLE = sized(60, 150);
 
-describe('a server that is killed while reminders leave', () => {
+describe('a server that is killed while it sends reminders', () => {
   const encryptionKeys = `k:${randomBytes(32).toString('base64')}`;
   let seed: TestApp;
   let receiver: Receiver;
@@ -47,7 +47,7 @@ describe('a server that is killed while reminders leave', () => {
   const post = (path: string, body: object) =>
     request(seed.url).post(path).set(ada.bearer).send(body).expect(200);
 
-  it('loses none, and doubles no email and no text', async () => {
+  it('loses no reminder, and sends no email and no text twice', async () => {
     const calendar = await post('/calendars', { name: 'Work' });
     const event = await post('/events', {
       calendar_id: calendar.body.id,

@@ -29,7 +29,7 @@ describe('a server that is killed in the middle of POST /send', () => {
   });
   afterAll(() => world.close(), 60_000);
 
-  it('has sent once what arrived, and has lost no draft of what did not', async () => {
+  it('has sent a message that arrived once, and keeps the draft of a message that did not arrive', async () => {
     const dying = await world.startServer();
     let server = dying;
     const send = (index: number, key: string): Promise<Answer | null> =>

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 const ACCOUNTS = 12;
 
-describe('servers that are told to stop', () => {
+describe('servers that are asked to stop under load', () => {
   const encryptionKeys = `k:${randomBytes(32).toString('base64')}`;
   let seed: TestApp;
   let sql: SqlPool;
@@ -60,7 +60,7 @@ describe('servers that are told to stop', () => {
     expect(await sql.query('select * from send_job')).toEqual([]);
   };
 
-  it('stop in order under load: what is in hand is finished, the rest is as if it had never been claimed', async () => {
+  it('finish the messages they have handed off, and give the rest back as if they had never been claimed', async () => {
     const api = await start('api');
     for (let n = 0; n < 40; n += 1) await post(api.url, ['slow+1@sandbox.test']).expect(202);
     // Few slots: whatever the machine's speed, most of the messages are still waiting when it is told to stop.

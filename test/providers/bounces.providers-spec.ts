@@ -49,7 +49,7 @@ describeWith(['dovecot', 'exim4'], 'mail that comes back from a real server', ()
     ['an unknown recipient', 'nobody.knows@example.test', /unknown|doesn't exist|not found/i],
     // No server was asked: the report quotes none.
     ['an unknown domain', 'bo@nowhere.invalid', /^$/],
-  ])('is told with the id of the message: %s', async (_, email, words) => {
+  ])('is reported by webhook with the id of the message that was sent: %s', async (_, email, words) => {
     const { body } = await request(server.url)
       .post('/v2/outbox')
       .set(ada.bearer)

@@ -98,7 +98,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
     return (listener.address() as AddressInfo).port;
   }
 
-  describe('good settings', () => {
+  describe('settings that are right', () => {
     it('make a grant by /connect/authorize and /connect/token', async () => {
       const authorized = await authorize();
       expect(authorized.body).toEqual({ code: expect.any(String) });
@@ -177,7 +177,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       expect(response.body).toEqual({ code: expect.any(String) });
     });
 
-    it('may have calendars and address books, which are asked, too', async () => {
+    it('may name calendar and address book servers, which are verified too', async () => {
       await radicale.addUser(user.email, user.password);
       const dav = { caldav_url: radicale.url, carddav_url: radicale.url };
       const authorized = await authorize(dav);
@@ -187,7 +187,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
     });
   });
 
-  describe('wrong settings give their own error, and no grant', () => {
+  describe('settings that are wrong get an error of their own and no grant:', () => {
     const closedPort = async () => (await freePorts(1))[0];
     it.each<[string, () => object | Promise<object>, number, string]>([
       [
@@ -343,12 +343,12 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       expect(await grants()).toEqual([]);
     });
 
-    it('shows the words of the server next to ours', async () => {
+    it('the error shows the words of the server next to ours', async () => {
       const response = await authorize({ smtp_password: 'wrong' });
       expect(response.body.server_error).toMatch(/^535 /);
     });
 
-    it('refuses a certificate of an authority that is not known', async () => {
+    it('a certificate of an unknown authority is refused', async () => {
       // The names are those of the certificate; here it is its authority that nobody trusts.
       const { execFileSync } = await import('node:child_process');
       const program = `
@@ -368,7 +368,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       request(server.url).patch(`/connect/grants/${id}`).set(application.basic).send({ settings: change });
     const connect = async (): Promise<string> => (await exchange((await authorize()).body.code)).body.id;
 
-    it('takes a new password alone, verified first', async () => {
+    it('verifies and stores a new password given alone', async () => {
       const id = await connect();
       await servers.setPassword(user.email, 'pw-another-one');
       const refused = await patch(id, { password: 'pw-wrong' });

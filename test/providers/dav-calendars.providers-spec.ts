@@ -162,7 +162,7 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     expect((await other('PROPFIND', `${home}/carillon-${calendarId}/`)).status).toBe(404);
   });
 
-  it('shows what another program makes, changes and deletes, and tells of it', async () => {
+  it('shows events that another program creates, changes and deletes, and sends webhooks about them', async () => {
     const { api, look, told, notified, other, path, calendarId } = await connect();
     expect(await told()).toEqual(['calendar create']);
     await other('PUT', `${path}a.ics`, meeting('a', ['SUMMARY:Theirs', 'LOCATION:Room 1']));
@@ -185,7 +185,7 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     expect(await notified()).toEqual(['event.created', 'event.updated', 'event.deleted']);
   });
 
-  it('lets reminders follow what another program does to their event', async () => {
+  it('moves and cancels reminders when another program changes their event', async () => {
     const { api, look, written, other, path } = await connect();
     const put = async (answer: string, hour: string) => {
       const file = meeting('r', ['SUMMARY:Theirs', `ATTENDEE;PARTSTAT=${answer}:mailto:bo@example.test`]);
@@ -218,7 +218,7 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     expect(await reminder()).toMatchObject({ status: 'cancelled', reason: 'the event was deleted' });
   });
 
-  it('notices calendars that come, change and go, with what is in them', async () => {
+  it('follows calendars that are created, changed and deleted on the server, with their events', async () => {
     const { api, look, told, other, path } = await connect();
     const second = path.replace('personal', 'second');
     await other('MKCALENDAR', second);
@@ -243,7 +243,7 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     ]); // prettier-ignore
   });
 
-  it('joins changes of both sides, and lets neither overwrite the other without a word', async () => {
+  it('merges changes of both sides, and fails the job of a change that would overwrite the other side', async () => {
     const { api, look, written, outcome, other, path } = await connect();
     await other('PUT', `${path}c.ics`, meeting('c', ['SUMMARY:Both', 'X-THEIRS:kept']));
     await look();
@@ -388,7 +388,7 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     expect((await other('GET', `${path}r.ics`)).status).toBe(404);
   });
 
-  it('lets neither side lose a change of an instance without a word', async () => {
+  it('fails the job of a change to an instance that the other side has changed or deleted', async () => {
     const { api, look, written, outcome, other, path } = await connect();
     const plain = RICH.slice(0, RICH.lastIndexOf('BEGIN:VEVENT'));
     const theirs = (start: string, title: string, range = '') => [
@@ -433,7 +433,7 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     expect(await api('get', `/events/${ranged.id}`)).toMatchObject({ title: 'From now on' });
   });
 
-  it('passes files that cannot be read', async () => {
+  it('skips calendar files that cannot be read', async () => {
     const { api, look, other, path } = await connect();
     const good = await other('PUT', `${path}good.ics`, meeting('good', ['SUMMARY:Good']));
     expect(good.status).toBe(201);

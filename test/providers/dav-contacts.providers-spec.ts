@@ -139,7 +139,7 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     expect(await notified()).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
   });
 
-  it('shows what another program makes, changes and deletes, with its picture, and passes what it cannot read', async () => {
+  it('shows contacts that another program creates, changes and deletes, with pictures, and skips cards it cannot read', async () => {
     const { account, api, look, notified, other, path } = await connect();
     const photo = `PHOTO;ENCODING=b;TYPE=PNG:${PNG}`;
     await other('PUT', `${path}a.vcf`, vcf('a', ['FN:Ada L', 'N:L;Ada;;;', 'BDAY:circa 1815', photo]));
@@ -160,7 +160,7 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     expect(await notified()).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
   }); // prettier-ignore
 
-  it('has groups of both sides', async () => {
+  it('shows groups that were made on either side', async () => {
     const { api, look, written, other, path } = await connect();
     await other('PUT', `${path}b.vcf`, vcf('b', ['FN:Bo', 'N:;Bo;;;', 'CATEGORIES:Friends,Friends / Choir']));
     await look();
@@ -180,7 +180,7 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     expect(await api('get', `/contacts?group=${choir.id}&view=ids`)).toEqual([mia.id]);
   });
 
-  it('joins changes of both sides, and lets neither overwrite the other without a word', async () => {
+  it('merges changes of both sides, and fails the job of a change that would overwrite the other side', async () => {
     const { api, look, written, outcome, other, path } = await connect();
     const card = (lines: readonly string[]) => vcf('c', ['FN:Cy', 'N:;Cy;;;', 'X-THEIRS:kept', ...lines]);
     await other('PUT', `${path}c.vcf`, card([]));

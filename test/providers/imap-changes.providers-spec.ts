@@ -33,7 +33,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
   afterEach(() => fixture.closeAll());
   afterAll(() => fixture.stop());
 
-  describe('the first look', () => {
+  describe('a first look at a mailbox', () => {
     it('gives all folders with their standard names, and the newest messages of the inbox', async () => {
       const one = await fixture.correspondent();
       await append(one, 'INBOX', ...Array.from({ length: 30 }, (_, n) => `m${n}`));
@@ -58,7 +58,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(uids).toEqual([30, 29, 28, 27, 26, 25, 24, 23, 22, 21]);
     });
 
-    it('is the present before the history is in, and everything is given once', async () => {
+    it('gives the present before the history, and each message once', async () => {
       const one = await fixture.correspondent();
       await append(one, 'INBOX', ...Array.from({ length: 120 }, (_, n) => `m${n}`));
       await append(one, 'Sent', 's1', 's2');
@@ -73,7 +73,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(given).toHaveLength(new Set(given).size);
     });
 
-    it('shows what arrives while the history comes in before it is through', async () => {
+    it('shows new messages before the history is complete', async () => {
       const one = await fixture.correspondent();
       await append(one, 'INBOX', ...Array.from({ length: 100 }, (_, n) => `m${n}`));
       const replica = one.replica({ limit: 5 });
@@ -86,8 +86,8 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  describe('a mailbox where nothing happens', () => {
-    it('costs one command, and its cursor stays as it is', async () => {
+  describe('a look at a mailbox where nothing has happened', () => {
+    it('costs one command and keeps its cursor', async () => {
       const one = await fixture.correspondent();
       await append(one, 'INBOX', 'a', 'b');
       await append(one, 'Archive', 'c');
@@ -115,7 +115,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     ['a server without CONDSTORE', ['CONDSTORE', 'QRESYNC']],
     ['a server of the last century', OLD],
   ])('%s', (_, hidden) => {
-    it('tells of flags, moves and deletions of another program', async () => {
+    it('reports flags, moves and deletions by another program', async () => {
       const one = await fixture.correspondent({ hidden });
       await append(one, 'INBOX', 'a', 'b', 'c', 'd', 'e', 'f');
       const replica = one.replica();
@@ -132,7 +132,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
-    it('tells of another mailbox in place of the one before', async () => {
+    it('reports that a folder was replaced by another one of the same name', async () => {
       const one = await fixture.correspondent({ hidden });
       await one.other.mailboxCreate('Again');
       await append(one, 'Again', 'a', 'b', 'c');
@@ -147,7 +147,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
-    it('recognises a folder that was renamed, with those inside it', async () => {
+    it('recognises a renamed folder and the folders inside it', async () => {
       const one = await fixture.correspondent({ hidden });
       await one.other.mailboxCreate('Old');
       await one.other.mailboxCreate('Old/Inside');
@@ -169,7 +169,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
-    it('gives many changed flags over several looks', async () => {
+    it('spreads many changed flags over several looks', async () => {
       const one = await fixture.correspondent({ hidden });
       await append(one, 'INBOX', ...Array.from({ length: 60 }, (_, n) => `m${n}`));
       const replica = one.replica({ limit: 7 });
@@ -183,7 +183,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(truth);
     });
 
-    it('ends as the server has it, whatever another program does meanwhile and whatever is lost', async () => {
+    it('ends in the state of the server, whatever another program does and whatever answers are lost', async () => {
       const one = await fixture.correspondent({ hidden });
       const random = generator(hidden.length + 7);
       const replica = one.replica({ limit: 9, isLost: () => random() < 0.25 });
@@ -201,7 +201,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(truth);
     });
 
-    it('skips nothing that is delivered during the looks', async () => {
+    it('skips no message that is delivered during a look', async () => {
       const one = await fixture.correspondent({ hidden });
       const replica = one.replica({ limit: 3 });
       await replica.follow();
@@ -221,7 +221,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  describe('what the mirror knows before it is told', () => {
+  describe('a change that the mirror made itself', () => {
     const hidden = ['QRESYNC'];
     const look = (one: Correspondent, cursor: string | null, known: (folder: string) => string[]) =>
       one.changes.listChanges(one.account, {
@@ -231,7 +231,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
         known: (folder) => Promise.resolve(known(folder)),
       });
 
-    it('is not gone: a message that was moved there during the look', async () => {
+    it('does not make a message look deleted that was moved during the look', async () => {
       const one = await fixture.correspondent({ hidden });
       await append(one, 'INBOX', 'a', 'b');
       const replica = one.replica();
@@ -244,7 +244,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(removed).toEqual([ids[0]]);
     });
 
-    it('is the name of a folder that was renamed here: what is gone from it is told', async () => {
+    it('is the name of a renamed folder, whose deleted messages are still reported', async () => {
       const one = await fixture.correspondent({ hidden });
       await one.other.mailboxCreate('Old');
       await append(one, 'Old', 'a', 'b');
@@ -259,7 +259,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  describe('the horizon', () => {
+  describe('the date before which mail is not mirrored', () => {
     const day = (days: number) => new Date(Date.now() - days * 86_400_000);
     async function withAges(ages: readonly number[]) {
       const one = await fixture.correspondent();
@@ -268,7 +268,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     }
     const count = (messages: ReadonlyMap<string, unknown>) => messages.size;
 
-    it('leaves out what was received before, and their flags', async () => {
+    it('leaves out older messages and their flags', async () => {
       const one = await withAges([400, 300, 40, 200, 10, 1]);
       const replica = one.replica({ since: day(100) });
       await replica.follow();
@@ -279,7 +279,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect([...replica.messages.values()].map(({ unread }) => unread)).toEqual([false, false, false]);
     });
 
-    it('may be moved back later, and all that was left out comes', async () => {
+    it('can be moved back later, and then the older messages are given', async () => {
       const one = await withAges([400, 300, 40, 200, 10, 1]);
       const replica = one.replica({ since: day(100) });
       await replica.follow();
@@ -292,8 +292,8 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  describe('messages that are not like others', () => {
-    it('come in as what can be had of them, and stop nothing', async () => {
+  describe('messages that cannot be read normally', () => {
+    it('are given as far as they can be read, and do not stop the look', async () => {
       const one = await fixture.correspondent();
       const parts = Array.from(
         { length: 16_000 },
@@ -362,7 +362,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(bytes).toBe(2_250_000);
     });
 
-    it('are passed when the server refuses them', async () => {
+    it('are skipped when the server refuses to give them', async () => {
       const one = await fixture.correspondent({
         judge: (command) =>
           /^UID FETCH (3|3:\d+|[12]:[3-9]|[12]:\d\d) .*BODY\.PEEK\[\]/.test(command)
@@ -379,7 +379,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       ]);
     });
 
-    it('are passed when the server closes the connection over them', async () => {
+    it('are skipped when the server closes the connection over them', async () => {
       const one = await fixture.correspondent({
         judge: (command) =>
           /^UID FETCH (3|3:\d+|[12]:[3-9]|[12]:\d\d) .*BODY\.PEEK\[\]/.test(command) ? 'end' : 'pass',
@@ -395,7 +395,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  describe('what is moved while it is looked for', () => {
+  describe('a message that is moved during a look', () => {
     /** Does something once, when the next look sends such a command. */
     async function during(pattern: RegExp) {
       let act: (() => Promise<unknown>) | null = null;
@@ -414,7 +414,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       return { one, replica, next: (action: () => Promise<unknown>) => (act = action) };
     }
 
-    it('to a folder that has been asked already is not told as gone for good', async () => {
+    it('to a folder that was already read is not reported as deleted', async () => {
       const { one, replica, next } = await during(/^(SELECT|EXAMINE) "?INBOX/);
       await one.other.messageFlagsAdd('3', ['\\Seen']);
       next(() => one.other.messageMove('1:2', 'Archive'));
@@ -425,7 +425,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
-    it('is followed when its folder is renamed before it is opened', async () => {
+    it('is found when its folder is renamed before it is opened', async () => {
       const { one, replica, next } = await during(/^(SELECT|EXAMINE) "?Archive/);
       await one.other.messageMove('1:2', 'Archive');
       next(() => one.other.mailboxRename('Archive', 'Renamed'));
@@ -435,7 +435,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
-    it('a folder that nobody may open is asked for once a look', async () => {
+    it('leads to one attempt per look to open a folder that is forbidden', async () => {
       const one = await fixture.correspondent({
         judge: (command) =>
           /^(SELECT|EXAMINE) "?Archive/.test(command) ? { answer: 'NO [NOPERM] Not for you' } : 'pass',
@@ -449,7 +449,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  it('converges although a fifth of all commands is refused', async () => {
+  it('converges even when a fifth of all commands is refused', async () => {
     const random = generator(99);
     const broken = { is: true };
     const one = await fixture.correspondent({
@@ -468,7 +468,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     expect(replica.messages).toEqual(await truthOf(one.other));
   });
 
-  it('gives a message and its files again, and says what is not there', async () => {
+  it('fetches a message and its files again, and reports those that are gone', async () => {
     const one = await fixture.correspondent();
     const mime = mimeOf(
       { Subject: 'with a file' },

@@ -50,8 +50,8 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
     return client;
   };
 
-  describe('sent', () => {
-    it('arrives, without a copy at a server that files none', async () => {
+  describe('a message that is sent', () => {
+    it('arrives, and leaves no copy at a server that files none', async () => {
       const [from, to] = [await servers.addUser(), await servers.addUser()];
       const { mail } = portOf();
       const message = letter(from, to);
@@ -64,7 +64,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       expect(await idsIn(await clientOf(from), 'Sent')).toEqual([]);
     });
 
-    it('is refused with a wrong password for sending, which says nothing about reading', async () => {
+    it('is refused when the password for sending is wrong, without a verdict on the password for reading', async () => {
       const user = await servers.addUser();
       const { mail } = portOf();
       const account = accountOf(user, { smtp_password: 'wrong-1' });
@@ -73,7 +73,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       await expect(mail.findSent(account, '<x@here.test>')).resolves.toMatchObject({ found: false });
     });
 
-    it('is not tried without a token', async () => {
+    it('is not attempted without a token', async () => {
       const user = await servers.addUser();
       const account = accountOf(user, { imap_password: undefined, smtp_password: undefined });
       const error = await failureOf(portOf().mail.send(account, letter(user, user), control()));
@@ -81,8 +81,8 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
     });
   });
 
-  describe('that may have been sent', () => {
-    it('is found among the sent ones, and in the inbox of its sender', async () => {
+  describe('a message whose outcome is unknown', () => {
+    it('is found in the Sent folder, or in the inbox of its sender', async () => {
       const user = await servers.addUser();
       const { mail } = portOf();
       const [filed, returned] = [letter(user, user), letter(user, user)];
@@ -95,7 +95,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
         });
     });
 
-    it('proves nothing by its absence, but at a server that files what it sends', async () => {
+    it('counts as not sent when it is missing only at a server that files what it sends', async () => {
       const user = await servers.addUser();
       const { mail } = portOf();
       const filing = accountOf(user, { smtp_files_sent: true });
@@ -111,7 +111,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       expect(await mail.findSent(filing, id)).toEqual({ found: false, conclusive: hasSent });
     });
 
-    it('fails to be looked up where the mailbox cannot be reached', async () => {
+    it('cannot be looked up while the mailbox cannot be reached', async () => {
       const user = await servers.addUser();
       const error = await failureOf(
         portOf().mail.findSent(accountOf(user, { imap_port: 1 }), '<x@here.test>'),
@@ -120,8 +120,8 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
     });
   });
 
-  describe('filed after it was sent', () => {
-    it('is there once, read, however often it is filed', async () => {
+  describe('the copy of a sent message', () => {
+    it('is stored once and marked as read, however often it is filed', async () => {
       const user = await servers.addUser();
       const { mail } = portOf();
       const { messageIdHeader, mime } = letter(user, user);
@@ -134,14 +134,14 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       expect(one && one.source?.equals(mime)).toBe(true);
     });
 
-    it('is left to a server that does so itself', async () => {
+    it('is left to a server that files copies itself', async () => {
       const user = await servers.addUser();
       const { messageIdHeader, mime } = letter(user, user);
       await portOf().mail.fileSent(accountOf(user, { smtp_files_sent: true }), messageIdHeader, mime);
       expect(await idsIn(await clientOf(user), 'Sent')).toEqual([]);
     });
 
-    it('is there once although the answer to filing it was lost', async () => {
+    it('is stored once even when the answer to filing it was lost', async () => {
       const user = await servers.addUser();
       const { messageIdHeader, mime } = letter(user, user);
       let isLost = false;
@@ -160,7 +160,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
     });
   });
 
-  describe('watched', () => {
+  describe('a watch on a mailbox', () => {
     const watch = async (mail: ImapMail, account: ProviderAccount) => {
       const told = { changes: 0, ends: [] as (ProviderError | null)[] };
       const watched = await mail.watch(account, {
@@ -173,7 +173,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       return { told, watched };
     };
 
-    it('tells of what arrives, what is marked, and what is deleted', async () => {
+    it('reports new messages, changed flags and deletions', async () => {
       const user = await servers.addUser();
       const { mail, sessions } = portOf();
       const { told, watched } = await watch(mail, accountOf(user));
@@ -191,7 +191,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       expect([sessions.size, told.ends]).toEqual([0, []]);
     });
 
-    it('goes on after it was renewed, and after it was asked whether it is alive', async () => {
+    it('continues after it was renewed and after a check that it is alive', async () => {
       const user = await servers.addUser();
       // The login, too, has to be done within that silence; and an IDLE of less than a second counts as broken off.
       for (const limits of [{ watchRenewMs: 200 }, { watchSilenceMs: 3_000 }]) {

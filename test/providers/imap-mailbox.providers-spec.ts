@@ -49,7 +49,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       expect(await other.search({ deleted: true }, { uid: true })).toEqual([3]);
     });
 
-    it('has one copy in the end when a move was interrupted before the deletion', async () => {
+    it('ends with one copy when a move was interrupted before the deletion', async () => {
       const { one, other, mailbox, account, replica, ids } = await withInbox(['a', 'b'], LESSER);
       await other.mailboxOpen('INBOX');
       await other.messageCopy('1', 'Archive', { uid: true });
@@ -72,7 +72,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     });
   });
 
-  it('answers not-found for a message whose folder is another one by now', async () => {
+  it('answers not-found for a message whose folder was replaced', async () => {
     const one = await fixture.correspondent();
     await one.other.mailboxCreate('Folder');
     await one.other.append('Folder', small('a'));
@@ -127,7 +127,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       expect(replica.folders.filter(({ displayName }) => displayName === 'Twice')).toHaveLength(1);
     });
 
-    it('are renamed once: who has missed the answer gets it again', async () => {
+    it('are renamed once, and a repeated request gets the same answer', async () => {
       const { one, mailbox, account, replica } = await withInbox([]);
       const { providerId } = await mailbox.createFolder(account, 'Before/Inside');
       await one.other.append(providerId, small('a'));
@@ -141,7 +141,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       await agree(one, replica);
     });
 
-    it('that belong to the server stay', async () => {
+    it('that belong to the server cannot be deleted', async () => {
       const { mailbox, account, replica } = await withInbox(['a']);
       expect(await codeOf(mailbox.renameFolder(account, 'INBOX', 'Mine'))).toBe('rejected');
       expect(await codeOf(mailbox.deleteFolder(account, 'INBOX'))).toBe('rejected');
@@ -162,7 +162,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     });
   });
 
-  it('stores a draft once, also when it is asked to again', async () => {
+  it('stores a draft once when the request is repeated', async () => {
     const { one, mailbox, account, replica } = await withInbox([]);
     const messageIdHeader = `<${randomUUID()}@drafts.test>`;
     const draft = { messageIdHeader, mime: Buffer.from(small('draft', { 'Message-ID': messageIdHeader })) };
@@ -174,7 +174,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     ]);
   });
 
-  it('agrees in the end with another program that changes the same mailbox at the same time', async () => {
+  it('ends in agreement with another program that changes the same mailbox at the same time', async () => {
     const { one, other, mailbox, account, replica, ids } = await withInbox(
       Array.from({ length: 12 }, (_, n) => `m${n}`),
     );

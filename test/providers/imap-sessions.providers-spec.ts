@@ -82,7 +82,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     });
   });
 
-  describe('and TLS', () => {
+  describe('over TLS', () => {
     const secured: [string, () => Partial<ImapSettings>][] = [
       ['tls', () => ({ imap_security: 'tls', imap_port: servers.dovecot.ports.imaps })],
       ['starttls', () => ({ imap_security: 'starttls' })],
@@ -109,7 +109,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(error.message).toContain('another host name');
     });
 
-    it('is not left out where the server offers no STARTTLS: no credentials leave', async () => {
+    it('send no credentials when the server offers no STARTTLS', async () => {
       const server = await scripted(['* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN] hello']);
       open.push(server);
       const error = await failureOf(
@@ -119,7 +119,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(server.said.join('')).not.toMatch(/LOGIN|AUTHENTICATE/);
     });
 
-    it('is not left out for a session that the server says is logged in already', async () => {
+    it('are refused when the server says before TLS that they are logged in already', async () => {
       const server = await scripted(['* PREAUTH [CAPABILITY IMAP4rev1 STARTTLS] hello']);
       open.push(server);
       const account = accountOf({ imap_security: 'starttls', imap_port: server.port });
@@ -129,7 +129,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     });
   });
 
-  describe('and the guard of the network', () => {
+  describe('under the rules for outgoing connections', () => {
     it.each(['tls', 'starttls', 'none'] as const)('do not reach private addresses (%s)', async (security) => {
       const sessions = sessionsOf({}, []);
       for (const imap_host of ['127.0.0.1', 'localhost']) {
@@ -221,7 +221,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   });
 
   describe('that break', () => {
-    it('in silence end the use in time, and are not kept', async () => {
+    it('in silence end the work in time and are not kept', async () => {
       const proxy = await proxyTo();
       // The login has to be done within this, too.
       const sessions = sessionsOf({ silenceMs: 4_000 });
@@ -234,7 +234,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       await expect(sessions.use(account, count)).resolves.toBeGreaterThan(0);
     });
 
-    it('in silence before the greeting end the use in time', async () => {
+    it('in silence before the greeting end the work in time', async () => {
       const proxy = await proxyTo(() => () => 'swallow');
       const error = await failureOf(
         sessionsOf({ connectMs: 500 }).use(accountOf({ imap_port: proxy.port }), count),
@@ -242,7 +242,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(error).toMatchObject({ code: 'temporary', setting: 'imap_port' });
     });
 
-    it('by a reset end the use, whatever it is doing', async () => {
+    it('by a reset end the work, whatever it is doing', async () => {
       const proxy = await proxyTo();
       const sessions = sessionsOf();
       const account = accountOf({ imap_port: proxy.port });
@@ -270,7 +270,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(error.code).toBe('temporary');
     });
 
-    it('with a farewell tell its words', async () => {
+    it('with a farewell report the words of the server', async () => {
       const bye = '* BYE Too many connections from your address';
       for (const greeting of [bye, `* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN] hello\r\n${bye}`]) {
         const server = await scripted([greeting]);
@@ -283,7 +283,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     });
   });
 
-  describe('whose use takes too long', () => {
+  describe('whose work takes too long', () => {
     it('are cut', async () => {
       const sessions = sessionsOf();
       const never = () => new Promise<never>(() => undefined);
@@ -292,7 +292,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(sessions.size).toBe(0);
     });
 
-    it('are cut when nobody waits any more', async () => {
+    it('are cut when the caller has stopped waiting', async () => {
       const sessions = sessionsOf();
       const abort = new AbortController();
       const use = sessions.use(accountOf(), async (client) => {
@@ -304,8 +304,8 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     });
   });
 
-  describe('that are wanted by many', () => {
-    it('are never more than an account may have, and serve everybody', async () => {
+  describe('that many callers want', () => {
+    it('never exceed the limit of an account, and serve every caller in turn', async () => {
       const sessions = sessionsOf({ perAccount: 2 });
       let [now, most] = [0, 0];
       const both = Promise.withResolvers<void>();
@@ -324,7 +324,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(sessions.size).toBe(2);
     });
 
-    it('are never more than a host may have; those nobody uses make room', async () => {
+    it('never exceed the limit of a host, and idle ones make room', async () => {
       const sessions = sessionsOf({ perHost: 3 });
       let [now, most] = [0, 0];
       const three = Promise.withResolvers<void>();
@@ -365,7 +365,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
     });
 
-    it('end with everything when the process ends', async () => {
+    it('are closed when the process ends', async () => {
       const sessions = sessionsOf({ perAccount: 1 });
       const uses = [1, 2].map(() =>
         sessions.use(accountOf(), (client) => new Promise<never>((_, reject) => {
@@ -414,7 +414,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     });
   });
 
-  it('tell why a command was refused whose method answers only false', async () => {
+  it('report why the server refused a command', async () => {
     const sessions = sessionsOf();
     const error = await failureOf(
       sessions.use(accountOf(), async (client) => {

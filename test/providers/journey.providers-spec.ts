@@ -55,7 +55,7 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
       .send({ to: [{ email: to.email }], subject, body: '<p>Good day</p>' })
       .expect(202);
 
-  it('one sends, the other reads, and the sender has one copy under the id that was promised', async () => {
+  it('can write to each other, and the sender has one copy under the promised id', async () => {
     const { body } = await send(ada, bo, 'Lunch?');
     const { job_status_id } = body as { job_status_id: string };
     const received = await find(bo, 'Lunch?');
@@ -73,7 +73,7 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
     await client.logout();
   });
 
-  it('what one does in a mail program shows in the API, and the reverse', async () => {
+  it('see changes by a mail program in the API, and changes by the API in a mail program', async () => {
     await servers.deliver(bo, mimeOf({ Subject: 'Flags' }));
     const message = await find(bo, 'Flags');
     const client = await servers.client(bo);
@@ -101,7 +101,7 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
     await client.logout();
   });
 
-  it('a message of 50 MB is in the mailbox like any other, and its attachment comes as it was sent', async () => {
+  it('can exchange a message of 50 MB, and its attachment arrives unchanged', async () => {
     const bytes = randomBytes(37 * 1024 * 1024);
     const lines = bytes.toString('base64').match(/.{1,76}/g) ?? [];
     const part = (headers: string[], body: string) => [...headers, '', body].join('\r\n');
@@ -135,7 +135,7 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
     expect(hash.digest('hex')).toBe(createHash('sha256').update(bytes).digest('hex'));
   });
 
-  it('wrong credentials make no account and say what is wrong', async () => {
+  it('get an error and no account for wrong credentials', async () => {
     const user = await servers.addUser();
     const wrong = { ...servers.settingsOf(user), imap_password: 'wrong' };
     const { clientId: client_id } = application;

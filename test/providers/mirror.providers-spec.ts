@@ -131,7 +131,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     return Array.from({ length: mailbox.exists }, (_, n) => n + 1);
   };
 
-  it('shows the newest page at once, while what is older streams in, and all of it in the end', async () => {
+  it('shows the newest page at once and older messages as they arrive, until it is complete', async () => {
     const one = await fixture.correspondent();
     await fill(one, 500);
     const account = await connect(one);
@@ -149,7 +149,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     expect(parts).toEqual([]);
   });
 
-  it('learns of new messages and flags from the watch, and keeps the ids of what is moved', async () => {
+  it('learns of new messages and flags from its watch, and keeps the ids of moved messages', async () => {
     const one = await fixture.correspondent();
     await fill(one, 3);
     const account = await connect(one);
@@ -231,7 +231,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     await converges(account, one);
   });
 
-  it('lets messages go with a folder that is deleted on the server', async () => {
+  it('removes the messages of a folder that is deleted on the server', async () => {
     const one = await fixture.correspondent();
     await one.other.mailboxCreate('Doomed');
     for (const n of [1, 2, 3]) await one.other.append('Doomed', mimeOf({ Subject: `doomed ${n}` }));

@@ -130,7 +130,7 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     await until('the message to be delivered', () => received(other, subject));
   });
 
-  it('goes on with new tokens when the first have expired in mid-session, each rotated once', async () => {
+  it('continues with new tokens when the first ones expire in the middle of a session, and rotates each once', async () => {
     // Time to sign in with it; those that come after it last.
     await issuer.setAccessTokenSeconds(10);
     const account = await connect();
@@ -145,7 +145,7 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     expect(later.tokens.refreshToken).not.toBe(first.tokens.refreshToken);
   });
 
-  it('becomes invalid when its access is revoked in mid-session, is told once, and is healed by a sign-in', async () => {
+  it('becomes invalid with one webhook when its access is revoked, and valid again by a sign-in', async () => {
     const account = await connect();
     await arrives(account);
     const { tokens } = await stored(account);
@@ -162,7 +162,7 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     expect(await toldInvalid(account)).toBe(1);
   });
 
-  it('becomes invalid when its refresh token was used behind its back, as the issuer takes it for stolen', async () => {
+  it('becomes invalid when its refresh token was used elsewhere, because the issuer takes it for stolen', async () => {
     const account = await connect();
     const { tokens } = await stored(account);
     const way = await server.app.get(OauthIntegrations, { strict: false }).find(application.id, 'imap');

@@ -85,7 +85,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
     await radicale.stop();
   });
 
-  it('an invitation beside a large file becomes an event, and the answer arrives as a scheduling message', async () => {
+  it('become events even beside a large file, and the answer arrives as a scheduling message', async () => {
     const ics = [
       'BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT', 'UID:real@elsewhere.test', 'SEQUENCE:2', 'DTSTAMP:20260101T000000Z',
       'DTSTART;TZID=Europe/Berlin:20300601T100000', 'DURATION:PT1H', 'SUMMARY:Gespräch über Pläne', `ORGANIZER:mailto:${ada.email}`,
@@ -133,7 +133,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
     );
   }); // prettier-ignore
 
-  it('participants get what is in the calendar: invitation, changes and the end, with one UID and rising SEQUENCE', async () => {
+  it('reach participants as invitation, changes and cancellation with one UID and a rising SEQUENCE', async () => {
     const user = await servers.addUser();
     await radicale.addUser(user.email, user.password);
     const remote = davAccount(radicale.url, user.email, user.password);

@@ -84,7 +84,7 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
     expect(await client(ada).drafts.list()).toEqual([]);
   });
 
-  it('a draft keeps its file through the changes of everybody, and arrives with it', async () => {
+  it('keeps the file of a draft through changes by us and by another program, and sends it', async () => {
     const api = (method: 'get' | 'post' | 'put', path: string, by = ada) =>
       request(server.url)[method](path).set(by.bearer);
     const bytes = Buffer.from(
@@ -163,7 +163,7 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
     expect(await copyIs(message.id)).toMatchObject({ subject: 'Raw form' });
   });
 
-  it('tells what the server said when it refuses the content, or one of the recipients', async () => {
+  it('reports the words of the server when it refuses the content or one of the recipients', async () => {
     const to = [{ email: bo.email, name: '' }];
     const refused = new Draft(client(ada), { subject: 'VIRUS', to }).send();
     await expect(refused).rejects.toMatchObject({

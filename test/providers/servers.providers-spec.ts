@@ -72,7 +72,7 @@ describeWith(['dovecot', 'exim4'], 'mail servers of the tests', () => {
 });
 
 describeWith(['radicale', 'xandikos', 'chromium'], 'other servers of the tests', () => {
-  it('answer', async () => {
+  it('answer requests', async () => {
     const [radicale, xandikos, browser] = await Promise.all([
       startRadicale(),
       startXandikos(),

@@ -109,7 +109,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(complaints).toEqual([]);
   });
 
-  it('lead to the application also when a button is pressed twice', async () => {
+  it('lead to the application even when a button is pressed twice', async () => {
     await page.goto(await linkFor());
     await page.getByLabel('Email address').fill('ada@sandbox.test');
     await page.getByLabel('Password', { exact: true }).fill('anything');
@@ -128,7 +128,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(await grants()).toHaveLength(1);
   });
 
-  it('say what is wrong at the field, which has the focus', async () => {
+  it('show an error at its field and move the focus there', async () => {
     await page.goto(await linkFor());
     await fill('ada@sandbox.test', 'wrong');
     await page.getByRole('alert').waitFor();
@@ -145,7 +145,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(await returned()).toMatchObject({ success: 'true' });
   });
 
-  it('can be left', async () => {
+  it('offer a way back to the application', async () => {
     await page.goto(await linkFor());
     await page.getByRole('link', { name: 'Cancel' }).click();
     await page.getByRole('heading', { name: 'Stop signing in?' }).waitFor();
@@ -156,7 +156,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(complaints).toEqual([]);
   });
 
-  it('tell of links that are used, expired or unknown', async () => {
+  it('explain that a link is used, expired or unknown', async () => {
     const link = await linkFor();
     await page.goto(link);
     await fill('ada@sandbox.test', 'x');
@@ -187,7 +187,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(await returned()).toMatchObject({ success: 'true', grant_id: ada.id });
   });
 
-  it('need no mouse', async () => {
+  it('can be used without a mouse', async () => {
     await page.goto(await linkFor());
     // The page begins at its first empty field.
     await hasFocus(page.getByLabel('Email address'));
@@ -203,7 +203,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(await returned()).toMatchObject({ success: 'true' });
   });
 
-  it('need no JavaScript', async () => {
+  it('can be used without JavaScript', async () => {
     await context.close();
     await begin({ javaScriptEnabled: false });
     await page.goto(await linkFor());
@@ -212,7 +212,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(await returned()).toMatchObject({ success: 'true' });
   });
 
-  it('give back a window that an application has opened for them', async () => {
+  it('close a window that an application has opened for them', async () => {
     await page.goto(`${app.origin}/opener`);
     const link = await linkFor();
     const [popup] = await Promise.all([
@@ -226,7 +226,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(await page.evaluate('window.opener !== null')).toBe(true);
   });
 
-  it('are shown in no frame', async () => {
+  it('cannot be shown in a frame', async () => {
     const link = await linkFor();
     await page.goto(`${app.origin}/framing`);
     await page.evaluate(
@@ -236,7 +236,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     await until('the complaint', async () => complaints.join().includes('frame'));
   });
 
-  it('begin at /oauth/authorize too, with a choice of providers and a page for what is wrong', async () => {
+  it('also start at /oauth/authorize, with a choice of providers and a page for errors', async () => {
     const query = new URLSearchParams({ client_id: application.clientId, redirect_uri: `${app.origin}/cb` });
     await page.goto(`${server.url}/oauth/authorize?${query.toString()}`);
     await picture('choose');
@@ -275,7 +275,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       await page.getByRole('button', { name: 'Continue' }).click();
     };
 
-    it('ask for the servers nobody can find, and tell a wrong password from a wrong server', async () => {
+    it('ask for servers that cannot be discovered, and tell a wrong password from a wrong server', async () => {
       const user = await mail.addUser();
       const servers = serversOf();
       await registerImap({});
@@ -331,7 +331,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       expect(await grants()).toHaveLength(1);
     });
 
-    it('come back from a provider that was refused, and let nobody else come back', async () => {
+    it("return when the user refuses at the provider, and accept no other browser's return", async () => {
       await registerImap(withIssuer());
       const link = await linkFor({ provider: 'imap' });
       await page.goto(link);

@@ -84,7 +84,7 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
     }
   }
 
-  it('flags, folders and moves', async () => {
+  it('of flags and folders arrive in the mailbox', async () => {
     const [message] = (await api('get', '/messages')).body;
     await done(api('put', `/messages/${message.id}`, { unread: false, starred: true }));
     expect(await there('INBOX')).toMatchObject([
@@ -110,7 +110,7 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
     );
   });
 
-  it('drafts', async () => {
+  it('of drafts arrive in the mailbox', async () => {
     const drafts = (await api('get', '/folders')).body.find(
       ({ name }: { name: string }) => name === 'drafts',
     );

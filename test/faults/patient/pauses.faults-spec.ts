@@ -27,7 +27,7 @@ describe('servers that stand still in the middle of sending', () => {
       [pid],
     );
 
-  it('lose nothing and double nothing, whether or not they are given up meanwhile', async () => {
+  it('lose and double nothing, whether or not the other servers take over their messages meanwhile', async () => {
     const environment = { SEND_SLOTS: '16' };
     const [brief, long, steady] = await Promise.all([
       world.startServer(environment),

@@ -74,7 +74,7 @@ describe('a row that kills its worker', () => {
       (await sql.query<{ id: string; how: string }>('select * from ended')).map(({ id, how }) => [id, how]),
     );
 
-  it('is set aside after three deaths, and a hundred others that were with it are done', async () => {
+  it('is set aside after three deaths, and a hundred rows that were claimed with it are done', async () => {
     const [poison = ''] = await put(1);
     const others = await put(100);
     for (const place of [0, 1]) keep(place, { POISON: poison });
@@ -85,7 +85,7 @@ describe('a row that kills its worker', () => {
     expect(deaths).toBe(3);
   });
 
-  it('is not found where workers die at random: no row is set aside', async () => {
+  it('is not suspected when workers die at random: no row is set aside', async () => {
     for (const place of [0, 1, 2]) keep(place);
     const ids: string[] = [];
     await until('a first worker', async () => (await sql.query('select 1 from worker')).length > 0, 30_000);
