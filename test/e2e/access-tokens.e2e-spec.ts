@@ -150,7 +150,7 @@ describe('access tokens of an account', () => {
     expect((await made({ scope: ['calendar.read_only'] })).scope).toEqual(['calendar.read_only']);
   });
 
-  it('lose what their account loses', async () => {
+  it('lose the scopes that their account loses', async () => {
     const narrow = await made({ scope: ['email.send', 'calendar'] });
     await request(server.url)
       .patch(`/connect/grants/${grantId}`)
@@ -171,7 +171,7 @@ describe('access tokens of an account', () => {
     await remove(first?.id ?? '').expect(200);
   });
 
-  it('of other applications and other accounts are not there', async () => {
+  it('of other applications and other accounts are not found', async () => {
     const stranger = await createApplication(server.app);
     const neighbour = await createAccount(server.app, application, { email: 'bo@sandbox.test' });
     const [first] = await list();
@@ -275,7 +275,7 @@ describe('access tokens of an account', () => {
     });
   });
 
-  it('are forgotten thirty days after their end, and not before', async () => {
+  it('are deleted thirty days after they end, and not before', async () => {
     const [expired, revoked] = [await made({ expires_in: 60 }), await made()];
     await remove(revoked.id).expect(200);
     await clock.pass(2 * DAY_MS);

@@ -185,7 +185,7 @@ describe('accounts', () => {
       expect((await manage('get', `/${account.id}`)).body.metadata).toEqual({ kept: 'yes' });
     });
 
-    it('cancels an account and takes it up again', async () => {
+    it('cancels an account and reactivates it', async () => {
       const down = await manage('post', `/${account.id}/downgrade`);
       expect(down.status).toBe(200);
       expect(down.body).toEqual({ success: 'true' });
@@ -230,7 +230,7 @@ describe('accounts', () => {
       expect((await self(stranger.bearer)).status).toBe(200);
     });
 
-    it('tells what a token is good for, and does not repeat it', async () => {
+    it('describes a token without repeating it', async () => {
       const reader = await createAccount(server.app, application, { scope: ['email.read_only', 'calendar'] });
       const info = (token: string) => manage('post', `/${reader.id}/token-info`, { access_token: token });
       const valid = await info(reader.token);

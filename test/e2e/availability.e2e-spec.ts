@@ -129,7 +129,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('knows days of the zone of the calendar, and events that began long ago', async () => {
+    it('counts all-day events in the zone of the calendar, and events that began long ago', async () => {
       const own = await calendar(ada, 'America/New_York');
       await event(own, { date: '2030-03-26' });
       await event(own, timespan(-24 * 40, 2));
@@ -139,7 +139,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('knows each time of recurring events, without exclusions and with those changed by themselves', async () => {
+    it('counts each instance of recurring events, without excluded ones and with changed ones', async () => {
       const own = await calendar();
       const series = await event(
         own,
@@ -169,7 +169,7 @@ describe('when people have time', () => {
       expect((await busy())[0]).toEqual([20, 21]);
     });
 
-    it('knows when recurring events have ended, long ones and those of several rules too', async () => {
+    it('counts no instance after the end of a recurring event, even of long ones and of several rules', async () => {
       const own = await calendar();
       const series = (from: number, to: number, ...rrule: string[]) =>
         event(own, timespan(from - 364 * 24, to - 364 * 24), { recurrence: { rrule, timezone: 'UTC' } });
@@ -211,7 +211,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('names who is not known, and nobody of another application is', async () => {
+    it('names unknown addresses, which those of other applications are', async () => {
       const mailOnly = await createAccount(server.app, application, { scope: ['email'] });
       const foreign = await calendar(stranger);
       const refused = async (body: object, words: string) => {
@@ -293,7 +293,7 @@ describe('when people have time', () => {
       expect(await starts({ open_hours: [{ ...open, emails: [bo.email] }] })).toEqual([2, 3]);
     });
 
-    it('tells in a rotation who has time, and whose turn it is', async () => {
+    it('returns for a round robin who has time and who is next', async () => {
       const own = await calendar();
       const collection = { event_collection_id: 'support' };
       await event(own, timespan(1, 2), collection);
@@ -334,7 +334,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('refuses what makes no sense or too much work, naming the field', async () => {
+    it('refuses senseless and expensive requests, naming the field', async () => {
       const emails = [ada.email];
       const hour = { emails, days: [0], timezone: 'UTC', start: '9:00', end: '17:00' };
       for (const [field, body] of Object.entries({

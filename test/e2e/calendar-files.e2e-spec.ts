@@ -81,7 +81,7 @@ describe('calendar files', () => {
   const toIcs = (body: object, account = ada) => send('post', '/events/to-ics', body, account);
 
   describe('POST /events/to-ics', () => {
-    it('writes an event that is there, with the options that were given', async () => {
+    it('writes a stored event with the given options', async () => {
       const id = await create({ location: 'Room 1' });
       const { body } = await toIcs({ event_id: id, ics_options: {} }).expect(200);
       expect(body.ics).toMatch(/^BEGIN:VCALENDAR\r\n[^]*END:VCALENDAR\r\n$/);
@@ -99,7 +99,7 @@ describe('calendar files', () => {
       expect(chosen).toContain('PRODID:-//Me//EN\r\n');
     });
 
-    it('writes one that is only described, and stores nothing', async () => {
+    it('writes an event that is only described in the request, and stores nothing', async () => {
       const described = { calendar_id: calendarId, title: 'Plan', when: { date: '2030-05-01' } };
       const { body } = await toIcs(described).expect(200);
       expect(firstOf(body.ics)).toMatchObject({ summary: 'Plan', method: 'PUBLISH', datetype: 'date' });

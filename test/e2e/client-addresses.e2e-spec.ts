@@ -5,7 +5,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const CLIENT = '198.51.100.7';
 
-describe('whose address counts', () => {
+describe('the address of a client', () => {
   let server: TestApp;
   let application: TestApplication;
   const start = async (environment: Record<string, string>) => {

@@ -164,7 +164,7 @@ describe('conferencing', () => {
       expect((await services('get')).body).toEqual([]);
     }); // prettier-ignore
 
-    it('are asked first: refused credentials are a 400, silence is a 503', async () => {
+    it('are verified first: refused credentials are a 400, no answer is a 503', async () => {
       const refused = await setUpZoom({ client_secret: 'wrong-secret' });
       expect([refused.status, refused.body.message]).toEqual([
         400,
@@ -175,7 +175,7 @@ describe('conferencing', () => {
       await setUpZoom().expect(503);
     });
 
-    it("are the owner's", async () => {
+    it("can be managed by the application's owner only", async () => {
       const other = await createApplication(server.app);
       await setUpLink();
       await services('get', '', other).expect(401);
@@ -216,7 +216,7 @@ describe('conferencing', () => {
       expect(other.conferencing?.details?.url).not.toBe(event.conferencing?.details?.url);
     });
 
-    it('stays where it is through every change, also when clients send back what they have read', async () => {
+    it('keeps its address through every change, even when clients send back what they have read', async () => {
       await setUpLink();
       const event = await successful(await create('Google Meet'));
       for (const body of [
@@ -233,7 +233,7 @@ describe('conferencing', () => {
       expect(kept).toEqual([{ released: false }]);
     });
 
-    it('is made for an event that gets one later', async () => {
+    it('is made for an event that asks for one later', async () => {
       await setUpLink();
       const plain = await post({ provider: 'WebEx', details: { url: 'https://webex.example.test/1' } });
       const changed = await put(plain.body, { conferencing: { provider: 'Google Meet', autocreate: {} } });
@@ -377,7 +377,7 @@ describe('conferencing', () => {
       expect((await fate(event.job_status_id)).status).toBe(expected);
     });
 
-    it('is shown without what no table, address or calendar can hold', async () => {
+    it('is shown without characters that no table, address or calendar can hold', async () => {
       await setUpZoom().expect(200);
       zoom.refuse(POST_MEETING, 201, {
         id: '1\0',
@@ -438,7 +438,7 @@ describe('conferencing', () => {
       expect(zoom.countOf('PATCH')).toBe(1);
     });
 
-    it('that cannot follow its event is left alone, until the event changes again', async () => {
+    it('that cannot follow its event is not tried again until the event changes again', async () => {
       await setUpZoom().expect(200);
       const event = await successful(await create('Zoom Meeting'));
       const changedElsewhere = () =>
@@ -465,7 +465,7 @@ describe('conferencing', () => {
       expect((await read(event)).conferencing).toEqual(event.conferencing);
     });
 
-    it('is looked after while another cannot be: a surprise stops nobody', async () => {
+    it('is updated even when another meeting cannot be', async () => {
       await setUpZoom().expect(200);
       const [broken, other] = [
         await successful(await create('Zoom Meeting')),

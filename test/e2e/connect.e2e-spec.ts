@@ -101,7 +101,7 @@ describe('native authentication', () => {
     expect(rows[0]?.['text']).not.toMatch(/p4ssw0rd|ada@/);
   });
 
-  it('takes a code once', async () => {
+  it('accepts a code once', async () => {
     const code = await codeFor();
     const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(code)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -114,7 +114,7 @@ describe('native authentication', () => {
     expect(await accounts()).toHaveLength(1);
   });
 
-  it('takes a code for ten minutes', async () => {
+  it('accepts a code for ten minutes', async () => {
     const [late, punctual] = [await codeFor(), await codeFor()];
     clock.advance(9 * 60_000);
     expect((await exchange(punctual)).status).toBe(200);
@@ -219,7 +219,7 @@ describe('native authentication', () => {
     ).toEqual([]);
   });
 
-  it("tells the provider's own words when it refuses the credentials", async () => {
+  it("returns the provider's own words when it refuses the credentials", async () => {
     const response = await authorize({ settings: { password: 'wrong' } });
     expect(response.body.server_error).toContain('535 5.7.8');
     expect(response.text).not.toContain('p4ssw0rd');

@@ -90,7 +90,7 @@ describe('/contacts', () => {
   };
   const book = (by: TestAccount): Promise<Contact[]> => ok('get', '/contacts?source=address_book', by);
 
-  it('shows a contact at once as it was sent, carries it to the provider, and tells of it', async () => {
+  it('shows a contact at once as it was sent, writes it to the provider, and sends a webhook', async () => {
     const ada = await connect();
     const sent = {
       given_name: ' Ada ', middle_name: 'King', surname: 'Lovelace', suffix: 'Jr.', nickname: 'A', birthday: '1815-12-10',
@@ -230,7 +230,7 @@ describe('/contacts', () => {
     );
   });
 
-  it('takes an empty contact, and refuses changes that say nothing', async () => {
+  it('accepts an empty contact, and refuses an empty change', async () => {
     const by = await connect();
     const { id } = await ok('post', '/contacts', by, {});
     expect((await call('put', `/contacts/${id}`, by).send({})).status).toBe(400);
@@ -257,7 +257,7 @@ describe('/contacts', () => {
     expect((await call('post', '/contacts', invalid).send({})).status).toBe(403);
   });
 
-  it('follows what others do in the address book, and tells of it', async () => {
+  it('follows changes by others in the address book, and sends webhooks about them', async () => {
     const by = await connect();
     await look(by);
     const account = await remote(by);
@@ -297,7 +297,7 @@ describe('/contacts', () => {
     expect(await book(by)).toMatchObject([{ surname: 'Both' }]);
   }); // prettier-ignore
 
-  it('takes back what the provider does not accept', async () => {
+  it('reverts a change that the provider refuses', async () => {
     const by = await connect();
     const refused = await ok('post', '/contacts', by, { surname: '[sandbox:rejected]' });
     expect(await outcome(by, refused)).toMatchObject({ status: 'failed', reason: '400 The contacts server rejects this content' });
@@ -314,7 +314,7 @@ describe('/contacts', () => {
     expect((await call('get', `/contacts/${kept.id}`, by)).status).toBe(200);
   }); // prettier-ignore
 
-  it('brings a storm of changes to one end, and deletes what is still being created', async () => {
+  it('ends many changes in one state, and deletes a contact that is still being created', async () => {
     const by = await connect();
     const contact = await ok('post', '/contacts', by, { surname: 'v0' });
     const all = await Promise.all(
@@ -373,7 +373,7 @@ describe('/contacts', () => {
       expect((await notified(by)).toSorted()).toEqual(['contact.created', 'contact.created', 'contact.updated']);
     }); // prettier-ignore
 
-    it('is not told to subscribers as far as it is history', async () => {
+    it('sends no webhooks for people found in old mail', async () => {
       await until('the samples', async () => (await inbox(sampled)).length === 3);
       expect((await notified(sampled)).includes('contact.created')).toBe(
         (await changes(sampled)).filter((event) => event === 'create').length > 6,

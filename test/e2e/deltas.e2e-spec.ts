@@ -55,7 +55,7 @@ describe('/delta', () => {
   const calendar = (name: string, by = ada) => ok<{ id: string }>('post', '/calendars', { name }, by);
 
   describe('GET', () => {
-    it('tells of each kind of object as its own endpoint shows it, and of what is gone without', async () => {
+    it('returns each kind of object as its own endpoint shows it, and deleted ones without attributes', async () => {
       ada = await createAccount(server.app, application, { mirrored: true });
       await until('the folders', async () => (await ok<string[]>('get', '/folders?view=ids')).length > 0);
       await deliver(server, ada, [
@@ -92,7 +92,7 @@ describe('/delta', () => {
       expect(gone.some(({ attributes }) => attributes)).toBe(false);
     });
 
-    it('tells once of a draft that is deleted, with what becomes of its files and its thread', async () => {
+    it('returns a deleted draft once, with the changes of its files and its thread', async () => {
       ada = await createAccount(server.app, application, { mirrored: true });
       const folders = () => ok<string[]>('get', '/folders?view=ids');
       await until('the folders', async () => (await folders()).length > 0);
@@ -146,7 +146,7 @@ describe('/delta', () => {
       expect((await since(cursor)).cursor_end).toBe(cursor);
     });
 
-    it('rolls up what happens to one object within a page', async () => {
+    it('merges the changes of one object within a page', async () => {
       const start = await latest();
       const [kept, dropped] = [await calendar('kept'), await calendar('dropped')];
       const { cursor_end: made } = await since(start);
@@ -161,7 +161,7 @@ describe('/delta', () => {
       expect(told(await since(all.deltas[0]?.cursor ?? ''))).toContain('calendar delete');
     });
 
-    it('takes types in every spelling, and names what is wrong', async () => {
+    it('accepts types in every spelling, and names wrong ones', async () => {
       const { id: calendarId } = await calendar('Work');
       const when = { start_time: 1_900_000_000, end_time: 1_900_003_600 };
       await ok('post', '/events', { calendar_id: calendarId, title: 'Lunch', when });
@@ -193,7 +193,7 @@ describe('/delta', () => {
       }
     });
 
-    it('keeps to the account, and to what its scopes let it see', async () => {
+    it('returns only objects of the account that its scopes allow', async () => {
       const bo = await createAccount(server.app, application, { scope: ['calendar.read_only'] });
       const sam = await createAccount(server.app, application, { scope: ['email.send'] });
       await calendar('Work');
@@ -206,7 +206,7 @@ describe('/delta', () => {
       expect((await api('get', '/delta?cursor=0', undefined, sam)).status).toBe(403);
     });
 
-    it('has cursors for times, and says when what follows one is not kept any more', async () => {
+    it('gives cursors for times, and reports cursors that are too old', async () => {
       const start = await latest();
       await calendar('Work');
       const now = Math.floor(Date.now() / 1000);
@@ -243,7 +243,7 @@ describe('/delta', () => {
       await idle();
     });
 
-    it('lets ten of an account wait, and frees their places when they go away', async () => {
+    it('lets ten requests of an account wait, and frees their places when they leave', async () => {
       const cursor = await latest();
       const control = new AbortController();
       const poll = (signal?: AbortSignal) =>
@@ -290,7 +290,7 @@ describe('/delta', () => {
       };
     }
 
-    it('sends its headers at once, then what has happened and what happens, and beats in between', async () => {
+    it('sends its headers at once, then past and new changes with heartbeats in between', async () => {
       const start = await latest();
       const first = await calendar('first');
       const stream = await open(start);
@@ -314,7 +314,7 @@ describe('/delta', () => {
       expect(again.deltas().map(({ id }) => id)).toEqual([second.id]);
     });
 
-    it('ends after its time, and lets ten of an account be open', async () => {
+    it('ends after its time, and allows ten open streams per account', async () => {
       const cursor = await latest();
       const streams = await Promise.all(Array.from({ length: 10 }, () => open(cursor, '&timeout=60')));
       const refused = await open(cursor);
@@ -326,7 +326,7 @@ describe('/delta', () => {
       await idle();
     });
 
-    it('tells nothing to a token that was revoked while it was open', async () => {
+    it('sends nothing more when the token is revoked while it is open', async () => {
       const stream = await open(await latest());
       await request(server.url)
         .post(`/a/${application.clientId}/accounts/${ada.id}/revoke-all`)
@@ -338,7 +338,7 @@ describe('/delta', () => {
       expect(stream.deltas()).toEqual([]);
     });
 
-    it('gives a long log piece by piece, whole', async () => {
+    it('streams a long log completely, piece by piece', async () => {
       await fill(ada.id, 3_000);
       const stream = await open('0');
       await until('all of it', async () => stream.deltas().length === 3_000);
@@ -347,7 +347,7 @@ describe('/delta', () => {
       await idle();
     });
 
-    it('ends in order when the server stops, also for a reader that does not read', async () => {
+    it('ends in order when the server stops, even for a client that does not read', async () => {
       const other = await startTestApp({ ROLES: 'api' });
       const by = await createAccount(other.app, await createApplication(other.app));
       await other.app.get(Database).query(

@@ -152,7 +152,7 @@ describe('drafts with files', () => {
     expect(left).toEqual([]);
   });
 
-  it('show uploads in their text that it names', async () => {
+  it('show uploads that their text refers to inline', async () => {
     const image = await upload('an image', 'image.png');
     const body = `<p><img src="cid:${image.id}"></p>`;
     const draft = await ok('post', '/drafts', { subject: 'Inline', body, file_ids: [image.id] });
@@ -161,7 +161,7 @@ describe('drafts with files', () => {
     expect((await atProvider('Inline'))[0]).toContain(`Content-ID: <${image.id}>`);
   });
 
-  it('refuse files that are not there, and too many bytes', async () => {
+  it('refuse unknown files and too many bytes', async () => {
     const foreign = await upload('x', 'x.txt', bo);
     for (const id of [UNKNOWN, 'none', foreign.id, '\0']) {
       const response = await api('post', '/drafts', { file_ids: [id] });

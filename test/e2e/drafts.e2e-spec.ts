@@ -148,7 +148,7 @@ describe('/drafts', () => {
     expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id, version: 6, subject: 'v6' }]);
   });
 
-  it('leaves one draft at the provider also when it is changed after an answer was lost', async () => {
+  it('leaves one draft at the provider even when it is changed after an answer was lost', async () => {
     const registry = server.app.get(ConnectorRegistry);
     const mailbox = registry.requireMailbox('sandbox');
     const save = mailbox.saveDraft.bind(mailbox);
@@ -176,7 +176,7 @@ describe('/drafts', () => {
     }
   });
 
-  it('answers messages, in their threads', async () => {
+  it('creates replies in the threads of their messages', async () => {
     const header = await deliver(server, ada, ['Subject: Lunch?', '', 'x']);
     const [message] = await until('the message', async () => {
       const found = await ok<Draft[]>('get', '/messages');
@@ -210,7 +210,7 @@ describe('/drafts', () => {
     }
   });
 
-  it('of other mail programs are there too, and can be changed', async () => {
+  it('shows drafts of other mail programs, which can be changed', async () => {
     const mailbox = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
     const account = await connected();
     const { mime, messageIdHeader } = outgoing(account, ['bo@example.test'], { subject: 'From elsewhere' });
@@ -224,7 +224,7 @@ describe('/drafts', () => {
     expect(await atProvider()).toEqual([expect.stringContaining('Subject: From here')]);
   });
 
-  it('stay here when the provider does not take them, and are there again when it does not delete them', async () => {
+  it('keeps a draft that the provider refuses to store, and restores one that it refuses to delete', async () => {
     const draft = await ok('post', '/drafts', { subject: '[sandbox:rejected]' });
     expect(await outcome(draft.job_status_id)).toMatchObject({ status: 'failed', object: 'draft' });
     expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id }]);

@@ -89,7 +89,7 @@ describe('single instances of recurring events', () => {
     return rows.map(({ type }) => type).filter((type) => type.startsWith('event.'));
   };
 
-  it('changes one instance by its virtual id; it keeps its place, and what was not changed is that of the series', async () => {
+  it('changes one instance by its virtual id, which keeps its place and inherits unchanged fields from the series', async () => {
     const weekly = await written(await create(WEEKLY));
     const id = `${weekly.id}_20300401T070000Z`;
     const start = at('2030-04-01T12:00:00Z');
@@ -135,7 +135,7 @@ describe('single instances of recurring events', () => {
     expect(await expanded('&title=renamed')).toHaveLength(4);
   });
 
-  it('deletes one instance: cancelled, left out of the expanded list, and shown to those who expand by themselves', async () => {
+  it('deletes one instance, which is left out of the expanded list and shown as cancelled in the plain one', async () => {
     const weekly = await written(await create(WEEKLY));
     const id = `${weekly.id}_20300325T080000Z`;
     const { job_status_id } = await ok('delete', `/events/${id}`);
@@ -161,7 +161,7 @@ describe('single instances of recurring events', () => {
     ]);
   });
 
-  it('writes instances of a series that is on its way after the series', async () => {
+  it('writes instances of a new series to the provider after the series itself', async () => {
     const weekly = await create(WEEKLY);
     const changed = await ok('put', `/events/${weekly.id}_20300318T080000Z`, { title: 'first' });
     const removed = await ok('delete', `/events/${weekly.id}_20300325T080000Z`);
@@ -173,7 +173,7 @@ describe('single instances of recurring events', () => {
     ]);
   });
 
-  it('makes one row of changes that come at the same time', async () => {
+  it('stores simultaneous changes of an instance as one event', async () => {
     const weekly = await create(WEEKLY);
     const id = `${weekly.id}_20300401T070000Z`;
     const answers = await Promise.all(
@@ -186,7 +186,7 @@ describe('single instances of recurring events', () => {
     expect(there?.title).toBe((await ok('get', `/events/${id}`))['title']);
   });
 
-  it('tells by days of series that are made of days', async () => {
+  it('uses dates for instances of all-day series', async () => {
     const daily = await written(
       await create({ title: 'daily', when: { date: '2030-03-29' }, recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=4'] } }),
     );
@@ -203,7 +203,7 @@ describe('single instances of recurring events', () => {
     expect((await call('put', `/events/${daily.id}_20300331T000000Z`, { title: 'x' })).status).toBe(200);
   }); // prettier-ignore
 
-  it('ends changed instances when the series moves away from them, and says so; others stay', async () => {
+  it('cancels changed instances that the moved series no longer has, with webhooks, and keeps the others', async () => {
     const weekly = await written(await create(WEEKLY));
     const first = await written(await ok('put', `/events/${weekly.id}_20300325T080000Z`, { title: 'first' }));
     const last = await written(await ok('put', `/events/${weekly.id}_20300415T070000Z`, { title: 'last' }));
@@ -248,7 +248,7 @@ describe('single instances of recurring events', () => {
     expect((await call('put', `/events/${weekly.id}_20300401T070000Z`, { title: 'y' })).status).toBe(404);
   });
 
-  it('leaves an instance to its series where a write changes nothing', async () => {
+  it('stores nothing when a write leaves an instance as its series has it', async () => {
     const weekly = await create(WEEKLY);
     const id = `${weekly.id}_20300325T080000Z`;
     const { participants, ...rest } = await ok('get', `/events/${id}`);
@@ -259,7 +259,7 @@ describe('single instances of recurring events', () => {
     expect(await query('select 1 from event where master_event_id = $1', weekly.id)).toEqual([]);
   });
 
-  it('refuses what an instance cannot have, and ids that are none', async () => {
+  it('refuses fields that an instance cannot have, and invalid ids', async () => {
     const weekly = await create(WEEKLY);
     const id = `${weekly.id}_20300325T080000Z`;
     const email = { type: 'email', minutes_before_event: 60, subject: 's', body: 'b' };
@@ -294,7 +294,7 @@ describe('single instances of recurring events', () => {
       expect(await found(`event_id=${weekly.id}_${stamp}`)).toEqual([]);
   });
 
-  it('tells what series can be told beside one from elsewhere that has more times than that', async () => {
+  it('lists other series when one from elsewhere has too many instances', async () => {
     const wild = await create({ ...WEEKLY, title: 'wild' });
     await query(
       `update event set recurrence = '{"rrule":["RRULE:FREQ=SECONDLY"],"timezone":"UTC"}' where id = $1`,

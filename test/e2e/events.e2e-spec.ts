@@ -438,7 +438,7 @@ describe('/events', () => {
   });
 
   describe('notifications', () => {
-    it('are planned with the event, and the answer says what will happen', async () => {
+    it('are planned with the event, and the response lists them', async () => {
       const start = Math.floor(Date.now() / 1000) + 3600;
       const event = await create({
         when: { time: start },
@@ -486,7 +486,7 @@ describe('/events', () => {
       ]);
     });
 
-    it('are not there when there are none: the official client would send them back as "remove all"', async () => {
+    it('are absent when there are none, because the official client would send an empty list back as a removal', async () => {
       const { id } = await create();
       expect((await call('get', `/events/${id}`)).body).not.toHaveProperty('notifications');
     });
@@ -506,7 +506,7 @@ describe('/events', () => {
       ]);
     });
 
-    it('go with an empty list, with the event and with its calendar', async () => {
+    it('are removed by an empty list, with the event and with its calendar', async () => {
       const removed = await create({ participants: [BO], notifications: [EMAIL] });
       const answer = await call('put', `/events/${removed.id}`).send({ notifications: [] });
       expect(answer.body).not.toHaveProperty('notifications');
@@ -711,7 +711,7 @@ describe('/events', () => {
       expect((await call('get', '/events?expand_recurring=true&view=count')).body).toEqual({ count: 1 });
     });
 
-    it('passes an instance that was changed by itself under its own id', async () => {
+    it('lists a changed instance under its own id', async () => {
       const when = { time: Date.parse('2030-03-25T08:00:00Z') / 1000 };
       const series = await create({
         title: 'series',
@@ -912,7 +912,7 @@ describe('/events', () => {
     }
   });
 
-  it('cancels: readable, listed on request, not to be changed, to be deleted again', async () => {
+  it('keeps a cancelled event readable and listed on request, and refuses changes but not deletion', async () => {
     const { id } = await create({ title: 'gone' });
     const response = await call('delete', `/events/${id}`).type('text/plain').send('{}');
     expect(response.status).toBe(200);
@@ -930,7 +930,7 @@ describe('/events', () => {
     expect(changes.map(({ event }) => event)).toEqual(['create', 'delete']);
   });
 
-  it('tells subscribers of every change but not of metadata alone, nor of none', async () => {
+  it('sends webhooks for every change, but not for metadata alone or for no change', async () => {
     await query(
       `insert into webhook (id, application_id, callback_url, triggers, state, subscribed_at, created_at, updated_at)
        values (gen_random_uuid(), $1, 'http://127.0.0.1:9/', '{event.created,event.updated,event.deleted}', 'active', now(), now(), now())`,

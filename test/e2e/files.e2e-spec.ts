@@ -52,7 +52,7 @@ describe('/files', () => {
   const get = (path: string, by = ada) => request(server.url).get(path).set(by.bearer);
   const idOf = (filename: string) => files.find((file) => file.filename === filename)?.id ?? '';
 
-  it('lists, counts, filters and reads what is known of attachments', async () => {
+  it('lists, counts, filters and reads attachments', async () => {
     const [message] = (await get('/messages')).body;
     expect(files[1]).toEqual({
       id: expect.any(String), object: 'file', account_id: ada.id, content_type: 'application/x-data',
@@ -66,7 +66,7 @@ describe('/files', () => {
     expect((await get('/files?message_id=none&view=count')).body).toEqual({ count: 0 });
   });
 
-  it('gives the bytes as they are, under their name', async () => {
+  it("returns the bytes unchanged, under the file's name", async () => {
     const data = await get(`/files/${idOf('data.bin')}/download`).buffer().parse((response, done) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -81,7 +81,7 @@ describe('/files', () => {
     expect(text.headers['content-disposition']).toContain(`filename*=UTF-8''Gr%C3%BC%C3%9Fe.txt`);
   });
 
-  it('answers 404 for what is not there, or is of somebody else', async () => {
+  it('answers 404 for unknown files and files of other accounts', async () => {
     for (const id of [UNKNOWN, 'none'])
       for (const path of [`/files/${id}`, `/files/${id}/download`])
         expect((await get(path)).status).toBe(404);
@@ -104,7 +104,7 @@ describe('/files', () => {
       ...(signal ? { signal } : {}),
     });
 
-  it('says when the provider cannot give it', async () => {
+  it('reports that the provider cannot give the file', async () => {
     const path = `/files/${idOf('data.bin')}/download`;
     openWith(new ProviderError('temporary', 'NO try again later'));
     expect((await get(path)).status).toBe(503);
@@ -112,7 +112,7 @@ describe('/files', () => {
     expect((await get(path)).status).toBe(404);
   });
 
-  it('breaks off what the provider breaks off, so that nobody takes it for the whole', async () => {
+  it('breaks off the response when the provider breaks off, so that no client takes it for complete', async () => {
     let reads = 0;
     openWith(
       new Readable({

@@ -82,7 +82,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
       .map(({ displayName }) => displayName)
       .sort();
 
-  it('lists, counts and reads those of the provider', async () => {
+  it("lists, counts and reads the provider's folders", async () => {
     const folders = await ok<Folder[]>('get', path);
     expect(folders).toHaveLength(standard);
     expect(folders[0]).toEqual({
@@ -123,7 +123,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     );
   });
 
-  it('does all of it in order, however fast it is asked', async () => {
+  it('makes fast changes in their order', async () => {
     const created = await ok('post', path, { display_name: 'First' });
     const renamed = await ok('put', `${path}/${created.id}`, { display_name: 'Second' });
     const next = await ok('post', path, { display_name: 'First' });
@@ -142,7 +142,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect(rows.every(({ provider_id: id }) => id !== null)).toBe(true);
   });
 
-  it('makes one of a name, also of requests at the same time', async () => {
+  it('creates one folder of a name, even for simultaneous requests', async () => {
     const responses = await Promise.all(
       ['Twin', 'twin', 'TWIN'].map((name) => api('post', path, { display_name: name })),
     );
@@ -181,7 +181,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect(await ok('get', '/messages?view=ids')).toEqual([message?.id]);
   });
 
-  it('deletes one only after what was in it is elsewhere', async () => {
+  it('deletes a folder only after its messages were moved out', async () => {
     const header = await deliver(server, ada, ['Subject: x', '', 'x']);
     const [message] = await until('the message', async () => {
       const found = await ok<{ id: string }[]>('get', '/messages');
@@ -235,7 +235,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect(await own()).toEqual(['Mine']);
   });
 
-  it('says where the others are', async () => {
+  it('names the endpoint for labels or folders that the account has', async () => {
     const other = unit === 'folder' ? '/labels' : '/folders';
     for (const [method, address] of [
       ['get', other],

@@ -334,7 +334,7 @@ describe('/connect/grants', () => {
       expect(accepted.body.data).toMatchObject({ grant_status: 'valid', scope: ['email', 'calendar'] });
     });
 
-    it('gives no scopes for settings without credentials: nobody has agreed to them', async () => {
+    it('gives no scopes for settings without credentials, because no user has agreed to them', async () => {
       const { id, access_token: token } = await connect({ scope: ['email.read_only'] });
       const wider = await call('patch', `/${id}`, { settings: { sent_copies: true }, scope: ['email'] });
       expect(wider.body.data).toMatchObject({ grant_status: 'invalid', scope: ['email'] });

@@ -57,7 +57,7 @@ describe('guessing', () => {
   };
 
   describe('passwords of an account', () => {
-    it('is stopped after ten wrong ones of a client, on the pages and natively together', async () => {
+    it('is stopped after ten wrong ones of a client, counted over pages and native sign-ins', async () => {
       const mallory = newClient();
       for (let guess = 0; guess < 5; guess++) await native(mallory, 'wrong').expect(400);
       for (let guess = 0; guess < 5; guess++) expect((await page(mallory, 'wrong')).page.status).toBe(422);
@@ -97,7 +97,7 @@ describe('guessing', () => {
       for (let time = 0; time < 25; time++) await native(client, 'right').expect(200);
     });
 
-    it('lets none of many at once slip through', async () => {
+    it('stops simultaneous attempts as well', async () => {
       const mallory = newClient();
       const statuses = await Promise.all(
         Array.from({ length: 15 }, async () => (await native(mallory, 'wrong')).status),
@@ -193,7 +193,7 @@ describe('guessing', () => {
         .expect(200);
     });
 
-    it('is not told from having none, which does not count', async () => {
+    it('cannot be distinguished from giving none, which does not count', async () => {
       const client = newClient();
       for (let time = 0; time < 25; time++)
         await request(server.url).get('/connect/grants').set(from(client)).expect(401);

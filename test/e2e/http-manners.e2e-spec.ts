@@ -37,7 +37,7 @@ describe('HTTP manners', () => {
     expect(response.headers['x-request-id']).toBe('abc-1');
   });
 
-  it('makes a request id of its own where none or a strange one was given', async () => {
+  it('makes a request id when none or an invalid one was given', async () => {
     const none = await client().get('/account').set(ada.bearer);
     expect(none.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     const strange = await client().get('/account').set('X-Request-Id', 'a b"c').set(ada.bearer);
@@ -73,7 +73,7 @@ describe('HTTP manners', () => {
     },
   );
 
-  it('takes the scheme in any case', async () => {
+  it('accepts the authorization scheme in any case', async () => {
     for (const scheme of ['bearer', 'BEARER']) {
       await client().get('/account').set('Authorization', `${scheme} ${ada.token}`).expect(200);
     }
@@ -136,7 +136,7 @@ describe('HTTP manners', () => {
     expect(response.status).toBe(400);
   });
 
-  it('names a request also when its body is refused before anybody reads it', async () => {
+  it('gives a request id even when a body is refused unread', async () => {
     const flat = await client().post('/calendars').set('X-Request-Id', 'abc-2').type('json').send('{');
     expect([flat.status, flat.headers['x-request-id']]).toEqual([400, 'abc-2']);
     const beta = await client().post('/connect/grants').set('X-Request-Id', 'abc-3').type('json').send('{');
@@ -154,7 +154,7 @@ describe('HTTP manners', () => {
     expect(response.body.message).toBe('to: has more than 100000 values');
   });
 
-  it('answers with JSON what is not even a request', async () => {
+  it('answers malformed requests with JSON', async () => {
     const long = await client().get(`/account?x=${'x'.repeat(20_000)}`);
     expect(long.status).toBe(431);
     expect(long.body).toEqual({
@@ -168,7 +168,7 @@ describe('HTTP manners', () => {
     expect(answer).toContain('{"message":"This is not an HTTP request","type":"invalid_request_error"}');
   });
 
-  it('lets nobody keep its answers', async () => {
+  it('forbids caching of its responses', async () => {
     const response = await client().get('/account').set(ada.bearer);
     expect(response.headers['cache-control']).toBe('no-store');
   });

@@ -126,7 +126,7 @@ describe('notify_participants', () => {
     return Promise.all(rows.map(({ mime }) => readMail(mime)));
   }
 
-  it('invites those who take part, each one once, from the account', async () => {
+  it('invites each participant once, from the account', async () => {
     const { id } = await create({
       participants: [BO, CY, { email: 'ADA@sandbox.test', status: 'yes' }],
       location: 'Room 1',
@@ -169,7 +169,7 @@ describe('notify_participants', () => {
     await send('get', `/v2/outbox/${told[0]?.job_status_id}`).expect(404);
   });
 
-  it('tells those who stay of a change, those who come and those who go, with a higher SEQUENCE', async () => {
+  it('informs remaining, new and removed participants of a change, with a higher SEQUENCE', async () => {
     const { id } = await create({ participants: [BO, CY] });
     await invitations(id, 2);
     const di = { email: 'di@sandbox.test', name: 'Di' };
@@ -212,7 +212,7 @@ describe('notify_participants', () => {
     expect(await invitations(id, 2)).toHaveLength(2);
   });
 
-  it('tells nobody of what participants do not see, and counts revisions nobody was told of', async () => {
+  it('sends nothing for changes that participants do not see, and counts their revisions', async () => {
     const { id } = await create({});
     await invitations(id, 1);
     await change(id, { metadata: { team: 'sales' }, busy: false });
@@ -221,7 +221,7 @@ describe('notify_participants', () => {
     expect(await invitations(id, 2)).toMatchObject([{ kind: 'update', sequence: 2 }, { kind: 'invite' }]);
   });
 
-  it('shows hidden participants nobody but themselves', async () => {
+  it('shows hidden participants only themselves', async () => {
     const { id } = await create({ participants: [BO, CY], hide_participants: true });
     const told = await invitations(id, 2);
     expect(new Set(told.map(({ job_status_id }) => job_status_id)).size).toBe(2);
@@ -248,7 +248,7 @@ describe('notify_participants', () => {
     expect(mail?.mail.text).toContain('Repeats: every week');
   });
 
-  it('tells of single instances of a series by their RECURRENCE-ID', async () => {
+  it('sends single instances of a series with their RECURRENCE-ID', async () => {
     const recurrence = { rrule: ['RRULE:FREQ=WEEKLY;COUNT=4'], timezone: 'Europe/Berlin' };
     const { id } = await create({ recurrence });
     await invitations(id, 1);
@@ -268,7 +268,7 @@ describe('notify_participants', () => {
     expect(cancelled?.event.getFirstProperty('recurrence-id')?.toICALString()).toBe(recurrenceId);
   });
 
-  it('tells nobody when the change cannot be written to the calendar, and says so', async () => {
+  it('sends nothing when the change cannot be written to the calendar, and reports that', async () => {
     const { id } = await create({ title: '[sandbox:rejected] Review' });
     expect(await invitations(id, 1)).toMatchObject([
       {
@@ -279,7 +279,7 @@ describe('notify_participants', () => {
     expect(await inbox(BO.email, id)).toEqual([]);
   });
 
-  it('tells who was removed, also when the event is deleted before that is in the calendar', async () => {
+  it('informs a removed participant even when the event is deleted before the change is in the calendar', async () => {
     const { id } = await create({ participants: [BO, CY] });
     await invitations(id, 2);
     const { body } = await change(id, { title: '[sandbox:temporary+1] Review', participants: [CY] });
@@ -300,7 +300,7 @@ describe('notify_participants', () => {
     expect(await inbox(BO.email, id)).toMatchObject([{ method: 'REQUEST' }, { method: 'CANCEL' }]);
   });
 
-  it("says nothing about somebody else's event", async () => {
+  it("sends nothing for somebody else's event", async () => {
     const { id } = await create({}, '');
     await server.app
       .get(Database)

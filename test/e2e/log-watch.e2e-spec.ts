@@ -37,7 +37,7 @@ describe('a suite with an application of its own', () => {
     return body.data as { access_token: string };
   };
 
-  it('ends well when its requests were logged and no secret was', async () => {
+  it('passes when its requests were logged and no secret was', async () => {
     await connect();
     expect(await closing(server)).toBe('');
   });

@@ -167,7 +167,7 @@ describe('logs', () => {
     expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
   });
 
-  it('tell of every request, also of one whose body was refused', () => {
+  it('record every request, even one whose body was refused', () => {
     const requests = lines.flatMap(({ req, res }) =>
       req && res ? [`${req.method} ${req.path} ${res.status}`] : [],
     );
@@ -181,7 +181,7 @@ describe('logs', () => {
     );
   });
 
-  it('say what failed inside, under the id the client has', () => {
+  it('record internal failures under the request id that the client has', () => {
     const failure = lines.find(({ req, err }) => req?.id === 'failing' && err?.code !== undefined);
     expect(failure).toMatchObject({
       level: 50,

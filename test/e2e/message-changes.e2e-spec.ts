@@ -58,7 +58,7 @@ describe('PUT /messages/{id}', () => {
       ])
     )[0]?.id ?? '';
 
-  it('shows the change at once, carries it to the provider, and nobody takes it back', async () => {
+  it('shows the change at once, writes it to the provider, and keeps it', async () => {
     const { account, header, id } = await mailbox();
     const archive = await folderId(account, 'archive');
     const response = await put(account, id, { unread: false, starred: true, folder_id: archive });
@@ -99,7 +99,7 @@ describe('PUT /messages/{id}', () => {
     expect(await outcome(account, response.body.job_status_id)).toMatchObject({ status: 'successful' });
   });
 
-  it('keeps metadata here, and tells no webhook of it', async () => {
+  it('keeps metadata here, and sends no webhook for it', async () => {
     const { account, id } = await mailbox();
     const response = await put(account, id, { metadata: { team: 'sales' } });
     expect(response.body).toMatchObject({ metadata: { team: 'sales' }, unread: true });
@@ -142,7 +142,7 @@ describe('PUT /messages/{id}', () => {
       });
     const names = (message: { labels: { name: string }[] }) => message.labels.map(({ name }) => name).sort();
 
-    it('follow the rules of places', async () => {
+    it('follow the rules of folders', async () => {
       const { account, header, id } = await labelled();
       const ids = async (...wanted: string[]) => Promise.all(wanted.map((name) => folderId(account, name)));
       const steps: [string[], string[]][] = [
@@ -269,7 +269,7 @@ describe('PUT /messages/{id}', () => {
     });
   });
 
-  it('changed by many at once ends the same here and at the provider', async () => {
+  it('ends in the same state here and at the provider when many change the message at once', async () => {
     const { account, header, id } = await mailbox();
     const [archive, inbox] = [await folderId(account, 'archive'), await folderId(account, 'inbox')];
     const responses = await Promise.all(

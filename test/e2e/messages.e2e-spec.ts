@@ -384,7 +384,7 @@ describe('/messages', () => {
       expect(response.body).toEqual({ message, type: 'invalid_request_error' });
     });
 
-    it('survives the latest time there is', async () => {
+    it('accepts the latest possible time', async () => {
       expect(await list({ received_before: 253_402_300_799 })).toHaveLength(4);
       expect(await list({ received_after: 253_402_300_799 })).toEqual([]);
     });
@@ -424,7 +424,7 @@ describe('/messages', () => {
       expect((await get(`/messages/${one}?view=raw`)).status).toBe(400);
     });
 
-    it('gives the message as it is at the provider, and nothing else, to those who ask for MIME', async () => {
+    it('returns the raw message of the provider to clients that ask for MIME', async () => {
       const [two = ''] = await ids();
       const response = await get(`/messages/${two}`)
         .set('Accept', 'message/rfc822')
@@ -443,7 +443,7 @@ describe('/messages', () => {
       expect(response.body).toEqual(stored?.mime);
     });
 
-    it('answers JSON to everybody else', async () => {
+    it('returns JSON to all other clients', async () => {
       const [two = ''] = await ids();
       for (const accept of ['*/*', 'application/json', 'text/html,*/*;q=0.8']) {
         const response = await get(`/messages/${two}`).set('Accept', accept);
@@ -469,7 +469,7 @@ describe('/messages', () => {
       expect((await get(`/messages/${id}`, mine)).status).toBe(200);
     });
 
-    it('knows no other methods', async () => {
+    it('refuses other methods', async () => {
       const [one = ''] = await ids();
       for (const method of ['post', 'delete'] as const) {
         const response = await request(server.url)

@@ -114,7 +114,7 @@ describe('/oauth', () => {
       ['one with user information', { redirect_uri: 'https://app.example.test@evil.example/' }, 'not set up'],
       ['a script', { redirect_uri: 'javascript:alert(1)' }, 'not set up'],
     ])(
-      'shows a page and sends nobody away for %s, even when errors are to be redirected',
+      'shows a page without a redirect for %s, even when errors are to be redirected',
       async (_, change, words) => {
         await authorize({ ...change, redirect_on_error: 'true' });
         expect(browser.page.status).toBe(400);
@@ -141,7 +141,7 @@ describe('/oauth', () => {
       ['a state that is too long', { state: 's'.repeat(256) }, 'invalid_request'],
       ['a state with a line break', { state: 'a\r\nX: y' }, 'invalid_request'],
       ['an address that is none', { login_hint: '<ada>' }, 'invalid_request'],
-    ])('tells of %s on a page, or to the application when it wants to know', async (_, change, error) => {
+    ])('shows %s on a page, or redirects it when the application wants errors', async (_, change, error) => {
       await authorize(change);
       expect(browser.page.status).toBe(400);
       expect(browser.page.location).toBeNull();
@@ -165,7 +165,7 @@ describe('/oauth', () => {
       expect(browser.page.status).toBe(302);
     });
 
-    it('begins no sign-in whose end is not registered: with an address of another provider than the one named', async () => {
+    it('begins no sign-in with a redirect address that is registered for another provider', async () => {
       const other = 'https://app.example.test/other';
       await registerSandbox(server, application, { provider: 'imap', redirect_uris: [other] });
       await registerSandbox(server, application);
@@ -174,7 +174,7 @@ describe('/oauth', () => {
       expect(browser.page.text).toContain('not set up');
     });
 
-    it('takes bytes that no name has for an application nobody knows', async () => {
+    it('treats an undecodable client id as an unknown application', async () => {
       expect((await authorize({ client_id: 'a\0b' })).status).toBe(400);
     });
 
@@ -276,7 +276,7 @@ describe('/oauth', () => {
       await client().get('/oauth/token').query(token(code)).expect(200);
     });
 
-    it('has a form that is too large refused', async () => {
+    it('is refused for a form that is too large', async () => {
       await client()
         .post('/oauth/token')
         .type('form')

@@ -95,7 +95,7 @@ describe('OpenAPI document', () => {
     expect(page.text).toContain('Carillon API');
   });
 
-  it('leaves no handler without credentials that does not say so', () => {
+  it('marks every operation that needs no credentials', () => {
     const handlers = handlersOf(server);
     expect(handlers.length).toBeGreaterThan(10);
     expect(
@@ -116,7 +116,7 @@ describe('OpenAPI document', () => {
     expect(breaking(describesAnswer)).toEqual([]);
   });
 
-  it('says of every answer what it means, also of each error', () => {
+  it('describes every response, each error included', () => {
     expect(
       breaking(({ responses }) => Object.values(responses).every(({ description }) => description)),
     ).toEqual([]);

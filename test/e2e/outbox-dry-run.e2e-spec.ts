@@ -94,7 +94,7 @@ describe('a dry run', () => {
     { send_at: 253_402_300_799, retry_limit_datetime: 0 },
     { send_at: '1900000000', retry_limit_datetime: 1_900_604_800 },
     { send_at: 1_900_000_000, cc: [bo], body: 'ü'.repeat(70_000), on_missed: 'skip' },
-  ])('foretells what the real request is answered: %#', async (given) => {
+  ])('predicts the response to the real request: %#', async (given) => {
     const body = { to: [bo], ...given };
     const [planned, real] = [await plan(body), await post('', body)];
     expect([planned.status, real.status]).toEqual([200, 202]);
@@ -118,7 +118,7 @@ describe('a dry run', () => {
     expect(long.body.planned_attempts.at(-1).at).toBe(limit);
   });
 
-  it('says what holds the account up, and plans from there', async () => {
+  it('reports what delays the account, and plans from there', async () => {
     const account = await createAccount(server.app, application);
     const [gate] = await database.query<{ closed: number; queue: number }>(
       `insert into account_gate (account_id, next_slot, closed_until, close_reason)
@@ -209,7 +209,7 @@ describe('a dry run', () => {
     },
   );
 
-  it('is none with false: the message is accepted', async () => {
+  it('is off with dry_run=false, and the message is accepted', async () => {
     const before = await rows();
     const response = await post('?dry_run=false', { to: [bo], send_at: inSeconds(3600) });
     expect(response.status).toBe(202);

@@ -137,7 +137,7 @@ describe('an Idempotency-Key', () => {
     expect(accepted.headers['idempotent-replayed']).toBeUndefined();
   });
 
-  it('means its request for 24 hours, and is free afterwards whether or not it was cleared away', async () => {
+  it('stands for its request for 24 hours, and can be used again afterwards', async () => {
     const first = await post('k5');
     await clock.pass(24 * HOUR_MS - MINUTE_MS);
     expect((await post('k5')).text).toBe(first.text);
@@ -154,7 +154,7 @@ describe('an Idempotency-Key', () => {
     expect(await count('job_status')).toBe(3);
   });
 
-  it('is cleared away after 24 hours', async () => {
+  it('is deleted after 24 hours', async () => {
     await post('old').expect(202);
     await clock.pass(24 * HOUR_MS);
     await post('new').expect(202);
@@ -196,7 +196,7 @@ describe('an Idempotency-Key', () => {
     },
   );
 
-  it('goes with its account', async () => {
+  it('is deleted with its account', async () => {
     await post('gone').expect(202);
     await request(server.url).delete(`/connect/grants/${ada.id}`).set(application.basic).expect(200);
     expect(await count('idempotency_key')).toBe(0);

@@ -91,7 +91,7 @@ describe('an outbox message at the moment of sending', () => {
     );
   };
 
-  it('is edited and cancelled in full, or not at all and says so', async () => {
+  it('is edited or cancelled completely, or refuses the request', async () => {
     const accounts = await Promise.all(
       Array.from({ length: ACCOUNTS }, () => createAccount(server.app, application)),
     );
@@ -112,7 +112,7 @@ describe('an outbox message at the moment of sending', () => {
     expect(answers()).toEqual(new Set([200, 409]));
   }, 300_000);
 
-  it('goes with its account without a trace, or has left once', async () => {
+  it('is deleted with its account without being sent, or was sent once', async () => {
     const accounts = await Promise.all(
       Array.from({ length: 10 }, () => createAccount(server.app, application)),
     );
@@ -147,7 +147,7 @@ describe('an outbox message at the moment of sending', () => {
     expect(sent.filter(([, { times }]) => times !== 1)).toEqual([]);
   });
 
-  it('does not end the account whose user authenticates again just then', async () => {
+  it('does not invalidate an account whose user authenticates again at the same moment', async () => {
     await request(server.url)
       .post('/connect/integrations')
       .set(application.basic)

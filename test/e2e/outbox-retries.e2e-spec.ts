@@ -71,7 +71,7 @@ describe('an outbox message that cannot be sent at once', () => {
     service.senders = [{ id: 1, from_email: ada.email, verified: true }];
   };
 
-  it('is tried again until it is sent, and tells each attempt', async () => {
+  it('is tried again until it is sent, and lists each attempt', async () => {
     const id = await accept('temporary+2@sandbox.test');
     const end = await atTheEnd(id);
     expect(end).toMatchObject({ status: 'successful', route: 'account' });
@@ -159,7 +159,7 @@ describe('an outbox message that cannot be sent at once', () => {
     expect(await deliveries(id)).toBe(1);
   });
 
-  it('is sent again, and told, when nobody can say whether it was sent', async () => {
+  it('is sent again, and says so, when its outcome stays unknown', async () => {
     ada = await createAccount(server.app, application, { settings: { sent_copies: false } });
     const id = await accept('unknown-lost@sandbox.test');
     const end = await atTheEnd(id);
@@ -169,7 +169,7 @@ describe('an outbox message that cannot be sent at once', () => {
     expect(await deliveries(id)).toBe(1);
   });
 
-  it('is given up when its sender wants that instead', async () => {
+  it('fails when its outcome stays unknown and its sender wants that', async () => {
     ada = await createAccount(server.app, application, { settings: { sent_copies: false } });
     const id = await accept('unknown-lost@sandbox.test', { on_unknown: 'fail' });
     const end = await atTheEnd(id);
@@ -178,7 +178,7 @@ describe('an outbox message that cannot be sent at once', () => {
     expect(await deliveries(id)).toBe(0);
   });
 
-  it('reaches those who accept it, and names the others', async () => {
+  it('reaches the recipients that are accepted, and names those that are refused', async () => {
     const end = await atTheEnd(await accept('partial@sandbox.test'));
     expect(end).toMatchObject({
       status: 'successful',

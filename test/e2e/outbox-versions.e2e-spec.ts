@@ -45,7 +45,7 @@ describe('versions and choices of outbox messages', () => {
     expect(found.headers['etag']).toBe('"3"');
   });
 
-  it('of one account are changed a few at a time: whoever waits for a lock holds up no other account', async () => {
+  it('of one account are changed a few at a time, so that requests waiting for a lock delay no other account', async () => {
     const id = await accept();
     const answers = await database.transaction(async (sql) => {
       await sql.query('select from send_job where id = $1 for update', [id]);
@@ -65,7 +65,7 @@ describe('versions and choices of outbox messages', () => {
     for (const status of await Promise.all(answers)) expect([200, 409]).toContain(status);
   });
 
-  it('say nothing about what has become of a message: reading it is never answered with 304', async () => {
+  it('never answer a read with 304, because the state of a message changes without a new version', async () => {
     const id = await accept();
     await change('delete', id).expect(200);
     const found = await request(server.url).get(url(id)).set(ada.bearer).set('If-None-Match', '"1"');
@@ -124,14 +124,14 @@ describe('versions and choices of outbox messages', () => {
     expect((await read(id)).body).toEqual(applied?.body);
   });
 
-  it('tell a stale caller about the version before anything else', async () => {
+  it('answer a stale caller with the version conflict before any other error', async () => {
     const id = await accept();
     await change('delete', id).expect(200);
     expect((await change('patch', id).set('If-Match', '"2"').send({})).status).toBe(412);
     expect((await change('patch', id).set('If-Match', '"1"').send({})).status).toBe(409);
   });
 
-  it('do not stand in the way of requests that know nothing of them', async () => {
+  it('are optional in requests', async () => {
     // The official client sends the version of a draft along.
     await post({ version: 7 }).expect(202);
     const id = await accept();
@@ -219,7 +219,7 @@ describe('versions and choices of outbox messages', () => {
       expect(Math.round(await gate())).toBeGreaterThan(900);
     });
 
-    it('give the slot back when they are moved, and wait as long as before when they are not', async () => {
+    it('give the slot back when they are moved, and keep it when they are edited otherwise', async () => {
       const id = await park();
       const place = await runAt(id);
       await as('patch', id).send({ subject: 'Two' }).expect(200);
@@ -231,13 +231,13 @@ describe('versions and choices of outbox messages', () => {
       expect(Math.round(await gate())).toBeLessThanOrEqual(950);
     });
 
-    it('have none to give back before their time', async () => {
+    it('hold no slot before their send time', async () => {
       await as('delete', await park({ send_at: inSeconds(3600) })).expect(200);
       expect(Math.round(await gate())).toBeGreaterThan(950);
     });
   });
 
-  it('say on cancellation who has accepted the message already', async () => {
+  it('name on cancellation the recipients who have already accepted the message', async () => {
     const id = await accept({ to: [bo, { email: 'cy@example.test' }] });
     await database.query(`update outbox_message set accepted = '{bo@example.test}' where id = $1`, [id]);
     await database.query(`update send_job set attempt = 1 where id = $1`, [id]);
@@ -250,7 +250,7 @@ describe('versions and choices of outbox messages', () => {
     expect((await read(id)).body).toEqual(cancelled.body);
   });
 
-  it('of a late message take no deadline in the past', async () => {
+  it('of a late message refuse a deadline in the past', async () => {
     const id = await accept();
     await database.query(
       `with job as (update job_status set send_at = now() - interval '1 h' where id = $1)

@@ -120,7 +120,7 @@ describe('outbox and job statuses', () => {
     expect(await job(body.job_status_id)).toMatchObject({ send_at: sendAt, original_send_at: sendAt });
   });
 
-  it('sends at once what is edited to now', async () => {
+  it('sends a message at once when its send time is changed to now', async () => {
     const { body } = await post({ to: [bo], send_at: inSeconds(3600) });
     await request(server.url)
       .patch(`/v2/outbox/${body.job_status_id}`)
@@ -148,7 +148,7 @@ describe('outbox and job statuses', () => {
     await request(server.url).patch(url).set(ada.bearer).send({ subject: 'x' }).expect(409);
   });
 
-  it('lists what is still to be sent, and every job newest first', async () => {
+  it('lists messages still to be sent, and every job newest first', async () => {
     const { body } = await post({ to: [bo], subject: 'Waiting', send_at: inSeconds(3600) });
     const list = await request(server.url).get('/v2/outbox').set(ada.bearer);
     expect(list.body.map((item: { job_status_id: string }) => item.job_status_id)).toContain(
@@ -177,7 +177,7 @@ describe('outbox and job statuses', () => {
     ]);
   });
 
-  it('is delayed after a temporary failure, can be cancelled then, and no longer be edited', async () => {
+  it('marks a message delayed after a temporary failure, and then allows cancelling and no edits', async () => {
     const { body } = await post({ to: [{ email: 'temporary@sandbox.test' }] });
     const delayed = await until('the job to be delayed', async () => {
       const status = await job(body.job_status_id);
@@ -191,7 +191,7 @@ describe('outbox and job statuses', () => {
     expect(await job(body.job_status_id)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('fails after a single attempt when the limit is 0', async () => {
+  it('makes a single attempt when the retry limit is 0', async () => {
     const { body } = await post({ to: [{ email: 'temporary@sandbox.test' }], retry_limit_datetime: 0 });
     expect(body.original_data.retry_limit_datetime).toBe(0);
     const end = await settled(body.job_status_id);
@@ -199,7 +199,7 @@ describe('outbox and job statuses', () => {
     expect(end.attempts).toHaveLength(1);
   });
 
-  it('looks a doubtful send up and does not send it again', async () => {
+  it('looks up a message whose outcome is unknown and does not send it again', async () => {
     const { body } = await post({ to: [{ email: 'unknown@sandbox.test' }] });
     const delayed = await until('the doubt', async () => {
       const status = await job(body.job_status_id);
@@ -290,7 +290,7 @@ describe('outbox and job statuses', () => {
     });
   });
 
-  it('does not know jobs of another account, whatever the id', async () => {
+  it('answers 404 for jobs of another account', async () => {
     const { body } = await post({ to: [bo], subject: 'Mine', send_at: inSeconds(3600) });
     for (const id of [body.job_status_id, 'nonsense', '019aa1b2-0000-7000-8000-000000000001']) {
       for (const send of [
@@ -316,7 +316,7 @@ describe('outbox and job statuses', () => {
     expect((await post({ to: [bo] }, sender)).status).toBe(202);
   });
 
-  it('accepts JSON whatever the content type says, and the token as a Basic user name', async () => {
+  it('accepts JSON under any content type, and the token as a Basic user name', async () => {
     const basic = `Basic ${Buffer.from(`${ada.token}:`).toString('base64')}`;
     for (const type of ['text/plain;charset=UTF-8', 'application/x-www-form-urlencoded']) {
       const response = await request(server.url)

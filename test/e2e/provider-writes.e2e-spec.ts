@@ -3,7 +3,7 @@ import { createAccount, createApplication, type TestAccount } from '../support/f
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-describe('Writes to the provider', () => {
+describe('writes to the provider', () => {
   let server: TestApp;
   let ada: TestAccount;
 
@@ -24,7 +24,7 @@ describe('Writes to the provider', () => {
       return job.status === 'pending' ? false : (job as { status: string; reason?: string });
     });
 
-  it('follow the answers: a calendar, an event in it, its changes and its end, sent without waiting', async () => {
+  it('are made in the order of the requests, even when those do not wait for each other', async () => {
     const calendar = await api('post', '/calendars', { name: 'Team' });
     const event = await api('post', '/events', {
       calendar_id: calendar.id,
@@ -44,7 +44,7 @@ describe('Writes to the provider', () => {
       expect(await outcome(id)).toMatchObject({ status: 'successful' });
   });
 
-  it('say why they failed', async () => {
+  it('report why they failed', async () => {
     const calendar = await api('post', '/calendars', { name: '[sandbox:rejected]' });
     expect(await outcome(calendar.job_status_id)).toMatchObject({
       status: 'failed',
@@ -53,7 +53,7 @@ describe('Writes to the provider', () => {
     expect(await api('get', `/calendars/${calendar.id}`)).toMatchObject({ name: '[sandbox:rejected]' });
   });
 
-  it('bring a storm of changes to one end', async () => {
+  it('end many changes in one state', async () => {
     const calendar = await api('post', '/calendars', { name: 'v0' });
     const changes = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>

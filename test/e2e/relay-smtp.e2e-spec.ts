@@ -86,7 +86,7 @@ describe('a mailing service by SMTP', () => {
       bcc: ['hidden@elsewhere.test'],
     });
 
-  it('is set up, and takes a message as it is', async () => {
+  it('is set up, and gets a message unchanged', async () => {
     const shown = await put().expect(200);
     expect(shown.body.settings).toMatchObject({ host: '127.0.0.1', security: 'none', username: 'carillon' });
     expect(shown.text).not.toContain('right');

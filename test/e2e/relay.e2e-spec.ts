@@ -154,7 +154,7 @@ describe('the mailing service', () => {
       }
     });
 
-    it('says so when no key opens its settings any more, and can be set up again or removed', async () => {
+    it('reports that its settings cannot be decrypted, and can be set up again or removed', async () => {
       const lose = () =>
         rowsOf(server, 'update relay set settings_sealed = $2 where application_id = $1', [
           application.id,
@@ -181,7 +181,7 @@ describe('the mailing service', () => {
       expect(await stored()).toEqual([]);
     });
 
-    it("is nobody else's", async () => {
+    it('can be seen by its own application only', async () => {
       await set();
       const other = await createApplication(server.app);
       for (const headers of [other.secretBasic, ada.bearer, {}]) {
@@ -193,13 +193,13 @@ describe('the mailing service', () => {
       expect(await stored(other.id)).toEqual([]);
     });
 
-    it('is one, however many set it up at once', async () => {
+    it('is stored once when many requests set it up at once', async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => call('put', sendgrid())));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
       expect(await stored()).toHaveLength(1);
     });
 
-    it('goes with its application', async () => {
+    it('is deleted with its application', async () => {
       await set();
       await rowsOf(server, 'delete from application where id = $1', [application.id]);
       expect(await stored()).toEqual([]);
@@ -254,7 +254,7 @@ describe('the mailing service', () => {
       expect(await senders(response.body.data.id)).toHaveLength(1);
     });
 
-    it('is asked for again after the service did not answer, and by one asker of many', async () => {
+    it('is requested again after the service did not answer, by one of many processes', async () => {
       await set();
       service.answer('/v3/whitelabel/domains', 500);
       await enrolAll();
@@ -308,7 +308,7 @@ describe('the mailing service', () => {
       ]);
     });
 
-    it('says so when no key opens the settings any more', async () => {
+    it('reports that the settings cannot be decrypted', async () => {
       await set();
       const sealed = new SecretBox([{ id: 'gone', key: Buffer.alloc(32) }]).seal('{}', 'x');
       await rowsOf(server, 'update relay set settings_sealed = $2 where application_id = $1', [
@@ -321,7 +321,7 @@ describe('the mailing service', () => {
       await status().expect(200);
     });
 
-    it('opens the way for a domain that is authenticated', async () => {
+    it('is confirmed at once for an authenticated domain', async () => {
       await set();
       await status();
       expect(await routes().find(account())).toBeNull();
@@ -362,7 +362,7 @@ describe('the mailing service', () => {
       expect(service.senders.map(({ from_email }) => from_email)).toEqual([ada.email]);
     });
 
-    it("removes nobody else's address", async () => {
+    it('removes no address of another account', async () => {
       const bo = await createAccount(server.app, application, { email: 'bo@sandbox.test' });
       await set();
       await enrolAll();
@@ -381,7 +381,7 @@ describe('the mailing service', () => {
       await request(server.url).get('/v2/outbox/onboard/verified_status').expect(401);
     });
 
-    it('is not taken for a message of the outbox', async () => {
+    it('is not mistaken for the id of an outbox message', async () => {
       await request(server.url).get('/v2/outbox/onboard').set(ada.bearer).expect(404);
     });
   });

@@ -75,7 +75,7 @@ describe('reminders of events', () => {
 
   const tomorrow = inSeconds(FAR);
 
-  it('really leave at their time, each its own way, and tell their fates', async () => {
+  it('are sent at their time by email, SMS and webhook, and report their outcome', async () => {
     const event = await createEvent(tomorrow, threeNotifications('/all'));
     const planned = { status: 'scheduled', reason: null, due_at: tomorrow - 60 };
     expect(event.notifications).toMatchObject([planned, planned, planned]);
@@ -143,7 +143,7 @@ describe('reminders of events', () => {
     });
   });
 
-  it('do not leave when the event is cancelled, moved or loses them before', async () => {
+  it('are not sent when the event is cancelled or moved, or loses them, before their time', async () => {
     const [kept, cancelled, moved, stripped] = await Promise.all(
       ['/kept', '/cancelled', '/moved', '/stripped'].map((path) =>
         createEvent(tomorrow, threeNotifications(path).slice(2)),
@@ -172,7 +172,7 @@ describe('reminders of events', () => {
     expect(await statuses(event.id)).toEqual(['webhook sent']);
   });
 
-  it('that are too late are skipped, and the answer says so', async () => {
+  it('that are too late are skipped, and the response says so', async () => {
     const event = await createEvent(inSeconds(600), [
       { ...threeNotifications('/late')[2], minutes_before_event: 30 },
     ]);
@@ -184,7 +184,7 @@ describe('reminders of events', () => {
     expect((await list(event.id)).body).toMatchObject([{ ...skipped, attempts: 0, sent_at: null }]);
   });
 
-  it('tell the words of the provider when they fail', async () => {
+  it('report the words of the provider when they fail', async () => {
     const { body: event } = await send('post', '/events', {
       calendar_id: calendarId,
       title: 'Review',
@@ -196,8 +196,8 @@ describe('reminders of events', () => {
     expect((await list(event.id)).body[0].reason).toMatch(/^550 5\.1\.1 /);
   });
 
-  describe('their list', () => {
-    it('is paged', async () => {
+  describe('in their list', () => {
+    it('are paged', async () => {
       const event = await createEvent(inSeconds(FAR), threeNotifications('/list'));
       const types = async (query: string) =>
         (await list(event.id, query)).body.map(({ type }: ListedReminder) => type);
@@ -206,7 +206,7 @@ describe('reminders of events', () => {
       expect(await types('?limit=0')).toEqual([]);
     });
 
-    it('is empty for an event without notifications', async () => {
+    it('are absent for an event without notifications', async () => {
       const response = await list((await createEvent(inSeconds(FAR), [])).id);
       expect([response.status, response.body]).toEqual([200, []]);
     });
@@ -217,7 +217,7 @@ describe('reminders of events', () => {
       expect(response.body.type).toBe('invalid_request_error');
     });
 
-    it('does not exist for unknown events and those of other accounts', async () => {
+    it('are a 404 for unknown events and events of other accounts', async () => {
       const event = await createEvent(inSeconds(FAR), threeNotifications('/list'));
       const neighbour = await createAccount(server.app, application);
       const stranger = await createAccount(server.app, await createApplication(server.app));
@@ -232,7 +232,7 @@ describe('reminders of events', () => {
       }
     });
 
-    it('needs a token and a calendar scope', async () => {
+    it('need a token and a calendar scope', async () => {
       const event = await createEvent(inSeconds(FAR), []);
       expect((await request(server.url).get(`/events/${event.id}/notifications`)).status).toBe(401);
       const mailOnly = await createAccount(server.app, application, { scope: ['email.send'] });

@@ -141,7 +141,7 @@ describe('meetings by mail', () => {
       expect((await call('delete', `/calendars/${calendar.id}`, bo).send({})).status).toBe(400);
     });
 
-    it('follows the organizer whatever order mails come in', async () => {
+    it('follows the organizer in whatever order mails arrive', async () => {
       const uid = newUid();
       const later = ['SEQUENCE:2', 'DTSTAMP:20260103T000000Z', 'DTSTART:20300602T100000Z', 'DTEND:20300602T110000Z'];
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, later)));
@@ -153,7 +153,7 @@ describe('meetings by mail', () => {
       expect(await told(event.id)).toEqual(['event.created', 'event.deleted']);
     }); // prettier-ignore
 
-    it('is cancelled also when the cancellation came first', async () => {
+    it('is cancelled even when the cancellation arrived first', async () => {
       const uid = newUid();
       await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, ['SEQUENCE:1', 'DTSTART:-', 'DTEND:-'])));
       expect(await events(bo, uid)).toEqual([]);
@@ -206,7 +206,7 @@ describe('meetings by mail', () => {
       expect(new Set((await events(bo, uid)).map(({ status }) => status))).toEqual(new Set(['cancelled']));
     });
 
-    it('is not made of sent mail, of files that are only published, or of what cannot be read', async () => {
+    it('is not made of sent mail, published files or unreadable files', async () => {
       const uid = newUid();
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email)), bo.email);
       await mail(bo, calendarOf('PUBLISH', vevent(uid, bo.email)));
@@ -216,7 +216,7 @@ describe('meetings by mail', () => {
       expect(await events(bo, uid)).toEqual([]);
     });
 
-    it('that is hostile costs little and stops nothing', async () => {
+    it('that is hostile costs little and does not stop the mirror', async () => {
       const uid = newUid();
       const crowd = Array.from({ length: 10_000 }, (_, n) => `ATTENDEE:mailto:a${n}@elsewhere.test`);
       const zone = ['BEGIN:VTIMEZONE', 'TZID:Endless', 'BEGIN:STANDARD', 'DTSTART:16010101T000000', 'RRULE:FREQ=SECONDLY', 'TZOFFSETFROM:+0000', 'TZOFFSETTO:+0100', 'END:STANDARD', 'END:VTIMEZONE']; // prettier-ignore
@@ -269,7 +269,7 @@ describe('meetings by mail', () => {
         return attendee(event, bo.email)?.status === status && event;
       });
 
-    it('tells the organizer, whose event shows the answer; at his provider as well', async () => {
+    it("shows the answer in the organizer's event, here and at the provider", async () => {
       const { hers, his } = await invite();
       const answered: Event = await answer({
         event_id: his.id,

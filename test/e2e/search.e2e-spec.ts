@@ -160,7 +160,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect({ status, type: body.type }).toEqual({ status: 400, type: 'invalid_request_error' });
   });
 
-  it('is for the account alone, with the scopes of reading', async () => {
+  it('finds only messages of the account, and needs a scope to read', async () => {
     const other = await mailbox({ theirs: { subject: 'Their zeppelin' } });
     expect(await find('zeppelin', other)).toEqual(['theirs']);
     expect(await find('their', other)).toEqual(['theirs']);
@@ -284,7 +284,7 @@ describe('GET /messages/search and /threads/search', () => {
       expect((await get(`/threads/search${parameters}`)).status).toBe(400);
   });
 
-  it('takes messages of more different words than the index does', async () => {
+  it('finds messages with more different words than the index can hold', async () => {
     // Ethiopic letters have three bytes; every word here is another one, of twenty pieces.
     const piece = (number: number) => [number % 70, Math.floor(number / 70) % 70, number % 67].map((at) => String.fromCharCode(0x1200 + at)).join(''); // prettier-ignore
     const word = (number: number) =>
@@ -296,7 +296,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect(await find(`"${word(9)}"`, account)).toEqual(['many']);
   });
 
-  it('finds drafts only where they are asked for, as they are now', async () => {
+  it('finds drafts only in their folder, with their present text', async () => {
     const account = await mailbox({ old: { subject: 'Nothing' } });
     const draft = { subject: 'An ornithopter', body: '<p>flaps</p>', to: [{ email: 'eve@wings.test' }] };
     const created = await request(server.url).post('/drafts').set(account.bearer).send(draft);
@@ -315,7 +315,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect((await get(path, account)).status).toBe(404);
   });
 
-  it('finds by what has changed since, and nothing that is gone', async () => {
+  it('finds changed messages by their new text, and no deleted ones', async () => {
     const account = await mailbox({ one: { subject: 'A kite' }, two: { subject: 'Another kite' } });
     const [message] = (await get('/messages/search?q=another', account)).body;
     await request(server.url)
@@ -328,7 +328,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect(await find('kite', account)).toEqual(['one']);
   });
 
-  it('makes what was mirrored before searchable, newest first, and once', async () => {
+  it('makes messages that were mirrored before searchable, newest first and once', async () => {
     const account = await mailbox({
       one: { subject: 'A balloon', file: 'helium.txt' },
       two: { subject: 'Another', text: '<p>balloon</p>' },
@@ -344,7 +344,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect(await query('select 1 from search_backlog where account_id = $1', account.id)).toEqual([]);
   });
 
-  it('never fails for what is asked', async () => {
+  it('never fails, whatever the query', async () => {
     for (const q of ['newer_than:9999y', 'older_than:9999y', 'before:0001', 'after:9999'])
       expect({ q, status: (await get('/messages/search').query({ q })).status }).toEqual({ q, status: 200 });
     const pieces = ['"', "'", '\\', ':*', '-', '(', ')', 'OR', 'from:', 'in:', '<->', '\u0000', '\ud800', '%', 'é', '会议', 'a', '*', '!', '&', '|', ' ', 'is:', 'before:', '\u0301', '\ufdfa', '\u200d', randomUUID()]; // prettier-ignore

@@ -93,7 +93,7 @@ describe('POST /send', () => {
     return Promise.all(answers);
   }
 
-  it('answers the message, under the id that its copy in the mailbox gets', async () => {
+  it('returns the message under the id that its copy in the mailbox gets', async () => {
     const sent = ok(
       await send({
         to: [BO], cc: [], bcc: [{ email: 'hidden@elsewhere.test' }], from: [], reply_to: [], date: null, events: [],
@@ -118,7 +118,7 @@ describe('POST /send', () => {
     expect(await rowsOf(server, `select 1 from send_job where account_id = $1`, [ada.id])).toEqual([]);
   });
 
-  it('answers labels where the account has labels', async () => {
+  it('returns labels when the account has labels', async () => {
     ada = await createAccount(server.app, application, {
       mirrored: true,
       organizationUnit: 'label',
@@ -158,7 +158,7 @@ describe('POST /send', () => {
       expect((await send({ to: [BO], ...body })).status).toBe(400);
   });
 
-  it('sends files of the account, and those of nobody else', async () => {
+  it('sends files of the account, and no files of other accounts', async () => {
     const upload = await request(server.url)
       .post('/files')
       .set(ada.bearer)
@@ -222,7 +222,7 @@ describe('POST /send', () => {
     ['rate-limited', 429, '450 : 4.7.28', false],
     ['temporary', 503, '451 : 4.3.2', false],
     ['unknown-lost', 503, 'The connection closed', false],
-  ])('tells what %s@ comes to: %i', async (name, status, words, listed) => {
+  ])('answers a message to %s@ with %i', async (name, status, words, listed) => {
     const { body, ...response } = await send({ to: [MAGIC(name)], subject: 'Hi' });
     expect([response.status, body.type]).toEqual([status, 'api_error']);
     expect(body.server_error).toContain(words);
@@ -232,7 +232,7 @@ describe('POST /send', () => {
     expect(await inFolder('sent')).toEqual([]);
   });
 
-  it('tells who was refused while others have got it', async () => {
+  it('names refused recipients when others got the message', async () => {
     const { status, body } = await send({ to: [BO, MAGIC('partial')] });
     expect([status, body.type]).toEqual([402, 'api_error']);
     expect(body.failures).toEqual({ 'partial@sandbox.test': expect.stringContaining('550 5.1.1') });
@@ -246,7 +246,7 @@ describe('POST /send', () => {
     expect((await send({ to: [BO] })).status).toBe(403);
   });
 
-  it('finds what was sent when only the answer was lost, and tells that it does not know when it cannot', async () => {
+  it('finds a sent message whose answer was lost, and reports an unknown outcome when it cannot look', async () => {
     const found = ok(await send({ to: [MAGIC('unknown')] }));
     expect(await mirrored(found.id)).toMatchObject({ folder: { name: 'sent' } });
     ada = await createAccount(server.app, application, { settings: { sent_copies: false } });
@@ -370,7 +370,7 @@ describe('POST /send', () => {
       expect(sent.thread_id).toBe(lunch.thread_id);
     });
 
-    it('refuses what is no message, is from somebody else, or has nobody to go to', async () => {
+    it('refuses text that is no message, another sender, and a message without recipients', async () => {
       const answers = [
         await raw(['no header at all']),
         await raw(['To: bo@elsewhere.test', 'From: eve@elsewhere.test', '', 'x']),
@@ -395,7 +395,7 @@ describe('POST /send', () => {
     });
   });
 
-  it('is also under /v2/send, which leaves it to the outbox where that is asked for', async () => {
+  it('is also served at /v2/send, which queues the message when asked to', async () => {
     const later = await post('/v2/send?sendnow=false', {
       to: [BO],
       send_at: Math.floor(Date.now() / 1000) + 600,
@@ -414,7 +414,7 @@ describe('POST /send', () => {
     expect(wrong.map(({ status }) => status)).toEqual([400, 400, 400]);
   });
 
-  it('goes on when nobody waits for the answer any more', async () => {
+  it('completes when the client has left', async () => {
     const { id } = ok(await post('/drafts', { to: [BO], subject: 'Draft' }));
     const release = hold();
     const abort = new AbortController();

@@ -38,7 +38,7 @@ class FilingConnector implements Connector {
   }
 }
 
-describe('copies of what was sent', () => {
+describe('copies of sent messages', () => {
   let server: TestApp;
   let application: TestApplication;
   let connector: FilingConnector;
@@ -85,7 +85,7 @@ describe('copies of what was sent', () => {
     expect(await filings(ada)).toEqual([]);
   });
 
-  it('are not filed of what was not sent', async () => {
+  it('are not filed for messages that were not sent', async () => {
     const ada = await createAccount(server.app, application);
     const body = { to: [{ email: 'rejected@sandbox.test' }] };
     const response = await request(server.url).post('/v2/outbox').set(ada.bearer).send(body);

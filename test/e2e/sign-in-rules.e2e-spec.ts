@@ -7,7 +7,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 const REDIRECT = 'https://app.example.test/callback';
 const ADA = { email: 'ada@sandbox.test', password: 'anything' };
 
-describe('what sign-ins of an application may do', () => {
+describe('the sign-in rules of an application', () => {
   let server: TestApp;
   let application: TestApplication;
   let browser: PageBrowser;
@@ -80,7 +80,7 @@ describe('what sign-ins of an application may do', () => {
       ).toEqual([]);
     });
 
-    it('is refused as unsupported_response_type where the application wants to hear of errors', async () => {
+    it('is refused as unsupported_response_type when the application wants errors redirected', async () => {
       const { location } = await authorize({ response_type: 'token', redirect_on_error: 'true' });
       const back = new URL(location ?? '');
       expect(back.origin + back.pathname).toBe(REDIRECT);
@@ -175,7 +175,7 @@ describe('what sign-ins of an application may do', () => {
         .expect(400);
     });
 
-    it('refuse a sign-in of which they leave nothing', async () => {
+    it('refuse a sign-in that they leave without any scope', async () => {
       await put({ allowed_scopes: ['contacts'] });
       const { body } = await native({ provider: 'nylas', settings: {} }).expect(200);
       const refused = await request(server.url)
@@ -245,7 +245,7 @@ describe('a production server, where the sandbox is turned off', () => {
     expect(native.body.message).toMatch(OFF);
   });
 
-  it('offers it on no page, also where the application has registered it', async () => {
+  it('offers it on no page, even when the application has registered it', async () => {
     await insertIntegration();
     const browser = new PageBrowser(server);
     const query = { client_id: application.clientId, redirect_uri: REDIRECT };

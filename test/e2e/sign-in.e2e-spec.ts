@@ -48,7 +48,7 @@ describe('hosted sign-in', () => {
     }[];
 
   describe('POST /connect/auth', () => {
-    it('answers a link, when it expires, and what was asked', async () => {
+    it('returns a link, its expiry, and the requested settings', async () => {
       const { body } = await ask({
         login_hint: 'ada@sandbox.test',
         scope: ['calendar'],
@@ -72,7 +72,7 @@ describe('hosted sign-in', () => {
       });
     });
 
-    it('lets a call decide how long the link works', async () => {
+    it('lets the request set how long the link works', async () => {
       const { body } = await ask({ expires_in: '61' }).expect(200);
       expect(body.data.expires_at).toBe(Math.floor(clock.now().getTime() / 1000) + 61);
     });
@@ -113,7 +113,7 @@ describe('hosted sign-in', () => {
       ).toEqual([]);
     });
 
-    it('takes the addresses of the application too, and those of no other', async () => {
+    it('accepts redirect addresses of the application, and of no other', async () => {
       const own = 'https://own.example.test/';
       await request(server.url)
         .put(`/a/${application.clientId}`)
@@ -126,7 +126,7 @@ describe('hosted sign-in', () => {
       for (const redirect_uri of [own, REDIRECT]) await ask({ redirect_uri }).expect(400);
     });
 
-    it('wants the credentials of the application', async () => {
+    it('needs the credentials of the application', async () => {
       await request(server.url).post('/connect/auth').send({ redirect_uri: REDIRECT }).expect(401);
     });
 
@@ -256,7 +256,7 @@ describe('hosted sign-in', () => {
       expect(browser.form('credentials').fields).toMatchObject({ caldav_url: 'https://evil.example/dav' });
     });
 
-    it('begins at the field that is wrong, also among the servers', async () => {
+    it('moves the focus to the wrong field, even among the servers', async () => {
       await registerSandbox(server, application, {
         provider: 'imap',
         name: 'Mail',
@@ -282,7 +282,7 @@ describe('hosted sign-in', () => {
       expect(browser.page.status).toBe(429);
     });
 
-    it('goes on with what a second tab has signed in to only after showing it', async () => {
+    it('shows the account that a second tab has signed in to before it continues with it', async () => {
       const link = await open();
       await signIn('ada@sandbox.test');
       const consent = browser.form('consent');
@@ -360,7 +360,7 @@ describe('hosted sign-in', () => {
   });
 
   describe('leaving', () => {
-    it('asks first, then tells the application', async () => {
+    it('asks for confirmation, then informs the application', async () => {
       const link = await open();
       await browser.get(link.replace('/login?', '/login/cancel?'));
       expect(browser.page.status).toBe(200);
@@ -431,7 +431,7 @@ describe('hosted sign-in', () => {
       ).toHaveLength(1);
     });
 
-    it('end in one way when they are agreed to and refused at once', async () => {
+    it('end in one outcome when consent and refusal arrive together', async () => {
       await open();
       await signIn();
       const [yes, no] = [browser.form('consent'), browser.form('deny')];
@@ -510,7 +510,7 @@ describe('hosted sign-in', () => {
   });
 
   describe('forms', () => {
-    it('are believed only with the cookie and the token of their own page', async () => {
+    it('are accepted only with the cookie and the token of their own page', async () => {
       const other = await linkFor();
       await open();
       const { action, fields } = browser.form('credentials');
@@ -544,7 +544,7 @@ describe('hosted sign-in', () => {
       expect(await grants()).toEqual([]);
     });
 
-    it('take no cookie that was not made here', async () => {
+    it('accept no foreign cookie', async () => {
       const link = await linkFor();
       browser.cookies.set('carillon-sign-in', '"><script>');
       await browser.get(link);
@@ -667,7 +667,7 @@ describe('hosted sign-in', () => {
     });
   });
 
-  it('keeps what was accepted sealed, and nothing of it in the end', async () => {
+  it('keeps accepted credentials sealed, and deletes them at the end', async () => {
     const row = async () =>
       (
         await rowsOf<{ text: string; pending: string | null }>(
@@ -686,7 +686,7 @@ describe('hosted sign-in', () => {
     expect((await row())?.pending).toBeNull();
   });
 
-  it('keeps nothing that was accepted when the link expires before the consent', async () => {
+  it('deletes accepted credentials when the link expires before the consent', async () => {
     await open({ settings: { organization_unit: 'label' } });
     await signIn();
     const kept = async () =>

@@ -158,7 +158,7 @@ describe('/threads', () => {
     expect(listed).toEqual([thread]);
   });
 
-  it('lists those with messages, newest last message first, in every view', async () => {
+  it('lists threads with messages in every view, those with the newest message first', async () => {
     const all = await subjects(ada);
     expect(all.toSorted()).toEqual(['Lunch', 'Menu']);
     expect(await get(ada, '/threads', { view: 'ids', limit: 1, offset: 1 })).toEqual([
@@ -214,7 +214,7 @@ describe('/threads', () => {
     if (query['limit'] === undefined) expect(count).toBe(expected.length);
   });
 
-  it('finds those that were changed in a second', async () => {
+  it('finds threads that were changed within a second', async () => {
     const [row] = await rowsOf<{ at: number }>(
       server,
       'select floor(extract(epoch from updated_at))::int as at from thread where id = $1',
@@ -247,7 +247,7 @@ describe('/threads', () => {
     ]);
   });
 
-  it('answers 404 for what is not there, and 405 for what is not served', async () => {
+  it('answers 404 for unknown threads, and 405 for unsupported methods', async () => {
     const [bo] = [await createAccount(server.app, application)];
     const drafted = ((await get(ada, '/drafts')) as { thread_id: string; subject: string }[]).find(
       ({ subject }) => subject === 'Draft only',
@@ -330,7 +330,7 @@ describe('/threads', () => {
       ).not.toEqual([]);
     });
 
-    it('answers when nothing changes, and by PATCH', async () => {
+    it('returns the thread when nothing changes, and accepts PATCH', async () => {
       const { body } = await api(ada, 'patch', `/threads/${lunch.id}`).send({}).expect(200);
       expect(await outcome(ada, body.job_status_id)).toMatchObject({ status: 'successful' });
       expect(body.version).toBe((await get(ada, `/threads/${lunch.id}`)).version);
@@ -345,7 +345,7 @@ describe('/threads', () => {
       await api(mover, 'put', `/threads/${UNKNOWN}`).send({ folder_id: UNKNOWN }).expect(404);
     });
 
-    it('follows the rules of labels, and spreads nothing that was read along', async () => {
+    it('follows the rules of labels, and does not spread values that were sent back unchanged', async () => {
       const thread = await threadOf(lea, 'Lunch');
       expect(thread).not.toHaveProperty('folders');
       const names = async (id = thread.id) =>
@@ -375,6 +375,6 @@ describe('/threads', () => {
     });
   });
 
-  it('says the same as its messages, whatever has happened', () =>
+  it('agrees with its messages after every kind of change', () =>
     expectThreadsRefreshed(server.app.get(Database)));
 });

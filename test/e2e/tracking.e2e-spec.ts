@@ -104,7 +104,7 @@ describe('tracking', () => {
       .set('user-agent', `Mail 1.0 ${'x'.repeat(1_000)}`)
       .redirects(0);
 
-  it('tells of the first opening and of each click, and leads where the link leads', async () => {
+  it('reports the first opening and each click, and redirects to the target of the link', async () => {
     const { message, copy, job } = await sent('first');
     expect(job.original_data).toMatchObject({ body: BODY, tracking: TRACKING });
     const { pixel, link } = marksOf(message);
@@ -176,13 +176,13 @@ describe('tracking', () => {
     expect(told('message.opened', copy.id)).toHaveLength(1);
   });
 
-  it('shows the sender what was written, and opens nothing by that', async () => {
+  it('shows the sender the original text, without counting an opening', async () => {
     const { copy, message } = await sent('own view');
     expect(copy.body.trimEnd()).toBe(BODY);
     expect(marksOf(message)).toEqual({ pixel: expect.stringMatching(/./), link: expect.stringMatching(/./) });
   });
 
-  it('adds only what was asked for', async () => {
+  it('adds only the requested marks', async () => {
     const plain = 'Plain & simple < text, https://example.test';
     const cases: [object, RegExp][] = [
       [
@@ -198,7 +198,7 @@ describe('tracking', () => {
     }
   });
 
-  it('follows edits: what counts is what was sent', async () => {
+  it('follows edits until the message is sent', async () => {
     const response = await post({
       to: [{ email: bo.email }],
       subject: 'edited',
@@ -283,7 +283,7 @@ describe('tracking', () => {
     expect(Math.max(...clicks.map(({ recents }) => (recents as unknown[]).length))).toBe(50);
   });
 
-  it('knows nothing but what it has signed', async () => {
+  it('ignores addresses it has not signed', async () => {
     const { message } = await sent('signed');
     const { pixel, link } = marksOf(message);
     const [, openToken = ''] = pixel.split('=');
@@ -301,7 +301,7 @@ describe('tracking', () => {
     expect((await request(server.url).get('/openapi.json')).text).not.toContain('/t/c');
   });
 
-  it('tells of answers, whoever gives them, and of each once', async () => {
+  it('reports each reply once, whoever sends it', async () => {
     const { message, copy } = await sent('a question');
     const answers = () =>
       told('thread.replied').filter(
@@ -358,7 +358,7 @@ describe('tracking', () => {
     await until('the last one', async () => answers().length === 4);
   });
 
-  it('tells nothing of answers to what is not tracked, of its own copies and of reports', async () => {
+  it('reports no replies to untracked messages, no own copies and no delivery reports', async () => {
     const silent = await sent('silent', { tracking: { opens: true } });
     const heard = await sent('heard', { to: [{ email: bo.email }, { email: ada.email }] });
     for (const { message } of [silent, heard])
@@ -384,7 +384,7 @@ describe('tracking', () => {
     ]);
   });
 
-  it('tells of mail that came back, tracked or not, and of each report once', async () => {
+  it('reports each bounce once, of tracked and untracked messages', async () => {
     const { copy } = await sent('bouncing', { tracking: undefined });
     const header = await headerOf(copy);
     const report = (about: string, action = 'failed') => [
@@ -429,7 +429,7 @@ describe('tracking', () => {
     expect(told('message.bounced')).toHaveLength(1);
   });
 
-  it('refuses what it cannot keep', async () => {
+  it('refuses tracking that it cannot store', async () => {
     for (const tracking of [{ opens: 1 }, { payload: 'x'.repeat(5_001) }, { payload: { a: 1 } }, 'yes', []]) {
       const response = await post({ to: [{ email: bo.email }], tracking });
       expect([tracking, response.status]).toEqual([tracking, 400]);

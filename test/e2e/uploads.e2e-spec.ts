@@ -199,7 +199,7 @@ describe('uploads', () => {
     expect((await remove(odd.body[0].id)).status).toBe(200);
   });
 
-  it('of clients that leave are gone with them', async () => {
+  it('are discarded when the client leaves', async () => {
     const { hostname, port } = new URL(server.url);
     const socket = net.connect(Number(port), hostname);
     await once(socket, 'connect');
@@ -218,7 +218,7 @@ describe('uploads', () => {
     expect(await stored()).toEqual([{ files: 0, data: 0, chunks: 0 }]);
   });
 
-  it('are broken off when they are removed while they are read', async () => {
+  it('break off a download when they are deleted during it', async () => {
     const file = await upload(bytesOf(20 * MB), 'long.bin');
     const response = await fetch(`${server.url}/files/${file.id}/download`, { headers: ada.bearer });
     const reader = response.body?.getReader();
@@ -232,7 +232,7 @@ describe('uploads', () => {
     ).rejects.toThrow();
   });
 
-  it('stay while a message of the outbox that is still to be sent names them', async () => {
+  it('cannot be deleted while an outbox message that is still to be sent names them', async () => {
     const file = await upload(bytesOf(9), 'later.bin');
     const later = Math.round(Date.now() / 1000) + 3_600;
     const outbox = (method: 'post' | 'patch' | 'delete', id = '', body: object = {}) =>
@@ -278,7 +278,7 @@ describe('uploads', () => {
     expect((await form(formOf([filePart('c')]), by)).status).toBe(200);
   });
 
-  it('may come side by side', async () => {
+  it('may arrive at the same time', async () => {
     const by = await createAccount(server.app, application);
     const sent = [bytesOf(3 * MB, 5), bytesOf(3 * MB, 7)];
     const files = await Promise.all(sent.map((bytes) => upload(bytes, 'side.bin', by)));
@@ -295,7 +295,7 @@ describe('uploads', () => {
     expect((await remove('none')).status).toBe(404);
   });
 
-  it('are no attachments: those are not deleted', async () => {
+  it('are not attachments, which cannot be deleted', async () => {
     await deliver(server, ada, [
       'Subject: With a file', 'Content-Type: text/plain; name="a.txt"', 'Content-Disposition: attachment; filename="a.txt"',
       '', 'Good day.',

@@ -57,7 +57,7 @@ describe('virtual calendars', () => {
   };
   const primary = async (): Promise<{ id: string }> => (await call('get', '/calendars')).body[0];
 
-  it('are accounts with a primary calendar from the first moment, and no mailbox to look at', async () => {
+  it('are accounts with a primary calendar from the start, and no mailbox', async () => {
     expect(room).toMatchObject({
       email_address: EMAIL,
       name: 'Room 1',
@@ -85,7 +85,7 @@ describe('virtual calendars', () => {
     expect((await connect({ email: 'room-2@company.example.test' })).id).not.toBe(room.id);
   });
 
-  it('have no scope but calendar, whoever asks for more', async () => {
+  it('have only the calendar scope, even when more are requested', async () => {
     const asked = await Promise.all(
       SCOPES.filter((scope) => scope !== 'calendar').map((scope) =>
         authorize({ scopes: ['calendar', scope] }),
@@ -127,7 +127,7 @@ describe('virtual calendars', () => {
     expect([kept.status, kept.body.message]).toEqual([400, 'The primary calendar cannot be deleted.']);
   });
 
-  it('have events, which keep what was said of them', async () => {
+  it('have events, which keep all their fields', async () => {
     await subscribe(server, application, ['event.created', 'event.updated', 'event.deleted']);
     const { id: calendar_id } = await primary();
     const created = await call('post', '/events').send({
@@ -184,7 +184,7 @@ describe('virtual calendars', () => {
     expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining('scope')]);
   });
 
-  it('are reminded of by webhook, and by email never', async () => {
+  it('send reminders by webhook, and never by email', async () => {
     const { id: calendar_id } = await primary();
     const event = (type: string, fields: object) =>
       call('post', '/events').send({

@@ -169,7 +169,7 @@ describe('webhooks', () => {
       expect((await create(valid(), await createApplication(server.app))).status).toBe(200);
     });
 
-    it('is for the application itself', async () => {
+    it("needs the application's credentials", async () => {
       const { body } = await create();
       const stranger = await createApplication(server.app);
       const account = await createAccount(server.app, application);
@@ -235,7 +235,7 @@ describe('webhooks', () => {
       expect(receiver.received).toHaveLength(1);
     });
 
-    it('a receiver that hangs: 400 after ten seconds', async () => {
+    it('answers 400 after ten seconds when the receiver hangs', async () => {
       receiver.behave = () => undefined;
       const { status, body } = await create();
       expect([status, body.message]).toEqual([
@@ -245,7 +245,7 @@ describe('webhooks', () => {
       expect(await stored()).toEqual([]);
     });
 
-    it('a receiver that is not there: 400', async () => {
+    it('answers 400 when the receiver cannot be reached', async () => {
       const wanted = valid();
       await receiver.stop();
       const { status, body } = await create(wanted);
@@ -374,7 +374,7 @@ describe('webhooks', () => {
       expect((await call('get', `/${webhook.id}/deliveries?limit=x`)).status).toBe(400);
     });
 
-    it('a receiver that hangs does not hold up another', async () => {
+    it('does not delay other receivers when one hangs', async () => {
       const hanging = await Receiver.start();
       try {
         hanging.behave = () => undefined;
@@ -389,7 +389,7 @@ describe('webhooks', () => {
       }
     });
 
-    it('what has to wait for the pace of its webhook wakes nobody before, and goes out', async () => {
+    it('sends deliveries that wait for the pace of their webhook, without waking a worker earlier', async () => {
       const id = await createWebhook(server.app, application, `${receiver.origin}/hook`);
       await database.query('update account_gate set slot_ms = 400 where account_id = $1', [id]);
       const heard: number[] = [];
@@ -406,7 +406,7 @@ describe('webhooks', () => {
       await delivered(2);
     });
 
-    it('a webhook that had failed gets what it has missed, once, when it is activated again', async () => {
+    it('sends missed events once when a failed webhook is activated again', async () => {
       const { body: webhook } = await create();
       const id = webhook.id as string;
       await happen(server.app, application);
@@ -433,7 +433,7 @@ describe('webhooks', () => {
       expect(open?.count).toBe(0);
     });
 
-    it('an inactive webhook does not get what happened while it was inactive', async () => {
+    it('sends no events that happened while a webhook was inactive', async () => {
       const { body: webhook } = await create();
       const other = await create(valid({ callback_url: `${receiver.origin}/keeps-events` }));
       expect(other.status).toBe(200);

@@ -207,7 +207,7 @@ describe('taking over an account of somebody else', () => {
       expect(await grantOf(eve.id)).toMatchObject({ address_proven: false, proof: null });
     });
 
-    it('before the owner signs in leaves the token of the first blind for what she has', async () => {
+    it('before the owner signs in gives the first token no access to what the owner has', async () => {
       const eve = await nativeSignIn(his);
       await untilMirrored(eve, 'Planted');
       const ada = await signIn(hers);
@@ -236,7 +236,7 @@ describe('taking over an account of somebody else', () => {
     expect(both[0]?.id).not.toBe(both[1]?.id);
   });
 
-  describe('naming the account to authenticate again', () => {
+  describe('with the address of an account to authenticate again', () => {
     it('is refused at another mail server, and changes nothing', async () => {
       const ada = await nativeSignIn(hers);
       await untilMirrored(ada, SECRET);
@@ -371,7 +371,7 @@ describe('taking over an account of somebody else', () => {
     });
   });
 
-  it('does not answer for the free time of an address that is not proven', async () => {
+  it('does not show the free time of an address that is not proven', async () => {
     const eve = await nativeSignIn(his);
     const colleague = await request(server.url)
       .post('/connect/grants')

@@ -104,7 +104,7 @@ describe('proving an address by a mail', () => {
     return sent()[0]?.content ?? '';
   }
 
-  it('happens when the code arrives in the connected mailbox, and is told', async () => {
+  it('succeeds when the code arrives in the connected mailbox, and sends a webhook', async () => {
     await subscribe(server, application, ['account.proof_changed']);
     const { id } = await connect();
     const mail = await mailed();
@@ -127,7 +127,7 @@ describe('proving an address by a mail', () => {
     expect(await proofOf(id)).toBe('loop');
   });
 
-  it('does not happen by a mail with another code, and the code is stored nowhere', async () => {
+  it('fails with a mail that has another code, and the code is stored nowhere', async () => {
     const { id } = await connect();
     const mail = await mailed();
     const code = /\[([0-9a-z]{25})\]/.exec(mail)?.[1] ?? '';
@@ -144,7 +144,7 @@ describe('proving an address by a mail', () => {
     expect(row?.text).not.toContain(code);
   });
 
-  it('does not happen for another account that got the mail of the first', async () => {
+  it('fails for another account that got the mail of the first', async () => {
     await connect();
     const mail = await mailed();
     const other = await connect(application, 'another login');
@@ -166,7 +166,7 @@ describe('proving an address by a mail', () => {
     expect(sent()).toHaveLength(3);
   });
 
-  it('sends one mail when several processes look at once, and none again the same day', async () => {
+  it('sends one mail when several processes check at once, and no second one the same day', async () => {
     await connect();
     await discover();
     await Promise.all([loops(), loops(), loops()]);
@@ -174,7 +174,7 @@ describe('proving an address by a mail', () => {
     expect(sent()).toHaveLength(1);
   });
 
-  it('waits while the mailing service of the operator does not take mail', async () => {
+  it("waits while the operator's mailing service refuses mail", async () => {
     script.answer = (step) => (step === 'mail' ? '451 4.3.0 not now' : undefined);
     await connect();
     await discover();
@@ -195,7 +195,7 @@ describe('proving an address by a mail', () => {
     expect(sent()).toHaveLength(1);
   });
 
-  it('is waited for where proofs are required: until then tokens are refused', async () => {
+  it('must succeed before tokens are accepted, where proofs are required', async () => {
     const strict = await createApplication(server.app);
     await integrate(strict, { require_proven_address: true });
     const { id, bearer } = await connect(strict);

@@ -42,7 +42,7 @@ describe('lists of messages to thousands', () => {
 
   const get = (path: string) => request(server.url).get(path).set(ada.bearer);
 
-  it('are refused where the addresses together would take the memory of everybody else, and given in smaller pages', async () => {
+  it('are refused when all addresses together would take too much memory, and given in smaller pages', async () => {
     const { status, body } = await get('/messages');
     expect({ status, message: (body as { message: string }).message }).toEqual({
       status: 400,
@@ -54,7 +54,7 @@ describe('lists of messages to thousands', () => {
     expect((await get('/messages?view=ids').expect(200)).body).toHaveLength(60);
   });
 
-  it('of the times of one series are refused where they repeat a description too often', async () => {
+  it('are refused when the instances of one series repeat a description too often', async () => {
     const start = 1_900_000_000;
     const calendar = await request(server.url)
       .post('/calendars')

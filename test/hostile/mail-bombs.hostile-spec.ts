@@ -176,7 +176,7 @@ describe('bombs in mail', () => {
     return body as { title: string; recurrence?: unknown }[];
   };
 
-  it('are all listed, and so is the mail behind them', async () => {
+  it('are all listed, and so is the mail after them', async () => {
     for (const [subject, lines] of Object.entries(BOMBS)) mailbox.imap.deliver({ raw: mail(subject, lines) });
     mailbox.imap.deliver({ raw: mail('the last mail', ['', 'Bye']) });
     await until('the last mail', async () => (await subjects()).includes('the last mail'));
@@ -185,7 +185,7 @@ describe('bombs in mail', () => {
     );
   });
 
-  it('leave calendars that can be listed with their instances', async () => {
+  it('leave calendars whose instances can be listed', async () => {
     const listed = await events('/events?limit=500');
     expect(listed.find(({ title }) => title === 'Hundreds of rules')).toMatchObject({ recurrence: null });
     await events('/events?expand_recurring=true&limit=500&starts_before=4102444800');

@@ -204,7 +204,7 @@ describe('the HTTP server, given requests that cost more than they should', () =
     },
   );
 
-  it('takes brackets in queries for letters: they build no objects and no arrays', async () => {
+  it('treats brackets in queries as plain text and builds no objects or arrays', async () => {
     const nested = `a${'[b]'.repeat(2_000)}=1&__proto__[polluted]=1&limit[__proto__]=1&c[4294967294]=1`;
     expect((await request(server.url).get(`/messages?${nested}`).set(ada.bearer)).status).toBe(200);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
@@ -230,7 +230,7 @@ describe('the HTTP server, given requests that cost more than they should', () =
     for (const body of bodies) expect((await send(body)).status).toBe(400);
   });
 
-  it('tells callers nothing of what its database says', async () => {
+  it('shows callers no error text of its database', async () => {
     const sql = new SqlPool({
       url: server.database.url,
       max: 1,
@@ -252,7 +252,7 @@ describe('the HTTP server, given requests that cost more than they should', () =
     }
   });
 
-  it('answers requests that are sent ahead in their order, and cuts off who sends hundreds', async () => {
+  it('answers pipelined requests in their order, and closes a connection that pipelines hundreds', async () => {
     const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
     const ahead = async (requests: string) => {
       const socket = net.connect(port(), '127.0.0.1', () => socket.write(requests));

@@ -59,7 +59,7 @@ describe(`what strangers wrote (seed ${seed})`, () => {
   describe.each(PARSERS.map((parser) => [parser.name, parser] as const))('%s', (_, parser) => {
     const { tokens, fragments, wrap = (inner: string) => inner, most = USUAL_MOST } = parser;
 
-    it('is read or refused, and in time, whatever it is put together of', async () => {
+    it('is read or refused in time, whatever it consists of', async () => {
       const property = fc.asyncProperty(mixed(tokens), fc.boolean(), async (text, wrapped) => {
         const ms = await timed(parser, wrapped ? wrap(text) : text);
         if (ms > MOST_MS) throw new Error(`took ${Math.round(ms)} ms`);
@@ -98,7 +98,7 @@ describe(`what strangers wrote (seed ${seed})`, () => {
       '</d:multistatus>', '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>', '&e;', '<![CDATA[', '<__proto__>', '<', '&', '"', 'x',
     ]; // prettier-ignore
 
-    it('with one event that cannot be read gives all the others', async () => {
+    it('gives all events but the one that cannot be read', async () => {
       dav = await FakeDav.start();
       const event = (uid: string, ...lines: readonly string[]) =>
         ['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z', 'DTSTART:20300101T100000Z', ...lines, 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
@@ -115,7 +115,7 @@ describe(`what strangers wrote (seed ${seed})`, () => {
       await dav.stop();
     });
 
-    it('is read or refused as an error of the provider, and in time', async () => {
+    it('is read, or refused as an error of the provider, in time', async () => {
       dav = await FakeDav.start({
         answer: ({ method, url }) => (method === 'PROPFIND' && url === '/home/' ? { body } : undefined),
       });

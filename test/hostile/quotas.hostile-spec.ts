@@ -90,7 +90,7 @@ describe('an access token that is used to spend the money of the operator', () =
     });
   };
 
-  it('when many events text one number, then no more texts leave than the quota allows, and each refusal is told', async () => {
+  it('when many events text one number, then no more texts leave than the quota allows, and each refusal is reported', async () => {
     const made = await Promise.all(
       Array.from({ length: 4 }, () => event({ participants: people(3), notifications: [text] }).expect(200)),
     );

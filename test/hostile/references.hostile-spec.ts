@@ -64,7 +64,7 @@ describe('references to what belongs to others', () => {
     return world.adversary.send(operation.method, address + query, credentialsOf(operation, own), body);
   };
 
-  it('have a row for every field of the documentation that may hold an id', () => {
+  it('have a table row for every documented field that may hold an id', () => {
     const rows = new Set(REFERENCE_TABLE.map(({ route, field }) => `${route} ${field}`));
     const fields = world.document.operations.flatMap(({ name, body, queryParameters }) =>
       [
@@ -98,7 +98,7 @@ describe('references to what belongs to others', () => {
     },
   );
 
-  it('are told apart from ids of nothing by no answer', async () => {
+  it('get the same answer as ids that do not exist', async () => {
     const nothing = HOSTILE_IDS['a random id'] ?? '';
     const wrong: string[] = [];
     for (const row of REFERENCE_TABLE.filter(({ answer }) => answer === 'refused')) {
@@ -121,7 +121,7 @@ describe('references to what belongs to others', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('that are none leave everything of the other account out of the answer', async () => {
+  it('never bring anything of the other account into an answer', async () => {
     const wrong: string[] = [];
     for (const row of REFERENCE_TABLE.filter(({ answer }) => answer === 'ignored')) {
       for (const other of [neighbour, stranger]) {

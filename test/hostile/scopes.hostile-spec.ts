@@ -200,14 +200,14 @@ describe('a token whose account has granted one scope', () => {
     },
   );
 
-  it('reads with every scope all of it, so that the words of this test are there to be found', async () => {
+  it("reads everything when it has every scope, which proves that this test's words can be found", async () => {
     await grant(...SCOPES);
     const found = new Set<string>();
     for (const [, ask] of routes()) for (const word of words(await ask())) found.add(word);
     expect([...found].sort()).toEqual(Object.keys(GUARDED).sort());
   });
 
-  it('when it may change folders only, then changing a message or thread answers flags, folder and job, as clients need them', async () => {
+  it('when it may change folders only, then changing a message or thread returns flags, folder and job', async () => {
     await grant('email.folders_and_labels');
     const message = await put(`/messages/${ids.message}`, { folder_id: ids.folder }).expect(200);
     expect(message.body).toEqual({
@@ -265,7 +265,7 @@ describe('a token whose account has granted one scope', () => {
       expect(body).toMatchObject({ subject: '', thread_id: ids.thread, reply_to_message_id: ids.message });
     });
 
-    it('hears in deltas of files of drafts and uploads only', async () => {
+    it('sees only files of drafts and uploads in deltas', async () => {
       const { body } = await get('/delta?cursor=0&include_types=file&limit=1000').expect(200);
       const told = body.deltas.map(({ id }: { id: string }) => id);
       expect(told).toContain(ids.attached);
@@ -300,7 +300,7 @@ describe('a token whose account has granted one scope', () => {
       },
     );
 
-    it('can send a draft and is not answered what stands in it', async () => {
+    it('can send a draft without being shown its content', async () => {
       await grant('email');
       const draft = (
         await post('/drafts', { to, subject: 'Bumblebee', body: 'Bumblebee', file_ids: [ids.received] })
@@ -319,7 +319,7 @@ describe('a token whose account has granted one scope', () => {
     });
   });
 
-  it('when it may read contacts only, then people of the mail are not told as deleted either', async () => {
+  it('when it may read contacts only, then deltas report no deleted people of its mail', async () => {
     await grant('contacts.read_only');
     await get('/contacts?source=inbox').expect(403);
     const { body } = await get('/delta?cursor=0&include_types=contact&limit=1000').expect(200);

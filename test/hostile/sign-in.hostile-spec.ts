@@ -123,12 +123,12 @@ describe('an outsider who uses the public sign-in of an application', () => {
     expect(pages.size).toBe(1);
   });
 
-  it('is told that a login was refused, where a mail server really has refused it', async () => {
+  it('learns that a login was refused only when a mail server has refused it', async () => {
     const { body } = await native({ ...own(), imap_password: 'wrong' }).expect(400);
     expect(body.message).toContain('The mail server (IMAP) refused the login');
   });
 
-  it('leaves the reasons to the application, which proves itself', async () => {
+  it('is shown no reasons, which only the application with its secret gets', async () => {
     const proof = { client_secret: application.clientSecret };
     const { body } = await native({ ...own(), imap_host: '10.0.0.1' }, proof).expect(400);
     expect(body.message).toContain('settings.imap_host: 10.0.0.1 is not at a public address');
