@@ -37,7 +37,7 @@ describe('checks of addresses in the background', () => {
       application.id,
     ]);
 
-  it('prove an account from before there were proofs, and tell subscribers once', async () => {
+  it('prove an account that is older than proofs, with one webhook', async () => {
     const id = await oldAccount('old@sandbox.test');
     expect(await checks().run()).toBe(1);
     expect(await stateOf(id)).toEqual({
@@ -54,7 +54,7 @@ describe('checks of addresses in the background', () => {
     ).toEqual([['account.proof_changed', id, { address_proven: true, proof: 'sandbox' }]]);
   });
 
-  it('wait longer after each look that found nothing, and end', async () => {
+  it('wait longer after each check that found nothing, and end', async () => {
     const id = await oldAccount('ada@owned.example.org.uk');
     await checks().run();
     expect(await stateOf(id)).toMatchObject({ proof: null, later: true, failures: 1 });
@@ -74,7 +74,7 @@ describe('checks of addresses in the background', () => {
     expect(taken.reduce((sum, count) => sum + count)).toBe(ids.length);
   });
 
-  it('prove nothing by settings that were replaced meanwhile', async () => {
+  it('prove nothing with settings that were replaced meanwhile', async () => {
     const id = await oldAccount('new@sandbox.test');
     const [row] = await rowsOf<{ sealed: string }>(
       server,

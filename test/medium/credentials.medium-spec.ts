@@ -34,7 +34,7 @@ describe('Credentials', () => {
   const revoke = (account: TestAccount) =>
     sql.query('update access_token set revoked_at = now() where grant_id = $1', [account.id]);
 
-  it('gives everybody his own account, however many ask at once', async () => {
+  it('returns each caller its own account when many ask at once', async () => {
     const asked = Array.from({ length: 10 }, () => accounts).flat();
     const wrong = ['', 'nobody', `${accounts[0]?.token}x`, '\0', 'x'.repeat(1_000)];
     expect(await idsOf(wrong.concat(asked.map(({ token }) => token)))).toEqual([
@@ -43,7 +43,7 @@ describe('Credentials', () => {
     ]);
   });
 
-  it('refuses a revoked token from the next question on, also in the midst of others', async () => {
+  it('refuses a revoked token from the next request on, even among other requests', async () => {
     const [revoked, ...others] = accounts;
     if (!revoked) throw new Error('no account');
     const before = accounts.map(({ token }) => credentials.accountByToken(token));
@@ -63,7 +63,7 @@ describe('Credentials', () => {
     expect(await idsOf([account?.token ?? ''])).toEqual([undefined]);
   });
 
-  it('asks once for all who come at the same moment', async () => {
+  it('queries the database once for simultaneous requests', async () => {
     let queries = 0;
     const counting = Object.assign(Object.create(sql) as SqlPool, {
       query: (...args: Parameters<SqlPool['query']>) => {

@@ -43,7 +43,7 @@ describe('connections to the database', () => {
     await server.close();
   });
 
-  it('that break in the middle of a transaction fail the transaction, not the process', async () => {
+  it('fail the transaction and not the process when they break in the middle of it', async () => {
     const [sql, other] = [pool(), pool()];
     const broken = sql.transaction(async (inside) => {
       const [row] = await inside.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -82,7 +82,7 @@ describe('connections to the database', () => {
     },
   );
 
-  it('of the engine find the jobs they move by their ids though there were none when that was planned', async () => {
+  it('of the engine find jobs by index even when the statement was planned on an empty table', async () => {
     const sql = pool(true);
     const ada = await createAccount(server.app, await createApplication(server.app));
     await sql.query('vacuum (analyze) job_status');
@@ -103,7 +103,7 @@ describe('connections to the database', () => {
     expect(read).toBeLessThan(200);
   });
 
-  it('wait for nothing for ever, those of the ORM neither', async () => {
+  it('have a limit for every wait, those of the ORM too', async () => {
     const limits = `
       select name, setting::int as ms from pg_settings
       where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') order by name`;

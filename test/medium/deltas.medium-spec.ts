@@ -123,7 +123,7 @@ describe('the change log', () => {
     }
   });
 
-  it('does not let a reader pass a transaction that is still writing, in whatever order they commit', async () => {
+  it('never gives a reader changes after those of a transaction that is still open', async () => {
     const by = account();
     const [before, slow, quick, late] = [newId(), newId(), newId(), newId()];
     await write(database, change(by, before));
@@ -138,7 +138,7 @@ describe('the change log', () => {
     expect(await ids(by, latest)).toEqual([slow, quick, late]);
   });
 
-  it('goes on when the transaction is rolled back', async () => {
+  it('continues after a transaction that is rolled back', async () => {
     const by = account();
     const quick = newId();
     const end = await hold((sql) => write(sql, change(by)));
@@ -148,7 +148,7 @@ describe('the change log', () => {
     expect(await ids(by)).toEqual([quick]);
   });
 
-  it('minds neither transactions that do not write to the log nor those of other accounts', async () => {
+  it('does not wait for transactions of other accounts or without changes', async () => {
     const by = account();
     const id = newId();
     const ends = [
@@ -160,7 +160,7 @@ describe('the change log', () => {
     for (const end of ends) await end('rollback');
   });
 
-  it('draws its numbers one by one: none is kept back by a connection', async () => {
+  it('draws sequence numbers one by one, so that no connection keeps some back', async () => {
     const [sequence] = await database.query(
       `select cache_size as cache, increment_by as step from pg_sequences where sequencename = 'change_seq_seq'`,
     );
@@ -217,7 +217,7 @@ describe('the change log', () => {
       while ((await pruneChanges(database, new Date())) > 0);
     };
 
-    it('are refused when they are of another account, altered, or of a place the log has never had', async () => {
+    it('are refused when they belong to another account, were altered, or lie beyond the log', async () => {
       const [by, other] = [account(), account()];
       await write(database, change(by), change(other));
       const { end } = await read(other, '0');
@@ -226,7 +226,7 @@ describe('the change log', () => {
         await expect(read(by, cursor)).rejects.toThrow(InvalidCursorError);
     });
 
-    it('are refused when what they stand for was lost with a restore, though its number was given again', async () => {
+    it('are refused when their change was lost with a restore, even when its number was used again', async () => {
       const by = account();
       await write(database, change(by));
       const { end } = await read(by, '0');
@@ -234,7 +234,7 @@ describe('the change log', () => {
       await expect(read(by, end)).rejects.toThrow(InvalidCursorError);
     });
 
-    it('expire when a change after them is cleared away, and not before', async () => {
+    it('expire when a change after them is deleted, and not before', async () => {
       const by = await connected();
       const none = await deltas.latestCursor(by);
       await write(database, change(by));
@@ -266,7 +266,7 @@ describe('the change log', () => {
       await expect(read(by, end, ['event', 'message'])).rejects.toThrow(ExpiredCursorError);
     });
 
-    it('after everything that was cleared away can be had, and hold what comes', async () => {
+    it('can be created after everything was deleted, and return later changes', async () => {
       const by = await connected();
       await write(database, change(by));
       await age(by, 15);
@@ -291,7 +291,7 @@ describe('the change log', () => {
     });
   });
 
-  it('moves past changes of types that are not asked for, and answers the same cursor when there are none', async () => {
+  it('moves past changes of other types, and returns the same cursor when there are none', async () => {
     const by = account();
     await write(database, change(by), change(by));
     const page = await read(by, '0', ['event']);

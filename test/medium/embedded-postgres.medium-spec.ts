@@ -65,7 +65,7 @@ describe('the embedded PostgreSQL', () => {
     );
   });
 
-  it('is reached by way of a private link when the path of its socket is too long for Linux', async () => {
+  it('is reached through a private link when the path of its socket is too long for Linux', async () => {
     dataDir = path.join(folder, 'a'.repeat(60), 'b'.repeat(60), 'postgres');
     fs.mkdirSync(path.dirname(dataDir), { recursive: true });
     const { url } = await start();
@@ -77,7 +77,7 @@ describe('the embedded PostgreSQL', () => {
     expect(fs.existsSync(link)).toBe(false);
   });
 
-  it('refuses another local user, even one who comes as far as the socket', async () => {
+  it('refuses another local user, even one who can open the socket', async () => {
     const { url } = await start();
     const named = await ask<{ sys_name: string }>(url, 'select sys_name from pg_ident_file_mappings');
     const others = named.filter(({ sys_name }) => !['root', os.userInfo().username].includes(sys_name));

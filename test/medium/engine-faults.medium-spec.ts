@@ -22,7 +22,7 @@ describe('Engine, when things go wrong', () => {
     await fixture.close();
   });
 
-  it('takes up a row it has claimed without hearing of it', async () => {
+  it('runs a row it has claimed when the answer to the claim was lost', async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
     const [id] = await fixture.put(1, newId(), 3_600_000);
@@ -33,7 +33,7 @@ describe('Engine, when things go wrong', () => {
     await until('the row to run', async () => dispatcher.recorded.includes(id ?? ''));
   });
 
-  it('repeats what cannot be written, and later runs it again', async () => {
+  it('repeats a result that cannot be written, and later runs the row again', async () => {
     const [id] = await fixture.put(1);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     let failures = 0;
@@ -44,7 +44,7 @@ describe('Engine, when things go wrong', () => {
     expect(dispatcher.begun).toEqual([id, id]);
   });
 
-  it('serves the others when a row has been attempted as often as can be counted', async () => {
+  it('runs other rows when the attempt counter of one is at its maximum', async () => {
     await fixture.put(1);
     await sql.query('update send_job set attempt = 32767, crashes = 4');
     const [other] = await fixture.put(1);
@@ -54,7 +54,7 @@ describe('Engine, when things go wrong', () => {
     expect(dispatcher.recorded).toContain(other);
   });
 
-  it('asks seldom while a due row is locked by somebody else', async () => {
+  it('polls slowly while a due row is locked by another transaction', async () => {
     const [id] = await fixture.put(1);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     const asked = jest.spyOn(SqlPool.prototype, 'query');
@@ -85,7 +85,7 @@ describe('Engine, when things go wrong', () => {
     expect(claims.slice(0, 2)).toContain('-infinity');
   });
 
-  it('goes on after a pause in which nobody has given it up', async () => {
+  it('continues after a pause in which no other worker has taken over its rows', async () => {
     await fixture.put(1);
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));

@@ -49,7 +49,7 @@ describe('The breaker of a gate', () => {
     expect(await sql.query('select * from account_gate')).toEqual([]);
   });
 
-  it('counts rows that were in flight together as one trouble', async () => {
+  it('counts failures of rows that were in flight together as one', async () => {
     await fixture.put(8, account);
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -66,7 +66,7 @@ describe('The breaker of a gate', () => {
     expect(await fixture.gate(account)).toEqual({ failures: 1, closedFor: null, reason: null });
   });
 
-  it('closes after five troubles in a row, and what waits makes no attempt and keeps its order', async () => {
+  it('opens after five failures in a row, and waiting rows make no attempt and keep their order', async () => {
     // Enough slots for one claim to see all that waits.
     const dispatcher = new ProbeDispatcher(16, async (job) => failed(job, TROUBLE));
     const engine = await fixture.begin(dispatcher);
@@ -97,7 +97,7 @@ describe('The breaker of a gate', () => {
     expect(parked.every(({ attempt }) => attempt === 0)).toBe(true);
   });
 
-  it('is closed twice as long with each further trouble, a quarter of an hour at most', async () => {
+  it('stays open twice as long with each further failure, up to a quarter of an hour', async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, TROUBLE));
     const engine = await fixture.begin(dispatcher);
     await close(-1, 5);
@@ -119,7 +119,7 @@ describe('The breaker of a gate', () => {
     }
   });
 
-  it('lets one row at a time through after a closing, until one is well', async () => {
+  it('lets one row at a time through afterwards, until one succeeds', async () => {
     await close(-1, 5);
     const [probe] = await fixture.put(1, account, -1000);
     const others = await fixture.put(7, account);
@@ -142,7 +142,7 @@ describe('The breaker of a gate', () => {
     await fixture.empty();
   });
 
-  it('is closed at once when it asks for that, and a row that got through meanwhile does not open it', async () => {
+  it('opens at once when the provider asks for a pause, even if another row succeeds meanwhile', async () => {
     const [asks, other] = await fixture.put(2, account);
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -165,7 +165,7 @@ describe('The breaker of a gate', () => {
   it.each<GateSignal>([
     { kind: 'close', seconds: 60, reason: `421 \0\ud800${'x'.repeat(100_000)}` },
     { kind: 'trouble', reason: `421 \0\ud800${'x'.repeat(100_000)}` },
-  ])('keeps what a server says as far as it can be kept ($kind)', async (signal) => {
+  ])('stores the words of a server as far as they can be stored ($kind)', async (signal) => {
     await sql.query('insert into account_gate (account_id, failures) values ($1, 4)', [account]);
     const [id] = await fixture.put(1, account);
     const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, signal));
@@ -176,7 +176,7 @@ describe('The breaker of a gate', () => {
     expect(await fixture.rows()).toMatchObject([{ id, state: 0, crashes: 0 }]);
   });
 
-  it('lets a row through at its own deadline, whose last attempt does not close it for longer', async () => {
+  it('lets a row through at its deadline, and does not stay open longer when that attempt fails', async () => {
     await close(600, 5);
     const [hasTime, hasNone, isNear] = await fixture.put(3, account);
     await sql.query(
@@ -193,7 +193,7 @@ describe('The breaker of a gate', () => {
     expect(gate?.closedFor).toBeLessThanOrEqual(600);
   });
 
-  it('tells once of each row that will be more than a minute late, with the reason', async () => {
+  it('reports each row that will be more than a minute late once, with the reason', async () => {
     await close(120);
     const [late] = await fixture.put(1, account);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
@@ -211,7 +211,7 @@ describe('The breaker of a gate', () => {
     expect(dispatcher.late.map(({ id }) => id)).not.toContain(soon);
   });
 
-  it('tells the pace as the reason when nothing else is', async () => {
+  it('reports the rate limit as the reason when there is no other', async () => {
     await sql.query(`insert into account_gate (account_id, slot_ms, max_in_flight) values ($1, 30000, 1)`, [
       account,
     ]);
@@ -224,7 +224,7 @@ describe('The breaker of a gate', () => {
     );
   });
 
-  it('lets what finds all places of a healthy gate taken come back at its pace, and not later', async () => {
+  it('lets rows that find all places taken come back at the rate of the account, and not later', async () => {
     const ids = await fixture.put(12, account);
     const end = Promise.withResolvers<void>();
     const dispatcher = new ProbeDispatcher(50, async (job) => {
@@ -244,7 +244,7 @@ describe('The breaker of a gate', () => {
     expect(new Set(dispatcher.recorded)).toEqual(new Set(ids));
   });
 
-  it('gives the places of rows that have ended to others before that is written', async () => {
+  it('frees the places of finished rows before their results are written', async () => {
     const first = await fixture.put(8, account);
     const written = Promise.withResolvers<void>();
     const dispatcher = new ProbeDispatcher(50, async (job) => done(job));
@@ -264,7 +264,7 @@ describe('The breaker of a gate', () => {
     expect(new Set(dispatcher.recorded)).toEqual(new Set([...first, ...second]));
   });
 
-  it('does not let the next row try a gate while nobody knows what came of the one before', async () => {
+  it('lets no further row through while the outcome of a trial is unknown', async () => {
     const claim = queueStatements(new ProbeDispatcher(8, async (job) => done(job)).table).claim;
     await sql.query(
       `insert into account_gate (account_id, failures, closed_until) values ($1, 5, now() - interval '1 s')`,
@@ -279,7 +279,7 @@ describe('The breaker of a gate', () => {
     expect(await sql.query(claim, [8, 1, '-infinity', 8, 8, [tried]])).toMatchObject([{ id: next }]);
   });
 
-  it('looks at as many rows as it wants while all find a place, and at more behind a crowd', async () => {
+  it('reads more rows when those of a crowded account are in front', async () => {
     await Promise.all(Array.from({ length: 20 }, () => fixture.put(1)));
     const asked = jest.spyOn(SqlPool.prototype, 'query');
     const windows = () =>

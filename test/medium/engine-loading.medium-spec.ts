@@ -42,7 +42,7 @@ describe('Engine, with rows that have to be loaded', () => {
   const statements = (asked: jest.SpiedFunction<SqlPool['query']>, part: string) =>
     asked.mock.calls.flatMap(([text, values]) => (text.includes(part) ? [values?.[0] as string[]] : []));
 
-  it('loads the rows of a claim together and hands off with it what may go', async () => {
+  it('loads the rows of a claim in one statement and hands off those that are ready', async () => {
     const first = await fixture.put(6);
     const again = await fixture.put(6);
     await sql.query('update send_job set attempt = 1 where id = any($1::uuid[])', [again]);
@@ -74,7 +74,7 @@ describe('Engine, with rows that have to be loaded', () => {
     expect(handOffs.toSorted()).toEqual(again.toSorted());
   });
 
-  it('hands off nothing that has to be decided first', async () => {
+  it('hands off no row that needs a decision first', async () => {
     const [id] = await fixture.put(1);
     const end = Promise.withResolvers<void>();
     let loaded: object | undefined;
@@ -94,7 +94,7 @@ describe('Engine, with rows that have to be loaded', () => {
     await fixture.empty();
   });
 
-  it('says so when there is nothing to be loaded', async () => {
+  it('reports a row whose data is gone', async () => {
     await fixture.put(1);
     const found: unknown[] = [];
     const dispatcher = new ProbeDispatcher(
@@ -110,7 +110,7 @@ describe('Engine, with rows that have to be loaded', () => {
     expect(found).toEqual([undefined]);
   });
 
-  it('gives back as untouched what it has handed off and not begun when it stops', async () => {
+  it('gives back rows as untouched on stop that were handed off and not begun', async () => {
     const [id] = await fixture.put(1);
     const stopped = Promise.withResolvers<void>();
     let granted: boolean | undefined;
@@ -133,7 +133,7 @@ describe('Engine, with rows that have to be loaded', () => {
     expect(await fixture.rows()).toMatchObject([{ state: 0, attempt: 0, ambiguous: false, crashes: 0 }]);
   });
 
-  it('makes no attempt of a row that was handed off when our own database is away before it begins', async () => {
+  it('counts no attempt for a row that was handed off when the database is lost before it begins', async () => {
     const [id] = await fixture.put(1);
     let runs = 0;
     const dispatcher = new ProbeDispatcher(
@@ -172,7 +172,7 @@ describe('Engine, with rows that have to be loaded', () => {
     expect(dispatcher.begun).toEqual([id]);
   });
 
-  it('loads a row that is not its own any more, so that nobody takes it for one that is gone, and lets nothing go out', async () => {
+  it('loads a row that another worker owns by now, so that it is not taken for deleted, and sends nothing', async () => {
     const [id] = await fixture.put(1, newId());
     const taken = Promise.withResolvers<void>();
     const seen: unknown[] = [];

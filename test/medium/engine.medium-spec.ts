@@ -72,7 +72,7 @@ describe('Engine', () => {
     release();
   });
 
-  it('holds few rows that have not been handed off where its queue asks for that, and goes on beside those that have', async () => {
+  it('claims few rows ahead of their hand-off where the queue asks for that', async () => {
     for (let n = 0; n < 4; n += 1) await fixture.put(3);
     const [begin, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const dispatcher = new ProbeDispatcher(
@@ -98,7 +98,7 @@ describe('Engine', () => {
     await fixture.empty();
   });
 
-  it('paces the surplus of an account as its queue asks, and leaves the gate of the account alone', async () => {
+  it("spreads surplus rows of an account as its queue asks, without changing the account's rate limit", async () => {
     const account = newId();
     await fixture.put(40, account);
     const end = Promise.withResolvers<void>();
@@ -120,7 +120,7 @@ describe('Engine', () => {
     expect(new Set(dispatcher.recorded).size).toBe(40);
   });
 
-  it('gives back what a dead worker held, as doubtful where it had been handed off', async () => {
+  it('gives back the rows of a dead worker, as ambiguous where they had been handed off', async () => {
     const [plain, marked] = await fixture.put(2, newId(), 3_600_000);
     await sql.query(
       `insert into worker (id, host, pid, seen_at) values (77, 'gone', 1, now() - interval '9 s')`,
@@ -139,7 +139,7 @@ describe('Engine', () => {
     expect(left).toMatchObject([{ id: marked, state: 0, ambiguous: true, crashes: 1 }]);
   });
 
-  it('gives back at once what a worker had not begun whose connection is gone, and nothing else', async () => {
+  it('gives back at once the rows that a worker without a connection had not begun, and no others', async () => {
     const [plain, marked, suspect, held] = await fixture.put(4, newId(), 3_600_000);
     const living = new SqlPool({
       url: fixture.url,
@@ -171,7 +171,7 @@ describe('Engine', () => {
     expect(await inHand()).toEqual(new Set([marked, suspect]));
   });
 
-  it('holds its lock over a new connection of its heartbeat', async () => {
+  it('keeps its lock when its heartbeat gets a new connection', async () => {
     const [id] = await fixture.put(1);
     const end = Promise.withResolvers<void>();
     const working = new ProbeDispatcher(
@@ -210,7 +210,7 @@ describe('Engine', () => {
     await until('the row to run', async () => dispatcher.recorded.includes(id ?? ''));
   });
 
-  it('ignores the result of a row that was given to somebody else meanwhile', async () => {
+  it('ignores the result of a row that another worker owns by now', async () => {
     const [id] = await fixture.put(1);
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -231,7 +231,7 @@ describe('Engine', () => {
     expect(dispatcher.recorded).toEqual([id]);
   });
 
-  it('refuses the hand-off of a row that is not ours any more', async () => {
+  it('refuses the hand-off of a row that another worker owns by now', async () => {
     await fixture.put(1);
     const answers: boolean[] = [];
     const dispatcher = new ProbeDispatcher(8, async (job, lease) => {
@@ -245,7 +245,7 @@ describe('Engine', () => {
     expect(dispatcher.recorded).toEqual([]);
   });
 
-  it('records the neighbours of a record that cannot be written, and keeps that row', async () => {
+  it('records other results when one cannot be written, and keeps that row', async () => {
     const ids = await fixture.put(5);
     const bad = ids[2] ?? '';
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
@@ -256,7 +256,7 @@ describe('Engine', () => {
     expect((await fixture.rows()).map(({ id }) => id)).toEqual([bad]);
   });
 
-  it('turns what a dispatcher throws into its own outcome', async () => {
+  it('turns an error of a dispatcher into an outcome', async () => {
     const [id] = await fixture.put(1);
     const dispatcher = new ProbeDispatcher(8, () => Promise.reject(new Error('boom')));
     await fixture.begin(dispatcher);
@@ -264,7 +264,7 @@ describe('Engine', () => {
     expect(dispatcher.recorded).toEqual([`error ${id}`]);
   });
 
-  it('sets a row aside that has ended its worker again and again', async () => {
+  it('sets aside a row that has killed its worker again and again', async () => {
     const [id] = await fixture.put(1);
     await sql.query('update send_job set crashes = 5');
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
@@ -274,7 +274,7 @@ describe('Engine', () => {
     expect(dispatcher.recorded).toEqual([`poison ${id}`]);
   });
 
-  it('gives back on stop what was not handed off, finishes the rest, and takes its name away', async () => {
+  it('gives back rows on stop that were not handed off, finishes the others, and removes its own row', async () => {
     await fixture.put(2);
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -305,7 +305,7 @@ describe('Engine', () => {
     expect(await sql.query('select * from worker')).toEqual([]);
   });
 
-  it('takes a new name when its own was taken away, and goes on', async () => {
+  it('registers anew when its own row was removed, and continues', async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     const engine = await fixture.begin(dispatcher);
     await sql.query('delete from worker');

@@ -57,7 +57,7 @@ describe('grants', () => {
       return (await sql.query(waiting)).length > 0;
     });
 
-  it('tells the life of an account, each happening once', async () => {
+  it('sends one webhook for each event in the life of an account', async () => {
     await listen();
     const { grant } = await connections.connect(application.id, ada, native);
     await connections.connect(application.id, ada, native);
@@ -93,7 +93,7 @@ describe('grants', () => {
     expect([...woken].toSorted()).toEqual(['hook', 'sync']);
   });
 
-  it('keeps what a new authentication does not mention and replaces what it does', async () => {
+  it('keeps fields that a new authentication leaves out and replaces those it names', async () => {
     const first = await connections.connect(application.id, ada, {
       ...native,
       scope: ['email'],
@@ -128,7 +128,7 @@ describe('grants', () => {
     expect((await grants.get(application.id, one.grant.id)).id).toBe(one.grant.id);
   });
 
-  it('takes a cancelled account up again when it authenticates', async () => {
+  it('reactivates a cancelled account when it authenticates', async () => {
     const account = await createAccount(server.app, application, {
       email: ada.email,
       billingState: 'cancelled',
@@ -205,7 +205,7 @@ describe('grants', () => {
   });
 
   describe('access tokens', () => {
-    it('tells nothing about tokens of other accounts', async () => {
+    it('show nothing about tokens of other accounts', async () => {
       const tokens = server.app.get(AccessTokens, { strict: false });
       const one = await connections.connect(application.id, ada, native);
       const two = await connections.connect(application.id, { ...ada, email: 'bo@sandbox.test' }, native);
@@ -217,7 +217,7 @@ describe('grants', () => {
       expect(await tokens.info(application.id, one.grant.id, one.accessToken)).toMatchObject({ valid: true });
     });
 
-    it('keeps only hashes', async () => {
+    it('are stored as hashes only', async () => {
       const { accessToken } = await connections.connect(application.id, ada, native);
       const rows = await sql.query<{ text: string }>('select t::text as text from access_token t');
       expect(rows.map(({ text }) => text).join()).not.toContain(accessToken);

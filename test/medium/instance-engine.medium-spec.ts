@@ -72,7 +72,7 @@ describe('Engine on a database that was restored', () => {
     on(database, async (sql) => confirmPlace(sql, await placeHere(sql, configOf(database))));
   const probe = () => new ProbeDispatcher(8, async (job) => done(job));
 
-  it('touches nothing in a copy, says why, and begins when the operator confirms', async () => {
+  it('changes nothing in a copy, reports why, and begins when the operator confirms', async () => {
     const original = keep(await createTestDatabase());
     await confirm(original);
     const id = await put(original);
@@ -110,7 +110,7 @@ describe('Engine on a database that was restored', () => {
     await until('the row to run', async () => dispatcher.recorded.length === 2);
   });
 
-  it('goes on when its connections are cut and the database is the same', async () => {
+  it('continues when its connections are cut and the database is the same', async () => {
     const database = keep(await createTestDatabase());
     const dispatcher = probe();
     const engine = await begin(database, dispatcher);

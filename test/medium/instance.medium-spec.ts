@@ -89,7 +89,7 @@ describe('InstanceGuard', () => {
     expect(await guard().admits(sql)).toBe(true);
   });
 
-  it('knows a server by more than its address', async () => {
+  it('recognises a server by more than its address', async () => {
     await guard().admits(sql);
     await sql.query(`update instance set place = place || '{"server": "1"}'`);
     const other = guard();
@@ -124,7 +124,7 @@ describe('InstanceGuard', () => {
     expect(databaseAddress(config(url))).toBe('db.example:6432/mail');
   });
 
-  it('knows the folder of the embedded database from a copy, also one in its place', async () => {
+  it('tells the folder of the embedded database from a copy, even one in its place', async () => {
     const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-instance-'));
     const folder = path.join(dataDir, 'postgres');
     const address = () =>
@@ -148,7 +148,7 @@ describe('InstanceGuard', () => {
     }
   });
 
-  it('notices that a database lacks what a living worker wrote, and tells everybody', async () => {
+  it('notices that a database lacks what a living worker wrote, and stops all workers', async () => {
     const watcher = guard();
     await watcher.admits(sql);
     expect(await watcher.registered(sql, 7)).toBe(true);
@@ -169,7 +169,7 @@ describe('InstanceGuard', () => {
     expect(await watcher.admits(sql)).toBe(false);
   });
 
-  it('forgives a promoted standby the last seconds of its primary', async () => {
+  it('accepts a promoted standby that lacks the last seconds of its primary', async () => {
     const watcher = guard();
     await watcher.admits(sql);
     await watcher.registered(sql, 7);
@@ -178,7 +178,7 @@ describe('InstanceGuard', () => {
     expect(await watcher.registered(sql, 7)).toBe(true);
   });
 
-  it('believes the operator: what it knew before a confirmation does not count', async () => {
+  it('forgets earlier observations when the operator confirms', async () => {
     const watcher = guard();
     await watcher.admits(sql);
     await watcher.registered(sql, 7);
@@ -190,7 +190,7 @@ describe('InstanceGuard', () => {
     expect(await watcher.registered(sql, 3)).toBe(true);
   });
 
-  it('stops at once when another worker has its doubts', async () => {
+  it('stops at once when another worker has refused the database', async () => {
     const watcher = guard();
     await watcher.admits(sql);
     await watcher.registered(sql, 7);

@@ -84,7 +84,7 @@ describe('encryption keys', () => {
     },
   );
 
-  it('with the right id and other bytes are found', async () => {
+  it('are reported when the id is right and the bytes differ', async () => {
     await stop(await start([oldKey]));
     const app = await start([newKey('old')]);
     const { status, problem } = await ready(app);
@@ -93,7 +93,7 @@ describe('encryption keys', () => {
     expect(await workers()).toBe(0);
   });
 
-  it('that an older version has sealed with are found in the rows themselves', async () => {
+  it('of an older version are found from the sealed rows themselves', async () => {
     const app = await start([oldKey]);
     await createAccount(app, await createApplication(app));
     await stop(app);
@@ -103,7 +103,7 @@ describe('encryption keys', () => {
     expect(await ready(await start([nextKey, oldKey]))).toEqual({ status: 200, problem: undefined });
   });
 
-  it('are right although single rows were damaged', async () => {
+  it('count as right when only single rows are damaged', async () => {
     const app = await start([oldKey]);
     await createApplication(app);
     const damaged = await createApplication(app);
@@ -138,7 +138,7 @@ describe('encryption keys', () => {
     expect(await ready(await start([nextKey]))).toEqual({ status: 200, problem: undefined });
   });
 
-  it('that are wrong make no application and no client secret', async () => {
+  it('that are wrong create no application and no client secret', async () => {
     const app = await start([oldKey]);
     const { clientId } = await createApplication(app);
     await stop(app);
@@ -224,7 +224,7 @@ describe('encryption keys', () => {
       await carillon([nextKey, oldKey], 'keys', 'reseal');
     });
 
-    it('and no database knows more of a key than a fingerprint', async () => {
+    it('with only a fingerprint of each key in the database', async () => {
       await start([oldKey]);
       const rows = JSON.stringify([
         await sql.query('select * from running_process'),

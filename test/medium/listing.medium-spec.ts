@@ -52,13 +52,13 @@ describe('runListing', () => {
     expect(await numbers({ page: { limit: 2, offset: 1 } })).toEqual([2, 3]);
   });
 
-  it('gives an empty page where nothing is', async () => {
+  it('gives an empty page when there is nothing', async () => {
     expect(await numbers({}, 'e.id > 5')).toEqual([]);
     expect(await numbers({ page: { limit: 0, offset: 0 } })).toEqual([]);
     expect(await numbers({ page: { limit: 10, offset: 50 } })).toEqual([]);
   });
 
-  it('counts and names without regard to length', async () => {
+  it('counts and lists ids without regard to length', async () => {
     expect(await list({ view: 'count' })).toEqual({ view: 'count', count: 5 });
     expect(await list({ view: 'ids' })).toEqual({ view: 'ids', ids: [1, 2, 3, 4, 5] });
   });

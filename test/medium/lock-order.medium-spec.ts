@@ -64,7 +64,7 @@ describe('locks are taken in one order', () => {
     expect(await sql.query('select 1 from webhook where id = $1', [webhookId])).toEqual([]);
   });
 
-  it('and a message for an account that is just being removed is refused, not an error of ours', async () => {
+  it('and a message for an account that is being removed is refused without a server error', async () => {
     const ada = await createAccount(server.app, application);
     const message = { to: [{ email: 'bo@example.test' }] };
     let posting: PromiseLike<request.Response> | undefined;
@@ -81,7 +81,7 @@ describe('locks are taken in one order', () => {
     expect(await sql.query('select 1 from send_job where account_id = $1', [ada.id])).toEqual([]);
   });
 
-  it('a webhook that is removed takes its queued deliveries along', async () => {
+  it('and a removed webhook takes its queued deliveries along', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     await happen(server.app, application);
     const queued = () => sql.query('select from hook_job where webhook_id = $1', [webhookId]);
@@ -93,7 +93,7 @@ describe('locks are taken in one order', () => {
     expect(await queued()).toEqual([]);
   });
 
-  it('and what happens while a webhook is removed neither waits for that nor fails for it', async () => {
+  it('and events during the removal of a webhook neither wait nor fail', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     await sql.transaction(async (removing) => {
       await removing.query('delete from webhook where id = $1', [webhookId]);

@@ -61,7 +61,7 @@ describe('lists of a mailbox beside others', () => {
     return seen;
   }
 
-  it('has threads that say what their messages say', () => expectThreadsRefreshed(server.app.get(Database)));
+  it('give threads that agree with their messages', () => expectThreadsRefreshed(server.app.get(Database)));
 
   it.each(['/messages', '/threads', '/drafts', '/files'])(
     'reads no table as a whole for %s',
@@ -75,7 +75,7 @@ describe('lists of a mailbox beside others', () => {
     },
   );
 
-  it('finds threads of people who are in most of them on the way through all', async () => {
+  it('find threads of frequent participants while reading in order', async () => {
     const database = server.app.get(Database);
     const { id, bearer } = await createAccount(server.app, await createApplication(server.app));
     await seedLists(database, id, 8_000, false);

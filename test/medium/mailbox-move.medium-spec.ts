@@ -32,7 +32,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
     return row;
   };
 
-  it('takes a message away from the worker that has claimed it and not handed it over', async () => {
+  it('takes a message back from a worker that has claimed it and not handed it off', async () => {
     const id = await send.accept();
     const job = await send.steps.claim(id);
     await move();
@@ -82,7 +82,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
     },
   );
 
-  it('does not look in the new mailbox for what may have been sent by the old one', async () => {
+  it('does not look in the new mailbox for messages of the old one', async () => {
     const id = await send.accept();
     await send.steps.crash(id);
     await move();
@@ -95,7 +95,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
     });
   });
 
-  it('keeps a look at the old mailbox from writing into the new mirror', async () => {
+  it('keeps a sync of the old mailbox from writing into the new mirror', async () => {
     const { id: accountId } = send.account;
     await scheduleSync(send.database, accountId);
     const [row] = await send.database.query<{ id: string; fence: number }>(

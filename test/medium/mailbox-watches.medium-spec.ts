@@ -112,7 +112,7 @@ describe('MailboxWatches', () => {
   const upIn = (process: Process, count: number) =>
     until(`${count} watches`, async () => process.watches.count === count);
 
-  it('begins watches that nobody holds, and has changed mailboxes looked at', async () => {
+  it('starts watches that no process has, and syncs changed mailboxes', async () => {
     const [account] = (await watched(1)) as [TestAccount];
     const process = await start();
     expect(await process.watches.tick()).toBe(true);
@@ -125,7 +125,7 @@ describe('MailboxWatches', () => {
     await until('the look', async () => (await rowOf(account))?.due === true);
   });
 
-  it('leaves each mailbox to one process, and what a dead one held to the others', async () => {
+  it('leaves each mailbox to one process, and those of a dead process to the others', async () => {
     const accounts = await watched(10);
     const [one, other] = [await start(), await start()];
     await Promise.all([one.watches.tick(), other.watches.tick()]);
@@ -141,7 +141,7 @@ describe('MailboxWatches', () => {
     expect(new Set(one.begun)).toEqual(new Set(accounts.map(({ id }) => id)));
   });
 
-  it('gives back what is beyond its share when another worker comes', async () => {
+  it('gives back watches beyond its share when another worker starts', async () => {
     await watched(30);
     const one = await start();
     await one.watches.tick();
@@ -153,7 +153,7 @@ describe('MailboxWatches', () => {
     expect(one.watches.count).toBe(23);
   });
 
-  it('begins no more than it may', async () => {
+  it('starts no more watches than its limit', async () => {
     await watched(4);
     const process = await start(3);
     await process.watches.tick();
@@ -208,7 +208,7 @@ describe('MailboxWatches', () => {
     expect([process.watchers.has(invalid.id), process.watchers.has(renewed.id)]).toEqual([false, true]);
   });
 
-  it('lets go of everything when it has been given up', async () => {
+  it('releases every watch when its process was declared dead', async () => {
     await watched(2);
     const process = await start();
     await process.watches.tick();
@@ -218,7 +218,7 @@ describe('MailboxWatches', () => {
     expect([process.watches.count, process.watchers.size]).toEqual([0, 0]);
   });
 
-  it('does not ask a provider again and again that cannot tell', async () => {
+  it('does not ask again and again for watches that a provider does not support', async () => {
     const [account] = (await watched(1)) as [TestAccount];
     const process = await start();
     process.refusal = new ProviderError('unsupported', 'no IDLE');

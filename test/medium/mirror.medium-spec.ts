@@ -142,7 +142,7 @@ describe('the mirror', () => {
   }
 
   describe('of a message that moves', () => {
-    it('keeps its id, conversation and files when that is told in one', async () => {
+    it('keeps its id, conversation and files when the move is reported as one change', async () => {
       await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
       const [before] = await rows();
       const length = (await logged()).length;
@@ -186,14 +186,14 @@ describe('the mirror', () => {
       expect((await logged()).slice(told)).toEqual([]);
     });
 
-    it('is gone in the end when it does not turn up', async () => {
+    it('is deleted in the end when it does not turn up', async () => {
       await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
       await look({ removed: ['INBOX/1'] }, {}, {});
       expect((await rows()).map(({ subject }) => subject)).toEqual(['INBOX/2']);
       expect(await database.query('select 1 from vanished_message')).toEqual([]);
     });
 
-    it('is recognised by what it says when it has no Message-ID, one for one', async () => {
+    it('is recognised by its content when it has no Message-ID, one for one', async () => {
       const nameless = { kind: 'mime' as const, mime: mime({ Subject: 'same' }) };
       await look({
         messages: [
@@ -218,7 +218,7 @@ describe('the mirror', () => {
   });
 
   describe('of folders', () => {
-    it('keeps a renamed one and its messages, also when two exchange their names', async () => {
+    it('keeps a renamed folder and its messages, even when two exchange their names', async () => {
       await look({
         folders: [...FOLDERS, { providerId: 'A', name: null, displayName: 'A' }],
         messages: [message('A/1'), message('Archive/1')],
@@ -250,7 +250,7 @@ describe('the mirror', () => {
       ]);
     });
 
-    it('takes one that was made through the API for the one that appears', async () => {
+    it('recognises a new folder at the provider as the one that was created through the API', async () => {
       await look({});
       const id = randomUUID();
       await database.query(
@@ -264,7 +264,7 @@ describe('the mirror', () => {
       expect((await folders()).find((folder) => folder.id === id)?.provider_id).toBe('Mine');
     });
 
-    it('does not bring back one that is being deleted', async () => {
+    it('does not bring back a folder that is being deleted', async () => {
       const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
       await look({ folders: [...FOLDERS, mine] });
       await database.query(`delete from folder where account_id = $1 and provider_id = 'Mine'`, [account.id]);
@@ -274,7 +274,7 @@ describe('the mirror', () => {
     });
   });
 
-  it('takes what a look tells whose cursor has not moved', async () => {
+  it('applies the changes of a sync whose cursor has not moved', async () => {
     await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
     cursor -= 1;
     await look({
@@ -284,7 +284,7 @@ describe('the mirror', () => {
     expect(await rows()).toMatchObject([{ provider_id: 'INBOX/1', starred: true, unread: false }]);
   });
 
-  it('forgets the messages of a folder that is gone, also when the look that said so was not stored', async () => {
+  it('removes the messages of a deleted folder, even when the sync that reported it was not stored', async () => {
     const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
     await look({ folders: [...FOLDERS, mine], messages: [message('Mine/1'), message('Mine/2')] });
     const gone = { folders: FOLDERS, removed: ['Mine/1', 'Mine/2'] };
@@ -295,7 +295,7 @@ describe('the mirror', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('keeps a message whose folder is gone and that is elsewhere', async () => {
+  it('keeps a message of a deleted folder that is also in another folder', async () => {
     const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
     await look({ folders: [...FOLDERS, mine], messages: [message('Mine/1')] });
     const [before] = await rows();
@@ -305,7 +305,7 @@ describe('the mirror', () => {
     expect(await database.query('select 1 from vanished_message')).toEqual([]);
   });
 
-  it('shows what was asked for while it is being written, and keeps what the provider says for later', async () => {
+  it("shows the requested change while it is being written, and keeps the provider's state for later", async () => {
     await look({ messages: [message('INBOX/1')] });
     const [row] = await rows();
     await database.query('update message set unread = false where id = $1', [row?.id]);
@@ -320,7 +320,7 @@ describe('the mirror', () => {
     expect(open?.payload).toEqual({ unread: false, before: { unread: false } });
   });
 
-  it('does not take a message away that is being changed', async () => {
+  it('does not remove a message that is being changed', async () => {
     await look({ messages: [message('INBOX/1')] });
     const [row] = await rows();
     const job = await openJob('update_message', row?.id ?? '', { folders: [], before: {} });
@@ -332,7 +332,7 @@ describe('the mirror', () => {
   });
 
   describe('of messages that cannot be read', () => {
-    it('has what is known of them, and writes them down', async () => {
+    it('stores what is known of them, and records the failure', async () => {
       const nested = Array.from(
         { length: 300 },
         (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}`,
@@ -353,7 +353,7 @@ describe('the mirror', () => {
       ]);
     });
 
-    it('passes the one that a worker has died of', async () => {
+    it('skips the message that a worker has died of', async () => {
       await look({});
       await database.query(`update sync_job set reading = 'INBOX/2', crashes = 2 where account_id = $1`, [
         account.id,
@@ -366,7 +366,7 @@ describe('the mirror', () => {
       expect(job).toEqual({ reading: null });
     });
 
-    it('stores texts that are longer than an index takes', async () => {
+    it('stores texts that are longer than an index entry', async () => {
       // Nothing that can be compressed.
       const long = (count: number) =>
         Array.from({ length: count }, () => String.fromCodePoint(0x4e00 + randomInt(20_000))).join('');
@@ -439,7 +439,7 @@ describe('the mirror', () => {
     });
   });
 
-  describe('tells in the log', () => {
+  describe('records in the change log', () => {
     const since = async (length: number) => (await logged()).slice(length).toSorted();
     const withFile = mime(
       { 'Message-ID': '<f@x>', 'Subject': 'menu', 'From': 'a@x.test', 'Content-Type': 'multipart/mixed; boundary=b' },
@@ -587,7 +587,7 @@ describe('the mirror', () => {
     });
   });
 
-  it('is running as soon as it is present, with history to come', async () => {
+  it('is running as soon as the present mail is mirrored, before the history', async () => {
     await database.query(`update "grant" set sync_state = 'initializing' where id = $1`, [account.id]);
     const states: string[] = [];
     const state = async () => {
@@ -619,7 +619,7 @@ describe('the mirror', () => {
     expect(states).toEqual(['downloading', 'running', 'running']);
   });
 
-  it('asks for nothing older than the horizon, and takes nothing older that only changes', async () => {
+  it('requests no mail older than the horizon, and ignores changes of older mail', async () => {
     const config = server.app.get<AppConfig>(APP_CONFIG);
     const { horizonDays } = config.sync;
     config.sync.horizonDays = 10;

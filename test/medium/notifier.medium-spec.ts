@@ -45,7 +45,7 @@ describe('Notifier', () => {
     return { signals, heard };
   };
 
-  it('tells the others, once per queue, and not itself', async () => {
+  it('notifies other processes once per queue, and not its own', async () => {
     const api = await start('api');
     const worker = await start('worker');
     const other = await start('worker');
@@ -59,7 +59,7 @@ describe('Notifier', () => {
     expect(api.heard).toEqual([]);
   });
 
-  it('ends waits for changes of an account at once when another process has written some', async () => {
+  it('ends a wait for changes of an account at once when another process has written one', async () => {
     const [api, worker] = [await start('api'), await start('worker')];
     // It finds nothing by looking itself: what ends the wait is what it was told.
     const blind = { newest: async () => new Map() } as unknown as DeltasRepository;
@@ -78,7 +78,7 @@ describe('Notifier', () => {
     expect(others).toBe(0);
   });
 
-  it('listens again after its connection was lost, and looks at everything then', async () => {
+  it('listens again after its connection was lost, and then checks every queue', async () => {
     const api = await start('api');
     const worker = await start('worker');
     await sql.query(
