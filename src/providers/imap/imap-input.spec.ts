@@ -84,7 +84,8 @@ describe('what an IMAP server answers', () => {
     expect(passed.at(-1)).toMatch(/ \(MODSEQ 917162500\)$/);
     const found = passed.flatMap((line) => line.match(/\b1\d{6}\b/g) ?? []);
     expect(found).toEqual(numbers);
-    expect([settled(), await failure()]).toEqual([1, null]);
+    // On a slow machine the parser yields once before it has settled.
+    expect([await failure(), settled()]).toEqual([null, 1]);
   });
 
   it('is left out, and said to be, when it names more vanished messages than are taken', async () => {
