@@ -398,10 +398,9 @@ describe('the mirror', () => {
         [account.id],
       );
       expect(file?.filename).toHaveLength(1_000);
-      const query = { filename: file?.filename ?? '', limit: 10, offset: 0 };
-      expect(
-        await server.app.get(FilesRepository).list(account.id, { ...query, view: 'count' }, 'all'),
-      ).toEqual({
+      const filter = { filename: file?.filename };
+      const page = { limit: 10, offset: 0, view: 'count' } as const;
+      expect(await server.app.get(FilesRepository).list(account.id, filter, page, 'all')).toEqual({
         view: 'count',
         count: 1,
       });

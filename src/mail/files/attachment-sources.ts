@@ -3,10 +3,9 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { FileSource } from './file-record.ts';
+import { type FileSource, mediaType } from './file-record.ts';
 import type { FileReader } from './file-sight.ts';
 import { refuseTooLarge } from './file-limits.ts';
-import { mediaType } from './files.mapper.ts';
 import { FilesService } from './files.service.ts';
 
 /** A file that a message is to carry. */

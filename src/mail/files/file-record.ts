@@ -40,3 +40,19 @@ export interface NewUpload {
   contentType: string;
   size: number;
 }
+
+/** Which files of an account are wanted; what is absent does not restrict. */
+export interface FileFilter {
+  messageId?: string | undefined;
+  /** The exact name. */
+  filename?: string | undefined;
+  /** The exact media type, in any case. */
+  contentType?: string | undefined;
+}
+
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}$/;
+
+/** The media type of a file for a header; senders write anything. */
+export function mediaType({ contentType }: Pick<FileRecord, 'contentType'>): string {
+  return MEDIA_TYPE.test(contentType) ? contentType.toLowerCase() : 'application/octet-stream';
+}

@@ -19,7 +19,8 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { contentDisposition, mediaType, toFileView } from './files.mapper.ts';
+import { mediaType } from './file-record.ts';
+import { contentDisposition, toFileFilter, toFileView } from './files.mapper.ts';
 import {
   deletedFile,
   fileBytes,
@@ -57,7 +58,7 @@ export class FilesController {
     @CurrentAccount() account: AccountPrincipal,
     @Query({ schema: listFilesQuery }) query: ListFilesQuery,
   ) {
-    return toListView(await this.files.list(account, query), toFileView);
+    return toListView(await this.files.list(account, toFileFilter(query), query), toFileView);
   }
 
   @Get(':id')

@@ -1,4 +1,5 @@
-import { contentDisposition, mediaType } from './files.mapper.ts';
+import { mediaType } from './file-record.ts';
+import { contentDisposition } from './files.mapper.ts';
 
 describe('contentDisposition', () => {
   it.each([

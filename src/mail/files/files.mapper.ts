@@ -1,5 +1,10 @@
-import type { FileRecord } from './file-record.ts';
-import type { FileView } from './files.schema.ts';
+import type { FileFilter, FileRecord } from './file-record.ts';
+import type { FileView, ListFilesQuery } from './files.schema.ts';
+
+/** The filters of a query, in the terms of the service. */
+export function toFileFilter(query: ListFilesQuery): FileFilter {
+  return { messageId: query.message_id, filename: query.filename, contentType: query.content_type };
+}
 
 /** A file as it is answered. */
 export function toFileView(file: FileRecord): FileView {
@@ -14,13 +19,6 @@ export function toFileView(file: FileRecord): FileView {
     ...(file.contentId === null ? {} : { content_id: file.contentId }),
     ...(file.contentDisposition === null ? {} : { content_disposition: file.contentDisposition }),
   };
-}
-
-const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}$/;
-
-/** The media type of a file for a header; senders write anything. */
-export function mediaType({ contentType }: Pick<FileRecord, 'contentType'>): string {
-  return MEDIA_TYPE.test(contentType) ? contentType.toLowerCase() : 'application/octet-stream';
 }
 
 /**

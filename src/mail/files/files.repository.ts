@@ -2,13 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { filenameCondition } from '../messages/message-conditions.ts';
 import { LEAST_COUNTED_BYTES } from './file-limits.ts';
-import type { CarriedFile, FileRecord, FileSource, NewUpload } from './file-record.ts';
+import type { CarriedFile, FileFilter, FileRecord, FileSource, NewUpload } from './file-record.ts';
 import type { FileSight } from './file-sight.ts';
-import type { ListFilesQuery } from './files.schema.ts';
 import { IS_UNUSED } from './unused-uploads.ts';
 
 const COLUMNS = `
@@ -88,7 +87,12 @@ export class FilesRepository {
   constructor(private readonly database: Database) {}
 
   /** Oldest first. */
-  list(accountId: string, query: ListFilesQuery, sight: FileSight): Promise<Listing<FileRecord>> {
+  list(
+    accountId: string,
+    { messageId, filename, contentType }: FileFilter,
+    page: PageOfView,
+    sight: FileSight,
+  ): Promise<Listing<FileRecord>> {
     const conditions = new Conditions();
     const account = conditions.value(accountId);
     // Nothing but drafts is ever being deleted, and drafts are few: looked for once, and not for each file.
@@ -98,7 +102,6 @@ export class FilesRepository {
     );
     // The account is the first value.
     if (sight !== 'all') conditions.add(SEEN[sight]);
-    const { message_id: messageId, filename, content_type: contentType } = query;
     if (messageId !== undefined)
       conditions.add(isId(messageId) ? inMessage(conditions.value(messageId)) : 'false');
     if (filename !== undefined) conditions.add(filenameCondition(conditions, account, filename));
@@ -109,8 +112,8 @@ export class FilesRepository {
       id: 'f.id',
       orderBy: 'f.id',
       conditions,
-      page: query,
-      view: query.view,
+      page,
+      view: page.view,
     });
   }
 

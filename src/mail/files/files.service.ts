@@ -3,16 +3,15 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { DomainError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
-import type { Listing } from '../../platform/database/listing.ts';
+import type { Listing, PageOfView } from '../../platform/database/listing.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../../providers/port/provider-failure.ts';
 import { type FileReader, sightOf } from './file-sight.ts';
-import type { CarriedFile, FileRecord, FileSource } from './file-record.ts';
+import type { CarriedFile, FileFilter, FileRecord, FileSource } from './file-record.ts';
 import { FilesRepository } from './files.repository.ts';
-import type { ListFilesQuery } from './files.schema.ts';
 import { StoredBytes } from './stored-bytes.ts';
 
 /** Files (api facts 5.4): what is known of them, and their bytes from where they are: here, or at the provider. */
@@ -26,8 +25,8 @@ export class FilesService {
   ) {}
 
   /** Those that the scopes let the account's token see, oldest first. */
-  list(account: AccountPrincipal, query: ListFilesQuery): Promise<Listing<FileRecord>> {
-    return this.repository.list(account.accountId, query, sightOf(account));
+  list(account: AccountPrincipal, filter: FileFilter, page: PageOfView): Promise<Listing<FileRecord>> {
+    return this.repository.list(account.accountId, filter, page, sightOf(account));
   }
 
   /** @throws {NotFoundError} also where the scopes do not let it be seen */

@@ -2,10 +2,9 @@ import { Module } from '@nestjs/common';
 import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
-import { FoldersController } from './folders.controller.ts';
+import { FoldersController, LabelsController } from './folders.controller.ts';
 import { FOLDERS_OF_ACCOUNT, FoldersRepository } from './folders.repository.ts';
 import { FoldersService } from './folders.service.ts';
-import { LabelsController } from './labels.controller.ts';
 
 /** Folders and labels. */
 @Module({

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import type { ListFoldersQuery } from './folders.schema.ts';
 
 /** A folder or label as it is shown. */
 export interface FolderRecord {
@@ -62,7 +61,7 @@ export class FoldersRepository {
   constructor(private readonly database: Database) {}
 
   /** Oldest first. */
-  list(accountId: string, query: ListFoldersQuery): Promise<Listing<FolderRecord>> {
+  list(accountId: string, page: PageOfView): Promise<Listing<FolderRecord>> {
     const conditions = new Conditions();
     conditions.add(`f.account_id = ${conditions.value(accountId)} and not f.deleting`);
     return runListing<FolderRecord>(this.database, {
@@ -71,8 +70,8 @@ export class FoldersRepository {
       id: 'f.id',
       orderBy: 'f.id',
       conditions,
-      page: query,
-      view: query.view,
+      page,
+      view: page.view,
     });
   }
 

@@ -3,7 +3,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import type { Listing } from '../../platform/database/listing.ts';
+import type { Listing, PageOfView } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
@@ -16,7 +16,6 @@ import {
   StandardFolderError,
 } from './folders.errors.ts';
 import { type FolderRecord, FoldersRepository, type HeldFolder } from './folders.repository.ts';
-import type { ListFoldersQuery } from './folders.schema.ts';
 
 /** A folder after a write, and the job that carries the write to the provider. */
 export interface WrittenFolder {
@@ -52,10 +51,10 @@ export class FoldersService {
   async list(
     account: AccountPrincipal,
     unit: OrganizationUnit,
-    query: ListFoldersQuery,
+    page: PageOfView,
   ): Promise<Listing<FolderRecord>> {
     assertUnit(account, unit);
-    return this.repository.list(account.accountId, query);
+    return this.repository.list(account.accountId, page);
   }
 
   /** Those of the folders that the account has, in no order. */

@@ -8,7 +8,11 @@ export interface ImageSize {
 const ascii = (bytes: Uint8Array, from: number, to: number): string =>
   String.fromCharCode(...bytes.subarray(from, to));
 
-/** Format and size by the first bytes, before anything is decoded; null: no image, or none whose size can be told. */
+/**
+ * Format and size by the first bytes, before anything is decoded; null: no image, or none whose size can be told.
+ * Not a library, as hostile images must not be larger than they seem here: `image-size` 2.1 goes on behind a broken
+ * segment of a JPEG, passes frames that decoders read, and takes entries behind the end of a TIFF directory for its size.
+ */
 export function imageSizeOf(bytes: Uint8Array): ImageSize | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
