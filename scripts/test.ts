@@ -4,7 +4,7 @@ import { runJest, runJestTwice } from './lib/jest-run.ts';
 import { writeTestGroups } from './lib/test-groups.ts';
 
 /** Most tests mostly wait: twice as many groups of files at a time as the smallest machine has processors. */
-const GROUPS = ['--selectProjects', 'groups', 'patient'];
+const GROUPS = ['--selectProjects', 'groups', 'patient', '--maxWorkers=4'];
 /**
  * Tests of faults start many processes each. Three files at a time, by themselves, and with the memory limit in a process of their own,
  * so that nothing they leave behind outlives the run.
@@ -25,7 +25,7 @@ if (scope !== '--long') parts.push(await runChecks());
 await ensureBuilt().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
 if (scope === undefined || scope === '--all') {
   writeTestGroups();
-  const groups = await runJestTwice([...GROUPS, '--maxWorkers=4'], [...GROUPS, '--maxWorkers=1']);
+  const groups = await runJestTwice(GROUPS, ['--maxWorkers=1']);
   unstable.push(...groups.unstable);
   // Tests of faults prove that nothing is ever lost or doubled: one failure is one too many.
   parts.push(groups, await runJest(['--selectProjects', 'faults', ...BY_THREES]));
