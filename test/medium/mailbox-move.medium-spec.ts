@@ -1,8 +1,10 @@
 import { Database } from '../../src/platform/database/sql.ts';
 import { AccountListeners } from '../../src/accounts/grants/account-listeners.ts';
 import { emptyForMailbox } from '../../src/accounts/grants/mailbox-move.ts';
+import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { ClaimLostError, MirrorRepository } from '../../src/sync/mirror.repository.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
+import { EngineSteps } from '../support/engine-steps.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 
 describe('moving an account to another mailbox while workers are busy with it', () => {
@@ -98,12 +100,14 @@ describe('moving an account to another mailbox while workers are busy with it', 
   it('keeps a sync of the old mailbox from writing into the new mirror', async () => {
     const { id: accountId } = send.account;
     await scheduleSync(send.database, accountId);
-    const [row] = await send.database.query<{ id: string; fence: number }>(
-      `update sync_job set state = 1, fence = fence + 1, cursor = 'old' where account_id = $1 returning id, fence`,
+    const [row] = await send.database.query<{ id: string }>(
+      `update sync_job set cursor = 'old' where account_id = $1 returning id`,
       [accountId],
     );
+    const syncs = send.app.app.get(MailboxSyncDispatcher, { strict: false });
+    const { id, fence } = await new EngineSteps(send.database, () => syncs).claim(row?.id ?? '');
     await move();
-    const claim = { id: row?.id ?? '', fence: row?.fence ?? 0, accountId };
+    const claim = { id, fence, accountId };
     const mirror = new MirrorRepository(send.app.app.get(Database));
     const writing = mirror.holding(claim, 'of the old mailbox', () => Promise.resolve());
     await expect(writing).rejects.toThrow(ClaimLostError);

@@ -5,8 +5,8 @@ import { GrantConnections } from '../../src/accounts/grants/grant-connections.se
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import type { SendJobRow, SendResult } from '../../src/mail/outbox/send-attempt.ts';
 import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
-import { SendDoubts } from '../../src/mail/outbox/send-doubts.ts';
-import { SendWays } from '../../src/mail/outbox/send-ways.ts';
+import { UnknownOutcomes } from '../../src/mail/outbox/unknown-outcomes.ts';
+import { SendRoutes } from '../../src/mail/outbox/send-routes.ts';
 import { MessageSender } from '../../src/mail/outbox/send-message.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
@@ -61,9 +61,9 @@ describe('SendDispatcher', () => {
     const config = server.app.get<AppConfig>(APP_CONFIG);
     const accounts = server.app.get(ProviderAccounts, { strict: false });
     const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
-    const ways = new SendWays(connectors, server.app.get(RelayRoutes, { strict: false }));
-    const doubts = new SendDoubts(config, ways, accounts, clock);
-    const sender = new MessageSender(config, database, accounts, ways, doubts, clock);
+    const routes = new SendRoutes(connectors, server.app.get(RelayRoutes, { strict: false }));
+    const unknown = new UnknownOutcomes(config, routes, accounts, clock);
+    const sender = new MessageSender(config, database, accounts, routes, unknown, clock);
     return new SendDispatcher(config, accounts, sender, clock);
   };
   const accept = async (body: object = {}) => {

@@ -1,8 +1,12 @@
 import { createHmac } from 'node:crypto';
-import type { Lease } from '../../src/platform/work/dispatcher.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { type HookJobRow, WebhookDispatcher } from '../../src/platform/webhooks/webhook-dispatcher.ts';
+import {
+  type DeliveryResult,
+  type HookJobRow,
+  WebhookDispatcher,
+} from '../../src/platform/webhooks/webhook-dispatcher.ts';
 import { ended } from '../support/ended.ts';
+import { EngineSteps } from '../support/engine-steps.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { Receiver, type ReceiverBehaviour } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -19,6 +23,7 @@ describe('WebhookDispatcher', () => {
   let application: TestApplication;
   let dispatcher: WebhookDispatcher;
   let database: Database;
+  let steps: EngineSteps<HookJobRow, DeliveryResult>;
 
   beforeAll(async () => {
     clock = new TestClock();
@@ -26,6 +31,7 @@ describe('WebhookDispatcher', () => {
     server = await startTestApp({ ROLES: 'api' }, { clock });
     dispatcher = server.app.get(WebhookDispatcher, { strict: false });
     database = server.app.get(Database);
+    steps = new EngineSteps(database, () => dispatcher);
   });
   afterAll(() => server.close());
   beforeEach(async () => {
@@ -34,36 +40,18 @@ describe('WebhookDispatcher', () => {
   });
   afterEach(() => receiver.stop());
 
-  const lease = (signal = new AbortController().signal): Lease => ({
-    handOff: () => Promise.resolve(true),
-    trusted: () => true,
-    stopping: () => false,
-    signal,
-  });
-
-  /** What the engine would claim for a webhook. */
-  async function claim(webhookId: string, attempt = 1): Promise<HookJobRow[]> {
-    const rows = await database.query<HookJobRow>(
-      `select id, event_id as "eventId", webhook_id as "gateId", give_up_at as "giveUpAt", due_at as "dueAt", fence, ambiguous
-       from hook_job where webhook_id = $1 order by id`,
-      [webhookId],
-    );
-    return rows.map((row) => ({ ...row, attempt }));
-  }
+  const queued = (webhookId: string) =>
+    database.query<{ id: string }>('select id from hook_job where webhook_id = $1 order by id', [webhookId]);
 
   async function claimOne(webhookId: string, attempt = 1): Promise<HookJobRow> {
-    const [job] = await claim(webhookId, attempt);
-    if (!job) throw new Error('nothing is queued');
-    return job;
+    const [row] = await queued(webhookId);
+    return steps.claim(row?.id ?? '', { attempt });
   }
 
   /** One attempt, with what the engine does around it. */
   async function attempt(job: HookJobRow) {
-    const outcome = ended(await dispatcher.run(job, lease()));
-    await database.transaction(async (sql) => {
-      if (outcome.next.kind === 'done') await sql.query('delete from hook_job where id = $1', [job.id]);
-      await dispatcher.record(sql, [{ job, ...outcome }]);
-    });
+    const outcome = ended(await steps.run(job));
+    await steps.settle(job, outcome);
     return outcome;
   }
 
@@ -195,7 +183,7 @@ describe('WebhookDispatcher', () => {
     const abort = new AbortController();
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
-    expect(await dispatcher.run(await claimOne(id), lease(abort.signal))).toBeNull();
+    expect(await steps.run(await claimOne(id), { signal: abort.signal })).toBeNull();
   });
 
   it('becomes failing after 15 minutes of only failures, failed after 72 hours, and stops', async () => {
@@ -215,8 +203,10 @@ describe('WebhookDispatcher', () => {
     expect(await happen(server.app, application)).toBe(true);
     expect(await step(HOUR, 5)).toBe('failed');
     const before = receiver.posted.length;
-    for (const job of await claim(id, 6))
-      expect(await attempt(job)).toMatchObject({ next: { kind: 'done' } });
+    for (const row of await queued(id))
+      expect(await attempt(await steps.claim(row.id, { attempt: 6 }))).toMatchObject({
+        next: { kind: 'done' },
+      });
     expect(receiver.posted).toHaveLength(before);
     expect((await evidenceOf(id)).at(-1)).toMatchObject({
       outcome: 'dropped',
@@ -281,7 +271,7 @@ describe('WebhookDispatcher', () => {
     await database.query('delete from webhook_event where id = $1', [job.eventId]);
     expect(await attempt(job)).toMatchObject({ next: { kind: 'done' }, result: { effect: null } });
     await database.query('delete from webhook where id = $1', [id]);
-    expect(await dispatcher.run(job, lease())).toEqual({
+    expect(await steps.run(job)).toEqual({
       next: { kind: 'done' },
       result: { evidence: null, effect: null },
     });
@@ -295,7 +285,7 @@ describe('WebhookDispatcher', () => {
     await database.query(`update application set secret_sealed = 'v1.gone.x.y' where id = $1`, [
       application.id,
     ]);
-    await expect(dispatcher.run(job, lease())).rejects.toThrow('ENCRYPTION_KEYS');
+    await expect(steps.run(job)).rejects.toThrow('ENCRYPTION_KEYS');
     expect(dispatcher.onError(job)).toMatchObject({
       next: { kind: 'again', at: new Date(clock.now().getTime() + MINUTE) },
       result: { effect: null, evidence: { outcome: 'retry' } },
@@ -315,10 +305,9 @@ describe('WebhookDispatcher', () => {
     ];
     receiver.behave = (response, { url }) => response.writeHead(url === '/a' ? 200 : 500).end();
     for (let round = 0; round < 10; round++) await happen(server.app, application);
-    const jobs = (await Promise.all(ids.map((id) => claim(id)))).flat();
-    const settled = await Promise.all(
-      jobs.map(async (job) => ({ job, ...ended(await dispatcher.run(job, lease())) })),
-    );
+    const rows = (await Promise.all(ids.map((id) => queued(id)))).flat();
+    const jobs = await Promise.all(rows.map(({ id }) => steps.claim(id)));
+    const settled = await Promise.all(jobs.map(async (job) => ({ job, ...ended(await steps.run(job)) })));
     const half = (odd: number) => settled.filter((_, index) => index % 2 === odd);
     await Promise.all([
       database.transaction((sql) => dispatcher.record(sql, half(0))),

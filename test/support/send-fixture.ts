@@ -5,8 +5,8 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import type { SendJobRow, SendResult } from '../../src/mail/outbox/send-attempt.ts';
 import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
-import { SendDoubts } from '../../src/mail/outbox/send-doubts.ts';
-import { SendWays } from '../../src/mail/outbox/send-ways.ts';
+import { UnknownOutcomes } from '../../src/mail/outbox/unknown-outcomes.ts';
+import { SendRoutes } from '../../src/mail/outbox/send-routes.ts';
 import { MessageSender } from '../../src/mail/outbox/send-message.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type {
@@ -111,9 +111,9 @@ export class SendFixture {
       findSent: () => this.server.findSent(),
     };
     const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
-    const ways = new SendWays(connectors, this.relay);
-    const doubts = new SendDoubts(config, ways, accounts, this.clock);
-    const sender = new MessageSender(config, this.database, accounts, ways, doubts, this.clock);
+    const routes = new SendRoutes(connectors, this.relay);
+    const unknown = new UnknownOutcomes(config, routes, accounts, this.clock);
+    const sender = new MessageSender(config, this.database, accounts, routes, unknown, this.clock);
     return new SendDispatcher(config, accounts, sender, this.clock);
   }
 

@@ -19,7 +19,7 @@ import { DirectLease, LEASE_SECONDS } from './direct-lease.ts';
 import type { SendJobRow, SendResult, StoredMessage } from './send-attempt.ts';
 import { MessageSender } from './send-message.ts';
 import { recordSends } from './send-recording.ts';
-import { SendWays } from './send-ways.ts';
+import { SendRoutes } from './send-routes.ts';
 
 /** A message that is to be sent now, once. */
 export interface DirectMessage extends ComposedMessage {
@@ -57,7 +57,7 @@ export interface DirectHooks {
   ended?(sql: Sql, result: DirectResult): Promise<void>;
 }
 
-// It has a deadline at once, so nobody sends it again, and it is in doubt from the beginning: a worker that gets it looks.
+// Its deadline has come, so nobody sends it again, and its outcome is unknown from the beginning: a worker that gets it looks it up.
 const ACCEPT = `
   with status as (
     insert into job_status (id, account_id, action, object, object_id, status, send_at, original_send_at,
@@ -103,7 +103,7 @@ export class DirectSends implements OnModuleDestroy {
     private readonly database: Database,
     private readonly accounts: ProviderAccounts,
     private readonly sender: MessageSender,
-    private readonly ways: SendWays,
+    private readonly routes: SendRoutes,
     private readonly outgoing: OutgoingMessages,
     private readonly clock: Clock,
   ) {}
@@ -132,7 +132,7 @@ export class DirectSends implements OnModuleDestroy {
     }
   }
 
-  /** What is known by now of a send; `pending`: it is under way. Undefined: the account has no such send. */
+  /** What is known by now of a send; `pending`: it is under opened. Undefined: the account has no such send. */
   async find(accountId: string, id: string): Promise<DirectResult | undefined> {
     const [row] = await this.database.query<DirectResult>(FIND, [id, accountId]);
     return row;
@@ -212,11 +212,11 @@ export class DirectSends implements OnModuleDestroy {
     }
   }
 
-  /** One look at once: the doubt of an answer that was lost often ends here. What is not found may only lag behind. */
+  /** A first look-up at once: a message whose answer was lost is often found. One that is not found may only lag behind. */
   async #wasSent(message: StoredMessage): Promise<boolean> {
     try {
-      const way = await this.ways.find('account', message);
-      return way !== null && (await way.findSent(message.messageIdHeader)).found;
+      const opened = await this.routes.find('account', message);
+      return opened !== null && (await opened.findSent(message.messageIdHeader)).found;
     } catch (error) {
       this.#log.warn(`message ${message.id} could not be looked up: ${String(error)}`);
       return false;

@@ -16,9 +16,9 @@ import { OutboxRepository } from './outbox.repository.ts';
 import { OutboxRequests } from './outbox-requests.ts';
 import { OutboxService } from './outbox.service.ts';
 import { SendDispatcher } from './send-dispatcher.ts';
-import { SendDoubts } from './send-doubts.ts';
+import { UnknownOutcomes } from './unknown-outcomes.ts';
 import { MessageSender } from './send-message.ts';
-import { SendWays } from './send-ways.ts';
+import { SendRoutes } from './send-routes.ts';
 import { SentCopies } from './sent-copies.ts';
 import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
 
@@ -43,8 +43,8 @@ import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
     OutboxService,
     MessageSender,
     SendDispatcher,
-    SendDoubts,
-    SendWays,
+    UnknownOutcomes,
+    SendRoutes,
     SentCopies,
   ],
   exports: [DirectSends, OutboxRequests, OutboxService, SendDispatcher],

@@ -63,10 +63,10 @@ const LONGEST_SECONDS = 3_600;
 const JITTER = 0.1;
 /** Attempts over the account before the mailing service takes over (spec 8 rule 3). */
 const ATTEMPTS_BEFORE_RELAY = 5;
-/** Seconds from one look-up of a doubt to the next: 15, 60 and 180 s after it began. Sent folders lag behind. */
+/** Seconds from one look-up to the next: 15, 60 and 180 s after the outcome became unknown. Sent folders lag behind. */
 const LOOK_UP_SECONDS = [15, 45, 120] as const;
-/** How long after the deadline a doubt that cannot be looked up is kept open. */
-const DOUBT_MS = 24 * 3_600_000;
+/** How long after the deadline a message that cannot be looked up is kept open. */
+const UNKNOWN_MS = 24 * 3_600_000;
 
 /** Seconds after the k-th failure, without jitter: 30 s doubling, an hour at most (spec 8 rule 4). */
 export function backoffSeconds(failures: number): number {
@@ -99,7 +99,7 @@ function isFinal({ code, route, retryRejected }: Pick<RetryInput, 'code' | 'rout
 export function decideRetry(input: RetryInput): RetryDecision {
   const { code, now, retryLimitAt } = input;
   if (isFinal(input)) return { kind: 'stop', rule: code === 'auth-invalid' ? 'auth-invalid' : 'rejected' };
-  // Settling a doubt is no new attempt: it is done even at the deadline, and before any change of route.
+  // A look-up sends nothing: it is made even at the deadline, and before any change of route.
   if (code === 'outcome-unknown') return { kind: 'retry', at: firstLookUp(input), rule: 'look-up' };
   if (now >= retryLimitAt) return { kind: 'stop', rule: 'deadline' };
   const rule = relayRule(input);
@@ -114,7 +114,7 @@ export function decideRetry(input: RetryInput): RetryDecision {
 }
 
 /**
- * Soon after the first doubt. With each further one later: what follows a look-up that finds nothing may be another
+ * Soon after the first unknown outcome. Later with each further one: what follows a look-up that finds nothing may be another
  * send, and a server that never answers would otherwise deliver one message every quarter of a minute. No send
  * follows the deadline, so the last look-up need not wait.
  */
@@ -127,19 +127,19 @@ function lookUpSeconds(times: number): number {
 }
 
 /**
- * When, if at all, a doubt is looked into again whose look-up has failed. The doubt remains until somebody can answer
- * it, but not longer than a day beyond the deadline.
+ * When, if at all, a message is looked up again whose look-up has failed: until the provider answers, but not longer than a
+ * day beyond the deadline.
  * @param looked look-ups so far, this one included; later each time
  */
 export function decideLookUp(looked: number, now: Date, retryLimitAt: Date): Retry | Stop {
-  if (now.getTime() > retryLimitAt.getTime() + DOUBT_MS) return { kind: 'stop', rule: 'unknown' };
+  if (now.getTime() > retryLimitAt.getTime() + UNKNOWN_MS) return { kind: 'stop', rule: 'unknown' };
   return { kind: 'retry', at: after(now, lookUpSeconds(looked)), rule: 'look-up' };
 }
 
 /**
  * What follows a look-up that found nothing and proves nothing: two more, then what the sender wants. After the deadline
  * nothing is sent.
- * @param lookUps such look-ups of this doubt, this one included
+ * @param lookUps such look-ups since the outcome became unknown, this one included
  */
 export function decideUnproven(
   lookUps: number,
@@ -153,7 +153,7 @@ export function decideUnproven(
   return { kind: 'resend', rule: 'resend' };
 }
 
-/** Whether a message that may go by the account after a settled doubt has had its attempts there (spec 8 rule 3). */
+/** Whether a message that was looked up and not sent has had its attempts over the account (spec 8 rule 3). */
 export function isRelayDue(route: SendRoute, failures: number): boolean {
   return route === 'account' && failures >= ATTEMPTS_BEFORE_RELAY;
 }

@@ -45,7 +45,7 @@ export interface RecipientProgress {
 
 /** What a row that goes on carries along. */
 export interface RouteProgress {
-  /** Which way the next attempt goes. */
+  /** The route of the next attempt. */
   route: SendRoute;
   /** Attempts over this route that have failed. */
   failures: number;
@@ -53,7 +53,10 @@ export interface RouteProgress {
   lookUps: number;
   /** The attempt that sends again without a look-up, because an outcome stayed unknown (ADR 0019). Null: none. */
   resendAttempt: number | null;
-  /** Recipients that have not got it, whatever becomes of the present doubt; of no meaning after another attempt. */
+  /**
+   * Recipients that the server put off when the outcome of `attempt` became unknown: they have not got it. Of no meaning after
+   * another attempt.
+   */
   putOff: { attempt: number; emails: readonly string[] } | null;
 }
 
@@ -73,7 +76,7 @@ export interface SendResult {
   refusal: CredentialsRefusal | null;
   /** Null: the row does not go on. */
   progress: RouteProgress | null;
-  /** Null: nobody has accepted or refused it whom the message's row does not know. */
+  /** Recipients to be written down; null: the message's row lists them all. */
   recipients: RecipientProgress | null;
   /** Whether the sender's own copy has to be filed. Default false. */
   filesCopy?: boolean;

@@ -13,11 +13,11 @@ import { decideRetry, type RetryInput, wantsRelay } from './retry-policy.ts';
 import {
   type Attempt, type AttemptEnd, type LoadedAttempt, NOTHING, type SendJobRow, type SendResult, type StoredMessage,
 } from './send-attempt.ts'; // prettier-ignore
-import { SendDoubts } from './send-doubts.ts';
+import { UnknownOutcomes } from './unknown-outcomes.ts';
 import {
   afterReceipt,
   concluded,
-  isInDoubt,
+  needsLookUp,
   isResent,
   isTooLate,
   lineOf,
@@ -29,7 +29,7 @@ import {
   withRefused,
   words,
 } from './send-verdict.ts';
-import { SendWays, type SendWay } from './send-ways.ts';
+import { SendRoutes, type OpenRoute } from './send-routes.ts';
 
 const HELD_TOO_LONG =
   'the account was moved to another mailbox after this message was accepted, and it got no new send_at';
@@ -57,8 +57,8 @@ export class MessageSender {
     @Inject(APP_CONFIG) config: AppConfig,
     private readonly database: Database,
     private readonly accounts: ProviderAccounts,
-    private readonly ways: SendWays,
-    private readonly doubts: SendDoubts,
+    private readonly routes: SendRoutes,
+    private readonly unknown: UnknownOutcomes,
     private readonly clock: Clock,
   ) {
     this.#retryRejected = config.outbox.retryRejected;
@@ -86,7 +86,7 @@ export class MessageSender {
   /** What becomes of a message when sending it has thrown. The caller has logged the error. */
   afterError(job: SendJobRow, error: unknown): Outcome<SendResult> {
     const attempt = this.#begin(job);
-    if (isInDoubt(job)) return this.doubts.stillInDoubt(attempt, error);
+    if (needsLookUp(job)) return this.unknown.stillUnknown(attempt, error);
     const end = { code: 'temporary', phase: null, detail: INTERNAL_REASON, internal: true } as const;
     return this.#conclude(attempt, end, false);
   }
@@ -117,15 +117,15 @@ export class MessageSender {
 
   /** @returns null: there is no earlier attempt of unknown outcome, or it has not sent the message */
   async #lookUp(attempt: LoadedAttempt): Promise<Outcome<SendResult> | null> {
-    if (!isInDoubt(attempt.job)) return null;
+    if (!needsLookUp(attempt.job)) return null;
     const outdated = attempt.route === 'account' ? this.#outdated(attempt) : null;
-    return outdated ?? this.doubts.settle(attempt);
+    return outdated ?? this.unknown.settle(attempt);
   }
 
   /** The user has to authenticate again. What else waits for the account need not wait to hear it. */
   #outdated(attempt: LoadedAttempt): Outcome<SendResult> | null {
     if (attempt.message.account.grantStatus !== 'invalid') return null;
-    const unsure = isInDoubt(attempt.job) ? `; ${UNSURE}` : '';
+    const unsure = needsLookUp(attempt.job) ? `; ${UNSURE}` : '';
     const detail = `the account's credentials are out of date${unsure}`;
     const end = { code: 'auth-invalid', phase: null, detail } as const;
     const outcome = concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
@@ -158,16 +158,16 @@ export class MessageSender {
     const { message } = attempt;
     let phase: SendPhase | null = null;
     try {
-      const way = await this.#way(attempt);
+      const opened = await this.#openRoute(attempt);
       const outgoing = await this.#prepare(message);
       if (!outgoing) return NOTHING;
       if (!(await lease.handOff())) return null;
       attempt.handedOff = true;
       const control = sendControl(lease, (reached) => (phase = reached));
-      const receipt = await way.send(outgoing, control);
+      const receipt = await opened.send(outgoing, control);
       phase = 'confirmation';
       const received = await this.#received(attempt, outgoing, receipt);
-      if (received.result.move?.to === 'successful') received.result.filesCopy = way.filesCopy === true;
+      if (received.result.move?.to === 'successful') received.result.filesCopy = opened.filesCopy === true;
       return received;
     } catch (error) {
       if (error instanceof LeaseLostError) return null;
@@ -182,12 +182,12 @@ export class MessageSender {
     }
   }
 
-  /** The way of this attempt: a mailing service that has gone leaves the message to its account. */
-  async #way(attempt: LoadedAttempt): Promise<SendWay> {
-    const way = await this.ways.find(attempt.route, attempt.message);
-    if (way) return way;
+  /** A mailing service that has gone leaves the message to its account. */
+  async #openRoute(attempt: LoadedAttempt): Promise<OpenRoute> {
+    const opened = await this.routes.find(attempt.route, attempt.message);
+    if (opened) return opened;
     attempt.route = 'account';
-    return (await this.ways.find('account', attempt.message)) as SendWay;
+    return (await this.routes.find('account', attempt.message)) as OpenRoute;
   }
 
   /** @returns null: the message is gone */
@@ -232,12 +232,12 @@ export class MessageSender {
   async #failed(attempt: LoadedAttempt, end: AttemptEnd): Promise<Outcome<SendResult>> {
     const { message } = attempt;
     const asks = wantsRelay(this.#inputOf(attempt, end));
-    const relay = asks && (await this.ways.hasRelay(message));
+    const relay = asks && (await this.routes.hasRelay(message));
     const outcome = this.#conclude(attempt, end, relay);
     const signal = signalOf(attempt, end);
     if (!signal || signal.kind === 'well') return withSignal(outcome, signal);
-    if (!relay && !(await this.ways.isRelayOpen(message))) return withSignal(outcome, signal);
-    // A message that has another way leaves its account alone by itself, and nothing need wait for it any more.
+    if (!relay && !(await this.routes.isRelayOpen(message))) return withSignal(outcome, signal);
+    // A message that goes by the mailing service next leaves its account alone: nothing has to wait for it.
     return withSignal(outcome, attempt.job.gateFailures > 0 ? { kind: 'well' } : undefined);
   }
 

@@ -23,7 +23,7 @@ export const UNSURE = 'whether an earlier attempt succeeded is unknown';
 const DAILY_LIMIT_SECONDS = 3_600;
 
 /** Whether an earlier attempt has to be looked up before this one may send. */
-export function isInDoubt(job: SendJobRow): boolean {
+export function needsLookUp(job: SendJobRow): boolean {
   return job.ambiguous && !isResent(job);
 }
 
@@ -32,13 +32,16 @@ export function isResent({ ambiguous, resendAttempt, attempt }: SendJobRow): boo
   return ambiguous && resendAttempt === attempt;
 }
 
-/** Recipients that the server had put off when the present doubt began: a copy that is found is not theirs. */
+/** Recipients that the server had put off when the outcome became unknown: a copy that is found is not theirs. */
 export function putOffBefore({ putOff, attempt }: SendJobRow): readonly string[] {
   // A worker may have died in a later attempt, in which they were not put off.
   return putOff?.attempt === attempt - 1 ? putOff.emails : [];
 }
 
-/** Found only after its deadline had passed: sending it now would be a surprise. A single attempt has no such deadline. */
+/**
+ * Whether the deadline passed before a worker picked the message up: sending it that late would surprise the recipient. False for a
+ * message with a single attempt.
+ */
 export function isTooLate({ retryLimitAt, dueAt }: SendJobRow, now: Date): boolean {
   return retryLimitAt > dueAt && now.getTime() > retryLimitAt.getTime() + OVERDUE_SECONDS * 1000;
 }

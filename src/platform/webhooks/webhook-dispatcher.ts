@@ -4,19 +4,40 @@ import { EgressError } from '../egress/egress-error.ts';
 import { parseRetryAfter } from '../egress/retry-after.ts';
 import { newId } from '../base/ids/ids.ts';
 import { Clock, monotonicMs } from '../base/time/clock.ts';
-import type { ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, Settled } from '../work/dispatcher.ts';
+import type {
+  ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, RowLoading, Settled,
+} from '../work/dispatcher.ts'; // prettier-ignore
 import type { Sql } from '../database/sql.ts';
 import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
 import { type AttemptEvidence, insertAttempts, recordHealth } from './delivery.repository.ts';
-import { DueDeliveries, type LoadedDelivery } from './due-deliveries.ts';
 import { deliveryHeaders } from './signature.ts';
 import { SigningSecrets } from './signing-secrets.ts';
+import type { WebhookState } from './webhook-state.ts';
 
 /** A claimed row of `hook_job`. Its gate is the webhook. */
 export interface HookJobRow extends ClaimedJob {
   eventId: string;
   giveUpAt: Date;
 }
+
+/** What one attempt needs. */
+interface LoadedDelivery {
+  callbackUrl: string;
+  state: WebhookState;
+  applicationId: string;
+  secretSealed: string;
+  /** Null when the event is not stored any more. */
+  body: Buffer | null;
+}
+
+const LOADING: RowLoading = {
+  columns: `w.callback_url as "callbackUrl", w.state, w.application_id as "applicationId", a.secret_sealed as "secretSealed", e.body`,
+  joins: `
+    join webhook w on w.id = j.webhook_id
+    join application a on a.id = w.application_id
+    left join webhook_event e on e.id = j.event_id`,
+  ready: 'false',
+};
 
 /** What an attempt came to. */
 export interface DeliveryResult {
@@ -46,26 +67,30 @@ interface Start {
  * `webhook-id` may arrive again, so there is no hand-off marker.
  */
 @Injectable()
-export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult> {
+export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult, LoadedDelivery> {
   readonly table: QueueTable = {
     queue: 'hook',
     table: 'hook_job',
     gateColumn: 'webhook_id',
     columns: { eventId: 'event_id', giveUpAt: 'give_up_at' },
+    loading: LOADING,
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;
 
   constructor(
-    private readonly deliveries: DueDeliveries,
     private readonly egress: EgressClient,
     private readonly secrets: SigningSecrets,
     private readonly clock: Clock,
   ) {}
 
-  async run(job: HookJobRow, lease: Lease): Promise<Outcome<DeliveryResult> | null> {
+  async run(
+    job: HookJobRow,
+    lease: Lease,
+    delivery: LoadedDelivery | undefined,
+  ): Promise<Outcome<DeliveryResult> | null> {
     const start = this.#start();
-    const delivery = await this.deliveries.find(job.gateId, job.eventId);
+    // The webhook was deleted.
     if (!delivery) return NOTHING;
     const { body, state } = delivery;
     if (!body) return this.#drop(job, start, 'the event is not stored any more');

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { DueDeliveries } from './due-deliveries.ts';
 import { WebhookChallenge } from './webhook-challenge.ts';
 import { WebhookDispatcher } from './webhook-dispatcher.ts';
 import { WebhooksController } from './webhooks.controller.ts';
@@ -8,7 +7,7 @@ import { WebhooksService } from './webhooks.service.ts';
 /** Subscriptions to what happens, and their deliveries. */
 @Module({
   controllers: [WebhooksController],
-  providers: [WebhooksService, WebhookChallenge, DueDeliveries, WebhookDispatcher],
+  providers: [WebhooksService, WebhookChallenge, WebhookDispatcher],
   exports: [WebhookDispatcher],
 })
 export class WebhooksModule {}

@@ -88,9 +88,9 @@ export function queueStatements(queue: QueueTable, tellsLate = false): QueueStat
  */
 function loadStatement(table: string, { columns, joins, ready }: RowLoading): string {
   return `
-    with loaded as materialized (
-      select j.id, ${columns}, ($4::boolean[])[${PLACE}] and ${ready} as goes
-      from ${table} j ${joins} where j.id = any($1::uuid[])),
+    with claimed as materialized (select * from ${table} where id = any($1::uuid[])),
+    loaded as materialized (
+      select j.id, ${columns}, ($4::boolean[])[${PLACE}] and ${ready} as goes from claimed j ${joins}),
     handed as (
       update ${table} j set handoff_at = clock_timestamp()
       where j.id = any(array(select id from loaded where goes)) and j.fence = ($2::int[])[${PLACE}] and j.state <> 0 and j.worker_id = $3

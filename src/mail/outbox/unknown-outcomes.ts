@@ -10,20 +10,20 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
 import type { Attempt, LoadedAttempt, SendResult } from './send-attempt.ts';
 import { concluded, putOffBefore, remaining, sent, UNSURE } from './send-verdict.ts';
-import { SendWays } from './send-ways.ts';
+import { SendRoutes } from './send-routes.ts';
 
 const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';
 const FOUND = 'found among the sent messages';
 const NOT_FOUND = 'the outcome is unknown, and it was not found among the sent messages';
 
-/** Settles what became of an earlier attempt of unknown outcome (docs/adr/0019). */
+/** Finds out what became of an earlier attempt of unknown outcome (docs/adr/0019). */
 @Injectable()
-export class SendDoubts {
+export class UnknownOutcomes {
   readonly #onUnknown: AppConfig['outbox']['onUnknown'];
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
-    private readonly ways: SendWays,
+    private readonly routes: SendRoutes,
     private readonly accounts: ProviderAccounts,
     private readonly clock: Clock,
   ) {
@@ -49,7 +49,7 @@ export class SendDoubts {
       const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
       return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'deadline' });
     }
-    if (isRelayDue(attempt.route, attempt.failures) && (await this.ways.hasRelay(message))) {
+    if (isRelayDue(attempt.route, attempt.failures) && (await this.routes.hasRelay(message))) {
       attempt.route = 'relay';
       attempt.failures = 0;
     }
@@ -57,7 +57,7 @@ export class SendDoubts {
   }
 
   /** The look-up failed: whatever happens next, the message may have been sent. */
-  stillInDoubt(attempt: Attempt, error: unknown): Outcome<SendResult> {
+  stillUnknown(attempt: Attempt, error: unknown): Outcome<SendResult> {
     const { attempt: made, retryLimitAt } = attempt.job;
     const words = error instanceof ProviderError ? error.message : internalReason(error);
     const detail = `it could not be looked up: ${words}`;
@@ -68,21 +68,21 @@ export class SendDoubts {
   }
 
   async #lookUp({ route, message }: LoadedAttempt): Promise<SentLookup> {
-    const way = await this.ways.find(route, message);
+    const opened = await this.routes.find(route, message);
     // The mailing service it went by is gone: there is nobody to ask.
-    if (!way) return { found: false, conclusive: false };
-    return way.findSent(message.messageIdHeader);
+    if (!opened) return { found: false, conclusive: false };
+    return opened.findSent(message.messageIdHeader);
   }
 
   async #failed(attempt: LoadedAttempt, error: unknown): Promise<Outcome<SendResult>> {
     if (!(error instanceof ProviderError)) {
       // Our own database being away says nothing: the engine asks again.
       if (databaseTrouble(error)) throw error;
-      return this.stillInDoubt(attempt, error);
+      return this.stillUnknown(attempt, error);
     }
     const { account } = attempt.message;
     const refused = error.code === 'auth-invalid' && attempt.route === 'account';
-    if (!refused || (await this.accounts.isRenewed(account))) return this.stillInDoubt(attempt, error);
+    if (!refused || (await this.accounts.isRenewed(account))) return this.stillUnknown(attempt, error);
     const detail = `${error.message}; ${UNSURE}`;
     const end = { code: 'auth-invalid', phase: error.phase, detail } as const;
     return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });

@@ -13,8 +13,8 @@ import { RelayRoutes } from '../relay/relay-routes.ts';
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
 import type { StoredMessage } from './send-attempt.ts';
 
-/** One way a message can go. */
-export interface SendWay {
+/** A route by which a message can be sent now. */
+export interface OpenRoute {
   /** As `MailPort.send`. */
   send(message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
   /** As `MailPort.findSent`. */
@@ -26,10 +26,10 @@ export interface SendWay {
 /** Whose message it is, and who it says it is from. */
 export type Sending = Pick<StoredMessage, 'account'> & { envelope: { from: string } };
 
-/** The ways of a message: its account's own provider, and its application's mailing service. */
+/** Opens the routes of a message: its account's own provider, and its application's mailing service. */
 @Injectable()
-export class SendWays {
-  readonly #log = new Logger(SendWays.name);
+export class SendRoutes {
+  readonly #log = new Logger(SendRoutes.name);
 
   constructor(
     private readonly connectors: ConnectorRegistry,
@@ -40,7 +40,7 @@ export class SendWays {
    * @returns null: there is no mailing service (any more) that takes this message
    * @throws {UnsupportedProviderError} @throws {ProviderError} when the service could not be asked
    */
-  async find(route: SendRoute, { account, envelope }: Sending): Promise<SendWay | null> {
+  async find(route: SendRoute, { account, envelope }: Sending): Promise<OpenRoute | null> {
     if (route === 'relay') return isFromItself(envelope.from, account) ? this.relays.find(account) : null;
     const port = this.connectors.requireMail(account.provider);
     return {
