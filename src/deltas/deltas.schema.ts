@@ -58,7 +58,6 @@ export type GenerateCursor = z.infer<typeof generateCursor>;
 const cursor = '3c-mi8zkq0x-1f0c9b2a7d3e';
 
 export const cursorView = z.object({ cursor: z.string() }).meta({ id: 'Cursor', example: { cursor } });
-export type CursorView = z.infer<typeof cursorView>;
 
 const folderId = '019aa1b2-0000-7000-8000-000000000003';
 
@@ -83,7 +82,6 @@ const deltaView = z
       attributes: { id: folderId, object: 'folder', name: null, display_name: 'Invoices' },
     },
   });
-export type DeltaView = z.infer<typeof deltaView>;
 
 export const deltasView = z
   .object({

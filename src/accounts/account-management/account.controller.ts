@@ -5,7 +5,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { toAccountView } from './accounts.mapper.ts';
-import { accountView, type AccountView } from './accounts.schema.ts';
+import { accountView } from './accounts.schema.ts';
 
 @ApiTags('accounts')
 @AccountAuth({})
@@ -15,7 +15,7 @@ export class AccountController {
 
   @Get()
   @Endpoint({ summary: 'The account of the access token', response: accountView })
-  async get(@CurrentAccount() { applicationId, accountId }: AccountPrincipal): Promise<AccountView> {
+  async get(@CurrentAccount() { applicationId, accountId }: AccountPrincipal) {
     return toAccountView(await this.grants.get(applicationId, accountId));
   }
 }

@@ -116,4 +116,3 @@ export type TokenInfoView = z.infer<typeof tokenInfoView>;
 export const doneView = z
   .object({ success: z.literal('true') })
   .meta({ id: 'Done', example: { success: 'true' } });
-export type DoneView = z.infer<typeof doneView>;

@@ -1,8 +1,7 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
-import { ApplicationSecretAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
-import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
-import { type SuccessView, successView } from '../../platform/wire/wire.schema.ts';
+import { ApplicationSecretAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
+import { successView } from '../../platform/wire/wire.schema.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
@@ -10,9 +9,7 @@ import { toApplicationAccountView, toTokenInfoView } from './accounts.mapper.ts'
 import {
   applicationAccountsView,
   applicationAccountView,
-  type ApplicationAccountView,
   doneView,
-  type DoneView,
   type ListAccounts,
   listAccountsSchema,
   type RevokeAll,
@@ -20,7 +17,6 @@ import {
   type TokenInfoRequest,
   tokenInfoSchema,
   tokenInfoView,
-  type TokenInfoView,
   type UpdateAccount,
   updateAccountSchema,
 } from './accounts.schema.ts';
@@ -37,48 +33,39 @@ export class ApplicationAccountsController {
   @Get()
   @Endpoint({ summary: "List the application's accounts, oldest first", response: applicationAccountsView })
   async list(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Query({ schema: listAccountsSchema }) query: ListAccounts,
-  ): Promise<ApplicationAccountView[]> {
+  ) {
     const accounts = await this.accounts.list(applicationId, query, metadataFilter(query));
     return accounts.map(toApplicationAccountView);
   }
 
   @Get(':id')
   @Endpoint({ summary: 'Read an account', response: applicationAccountView })
-  async get(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('id') id: string,
-  ): Promise<ApplicationAccountView> {
+  async get(@ApplicationId() applicationId: string, @Param('id') id: string) {
     return toApplicationAccountView(await this.accounts.get(applicationId, id));
   }
 
   @Put(':id')
   @Endpoint({ summary: 'Replace the metadata of an account', response: applicationAccountView })
   async update(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Body({ schema: updateAccountSchema }) { metadata }: UpdateAccount,
-  ): Promise<ApplicationAccountView> {
+  ) {
     return toApplicationAccountView(await this.accounts.setMetadata(applicationId, id, metadata));
   }
 
   @Delete(':id')
   @Endpoint({ summary: 'Disconnect an account', response: successView })
-  async remove(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('id') id: string,
-  ): Promise<SuccessView> {
+  async remove(@ApplicationId() applicationId: string, @Param('id') id: string) {
     await this.accounts.remove(applicationId, id);
     return { success: true };
   }
 
   @Post(':id/upgrade')
   @Endpoint({ summary: 'Take a cancelled account up again', response: doneView })
-  async upgrade(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('id') id: string,
-  ): Promise<DoneView> {
+  async upgrade(@ApplicationId() applicationId: string, @Param('id') id: string) {
     await this.accounts.upgrade(applicationId, id);
     return { success: 'true' };
   }
@@ -89,10 +76,7 @@ export class ApplicationAccountsController {
     description: 'Its data stays; its tokens are refused with 403 until it is upgraded again.',
     response: doneView,
   })
-  async downgrade(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('id') id: string,
-  ): Promise<DoneView> {
+  async downgrade(@ApplicationId() applicationId: string, @Param('id') id: string) {
     await this.accounts.downgrade(applicationId, id);
     return { success: 'true' };
   }
@@ -100,10 +84,10 @@ export class ApplicationAccountsController {
   @Post(':id/revoke-all')
   @Endpoint({ summary: 'Revoke all access tokens, but for one if named', response: doneView })
   async revokeAll(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Body({ schema: revokeAllSchema }) { keep_access_token }: RevokeAll,
-  ): Promise<DoneView> {
+  ) {
     await this.accounts.revokeAll(applicationId, id, keep_access_token ?? undefined);
     return { success: 'true' };
   }
@@ -111,10 +95,10 @@ export class ApplicationAccountsController {
   @Post(':id/token-info')
   @Endpoint({ summary: 'Whether a token works and what for', response: tokenInfoView })
   async tokenInfo(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Body({ schema: tokenInfoSchema }) { access_token }: TokenInfoRequest,
-  ): Promise<TokenInfoView> {
+  ) {
     return toTokenInfoView(await this.accounts.tokenInfo(applicationId, id, access_token));
   }
 }

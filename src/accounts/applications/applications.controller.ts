@@ -1,15 +1,17 @@
 import { Body, Controller, Get, Post, Put } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
-import { ApplicationSecretAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
+import {
+  ApplicationSecretAuth,
+  ApplicationId,
+  CurrentApplication,
+} from '../../platform/auth/access.decorators.ts';
 import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { toApplicationView, toIpAddressesView } from './applications.mapper.ts';
 import {
   applicationView,
-  type ApplicationView,
   ipAddressesView,
-  type IpAddressesView,
   toApplicationChange,
   type UpdateApplication,
   updateApplicationSchema,
@@ -29,26 +31,26 @@ export class ApplicationsController {
 
   @Get()
   @Endpoint({ summary: 'Read the application', response: applicationView })
-  async get(@CurrentApplication() { applicationId }: ApplicationPrincipal): Promise<ApplicationView> {
+  async get(@ApplicationId() applicationId: string) {
     return toApplicationView(await this.applications.get(applicationId));
   }
 
   @Put()
   @Endpoint({ summary: 'Change the application', response: applicationView })
   async update(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Body({ schema: updateApplicationSchema }) body: UpdateApplication,
-  ): Promise<ApplicationView> {
+  ) {
     return toApplicationView(await this.applications.update(applicationId, toApplicationChange(body)));
   }
 
   @Post()
   @Endpoint({ summary: 'Change the application (same as PUT)', response: applicationView })
   updateByPost(
-    @CurrentApplication() application: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Body({ schema: updateApplicationSchema }) body: UpdateApplication,
-  ): Promise<ApplicationView> {
-    return this.update(application, body);
+  ) {
+    return this.update(applicationId, body);
   }
 
   @Get('ip_addresses')
@@ -58,7 +60,7 @@ export class ApplicationsController {
     description: 'Standard applications only; at most ten calls an hour.',
     response: ipAddressesView,
   })
-  async ipAddresses(@CurrentApplication() application: ApplicationPrincipal): Promise<IpAddressesView> {
+  async ipAddresses(@CurrentApplication() application: ApplicationPrincipal) {
     return toIpAddressesView(await this.addresses.for(application));
   }
 }

@@ -1,14 +1,12 @@
 import { Body, Controller, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { ApplicationAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
-import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
+import { ApplicationAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { toLoginInfoEnvelope } from './connect.mapper.ts';
 import {
   type HostedAuth,
   hostedAuthSchema,
   loginInfoEnvelope,
-  type LoginInfoEnvelope,
   toHostedRequest,
 } from './hosted-sign-in.schema.ts';
 import { LoginStarts } from './login-starts.service.ts';
@@ -26,10 +24,7 @@ export class ConnectAuthController {
       'The link works once and expires. In the end the browser is sent to `redirect_uri` with `success=true`, `grant_id`, `provider`, `email`, `state` and a `code` for /oauth/token, or with `success=false`, `error`, `error_description` and `state` (docs/hosted-sign-in.md).',
     response: loginInfoEnvelope,
   })
-  async create(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Body({ schema: hostedAuthSchema }) body: HostedAuth,
-  ): Promise<LoginInfoEnvelope> {
+  async create(@ApplicationId() applicationId: string, @Body({ schema: hostedAuthSchema }) body: HostedAuth) {
     return toLoginInfoEnvelope(await this.starts.connect(applicationId, toHostedRequest(body)));
   }
 }

@@ -9,13 +9,10 @@ import {
   type Authorize,
   authorizeSchema,
   codeView,
-  type CodeView,
   connectedAccountView,
-  type ConnectedAccountView,
   type DetectProviderBody,
   detectProviderSchema,
   detectedProviderView,
-  type DetectedProviderView,
   type ExchangeCode,
   exchangeCodeSchema,
   toNativeRequest,
@@ -38,10 +35,7 @@ export class ConnectController {
       'The provider is asked at once; nothing is connected before the code is exchanged at /connect/token. Without `client_secret` nothing is told about servers that could not be used, and wrong passwords of one client are limited. Besides `sandbox` and `imap`: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), and exchange where the server has IMAP; and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
     response: codeView,
   })
-  async authorize(
-    @Body({ schema: authorizeSchema }) body: Authorize,
-    @ClientAddress() client: string,
-  ): Promise<CodeView> {
+  async authorize(@Body({ schema: authorizeSchema }) body: Authorize, @ClientAddress() client: string) {
     return { code: await this.connect.authorize(toNativeRequest(body, client)) };
   }
 
@@ -54,7 +48,7 @@ export class ConnectController {
   async token(
     @Body({ schema: exchangeCodeSchema }) { client_id, client_secret, code }: ExchangeCode,
     @ClientAddress() client: string,
-  ): Promise<ConnectedAccountView> {
+  ) {
     const caller = { clientId: client_id, clientSecret: client_secret, client };
     return toConnectedAccountView(await this.connect.exchange(caller, code));
   }
@@ -69,7 +63,7 @@ export class ConnectController {
   async detect(
     @Body({ schema: detectProviderSchema }) body: DetectProviderBody,
     @ClientAddress() client: string,
-  ): Promise<DetectedProviderView> {
+  ) {
     const { client_id, client_secret, email_address } = body;
     return toDetectedProviderView(
       email_address,

@@ -39,7 +39,6 @@ export type Authorize = z.infer<typeof authorizeSchema>;
 export const codeView = z
   .object({ code: z.string().describe('Good for one exchange within ten minutes') })
   .meta({ id: 'AuthorizationCode', example: { code: 'q8w4e6r2t8y5f2p0a8k3n1m7q9w4e6r2t8y5f2p0' } });
-export type CodeView = z.infer<typeof codeView>;
 
 export const exchangeCodeSchema = z
   .object({ client_id: credential, client_secret: credential, code: credential })

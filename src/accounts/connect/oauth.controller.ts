@@ -1,7 +1,7 @@
 import { applyDecorators, Body, Controller, Get, Post, Query, Res, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { type DoneView, doneView } from '../account-management/accounts.schema.ts';
+import { doneView } from '../account-management/accounts.schema.ts';
 import { AccountAuth, Public } from '../../platform/auth/access.decorators.ts';
 import { PresentedToken } from '../../platform/auth/presented-token.ts';
 import { AccessTokens } from '../grants/access-tokens.service.ts';
@@ -75,10 +75,7 @@ export class OauthTokenController {
     description: 'A code is good once, for ten minutes. It may also be exchanged at /connect/token.',
     response: tokenView,
   })
-  byBody(
-    @Body({ schema: oauthTokenSchema }) body: OauthToken,
-    @ClientAddress() client: string,
-  ): Promise<TokenView> {
+  byBody(@Body({ schema: oauthTokenSchema }) body: OauthToken, @ClientAddress() client: string) {
     return this.#exchange(body, client);
   }
 
@@ -90,10 +87,7 @@ export class OauthTokenController {
       'For clients that know nothing else. The client secret stands in the address, which proxies in front of this server may log; this server does not.',
     response: tokenView,
   })
-  byQuery(
-    @Query({ schema: oauthTokenSchema }) query: OauthToken,
-    @ClientAddress() client: string,
-  ): Promise<TokenView> {
+  byQuery(@Query({ schema: oauthTokenSchema }) query: OauthToken, @ClientAddress() client: string) {
     return this.#exchange(query, client);
   }
 
@@ -116,7 +110,7 @@ export class OauthController {
     description: 'Also of an account that has been cancelled.',
     response: doneView,
   })
-  async revoke(@PresentedToken() token: string): Promise<DoneView> {
+  async revoke(@PresentedToken() token: string) {
     await this.tokens.revoke(token);
     return { success: 'true' };
   }

@@ -1,18 +1,15 @@
 import { Body, Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { ApplicationAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
-import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
-import { type SuccessView, successView } from '../../platform/wire/wire.schema.ts';
+import { ApplicationAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
+import { successView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
 import {
-  type AccessTokenListView,
   accessTokenListView,
   type CreateToken,
   createTokenSchema,
   type ListTokens,
   listTokensSchema,
-  type NewAccessTokenEnvelope,
   newAccessTokenEnvelope,
 } from './grant-tokens.schema.ts';
 import { GrantTokens } from './grant-tokens.service.ts';
@@ -31,10 +28,10 @@ export class GrantTokensController {
     response: accessTokenListView,
   })
   list(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Query({ schema: listTokensSchema }) page: ListTokens,
-  ): Promise<AccessTokenListView> {
+  ) {
     return this.tokens.list(applicationId, id, page);
   }
 
@@ -42,10 +39,10 @@ export class GrantTokensController {
   @ApiBetaErrors(403)
   @Endpoint({ summary: 'Make another access token for an account', response: newAccessTokenEnvelope })
   create(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Body({ schema: createTokenSchema }) body: CreateToken,
-  ): Promise<NewAccessTokenEnvelope> {
+  ) {
     return this.tokens.create(applicationId, id, body);
   }
 
@@ -56,10 +53,10 @@ export class GrantTokensController {
     response: successView,
   })
   async revoke(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Param('token_id') tokenId: string,
-  ): Promise<SuccessView> {
+  ) {
     await this.tokens.revoke(applicationId, id, tokenId);
     return { success: true };
   }

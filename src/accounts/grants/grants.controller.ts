@@ -1,8 +1,7 @@
 import { Body, Controller, Delete, Get, Headers, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { ApplicationAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
-import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
-import { type SuccessView, successView } from '../../platform/wire/wire.schema.ts';
+import { ApplicationAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
+import { successView } from '../../platform/wire/wire.schema.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
@@ -12,15 +11,11 @@ import {
   type CreateGrant,
   createGrantSchema,
   grantEnvelope,
-  type GrantEnvelope,
-  type GrantListView,
   grantListView,
-  type GrantView,
   grantView,
   type ListGrants,
   listGrantsSchema,
   newGrantEnvelope,
-  type NewGrantEnvelope,
   syncGrantSchema,
   toConnectOptions,
   toCredentials,
@@ -42,9 +37,9 @@ export class GrantsController {
   @Get()
   @Endpoint({ summary: 'List grants, oldest first', response: grantListView })
   async list(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Query({ schema: listGrantsSchema }) { provider, ...page }: ListGrants,
-  ): Promise<GrantListView> {
+  ) {
     return toGrantListView(await this.grants.list(applicationId, page, provider), page);
   }
 
@@ -57,11 +52,11 @@ export class GrantsController {
     response: newGrantEnvelope,
   })
   async create(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Body({ schema: createGrantSchema }) body: CreateGrant,
     @Headers('user-agent') userAgent: string | undefined,
     @ClientAddress() ip: string,
-  ): Promise<NewGrantEnvelope> {
+  ) {
     const options = toConnectOptions(body, { userAgent, ip });
     return toNewGrantEnvelope(
       await this.connections.authenticate(applicationId, toCredentials(body), options),
@@ -71,10 +66,7 @@ export class GrantsController {
   @Get(':id')
   @ApiBetaErrors(404)
   @Endpoint({ summary: 'Read a grant', response: grantEnvelope })
-  async get(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('id') id: string,
-  ): Promise<GrantEnvelope> {
+  async get(@ApplicationId() applicationId: string, @Param('id') id: string) {
     return toGrantEnvelope(await this.grants.get(applicationId, id));
   }
 
@@ -87,10 +79,10 @@ export class GrantsController {
     response: grantEnvelope,
   })
   async update(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Body({ schema: updateGrantSchema }) body: UpdateGrant,
-  ): Promise<GrantEnvelope> {
+  ) {
     return toGrantEnvelope(await this.grants.update(applicationId, id, toGrantChange(body)));
   }
 
@@ -102,10 +94,7 @@ export class GrantsController {
       'Its tokens stop working at once; its mirror, scheduled messages and reminders are gone. Nothing happens at the provider, but that the tokens of an account that has signed in by OAuth are revoked.',
     response: successView,
   })
-  async remove(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('id') id: string,
-  ): Promise<SuccessView> {
+  async remove(@ApplicationId() applicationId: string, @Param('id') id: string) {
     await this.grants.remove(applicationId, id);
     return { success: true };
   }
@@ -114,10 +103,10 @@ export class GrantsController {
   @ApiBetaErrors(404)
   @Endpoint({ summary: "Look at the account's mailbox now", response: grantView })
   async sync(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Query({ schema: syncGrantSchema }) _query: unknown,
-  ): Promise<GrantView> {
+  ) {
     return toGrantView(await this.grants.requestSync(applicationId, id));
   }
 
@@ -125,10 +114,10 @@ export class GrantsController {
   @ApiBetaErrors(404)
   @Endpoint({ summary: "Look at the account's mailbox now (same as POST)", response: grantView })
   syncByGet(
-    @CurrentApplication() application: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Query({ schema: syncGrantSchema }) query: unknown,
-  ): Promise<GrantView> {
-    return this.sync(application, id, query);
+  ) {
+    return this.sync(applicationId, id, query);
   }
 }

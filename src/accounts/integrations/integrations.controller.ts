@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { ApplicationAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
-import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
+import { ApplicationAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
 import type { Page } from '../../platform/database/listing.ts';
-import { type SuccessView, successView } from '../../platform/wire/wire.schema.ts';
+import { successView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
 import { toIntegrationEnvelope, toIntegrationListView } from './integrations.mapper.ts';
@@ -11,8 +10,6 @@ import {
   type CreateIntegration,
   createIntegrationSchema,
   integrationEnvelope,
-  type IntegrationEnvelope,
-  type IntegrationListView,
   integrationListView,
   listIntegrationsSchema,
   toIntegrationChange,
@@ -30,10 +27,7 @@ export class IntegrationsController {
 
   @Get()
   @Endpoint({ summary: 'List integrations, oldest first', response: integrationListView })
-  async list(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Query({ schema: listIntegrationsSchema }) page: Page,
-  ): Promise<IntegrationListView> {
+  async list(@ApplicationId() applicationId: string, @Query({ schema: listIntegrationsSchema }) page: Page) {
     return toIntegrationListView(await this.integrations.list(applicationId, page), page);
   }
 
@@ -45,19 +39,16 @@ export class IntegrationsController {
     response: integrationEnvelope,
   })
   async create(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Body({ schema: createIntegrationSchema }) body: CreateIntegration,
-  ): Promise<IntegrationEnvelope> {
+  ) {
     return toIntegrationEnvelope(await this.integrations.create(applicationId, toNewIntegration(body)));
   }
 
   @Get(':provider')
   @ApiBetaErrors(404)
   @Endpoint({ summary: 'Read an integration by provider or id', response: integrationEnvelope })
-  async get(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('provider') key: string,
-  ): Promise<IntegrationEnvelope> {
+  async get(@ApplicationId() applicationId: string, @Param('provider') key: string) {
     return toIntegrationEnvelope(await this.integrations.get(applicationId, key));
   }
 
@@ -70,10 +61,10 @@ export class IntegrationsController {
     response: integrationEnvelope,
   })
   async update(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('provider') key: string,
     @Body({ schema: updateIntegrationSchema }) body: UpdateIntegration,
-  ): Promise<IntegrationEnvelope> {
+  ) {
     return toIntegrationEnvelope(
       await this.integrations.update(applicationId, key, toIntegrationChange(body)),
     );
@@ -87,10 +78,7 @@ export class IntegrationsController {
       'Its grants stay connected, but those that have signed in by OAuth get no fresh tokens; new ones need the provider to be registered again.',
     response: successView,
   })
-  async remove(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('provider') key: string,
-  ): Promise<SuccessView> {
+  async remove(@ApplicationId() applicationId: string, @Param('provider') key: string) {
     await this.integrations.remove(applicationId, key);
     return { success: true };
   }

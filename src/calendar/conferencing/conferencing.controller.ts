@@ -1,7 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Put } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
-import { ApplicationSecretAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
-import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
+import { ApplicationSecretAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { toConferencingServiceView } from './conferencing.mapper.ts';
@@ -9,7 +8,6 @@ import {
   conferencingDeletedView,
   conferencingServiceList,
   conferencingServiceView,
-  type ConferencingServiceView,
   type SetConferencing,
   setConferencingSchema,
 } from './conferencing.schema.ts';
@@ -28,19 +26,14 @@ export class ConferencingController {
     summary: 'List the services that make meetings for events',
     response: conferencingServiceList,
   })
-  async list(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-  ): Promise<ConferencingServiceView[]> {
+  async list(@ApplicationId() applicationId: string) {
     return (await this.services.list(applicationId)).map(toConferencingServiceView);
   }
 
   @Get(':id')
   @ApiErrors(404, 503)
   @Endpoint({ summary: 'Read one of them', response: conferencingServiceView })
-  async get(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('id') id: string,
-  ): Promise<ConferencingServiceView> {
+  async get(@ApplicationId() applicationId: string, @Param('id') id: string) {
     return toConferencingServiceView(await this.services.get(applicationId, id));
   }
 
@@ -53,9 +46,9 @@ export class ConferencingController {
     response: conferencingServiceView,
   })
   async set(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Body({ schema: setConferencingSchema }) { provider, kind, settings }: SetConferencing,
-  ): Promise<ConferencingServiceView> {
+  ) {
     return toConferencingServiceView(await this.services.set(applicationId, provider, kind, settings));
   }
 
@@ -66,10 +59,7 @@ export class ConferencingController {
     description: 'Meetings it has made stay as they are.',
     response: conferencingDeletedView,
   })
-  async delete(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('id') id: string,
-  ): Promise<{ success: true }> {
+  async delete(@ApplicationId() applicationId: string, @Param('id') id: string) {
     await this.services.remove(applicationId, id);
     return { success: true };
   }

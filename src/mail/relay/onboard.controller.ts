@@ -6,13 +6,7 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { toVerifiedStatusView } from './relay.mapper.ts';
-import {
-  emptyView,
-  type RemoveSender,
-  removeSenderSchema,
-  verifiedStatusView,
-  type VerifiedStatusView,
-} from './relay.schema.ts';
+import { emptyView, type RemoveSender, removeSenderSchema, verifiedStatusView } from './relay.schema.ts';
 import { RelaySenders } from './relay-senders.service.ts';
 
 @ApiTags('outbox')
@@ -28,7 +22,7 @@ export class OnboardController {
     description: 'It does when either is true. Both are false for an application without one.',
     response: verifiedStatusView,
   })
-  async verifiedStatus(@CurrentAccount() account: AccountPrincipal): Promise<VerifiedStatusView> {
+  async verifiedStatus(@CurrentAccount() account: AccountPrincipal) {
     return toVerifiedStatusView(await this.senders.status(account));
   }
 
@@ -43,7 +37,7 @@ export class OnboardController {
   async removeSubuser(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: removeSenderSchema }) { email }: RemoveSender,
-  ): Promise<''> {
+  ) {
     await this.senders.remove(account, email);
     return '';
   }

@@ -1,17 +1,10 @@
 import { Body, Controller, Delete, Get, Put } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
-import { ApplicationSecretAuth, CurrentApplication } from '../../platform/auth/access.decorators.ts';
-import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
+import { ApplicationSecretAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { toRelayView } from './relay.mapper.ts';
-import {
-  relayDeletedView,
-  relayView,
-  type RelayView,
-  type SetRelay,
-  setRelaySchema,
-} from './relay.schema.ts';
+import { relayDeletedView, relayView, type SetRelay, setRelaySchema } from './relay.schema.ts';
 import { RelaysService } from './relay.service.ts';
 
 @ApiTags('relay')
@@ -24,7 +17,7 @@ export class RelayController {
   @Get()
   @ApiErrors(404, 503)
   @Endpoint({ summary: 'Read the mailing service of the application', response: relayView })
-  async get(@CurrentApplication() { applicationId }: ApplicationPrincipal): Promise<RelayView> {
+  async get(@ApplicationId() applicationId: string) {
     return toRelayView(await this.relays.get(applicationId));
   }
 
@@ -37,9 +30,9 @@ export class RelayController {
     response: relayView,
   })
   async set(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Body({ schema: setRelaySchema }) { kind, settings }: SetRelay,
-  ): Promise<RelayView> {
+  ) {
     return toRelayView(await this.relays.set(applicationId, kind, settings));
   }
 
@@ -50,7 +43,7 @@ export class RelayController {
     description: 'Messages that were to go by it go over their accounts.',
     response: relayDeletedView,
   })
-  async delete(@CurrentApplication() { applicationId }: ApplicationPrincipal): Promise<{ success: true }> {
+  async delete(@ApplicationId() applicationId: string) {
     await this.relays.remove(applicationId);
     return { success: true };
   }

@@ -63,12 +63,18 @@ export const CurrentAccount = createParamDecorator(
   },
 );
 
+function applicationOf(context: ExecutionContext): ApplicationPrincipal {
+  const principal = principalOf(context.switchToHttp().getRequest<Request>());
+  if (principal?.kind === 'application') return principal;
+  throw new Error('CurrentApplication on a route without application credentials');
+}
+
 /** The application of this request. */
-export const CurrentApplication = createParamDecorator(
-  (_: unknown, context: ExecutionContext): ApplicationPrincipal => {
-    const principal = principalOf(context.switchToHttp().getRequest<Request>());
-    if (principal?.kind !== 'application')
-      throw new Error('CurrentApplication on a route without application credentials');
-    return principal;
-  },
+export const CurrentApplication = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  applicationOf(context),
+);
+
+/** The id of the application of this request. */
+export const ApplicationId = createParamDecorator(
+  (_: unknown, context: ExecutionContext) => applicationOf(context).applicationId,
 );

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { Public } from '../auth/access.decorators.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { HealthChecks } from './health-checks.ts';
-import { aliveView, readyView, type ReadyView } from './health.schema.ts';
+import { aliveView, readyView } from './health.schema.ts';
 
 /** What orchestrators ask; no credentials. */
 @Public()
@@ -19,7 +19,7 @@ export class HealthController {
     description: 'Restart the process when this fails. Looks at nothing else, not even at the database.',
     response: aliveView,
   })
-  live(): { status: 'alive' } {
+  live() {
     return { status: 'alive' };
   }
 
@@ -31,7 +31,7 @@ export class HealthController {
     response: readyView,
   })
   @ApiResponse({ status: 503, description: 'Not ready; `checks` says why', standardSchema: readyView })
-  async ready(@Res({ passthrough: true }) response: Response): Promise<ReadyView> {
+  async ready(@Res({ passthrough: true }) response: Response) {
     const view = await this.checks.report();
     response.status(view.status === 'ready' ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE);
     return view;

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
-import { ApplicationSecretAuth, CurrentApplication } from '../auth/access.decorators.ts';
+import { ApplicationSecretAuth, ApplicationId, CurrentApplication } from '../auth/access.decorators.ts';
 import type { ApplicationPrincipal } from '../auth/principal.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
@@ -15,7 +15,6 @@ import {
   type CreateWebhook,
   createWebhookSchema,
   deliveriesView,
-  type DeliveryView,
   type ListDeliveriesQuery,
   listDeliveriesQuery,
   type ListWebhooksQuery,
@@ -23,9 +22,7 @@ import {
   type UpdateWebhook,
   updateWebhookSchema,
   webhookDeletedView,
-  type WebhooksView,
   webhooksView,
-  type WebhookView,
   webhookView,
 } from './webhooks.schema.ts';
 import { WebhooksService } from './webhooks.service.ts';
@@ -42,7 +39,7 @@ export class WebhooksController {
   async list(
     @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
     @Query({ schema: listWebhooksQuery }) { view, ...page }: ListWebhooksQuery,
-  ): Promise<WebhooksView> {
+  ) {
     return toWebhooksView(await this.webhooks.list(applicationId, page, view), clientId);
   }
 
@@ -57,7 +54,7 @@ export class WebhooksController {
   async create(
     @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
     @Body({ schema: createWebhookSchema }) body: CreateWebhook,
-  ): Promise<WebhookView> {
+  ) {
     return toWebhookView(await this.webhooks.create(applicationId, toNewWebhook(body)), clientId);
   }
 
@@ -67,7 +64,7 @@ export class WebhooksController {
   async get(
     @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
     @Param('id') id: string,
-  ): Promise<WebhookView> {
+  ) {
     return toWebhookView(await this.webhooks.get(applicationId, id), clientId);
   }
 
@@ -83,17 +80,14 @@ export class WebhooksController {
     @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
     @Param('id') id: string,
     @Body({ schema: updateWebhookSchema }) body: UpdateWebhook,
-  ): Promise<WebhookView> {
+  ) {
     return toWebhookView(await this.webhooks.update(applicationId, id, toWebhookChange(body)), clientId);
   }
 
   @Delete(':id')
   @ApiErrors(404)
   @Endpoint({ summary: 'Delete a webhook and its open deliveries', response: webhookDeletedView })
-  async delete(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
-    @Param('id') id: string,
-  ): Promise<{ success: true }> {
+  async delete(@ApplicationId() applicationId: string, @Param('id') id: string) {
     await this.webhooks.delete(applicationId, id);
     return { success: true };
   }
@@ -106,10 +100,10 @@ export class WebhooksController {
     response: deliveriesView,
   })
   async deliveries(
-    @CurrentApplication() { applicationId }: ApplicationPrincipal,
+    @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Query({ schema: listDeliveriesQuery }) page: ListDeliveriesQuery,
-  ): Promise<DeliveryView[]> {
+  ) {
     return (await this.webhooks.deliveries(applicationId, id, page)).map(toDeliveryView);
   }
 }

@@ -146,4 +146,3 @@ export const idsView = z.array(z.string()).meta({ id: 'Ids' });
 export const successView = z
   .object({ success: z.literal(true) })
   .meta({ id: 'Success', example: { success: true } });
-export type SuccessView = z.infer<typeof successView>;
