@@ -10,7 +10,7 @@ export interface Action {
   /** Whether an id has to, may or cannot follow. With `optional` the path without it is the list. */
   id?: 'required' | 'optional';
   /** Whether the id of one of its tokens has to follow the id. */
-  tokenId?: true;
+  tokenId?: boolean;
   /** Whether it sends a body. */
   body?: boolean;
   /** Sends files of this machine, named by their paths; or writes bytes, to the path behind the id. */
@@ -27,38 +27,32 @@ export interface Action {
 /** One group: an endpoint group of the API. */
 export interface Group {
   summary: string;
-  credentials: Credentials;
+  /** Default: the access token. */
+  credentials?: Credentials;
   /** Columns of `--output=table`; dots go into objects. */
   columns: readonly string[];
   actions: Readonly<Record<string, Action>>;
 }
 
+type Request = `${Action['verb']} ${string}`;
+
+/** A method by its verb and path; ids that the path has are required. */
+export function call(request: Request, summary: string, more: Partial<Action> = {}): Action {
+  const [verb, path] = request.split(' ', 2) as [Action['verb'], string];
+  const ids = {
+    id: path.includes('{id}') ? ('required' as const) : undefined,
+    tokenId: path.includes('{token_id}'),
+  };
+  return { verb, path, summary, ...ids, ...more };
+}
 /** Reads all, or one by its id. */
-export const list = (path: string, what: string): Action => ({
-  verb: 'GET',
-  path,
-  id: 'optional',
-  summary: `List ${what}, or read one by its id`,
-});
+export const list = (path: string, what: string): Action =>
+  call(`GET ${path}`, `List ${what}, or read one by its id`, { id: 'optional' });
 /** Creates one from the body. */
-export const create = (path: string, what: string): Action => ({
-  verb: 'POST',
-  path,
-  body: true,
-  summary: `Create ${what}`,
-});
+export const create = (path: string, what: string): Action =>
+  call(`POST ${path}`, `Create ${what}`, { body: true });
 /** Changes the one with the id. */
-export const change = (verb: 'PUT' | 'PATCH', path: string, what: string): Action => ({
-  verb,
-  path: `${path}/{id}`,
-  id: 'required',
-  body: true,
-  summary: `Change ${what}`,
-});
+export const change = (verb: 'PUT' | 'PATCH', path: string, what: string): Action =>
+  call(`${verb} ${path}/{id}`, `Change ${what}`, { body: true });
 /** Deletes the one with the id. */
-export const remove = (path: string, what: string): Action => ({
-  verb: 'DELETE',
-  path: `${path}/{id}`,
-  id: 'required',
-  summary: `Delete ${what}`,
-});
+export const remove = (path: string, what: string): Action => call(`DELETE ${path}/{id}`, `Delete ${what}`);

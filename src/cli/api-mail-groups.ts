@@ -1,61 +1,44 @@
-import { change, create, list, remove, type Group } from './api-group.ts';
+import { call, change, create, list, remove, type Group } from './api-group.ts';
+
+const found = (what: string, summary: string) => call(`PUT /neural/${what}`, summary, { body: true });
+const feedback = (what: string, summary: string) =>
+  call(`POST /neural/${what}/feedback`, summary, { body: true });
 
 /** Groups of mail: messages and all that belongs to them, sending, contacts, changes. */
 export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
   contacts: {
     summary: 'Contacts of the account',
-    credentials: 'access token',
     columns: ['id', 'given_name', 'surname', 'emails', 'source'],
     actions: {
       get: list('/contacts', 'contacts'),
       post: create('/contacts', 'a contact'),
       put: change('PUT', '/contacts', 'a contact'),
       delete: remove('/contacts', 'a contact'),
-      groups: {
-        verb: 'GET',
-        path: '/contacts/groups',
-        summary: 'List groups of contacts',
-        columns: ['id', 'name', 'path'],
-      },
-      picture: {
-        verb: 'GET',
-        path: '/contacts/{id}/picture',
-        id: 'required',
-        transfer: 'download',
-        summary: 'Write its picture to the path behind the id, or to standard output',
-      },
+      groups: call('GET /contacts/groups', 'List groups of contacts', { columns: ['id', 'name', 'path'] }),
+      picture: call(
+        'GET /contacts/{id}/picture',
+        'Write its picture to the path behind the id, or to standard output',
+        { transfer: 'download' },
+      ),
     },
   },
   delta: {
     summary: 'What changes in the account; --cursor=… says from where, 0 from the beginning',
-    credentials: 'access token',
     columns: ['cursor_start', 'cursor_end', 'deltas'],
     actions: {
-      'latest-cursor': {
-        verb: 'POST',
-        path: '/delta/latest_cursor',
-        summary: 'A cursor for everything from now on',
+      'latest-cursor': call('POST /delta/latest_cursor', 'A cursor for everything from now on', {
         columns: ['cursor'],
-      },
-      get: { verb: 'GET', path: '/delta', summary: 'What has changed' },
-      longpoll: {
-        verb: 'GET',
-        path: '/delta/longpoll',
-        summary: 'Wait until something changes',
-        patient: true,
-      },
-      streaming: {
-        verb: 'GET',
-        path: '/delta/streaming',
-        summary: 'Print changes as they happen, a line of JSON each',
+      }),
+      get: call('GET /delta', 'What has changed'),
+      longpoll: call('GET /delta/longpoll', 'Wait until something changes', { patient: true }),
+      streaming: call('GET /delta/streaming', 'Print changes as they happen, a line of JSON each', {
         patient: true,
         lines: true,
-      },
+      }),
     },
   },
   drafts: {
     summary: 'Drafts of the account; changing and deleting need their version',
-    credentials: 'access token',
     columns: ['id', 'date', 'to', 'subject', 'version'],
     actions: {
       get: list('/drafts', 'drafts'),
@@ -66,29 +49,20 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
   },
   files: {
     summary: 'Uploads, and attachments of messages',
-    credentials: 'access token',
     columns: ['id', 'filename', 'content_type', 'size'],
     actions: {
       get: list('/files', 'files'),
-      upload: {
-        verb: 'POST',
-        path: '/files',
-        transfer: 'upload',
-        summary: 'Upload files, named by their paths',
-      },
-      download: {
-        verb: 'GET',
-        path: '/files/{id}/download',
-        id: 'required',
-        transfer: 'download',
-        summary: 'Write its bytes to the path behind the id, or to standard output',
-      },
+      upload: call('POST /files', 'Upload files, named by their paths', { transfer: 'upload' }),
+      download: call(
+        'GET /files/{id}/download',
+        'Write its bytes to the path behind the id, or to standard output',
+        { transfer: 'download' },
+      ),
       delete: remove('/files', 'an upload'),
     },
   },
   folders: {
     summary: 'Folders of an account that has them',
-    credentials: 'access token',
     columns: ['id', 'name', 'display_name'],
     actions: {
       get: list('/folders', 'folders'),
@@ -99,7 +73,6 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
   },
   labels: {
     summary: 'Labels of an account that has them',
-    credentials: 'access token',
     columns: ['id', 'name', 'display_name'],
     actions: {
       get: list('/labels', 'labels'),
@@ -110,17 +83,34 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
   },
   messages: {
     summary: 'Messages of the account',
-    credentials: 'access token',
     columns: ['id', 'date', 'from', 'subject', 'unread'],
     actions: {
       get: list('/messages', 'messages'),
       put: change('PUT', '/messages', 'flags, folder or labels, and metadata'),
-      search: { verb: 'GET', path: '/messages/search', summary: 'Search them: --q="from:bo zeppelin"' },
+      search: call('GET /messages/search', 'Search them: --q="from:bo zeppelin"'),
+    },
+  },
+  neural: {
+    summary: 'What machines find in messages and files, on the server itself',
+    columns: ['id', 'subject', 'categorizer.category', 'signature', 'conversation'],
+    actions: {
+      sentiment: {
+        ...found('sentiment', 'How a text or messages feel'),
+        columns: ['sentiment', 'sentiment_score', 'text'],
+      },
+      signature: found('signature', 'Signatures of messages'),
+      ocr: { ...found('ocr', 'The text of an image or a PDF file'), columns: ['filename', 'ocr'] },
+      categorize: found('categorize', 'Whether messages are conversations or feeds'),
+      conversation: found('conversation', 'What was written, without quotations and signatures'),
+      'sentiment-feedback': feedback('sentiment', 'Say how a text or a message feels'),
+      'signature-feedback': feedback('signature', 'Say that a signature was wrong'),
+      'ocr-feedback': feedback('ocr', 'Say that the text of a file was wrong'),
+      'categorize-feedback': feedback('categorize', 'Say what a message is'),
+      'conversation-feedback': feedback('conversation', 'Say that a conversation was wrong'),
     },
   },
   outbox: {
     summary: 'Messages sent in the background, now or later; the id is the job_status_id',
-    credentials: 'access token',
     columns: [
       'job_status_id',
       'status',
@@ -138,25 +128,20 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
   },
   send: {
     summary: 'Messages sent at once; the answer says what came of it',
-    credentials: 'access token',
     columns: ['id', 'date', 'to', 'subject', 'thread_id'],
     actions: {
-      post: {
-        verb: 'POST',
-        path: '/send',
+      post: call('POST /send', 'Send a message, or a stored draft by its draft_id and version', {
         body: true,
-        summary: 'Send a message, or a stored draft by its draft_id and version',
-      },
+      }),
     },
   },
   threads: {
     summary: 'Conversations of the account',
-    credentials: 'access token',
     columns: ['id', 'last_message_timestamp', 'participants', 'subject', 'unread'],
     actions: {
       get: list('/threads', 'threads'),
       put: change('PUT', '/threads', 'flags, folder or labels of all messages of a thread'),
-      search: { verb: 'GET', path: '/threads/search', summary: 'Search them: --q="from:bo zeppelin"' },
+      search: call('GET /threads/search', 'Search them: --q="from:bo zeppelin"'),
     },
   },
 };

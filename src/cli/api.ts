@@ -39,7 +39,7 @@ async function run(
   );
   const request: ApiRequest = {
     action,
-    credentials: group.credentials,
+    credentials: group.credentials ?? 'access token',
     id,
     tokenId,
     query: [...paging, ...readQuery(flags.query ?? []), ...filters],

@@ -10,9 +10,6 @@ export interface OutputOptions {
 }
 
 const APPLICATION_COLUMNS = ['client_id', 'name', 'plan', 'features', 'region', 'created_at'] as const;
-const SMS_COLUMNS = ['created_at', 'account_id', 'phone_number', 'text'] as const;
-const QUOTA_COLUMNS = ['quota', 'per', 'owner', 'used', 'reached_at'] as const;
-const FAILURE_COLUMNS = ['last_at', 'account_id', 'email', 'provider_id', 'times', 'reason'] as const;
 
 const applicationRow = (application: Application, clientSecret?: string) => ({
   client_id: application.clientId,
@@ -46,43 +43,37 @@ export function showApplications(applications: readonly Application[], { json }:
   return json ? formatJson(rows) : formatTable(rows, APPLICATION_COLUMNS);
 }
 
-export function showSms(
-  messages: readonly Pick<SmsMessage, 'id' | 'accountId' | 'phoneNumber' | 'text' | 'createdAt'>[],
-  { json }: OutputOptions,
-): string {
-  const rows = messages.map(({ id, accountId, phoneNumber, text, createdAt }) => ({
-    id,
-    account_id: accountId,
-    phone_number: phoneNumber,
-    text,
-    created_at: createdAt.toISOString(),
-  }));
-  return json ? formatJson(rows) : formatTable(rows, SMS_COLUMNS);
+/** What the operator reads of a row: names as on the wire, times in ISO 8601. */
+const readable = (row: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value instanceof Date ? value.toISOString() : (value as unknown),
+    ]),
+  );
+
+function showRows(rows: readonly object[], columns: readonly string[], { json }: OutputOptions): string {
+  const shown = rows.map(readable);
+  return json ? formatJson(shown) : formatTable(shown, columns);
 }
 
-export function showFailures(failures: readonly RecordedFailure[], { json }: OutputOptions): string {
-  const rows = failures.map(({ accountId, email, providerId, reason, firstAt, lastAt, times }) => ({
-    account_id: accountId,
-    email,
-    provider_id: providerId,
-    reason,
-    times,
-    first_at: firstAt.toISOString(),
-    last_at: lastAt.toISOString(),
-  }));
-  return json ? formatJson(rows) : formatTable(rows, FAILURE_COLUMNS);
+type ShownSms = Pick<SmsMessage, 'id' | 'accountId' | 'phoneNumber' | 'text' | 'createdAt'>;
+
+export function showSms(messages: readonly ShownSms[], options: OutputOptions): string {
+  return showRows(messages, ['created_at', 'account_id', 'phone_number', 'text'], options);
+}
+
+export function showFailures(failures: readonly RecordedFailure[], options: OutputOptions): string {
+  const columns = ['last_at', 'account_id', 'email', 'provider_id', 'times', 'reason'];
+  return showRows(failures, columns, options);
 }
 
 /** What was used of quotas today. */
-export function showQuotas(uses: readonly ListedUse[], { json }: OutputOptions): string {
-  const rows = uses.map(({ day, quota, per, ownerId, owner, used, alertedAt }) => ({
-    day,
-    quota,
-    per,
-    owner_id: ownerId,
-    owner: owner ?? ownerId,
-    used,
-    reached_at: alertedAt?.toISOString() ?? null,
+export function showQuotas(uses: readonly ListedUse[], options: OutputOptions): string {
+  const rows = uses.map(({ alertedAt, owner, ...use }) => ({
+    ...use,
+    owner: owner ?? use.ownerId,
+    reachedAt: alertedAt,
   }));
-  return json ? formatJson(rows) : formatTable(rows, QUOTA_COLUMNS);
+  return showRows(rows, ['quota', 'per', 'owner', 'used', 'reached_at'], options);
 }

@@ -1,7 +1,6 @@
 import { CALENDAR_GROUPS } from './api-calendar-groups.ts';
-import { change, create, list, remove, type Group } from './api-group.ts';
+import { call, change, create, list, remove, type Group } from './api-group.ts';
 import { MAIL_GROUPS } from './api-mail-groups.ts';
-import { NEURAL } from './api-neural-group.ts';
 
 const ACCOUNTS = '/a/{client_id}/accounts';
 const WEBHOOKS = '/a/{client_id}/webhooks';
@@ -12,9 +11,8 @@ const GRANTS = '/connect/grants';
 const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
   account: {
     summary: 'The account of the access token',
-    credentials: 'access token',
     columns: ['id', 'email_address', 'name', 'provider', 'sync_state'],
-    actions: { get: { verb: 'GET', path: '/account', summary: 'Read it' } },
+    actions: { get: call('GET /account', 'Read it') },
   },
   accounts: {
     summary: 'Accounts of the application',
@@ -24,22 +22,16 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       get: list(ACCOUNTS, 'accounts'),
       put: change('PUT', ACCOUNTS, 'the metadata of an account'),
       delete: remove(ACCOUNTS, 'an account'),
-      upgrade: { verb: 'POST', path: `${ACCOUNTS}/{id}/upgrade`, id: 'required', summary: 'Start billing' },
-      downgrade: { verb: 'POST', path: `${ACCOUNTS}/{id}/downgrade`, id: 'required', summary: 'Cancel it' },
-      'revoke-all': {
-        verb: 'POST',
-        path: `${ACCOUNTS}/{id}/revoke-all`,
-        id: 'required',
+      upgrade: call(`POST ${ACCOUNTS}/{id}/upgrade`, 'Start billing'),
+      downgrade: call(`POST ${ACCOUNTS}/{id}/downgrade`, 'Cancel it'),
+      'revoke-all': call(
+        `POST ${ACCOUNTS}/{id}/revoke-all`,
+        'Revoke its access tokens, but for keep_access_token',
+        { body: true },
+      ),
+      'token-info': call(`POST ${ACCOUNTS}/{id}/token-info`, 'State and scopes of an access_token', {
         body: true,
-        summary: 'Revoke its access tokens, but for keep_access_token',
-      },
-      'token-info': {
-        verb: 'POST',
-        path: `${ACCOUNTS}/{id}/token-info`,
-        id: 'required',
-        body: true,
-        summary: 'State and scopes of an access_token',
-      },
+      }),
     },
   },
   applications: {
@@ -47,8 +39,8 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
     credentials: 'client secret',
     columns: ['application_name', 'icon_url', 'redirect_uris'],
     actions: {
-      get: { verb: 'GET', path: '/a/{client_id}', summary: 'Read it' },
-      put: { verb: 'PUT', path: '/a/{client_id}', body: true, summary: 'Change its name, icon or addresses' },
+      get: call('GET /a/{client_id}', 'Read it'),
+      put: call('PUT /a/{client_id}', 'Change its name, icon or addresses', { body: true }),
     },
   },
   auth: {
@@ -66,29 +58,15 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       post: create(GRANTS, 'a grant from credentials'),
       patch: change('PATCH', GRANTS, 'settings, metadata or scopes'),
       delete: remove(GRANTS, 'a grant and revoke its access'),
-      sync: { verb: 'POST', path: `${GRANTS}/{id}/sync`, id: 'required', summary: 'Fetch its mailbox now' },
-      tokens: {
-        verb: 'GET',
-        path: `${GRANTS}/{id}/tokens`,
-        id: 'required',
-        summary: 'List its access tokens, never the tokens themselves',
+      sync: call(`POST ${GRANTS}/{id}/sync`, 'Fetch its mailbox now'),
+      tokens: call(`GET ${GRANTS}/{id}/tokens`, 'List its access tokens, never the tokens themselves', {
         columns: ['id', 'state', 'created_at', 'last_used_at', 'expires_at'],
-      },
-      'tokens:make': {
-        verb: 'POST',
-        path: `${GRANTS}/{id}/tokens`,
-        id: 'required',
+      }),
+      'tokens:make': call(`POST ${GRANTS}/{id}/tokens`, 'Make another access token for it', {
         body: true,
-        summary: 'Make another access token for it',
         columns: ['id', 'access_token', 'expires_at'],
-      },
-      'tokens:revoke': {
-        verb: 'DELETE',
-        path: `${GRANTS}/{id}/tokens/{token_id}`,
-        id: 'required',
-        tokenId: true,
-        summary: 'Revoke one of its access tokens',
-      },
+      }),
+      'tokens:revoke': call(`DELETE ${GRANTS}/{id}/tokens/{token_id}`, 'Revoke one of its access tokens'),
     },
   },
   integrations: {
@@ -106,23 +84,21 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
     summary: 'Addresses that requests of this server come from',
     credentials: 'client secret',
     columns: ['ip_addresses', 'updated_at'],
-    actions: { get: { verb: 'GET', path: '/a/{client_id}/ip_addresses', summary: 'List them' } },
+    actions: { get: call('GET /a/{client_id}/ip_addresses', 'List them') },
   },
   'job-statuses': {
     summary: 'What became of changes and sends',
-    credentials: 'access token',
     columns: ['job_status_id', 'action', 'status', 'send_at', 'reason'],
     actions: { get: list('/job-statuses', 'job statuses') },
   },
-  neural: NEURAL,
   relay: {
     summary: 'The mailing service of the application',
     credentials: 'client secret',
     columns: ['kind', 'settings', 'last_error'],
     actions: {
-      get: { verb: 'GET', path: '/a/{client_id}/relay', summary: 'Read it' },
-      put: { verb: 'PUT', path: '/a/{client_id}/relay', body: true, summary: 'Set it up or replace it' },
-      delete: { verb: 'DELETE', path: '/a/{client_id}/relay', summary: 'Remove it' },
+      get: call('GET /a/{client_id}/relay', 'Read it'),
+      put: call('PUT /a/{client_id}/relay', 'Set it up or replace it', { body: true }),
+      delete: call('DELETE /a/{client_id}/relay', 'Remove it'),
     },
   },
   webhooks: {
@@ -134,13 +110,9 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       post: create(WEBHOOKS, 'a webhook'),
       put: change('PUT', WEBHOOKS, 'the state of a webhook'),
       delete: remove(WEBHOOKS, 'a webhook'),
-      deliveries: {
-        verb: 'GET',
-        path: `${WEBHOOKS}/{id}/deliveries`,
-        id: 'required',
-        summary: 'Attempts to deliver to it, latest first',
+      deliveries: call(`GET ${WEBHOOKS}/{id}/deliveries`, 'Attempts to deliver to it, latest first', {
         columns: ['trigger', 'attempt', 'started_at', 'outcome', 'http_status', 'detail'],
-      },
+      }),
     },
   },
 };
