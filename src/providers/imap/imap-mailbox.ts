@@ -21,7 +21,7 @@ export class ImapMailbox implements MailboxPort {
     account: ProviderAccount,
     providerId: string,
     flags: { unread?: boolean; starred?: boolean },
-  ): Promise<void> {
+  ) {
     const place = requirePlace(providerId);
     await this.sessions.use(account, async (client) => {
       if (!(await openForWriting(client, place))) throw noMessage();
@@ -34,11 +34,7 @@ export class ImapMailbox implements MailboxPort {
   }
 
   /** A message that has been moved before is not found any more: its UID was of the folder it was in. */
-  async setFolders(
-    account: ProviderAccount,
-    providerId: string,
-    folderIds: readonly string[],
-  ): Promise<{ providerId: string }> {
+  async setFolders(account: ProviderAccount, providerId: string, folderIds: readonly string[]) {
     const [target, ...others] = folderIds;
     if (target === undefined || others.length > 0)
       throw new ProviderError('rejected', 'A message is in exactly one folder');
@@ -51,18 +47,14 @@ export class ImapMailbox implements MailboxPort {
     });
   }
 
-  async createFolder(account: ProviderAccount, displayName: string): Promise<{ providerId: string }> {
+  async createFolder(account: ProviderAccount, displayName: string) {
     return this.sessions.use(account, async (client) => ({
       providerId: await createFolder(client, pathOf(client, displayName)),
     }));
   }
 
   /** The folders inside it are renamed with it; `listChanges` tells of those. */
-  async renameFolder(
-    account: ProviderAccount,
-    providerId: string,
-    displayName: string,
-  ): Promise<{ providerId: string; messagePrefix: { from: string; to: string } }> {
+  async renameFolder(account: ProviderAccount, providerId: string, displayName: string) {
     return this.sessions.use(account, async (client) => {
       const wanted = pathOf(client, displayName);
       if (isInbox(providerId)) throw new ProviderError('rejected', 'The inbox keeps its name');
@@ -85,7 +77,7 @@ export class ImapMailbox implements MailboxPort {
   }
 
   /** The folders inside it stay. */
-  async deleteFolder(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteFolder(account: ProviderAccount, providerId: string) {
     if (isInbox(providerId)) throw new ProviderError('rejected', 'The inbox stays');
     await this.sessions.use(account, async (client) => {
       try {
@@ -99,11 +91,7 @@ export class ImapMailbox implements MailboxPort {
     });
   }
 
-  async saveDraft(
-    account: ProviderAccount,
-    draft: DraftContent,
-    replaces: string | null,
-  ): Promise<{ providerId: string }> {
+  async saveDraft(account: ProviderAccount, draft: DraftContent, replaces: string | null) {
     return this.sessions.use(account, async (client) => {
       const path = await draftsOf(client);
       const saved = await appendOnce(client, path, draft);
@@ -113,7 +101,7 @@ export class ImapMailbox implements MailboxPort {
     });
   }
 
-  async deleteDraft(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteDraft(account: ProviderAccount, providerId: string) {
     const place = parseMessageId(providerId);
     if (place) await this.sessions.use(account, (client) => deleteMessage(client, place));
   }

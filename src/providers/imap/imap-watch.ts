@@ -52,7 +52,7 @@ class InboxWatch implements MailWatch {
     void this.#idle();
   }
 
-  async stop(): Promise<void> {
+  async stop() {
     this.#over = true;
     await this.#connection.quit();
   }

@@ -2,8 +2,7 @@ import type { EgressClient } from '../../platform/egress/egress-client.ts';
 import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { AddressProof } from '../port/address-proof.ts';
-import type { Connector, MailboxSettings, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
+import type { Connector, MailboxSettings, ProviderAccount } from '../port/connector.ts';
 import type { MailDiscovery } from '../port/mail-discovery.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { checkDavServer } from './dav/dav-accounts.ts';
@@ -54,7 +53,7 @@ export class ImapConnector implements Connector {
     this.contacts = new DavContacts(egress, clock, threads);
   }
 
-  verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
+  verify(account: Omit<ProviderAccount, 'accountId'>) {
     const { policy, egress, clock, threads, discovery, limits } = this.#dependencies;
     return verifyImapAccount(account, {
       policy,
@@ -65,12 +64,12 @@ export class ImapConnector implements Connector {
     });
   }
 
-  prove(account: MailboxSettings): Promise<AddressProof | null> {
+  prove(account: MailboxSettings) {
     return proveImap(account, this.#dependencies.discovery);
   }
 
   /** Ends every connection to mailboxes. */
-  close(): Promise<void> {
+  close() {
     return this.#sessions.close();
   }
 }

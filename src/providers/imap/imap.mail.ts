@@ -1,8 +1,4 @@
-import type { Readable } from 'node:stream';
-import type {
-  MailChanges, MailLook, MailPort, MailWatch, MailWatcher, OutgoingMessage, ProviderAccount, SendControl, SendReceipt,
-  SentLookup,
-} from '../port/connector.ts'; // prettier-ignore
+import type { MailLook, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { settingsOf, smtpServerOf } from './imap.settings.ts';
@@ -21,7 +17,7 @@ export class ImapMail implements MailPort {
     private readonly reader: MailReader,
   ) {}
 
-  async send(account: ProviderAccount, message: OutgoingMessage, control: SendControl): Promise<SendReceipt> {
+  async send(account: ProviderAccount, message: OutgoingMessage, control: SendControl) {
     const server = smtpServerOf(account);
     if (server.login && 'accessToken' in server.login && server.login.accessToken === '')
       throw new ProviderError('temporary', 'There is no access token for this account', { phase: 'connect' });
@@ -32,31 +28,31 @@ export class ImapMail implements MailPort {
    * Looks among the sent ones, among all, and in the inbox. Not finding it proves something only where the server itself
    * files what it sends: elsewhere the copy is filed by `fileSent`, after the send was found to be successful.
    */
-  async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
+  async findSent(account: ProviderAccount, messageIdHeader: string) {
     const found = await this.sessions.use(account, (client) => isAmongSent(client, messageIdHeader));
     const filesSent = settingsOf(account).smtp_files_sent === true;
     return { found: found === true, conclusive: found === true || (found === false && filesSent) };
   }
 
   /** Does nothing for a server that files what it sends. A folder of sent ones is made where there is none. */
-  async fileSent(account: ProviderAccount, messageIdHeader: string, mime: Buffer): Promise<void> {
+  async fileSent(account: ProviderAccount, messageIdHeader: string, mime: Buffer) {
     if (settingsOf(account).smtp_files_sent === true) return;
     await this.sessions.use(account, (client) => fileAmongSent(client, messageIdHeader, mime));
   }
 
-  listChanges(account: ProviderAccount, look: MailLook): Promise<MailChanges> {
+  listChanges(account: ProviderAccount, look: MailLook) {
     return this.reader.listChanges(account, look);
   }
 
-  fetchRaw(account: ProviderAccount, providerId: string): Promise<Buffer> {
+  fetchRaw(account: ProviderAccount, providerId: string) {
     return this.reader.fetchRaw(account, providerId);
   }
 
-  openFile(account: ProviderAccount, providerId: string, section: string): Promise<Readable> {
+  openFile(account: ProviderAccount, providerId: string, section: string) {
     return this.reader.openFile(account, providerId, section);
   }
 
-  watch(account: ProviderAccount, watcher: MailWatcher): Promise<MailWatch> {
+  watch(account: ProviderAccount, watcher: MailWatcher) {
     return watchInbox(this.sessions, account, watcher);
   }
 }

@@ -3,7 +3,6 @@ import {
   CONFERENCING_PROVIDERS,
   type ConferencingPort,
   type ConferencingSettings,
-  type Meeting,
   type MeetingKey,
 } from '../port/conferencing-port.ts';
 
@@ -53,21 +52,21 @@ export class MeetingLinks implements ConferencingPort {
   readonly secretSettings = [];
   readonly meetingSchema = z.strictObject({}, { error: 'a meeting that is a link has no settings' });
 
-  async verify(): Promise<void> {}
+  async verify() {}
 
-  async find(settings: ConferencingSettings, { key }: MeetingKey): Promise<Meeting> {
+  async find(settings: ConferencingSettings, { key }: MeetingKey) {
     const url = String(settings['url_template']).replace(ROOM, key);
     return { id: key, details: { url, meeting_code: key } };
   }
 
-  create(settings: ConferencingSettings, meeting: MeetingKey): Promise<Meeting> {
+  create(settings: ConferencingSettings, meeting: MeetingKey) {
     return this.find(settings, meeting);
   }
 
   /** The room stays where it is, also when the template is another one by now. */
-  async update(): Promise<null> {
+  async update() {
     return null;
   }
 
-  async delete(): Promise<void> {}
+  async delete() {}
 }

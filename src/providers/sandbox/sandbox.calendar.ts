@@ -6,8 +6,6 @@ import type {
   EventContent,
   InstancePlace,
   ProviderAccount,
-  RemoteCalendar,
-  WrittenRevision,
 } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
@@ -26,7 +24,7 @@ export class SandboxCalendars implements CalendarPort {
     private readonly faults: SandboxFaults,
   ) {}
 
-  async listCalendars(account: ProviderAccount): Promise<readonly RemoteCalendar[]> {
+  async listCalendars(account: ProviderAccount) {
     login(account);
     const primary: CalendarContent = {
       name: account.email,
@@ -48,11 +46,7 @@ export class SandboxCalendars implements CalendarPort {
     }));
   }
 
-  async createCalendar(
-    account: ProviderAccount,
-    key: string,
-    calendar: CalendarContent,
-  ): Promise<{ providerId: string }> {
+  async createCalendar(account: ProviderAccount, key: string, calendar: CalendarContent) {
     login(account);
     await this.#strike(account, key, calendar.name, 'write');
     const id = stableId(account, 'calendar', key);
@@ -60,11 +54,7 @@ export class SandboxCalendars implements CalendarPort {
     return { providerId: id };
   }
 
-  async updateCalendar(
-    account: ProviderAccount,
-    providerId: string,
-    calendar: CalendarContent,
-  ): Promise<void> {
+  async updateCalendar(account: ProviderAccount, providerId: string, calendar: CalendarContent) {
     login(account);
     await this.#strike(account, providerId, calendar.name, 'write');
     const changed = await this.#query(
@@ -76,7 +66,7 @@ export class SandboxCalendars implements CalendarPort {
     if (changed.length === 0) throw gone('calendar');
   }
 
-  async deleteCalendar(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteCalendar(account: ProviderAccount, providerId: string) {
     login(account);
     const [calendar] = await this.#query<{ primary: boolean; data: Data }>(
       account,
@@ -96,12 +86,7 @@ export class SandboxCalendars implements CalendarPort {
     );
   }
 
-  async createEvent(
-    account: ProviderAccount,
-    calendarProviderId: string,
-    key: string,
-    event: EventContent,
-  ): Promise<{ providerId: string; icalUid: string }> {
+  async createEvent(account: ProviderAccount, calendarProviderId: string, key: string, event: EventContent) {
     login(account);
     await this.#strike(account, key, event['title'], 'write');
     const id = stableId(account, 'event', key);
@@ -121,11 +106,7 @@ export class SandboxCalendars implements CalendarPort {
     return { providerId: id, icalUid: `${id}@${SANDBOX_DOMAIN}` };
   }
 
-  async updateEvent(
-    account: ProviderAccount,
-    providerId: string,
-    event: EventContent,
-  ): Promise<WrittenRevision> {
+  async updateEvent(account: ProviderAccount, providerId: string, event: EventContent) {
     login(account);
     await this.#strike(account, providerId, event['title'], 'write');
     const changed = await this.#query(
@@ -140,7 +121,7 @@ export class SandboxCalendars implements CalendarPort {
     return {};
   }
 
-  async deleteEvent(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteEvent(account: ProviderAccount, providerId: string) {
     login(account);
     const [event] = await this.#query<{ data: Data }>(
       account,
@@ -156,11 +137,7 @@ export class SandboxCalendars implements CalendarPort {
     );
   }
 
-  async writeInstance(
-    account: ProviderAccount,
-    { series, start }: InstancePlace,
-    event: EventContent,
-  ): Promise<{ providerId: string; icalUid: string }> {
+  async writeInstance(account: ProviderAccount, { series, start }: InstancePlace, event: EventContent) {
     login(account);
     const id = stableId(account, 'instance', series, start);
     await this.#strike(account, id, event['title'], 'write');
@@ -169,7 +146,7 @@ export class SandboxCalendars implements CalendarPort {
   }
 
   /** What is left is a note that the instance does not take place. */
-  async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace): Promise<void> {
+  async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace) {
     login(account);
     const id = stableId(account, 'instance', series, start);
     const [there] = await this.#query<{ data: Data }>(
@@ -184,7 +161,7 @@ export class SandboxCalendars implements CalendarPort {
     await this.#putInstance(account, id, series, { series, start, status: 'cancelled' });
   }
 
-  async resetInstance(account: ProviderAccount, providerId: string): Promise<void> {
+  async resetInstance(account: ProviderAccount, providerId: string) {
     login(account);
     await this.#query(
       account,

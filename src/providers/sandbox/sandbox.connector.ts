@@ -2,7 +2,7 @@ import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { Database } from '../../platform/database/sql.ts';
 import type { AddressProof } from '../port/address-proof.ts';
-import type { Connector, MailboxSettings, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
+import type { Connector, MailboxSettings, ProviderAccount } from '../port/connector.ts';
 import { SandboxCalendars } from './sandbox.calendar.ts';
 import { SandboxContacts } from './sandbox.contacts.ts';
 import { SandboxFaults } from './sandbox.faults.ts';
@@ -36,7 +36,7 @@ export class SandboxConnector implements Connector {
   }
 
   /** Accepts every address; refuses the passwords `wrong` and `invalid`. */
-  async verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
+  async verify(account: Omit<ProviderAccount, 'accountId'>) {
     const settings = login(account);
     return {
       email: account.email.toLowerCase(),
@@ -46,7 +46,7 @@ export class SandboxConnector implements Connector {
     };
   }
 
-  prove({ email }: MailboxSettings): Promise<AddressProof | null> {
+  prove({ email }: MailboxSettings) {
     return Promise.resolve(proofOf(email));
   }
 }

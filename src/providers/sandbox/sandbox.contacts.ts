@@ -1,12 +1,6 @@
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
-import type {
-  ContactChanges,
-  ContactContent,
-  ContactPicture,
-  ContactsPort,
-  ProviderAccount,
-} from '../port/connector.ts';
+import type { ContactContent, ContactsPort, ProviderAccount } from '../port/connector.ts';
 import { contactFields, mergeContacts } from '../port/contact-content.ts';
 import { pictureOf } from '../port/contact-picture.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -60,7 +54,7 @@ export class SandboxContacts implements ContactsPort {
     private readonly faults: SandboxFaults,
   ) {}
 
-  hasAddressBook(): boolean {
+  hasAddressBook() {
     return true;
   }
 
@@ -69,7 +63,7 @@ export class SandboxContacts implements ContactsPort {
     account: ProviderAccount,
     cursor: string | null,
     limit: number,
-  ): Promise<ContactChanges> {
+  ) {
     const settings = login(account);
     const book = [account.applicationId, account.email];
     if (cursor === null && settings.sample_messages === true) await this.#addSamples(account);
@@ -98,17 +92,13 @@ export class SandboxContacts implements ContactsPort {
     };
   } // prettier-ignore
 
-  async contactPicture(account: ProviderAccount, providerId: string): Promise<ContactPicture | null> {
+  async contactPicture(account: ProviderAccount, providerId: string) {
     login(account);
     const { picture } = await this.#find(this.database, account, providerId);
     return picture && pictureOf(picture);
   }
 
-  async createContact(
-    account: ProviderAccount,
-    key: string,
-    contact: ContactContent,
-  ): Promise<{ providerId: string }> {
+  async createContact(account: ProviderAccount, key: string, contact: ContactContent) {
     login(account);
     await this.#strike(account, key, contact, 'write');
     const id = stableId(account, 'contact', key);
@@ -125,7 +115,7 @@ export class SandboxContacts implements ContactsPort {
     providerId: string,
     contact: ContactContent,
     base: ContactContent | null = null,
-  ): Promise<void> {
+  ) {
     login(account);
     await this.#strike(account, providerId, contact, 'write');
     await this.database.transaction(async (sql) => {
@@ -140,7 +130,7 @@ export class SandboxContacts implements ContactsPort {
     });
   }
 
-  async deleteContact(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteContact(account: ProviderAccount, providerId: string) {
     login(account);
     const found = await this.#find(this.database, account, providerId).catch((error: unknown) => {
       if (error instanceof ProviderError && error.code === 'not-found') return null;

@@ -5,9 +5,7 @@ import { openAttachment } from '../../formats/mime/open-attachment.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type {
-  MailChanges, MailLook, MailPort, OutgoingMessage, ProviderAccount, SendControl, SendReceipt, SentLookup,
-} from '../port/connector.ts'; // prettier-ignore
+import type { MailLook, MailPort, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
 import {
   ProviderError,
   type RefusedRecipient,
@@ -43,11 +41,7 @@ export class SandboxMail implements MailPort {
   ) {}
 
   /** Goes through the phases of an SMTP exchange; magic recipients fail in the one where a real server would. */
-  async send(
-    account: ProviderAccount,
-    message: OutgoingMessage,
-    { signal, onPhase }: SendControl,
-  ): Promise<SendReceipt> {
+  async send(account: ProviderAccount, message: OutgoingMessage, { signal, onPhase }: SendControl) {
     const recipients = [...new Set(message.envelope.recipients.map((email) => email.toLowerCase()))];
     const magic = recipients.flatMap((email) => {
       const found = magicOf(email);
@@ -90,14 +84,14 @@ export class SandboxMail implements MailPort {
     };
   }
 
-  async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
+  async findSent(account: ProviderAccount, messageIdHeader: string) {
     const settings = login(account);
     const found = await this.store.hasSent(account, messageIdHeader);
     return { found, conclusive: found || settings.sent_copies !== false };
   }
 
   /** The cursor is the mailbox' counter of changes. The first look puts the samples there, if they are wanted. */
-  async listChanges(account: ProviderAccount, { cursor, limit }: MailLook): Promise<MailChanges> {
+  async listChanges(account: ProviderAccount, { cursor, limit }: MailLook) {
     const settings = login(account);
     if (cursor === null && settings.sample_messages === true) await this.#addSamples(account);
     const since = Number(cursor ?? 0);
@@ -126,7 +120,7 @@ export class SandboxMail implements MailPort {
     };
   }
 
-  async fetchRaw(account: ProviderAccount, providerId: string): Promise<Buffer> {
+  async fetchRaw(account: ProviderAccount, providerId: string) {
     login(account);
     const mime = isId(providerId) ? await this.store.mime(account, providerId) : undefined;
     if (!mime) throw new ProviderError('not-found', 'There is no such message in the mailbox');
@@ -134,7 +128,7 @@ export class SandboxMail implements MailPort {
   }
 
   /** `section` is `#` and the position among the attachments, as for every message that was fetched whole. */
-  async openFile(account: ProviderAccount, providerId: string, section: string): Promise<Readable> {
+  async openFile(account: ProviderAccount, providerId: string, section: string) {
     const mime = await this.fetchRaw(account, providerId);
     const position = Number(section.replace(/^#/, ''));
     const content = await openAttachment(this.threads, account.accountId, mime, position);
@@ -142,7 +136,7 @@ export class SandboxMail implements MailPort {
     return Readable.from([content]);
   }
 
-  onChange(listener: (mailbox: Mailbox) => void): () => void {
+  onChange(listener: (mailbox: Mailbox) => void) {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

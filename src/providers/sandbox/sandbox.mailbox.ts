@@ -28,17 +28,13 @@ export class SandboxMailbox implements MailboxPort {
     account: ProviderAccount,
     providerId: string,
     flags: { unread?: boolean; starred?: boolean },
-  ): Promise<void> {
+  ) {
     await this.#message(account, providerId, 'write');
     if (!(await this.store.change(account, providerId, flags))) throw noMessage();
     this.changed(account);
   }
 
-  async setFolders(
-    account: ProviderAccount,
-    providerId: string,
-    folderIds: readonly string[],
-  ): Promise<{ providerId: string }> {
+  async setFolders(account: ProviderAccount, providerId: string, folderIds: readonly string[]) {
     await this.#message(account, providerId, 'write');
     const { folders } = await this.folders.list(account);
     const known = new Set([...standardFolders(account), ...folders].map((folder) => folder.providerId));
@@ -52,7 +48,7 @@ export class SandboxMailbox implements MailboxPort {
     return { providerId };
   }
 
-  async createFolder(account: ProviderAccount, displayName: string): Promise<{ providerId: string }> {
+  async createFolder(account: ProviderAccount, displayName: string) {
     await this.#name(account, displayName, displayName);
     const standard = this.#standard(account, displayName);
     if (standard) return { providerId: standard };
@@ -61,11 +57,7 @@ export class SandboxMailbox implements MailboxPort {
     return { providerId };
   }
 
-  async renameFolder(
-    account: ProviderAccount,
-    providerId: string,
-    displayName: string,
-  ): Promise<{ providerId: string; messagePrefix: { from: string; to: string } }> {
+  async renameFolder(account: ProviderAccount, providerId: string, displayName: string) {
     await this.#name(account, providerId, displayName);
     if (!isId(providerId)) throw this.#refusal(account, providerId);
     if (this.#standard(account, displayName))
@@ -76,7 +68,7 @@ export class SandboxMailbox implements MailboxPort {
     return { providerId, messagePrefix: { from: providerId, to: providerId } };
   }
 
-  async deleteFolder(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteFolder(account: ProviderAccount, providerId: string) {
     login(account);
     if (!isId(providerId)) {
       const refusal = this.#refusal(account, providerId);
@@ -97,7 +89,7 @@ export class SandboxMailbox implements MailboxPort {
     account: ProviderAccount,
     { mime, messageIdHeader }: DraftContent,
     replaces: string | null,
-  ): Promise<{ providerId: string }> {
+  ) {
     login(account);
     await this.#strike(account, messageIdHeader, subjectOf(mime), 'write');
     const replaced = replaces !== null && isId(replaces) ? replaces : null;
@@ -112,7 +104,7 @@ export class SandboxMailbox implements MailboxPort {
     return { providerId };
   }
 
-  async deleteDraft(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteDraft(account: ProviderAccount, providerId: string) {
     login(account);
     const mime = isId(providerId) ? await this.store.mime(account, providerId) : undefined;
     if (!mime) return;

@@ -5,7 +5,7 @@ import { task } from '../../platform/threads/task.ts';
 import { WorkLimitError } from '../../platform/threads/work-errors.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from '../port/connector.ts';
+import type { OutgoingMessage, SendControl } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { RelaySettings, RelayTransport, SenderStatus } from '../port/relay.ts';
 import { authorization, SendGridApi } from './sendgrid.api.ts';
@@ -53,14 +53,14 @@ export class SendGridRelay implements RelayTransport {
     this.#sendMs = sendMs;
   }
 
-  async verify(settings: RelaySettings): Promise<void> {
+  async verify(settings: RelaySettings) {
     const scopes = await this.#api.scopes(opened(settings));
     if (!scopes.includes('mail.send')) {
       throw new ProviderError('auth-invalid', 'the API key may not send mail: it lacks the scope mail.send');
     }
   }
 
-  async send(settings: RelaySettings, message: OutgoingMessage, control: SendControl): Promise<SendReceipt> {
+  async send(settings: RelaySettings, message: OutgoingMessage, control: SendControl) {
     const { content: body, recipients, deferred } = await this.#mailingOf(message);
     const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     if (content.length >= MOST_BYTES) {
@@ -88,7 +88,7 @@ export class SendGridRelay implements RelayTransport {
    * By the Email Activity, an add-on of the service that not every account has and that lags behind: what it does not
    * show may have been sent all the same.
    */
-  async findSent(settings: RelaySettings, messageIdHeader: string): Promise<SentLookup> {
+  async findSent(settings: RelaySettings, messageIdHeader: string) {
     if (/["\\]/.test(messageIdHeader)) return { found: false, conclusive: false };
     try {
       const found = await this.#api.hasActivity(opened(settings), MESSAGE_ID_ARGUMENT, messageIdHeader);
@@ -100,7 +100,7 @@ export class SendGridRelay implements RelayTransport {
     }
   }
 
-  async enrol(settings: RelaySettings, sender: { email: string; name: string }): Promise<SenderStatus> {
+  async enrol(settings: RelaySettings, sender: { email: string; name: string }) {
     const { status, known } = await this.#status(settings, sender.email);
     if (status.domainVerified || status.senderVerified || known) return status;
     try {
@@ -112,11 +112,11 @@ export class SendGridRelay implements RelayTransport {
     }
   }
 
-  async senderStatus(settings: RelaySettings, email: string): Promise<SenderStatus> {
+  async senderStatus(settings: RelaySettings, email: string) {
     return (await this.#status(settings, email)).status;
   }
 
-  async removeSender(settings: RelaySettings, email: string): Promise<void> {
+  async removeSender(settings: RelaySettings, email: string) {
     const sender = await this.#api.findSender(opened(settings), email);
     if (sender) await this.#api.deleteSender(opened(settings), sender.id);
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from '../port/connector.ts';
+import type { OutgoingMessage, SendControl } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import type { RelaySettings, RelayTransport, SenderStatus } from '../port/relay.ts';
+import type { RelaySettings, RelayTransport } from '../port/relay.ts';
 import type { SmtpSender } from './smtp-sender.ts';
 import type { SmtpServer } from './smtp-settings.ts';
 
@@ -32,26 +32,26 @@ export class SmtpRelay implements RelayTransport {
 
   constructor(private readonly sender: SmtpSender) {}
 
-  async verify(settings: RelaySettings): Promise<void> {
+  async verify(settings: RelaySettings) {
     const { key, server } = toServer(settings);
     await this.sender.verify(key, server);
   }
 
-  send(settings: RelaySettings, message: OutgoingMessage, control: SendControl): Promise<SendReceipt> {
+  send(settings: RelaySettings, message: OutgoingMessage, control: SendControl) {
     const { key, server } = toServer(settings);
     return this.sender.send(key, server, message, control);
   }
 
-  async findSent(): Promise<SentLookup> {
+  async findSent() {
     return { found: false, conclusive: false };
   }
 
   /** There is nothing to begin: a server has its own ways to allow a sender. */
-  enrol(settings: RelaySettings, sender: { email: string; name: string }): Promise<SenderStatus> {
+  enrol(settings: RelaySettings, sender: { email: string; name: string }) {
     return this.senderStatus(settings, sender.email);
   }
 
-  async senderStatus(settings: RelaySettings, email: string): Promise<SenderStatus> {
+  async senderStatus(settings: RelaySettings, email: string) {
     const { key, server } = toServer(settings);
     try {
       await this.sender.verify(key, server, email);
@@ -63,7 +63,7 @@ export class SmtpRelay implements RelayTransport {
     }
   }
 
-  async removeSender(): Promise<void> {
+  async removeSender() {
     // The server keeps no list that we could change.
   }
 }

@@ -1,11 +1,4 @@
-import type {
-  CalendarContent,
-  CalendarPort,
-  InstancePlace,
-  ProviderAccount,
-  RemoteCalendar,
-  WrittenRevision,
-} from '../port/connector.ts';
+import type { CalendarContent, CalendarPort, InstancePlace, ProviderAccount } from '../port/connector.ts';
 
 /** Domain of the UIDs of events that were made here. */
 const UID_DOMAIN = 'virtual.calendar';
@@ -15,42 +8,35 @@ const UID_DOMAIN = 'virtual.calendar';
  * here, so nothing is stored and nothing fails. Ids are the keys, as is asked of a repeated call.
  */
 export class VirtualCalendars implements CalendarPort {
-  async listCalendars(): Promise<readonly RemoteCalendar[]> {
+  async listCalendars() {
     return [];
   }
 
-  async createCalendar(_account: ProviderAccount, key: string): Promise<{ providerId: string }> {
+  async createCalendar(_account: ProviderAccount, key: string) {
     return { providerId: key };
   }
 
-  async updateCalendar(): Promise<void> {}
+  async updateCalendar() {}
 
-  async deleteCalendar(): Promise<void> {}
+  async deleteCalendar() {}
 
-  async createEvent(
-    _account: ProviderAccount,
-    _calendarProviderId: string,
-    key: string,
-  ): Promise<{ providerId: string; icalUid: string }> {
+  async createEvent(_account: ProviderAccount, _calendarProviderId: string, key: string) {
     return { providerId: key, icalUid: `${key}@${UID_DOMAIN}` };
   }
 
-  async updateEvent(): Promise<WrittenRevision> {
+  async updateEvent() {
     return {};
   }
 
-  async deleteEvent(): Promise<void> {}
+  async deleteEvent() {}
 
-  async writeInstance(
-    _account: ProviderAccount,
-    { series, start }: InstancePlace,
-  ): Promise<{ providerId: string; icalUid: string }> {
+  async writeInstance(_account: ProviderAccount, { series, start }: InstancePlace) {
     return { providerId: `${series}_${start}`, icalUid: `${series}@${UID_DOMAIN}` };
   }
 
-  async deleteInstance(): Promise<void> {}
+  async deleteInstance() {}
 
-  async resetInstance(): Promise<void> {}
+  async resetInstance() {}
 }
 
 /** The primary calendar of a new account, named by its address as elsewhere. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Connector, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
+import type { Connector, ProviderAccount } from '../port/connector.ts';
 import { VIRTUAL_PROVIDER } from '../port/provider-name.ts';
 import { primaryCalendar, VirtualCalendars } from './virtual.calendar.ts';
 
@@ -13,8 +13,8 @@ export class VirtualConnector implements Connector {
   readonly settingsSchema = z.object({});
   readonly calendar = new VirtualCalendars();
 
-  async verify({ email, name }: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
-    return { email: email.toLowerCase(), name, organizationUnit: 'folder' };
+  async verify({ email, name }: Omit<ProviderAccount, 'accountId'>) {
+    return { email: email.toLowerCase(), name, organizationUnit: 'folder' as const };
   }
 
   firstCalendar = primaryCalendar;

@@ -7,7 +7,6 @@ import type {
   ConferencingSettings,
   Meeting,
   MeetingContent,
-  MeetingDetails,
   MeetingKey,
 } from '../port/conferencing-port.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -70,12 +69,12 @@ export class ZoomMeetings implements ConferencingPort {
     this.#api = new ZoomApi(egress, clock);
   }
 
-  async verify(settings: ConferencingSettings): Promise<void> {
+  async verify(settings: ConferencingSettings) {
     await this.#api.authenticate(opened(settings));
   }
 
   /** By the key in the agenda: Zoom has no field of one's own that needs no setting up, and lists agendas. */
-  async find(settings: ConferencingSettings, meeting: MeetingKey): Promise<Meeting | null> {
+  async find(settings: ConferencingSettings, meeting: MeetingKey) {
     let next = '';
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const path = `${pathOf(settings, meeting)}?type=scheduled&page_size=${PAGE}&next_page_token=${encodeURIComponent(next)}`;
@@ -88,22 +87,18 @@ export class ZoomMeetings implements ConferencingPort {
     return null;
   }
 
-  async create(
-    settings: ConferencingSettings,
-    meeting: MeetingKey,
-    content: MeetingContent,
-  ): Promise<Meeting> {
+  async create(settings: ConferencingSettings, meeting: MeetingKey, content: MeetingContent) {
     const body = { ...toZoom(content), agenda: `Reference: ${meeting.key}` };
     return toMeeting(await this.#call(settings, 'POST', pathOf(settings, meeting), body));
   }
 
-  async update(settings: ConferencingSettings, id: string, content: MeetingContent): Promise<MeetingDetails> {
+  async update(settings: ConferencingSettings, id: string, content: MeetingContent) {
     await this.#call(settings, 'PATCH', `/v2/meetings/${encodeURIComponent(id)}`, toZoom(content));
     // Another password is another address.
     return (await this.#get(settings, id)).details;
   }
 
-  async delete(settings: ConferencingSettings, id: string): Promise<void> {
+  async delete(settings: ConferencingSettings, id: string) {
     try {
       await this.#call(settings, 'DELETE', `/v2/meetings/${encodeURIComponent(id)}`);
     } catch (error) {
@@ -115,7 +110,7 @@ export class ZoomMeetings implements ConferencingPort {
     return toMeeting(await this.#call(settings, 'GET', `/v2/meetings/${encodeURIComponent(id)}`));
   }
 
-  actsAsAddress(settings: ConferencingSettings): boolean {
+  actsAsAddress(settings: ConferencingSettings) {
     return opened(settings).user.includes(OWN_ADDRESS);
   }
 

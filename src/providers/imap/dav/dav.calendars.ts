@@ -2,10 +2,7 @@ import { Logger } from '@nestjs/common';
 import { DAVNamespace, getDAVAttribute } from 'tsdav';
 import type { EgressClient } from '../../../platform/egress/egress-client.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
-import type {
-  CalendarContent, CalendarPort, EventChanges, EventContent, InstancePlace, ProviderAccount,
-  RemoteCalendar, RemoteEvent, WrittenEvent, WrittenRevision,
-} from '../../port/connector.ts'; // prettier-ignore
+import type { CalendarContent, CalendarPort, EventContent, InstancePlace, ProviderAccount, RemoteEvent } from '../../port/connector.ts'; // prettier-ignore
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import {
   CALENDAR_PROPS,
@@ -58,11 +55,11 @@ export class DavCalendars implements CalendarPort {
     this.#events = new DavEvents(clock);
   }
 
-  asStored(account: ProviderAccount, event: EventContent): EventContent {
+  asStored(account: ProviderAccount, event: EventContent) {
     return this.#events.asStored(account, event);
   }
 
-  async listCalendars(account: ProviderAccount): Promise<readonly RemoteCalendar[]> {
+  async listCalendars(account: ProviderAccount) {
     if (!this.#accounts.has(account)) return [];
     return this.#accounts.run(account, async (session) => {
       const responses = await session.propfind(session.home.pathname, CALENDAR_PROPS, '1');
@@ -80,7 +77,7 @@ export class DavCalendars implements CalendarPort {
     calendarProviderId: string,
     cursor: string | null,
     limit: number,
-  ): Promise<EventChanges> {
+  ) {
     return this.#accounts.run(account, async (session) => {
       const path = ownPath(session, calendarProviderId, 'calendar');
       const changes = await collectionChanges(session, path, CALENDAR_OBJECTS, cursor, limit);
@@ -112,11 +109,7 @@ export class DavCalendars implements CalendarPort {
     return [];
   }
 
-  async createCalendar(
-    account: ProviderAccount,
-    key: string,
-    calendar: CalendarContent,
-  ): Promise<{ providerId: string }> {
+  async createCalendar(account: ProviderAccount, key: string, calendar: CalendarContent) {
     return this.#accounts.run(account, async (session) => {
       const path = `${session.pathOf(session.home.href)}${OURS}${encodeURIComponent(key)}/`;
       const prop = {
@@ -136,11 +129,7 @@ export class DavCalendars implements CalendarPort {
     });
   }
 
-  async updateCalendar(
-    account: ProviderAccount,
-    providerId: string,
-    calendar: CalendarContent,
-  ): Promise<void> {
+  async updateCalendar(account: ProviderAccount, providerId: string, calendar: CalendarContent) {
     await this.#accounts.run(account, async (session) => {
       const path = ownPath(session, providerId, 'calendar');
       if (!(await exists(session, path))) throw gone('calendar');
@@ -149,7 +138,7 @@ export class DavCalendars implements CalendarPort {
     });
   }
 
-  async deleteCalendar(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteCalendar(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
       if (!isOwn(session, providerId)) return;
       await session.remove(providerId, null).catch(unlessGone);
@@ -162,7 +151,7 @@ export class DavCalendars implements CalendarPort {
     key: string,
     event: EventContent,
     sequence = 0,
-  ): Promise<WrittenEvent> {
+  ) {
     return this.#accounts.run(account, async (session) => {
       const calendar = ownPath(session, calendarProviderId, 'calendar');
       try {
@@ -186,7 +175,7 @@ export class DavCalendars implements CalendarPort {
     event: EventContent,
     base: EventContent | null = null,
     sequence = 0,
-  ): Promise<WrittenRevision> {
+  ) {
     return this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
       const place = { path: ownPath(session, path, 'event'), instance };
@@ -194,7 +183,7 @@ export class DavCalendars implements CalendarPort {
     });
   }
 
-  async deleteEvent(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteEvent(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
       if (isOwn(session, path)) await this.#events.remove(session, { path, instance }).catch(unlessGone);
@@ -207,21 +196,21 @@ export class DavCalendars implements CalendarPort {
     event: EventContent,
     base: EventContent | null = null,
     sequence = 0,
-  ): Promise<WrittenEvent> {
+  ) {
     return this.#accounts.run(account, async (session) => {
       const place = { path: ownPath(session, series, 'event'), instance: start };
       return this.#events.writeInstance(session, account, place, { content: event, base, sequence });
     });
   }
 
-  async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace): Promise<void> {
+  async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace) {
     await this.#accounts.run(account, async (session) => {
       const place = { path: series, instance: start };
       if (isOwn(session, series)) await this.#events.deleteInstance(session, place).catch(unlessGone);
     });
   }
 
-  async resetInstance(account: ProviderAccount, providerId: string): Promise<void> {
+  async resetInstance(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
       if (instance === null || !isOwn(session, path)) return;

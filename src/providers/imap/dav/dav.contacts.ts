@@ -6,14 +6,7 @@ import { type Task, task } from '../../../platform/threads/task.ts';
 import { WorkLimitError } from '../../../platform/threads/work-errors.ts';
 import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
-import type {
-  ContactChanges,
-  ContactContent,
-  ContactPicture,
-  ContactsPort,
-  ProviderAccount,
-  RemoteContact,
-} from '../../port/connector.ts';
+import type { ContactContent, ContactsPort, ProviderAccount, RemoteContact } from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { CARD_OBJECTS, type CollectionChanges, collectionChanges } from './dav-changes.ts';
@@ -62,20 +55,16 @@ export class DavContacts implements ContactsPort {
     this.#clock = clock;
   }
 
-  hasAddressBook(account: ProviderAccount): boolean {
+  hasAddressBook(account: ProviderAccount) {
     return this.#accounts.has(account);
   }
 
   /** As a new card would hold it. */
-  asStored(_account: ProviderAccount, contact: ContactContent): ContactContent {
+  asStored(_account: ProviderAccount, contact: ContactContent) {
     return throughCard(contact);
   }
 
-  async listContactChanges(
-    account: ProviderAccount,
-    cursor: string | null,
-    limit: number,
-  ): Promise<ContactChanges> {
+  async listContactChanges(account: ProviderAccount, cursor: string | null, limit: number) {
     return this.#accounts.run(account, async (session) => {
       const books = await booksOf(session);
       const before = parseCursor(cursor);
@@ -92,7 +81,7 @@ export class DavContacts implements ContactsPort {
     });
   }
 
-  async contactPicture(account: ProviderAccount, providerId: string): Promise<ContactPicture | null> {
+  async contactPicture(account: ProviderAccount, providerId: string) {
     return this.#accounts.run(account, async (session) => {
       if (!isOwn(session, providerId)) throw gone();
       const { text } = await session.get(providerId);
@@ -102,11 +91,7 @@ export class DavContacts implements ContactsPort {
     });
   }
 
-  async createContact(
-    account: ProviderAccount,
-    key: string,
-    contact: ContactContent,
-  ): Promise<{ providerId: string }> {
+  async createContact(account: ProviderAccount, key: string, contact: ContactContent) {
     return this.#accounts.run(account, async (session) => {
       const path = `${await bookForNew(session)}${encodeURIComponent(key)}.vcf`;
       const card = newCard(key);
@@ -123,14 +108,14 @@ export class DavContacts implements ContactsPort {
     providerId: string,
     contact: ContactContent,
     base: ContactContent | null = null,
-  ): Promise<void> {
+  ) {
     await this.#accounts.run(account, async (session) => {
       if (!isOwn(session, providerId)) throw gone();
       await this.#update(account, session, providerId, contact, base);
     });
   }
 
-  async deleteContact(account: ProviderAccount, providerId: string): Promise<void> {
+  async deleteContact(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
       if (!isOwn(session, providerId)) return;
       await session.remove(providerId, null).catch((error: unknown) => {

@@ -37,7 +37,7 @@ export class SystemMailDns implements MailDns {
     if (servers) this.#resolver.setServers(servers);
   }
 
-  async exchangers(domain: string): Promise<string[]> {
+  async exchangers(domain: string) {
     const records = await answered(this.#resolver.resolveMx(domain));
     return records
       .sort((one, other) => one.priority - other.priority)
@@ -45,7 +45,7 @@ export class SystemMailDns implements MailDns {
       .map(({ exchange }) => plainName(exchange));
   }
 
-  async services(name: string): Promise<SrvTarget[]> {
+  async services(name: string) {
     const records = await answered(this.#resolver.resolveSrv(name));
     return records
       .slice(0, MOST_RECORDS)
@@ -53,13 +53,13 @@ export class SystemMailDns implements MailDns {
       .filter(({ host }) => host !== '');
   }
 
-  async exists(host: string): Promise<boolean> {
+  async exists(host: string) {
     if (isIP(host)) return true;
     const kinds = [this.#resolver.resolve4(host), this.#resolver.resolve6(host)];
     return (await Promise.all(kinds.map(answered))).some((addresses) => addresses.length > 0);
   }
 
-  async path(name: string): Promise<string | null> {
+  async path(name: string) {
     const records = await answered(this.#resolver.resolveTxt(name));
     const texts = records.slice(0, MOST_RECORDS).map((parts) => parts.join(''));
     return texts.map((text) => /^path=(\/.*)$/i.exec(text)?.[1]).find((path) => path !== undefined) ?? null;
