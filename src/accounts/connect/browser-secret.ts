@@ -11,11 +11,9 @@ const SECRET = /^[0-9a-z]{40}$/;
  */
 export class BrowserCookie {
   readonly #name: string;
-  readonly #secure: boolean;
 
   /** @param secure whether the pages are served by https; browsers take the prefix only there */
-  constructor(secure: boolean) {
-    this.#secure = secure;
+  constructor(private readonly secure: boolean) {
     this.#name = secure ? '__Host-carillon-sign-in' : 'carillon-sign-in';
   }
 
@@ -32,7 +30,7 @@ export class BrowserCookie {
 
   /** `Set-Cookie` for a secret. Lax, not strict: links come from applications, and users from providers. */
   write(secret: string): string {
-    return `${this.#name}=${secret}; Path=/; HttpOnly; SameSite=Lax${this.#secure ? '; Secure' : ''}`;
+    return `${this.#name}=${secret}; Path=/; HttpOnly; SameSite=Lax${this.secure ? '; Secure' : ''}`;
   }
 }
 

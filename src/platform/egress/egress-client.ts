@@ -73,14 +73,15 @@ const PROBES = ['127.0.0.1', '169.254.169.254', '10.0.0.1'];
  * gives up at a deadline whatever the other side does.
  */
 export class EgressClient implements OnModuleInit, OnApplicationShutdown {
-  readonly #policy: EgressPolicy;
   readonly #limits: EgressLimits;
   readonly #guarded: Agent;
   /** For names the operator trusts by name: they may resolve to anything. */
   readonly #trusting: Agent;
 
-  constructor(policy: EgressPolicy, limits: Partial<EgressLimits> = {}) {
-    this.#policy = policy;
+  constructor(
+    private readonly policy: EgressPolicy,
+    limits: Partial<EgressLimits> = {},
+  ) {
     this.#limits = { ...DEFAULTS, ...limits };
     this.#guarded = this.#agent(policy.guard);
     this.#trusting = this.#agent(undefined);
@@ -88,7 +89,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
 
   /** As `EgressPolicy.normalizeUrl`. @throws {InvalidInputError} naming `field` */
   normalizeUrl(raw: string, field: string, options?: UrlOptions): string {
-    return this.#policy.normalizeUrl(raw, field, options);
+    return this.policy.normalizeUrl(raw, field, options);
   }
 
   /**
@@ -126,7 +127,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
 
   /** @throws {Error} when a private address would be reached: Carillon does not start without its guard */
   async onModuleInit(): Promise<void> {
-    const probe = PROBES.find((address) => this.#policy.guard.check(address, 'ipv4'));
+    const probe = PROBES.find((address) => this.policy.guard.check(address, 'ipv4'));
     if (!probe) return; // the operator allows everything
     for (const scheme of ['http', 'https']) {
       const failure = await this.#guarded
@@ -178,7 +179,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     maxBodyBytes: number,
   ): Promise<EgressAnswer> {
     try {
-      const agent = this.#policy.trustsName(hostname) ? this.#trusting : this.#guarded;
+      const agent = this.policy.trustsName(hostname) ? this.#trusting : this.#guarded;
       const answer = await agent.request({
         ...request,
         origin,
@@ -201,7 +202,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
 
   #recheck(url: string, kind: UrlOptions): string {
     try {
-      return this.#policy.normalizeUrl(url, 'the address', kind);
+      return this.policy.normalizeUrl(url, 'the address', kind);
     } catch (cause) {
       throw new EgressError('blocked', cause instanceof Error ? cause.message : String(cause), { cause });
     }

@@ -34,8 +34,6 @@ export interface WorkItem {
 /** One thread. It works on its items in the order in which they were given. */
 export class WorkThread {
   readonly #worker: Worker;
-  readonly #onSettled: (ms: number) => void;
-  readonly #onEnd: (unsettled: WorkItem[], limit: WorkLimit, cause: unknown) => void;
   readonly #items: { id: number; item: WorkItem }[] = [];
   readonly #buffersMb: number;
   #timer: NodeJS.Timeout | undefined;
@@ -51,11 +49,9 @@ export class WorkThread {
    */
   constructor(
     { heapMb, buffersMb }: ThreadMemory,
-    onSettled: (ms: number) => void,
-    onEnd: (unsettled: WorkItem[], limit: WorkLimit, cause: unknown) => void,
+    private readonly onSettled: (ms: number) => void,
+    private readonly onEnd: (unsettled: WorkItem[], limit: WorkLimit, cause: unknown) => void,
   ) {
-    this.#onSettled = onSettled;
-    this.#onEnd = onEnd;
     this.#buffersMb = buffersMb;
     this.#worker = new Worker(SCRIPT, {
       resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 24 },
@@ -124,7 +120,7 @@ export class WorkThread {
     if (reply.kind === 'done') head.item.settle({ output: reply.output });
     else if (reply.kind === 'tooLarge') head.item.settle({ error: new WorkLimitError('size') });
     else head.item.settle({ error: new TaskFailedError(reply.errorName, reply.message) });
-    this.#onSettled(ms);
+    this.onSettled(ms);
   }
 
   #watch(limitMs: number): void {
@@ -154,7 +150,7 @@ export class WorkThread {
     this.#rest();
     const unsettled = this.#items.splice(0).map(({ item }) => item);
     const { limit, cause } = this.#ending ?? { limit: 'crash', cause: 'the thread ended' };
-    this.#onEnd(unsettled, limit, cause);
+    this.onEnd(unsettled, limit, cause);
   }
 }
 

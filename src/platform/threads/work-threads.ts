@@ -114,7 +114,6 @@ export class WorkThreads implements OnApplicationShutdown {
 
 /** The threads and the queue of one lane. */
 class Lane {
-  readonly #limits: LaneLimits;
   readonly #queue: Job[] = [];
   readonly #threads = new Set<LaneThread>();
   /** Calls that are not patient, by key. */
@@ -127,16 +126,14 @@ class Lane {
   readonly #slow = new Map<string, number>();
   #closed = false;
 
-  constructor(limits: LaneLimits) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: LaneLimits) {}
 
   /** @returns what to call when the call is over */
   enter(key: string, patient: boolean): () => void {
     if (this.#closed) throw new WorkLimitError('closed');
     if (patient) return () => undefined;
     const calls = this.#calls.get(key) ?? 0;
-    const { perKey, threads, waiting } = this.#limits;
+    const { perKey, threads, waiting } = this.limits;
     if (calls >= perKey || this.#callCount >= threads + waiting) throw new WorkLimitError('busy');
     this.#calls.set(key, calls + 1);
     this.#callCount += 1;
@@ -197,7 +194,7 @@ class Lane {
 
   /** Index of the next job: of the keys that may use a thread, the one that has waited longest. -1 if there is none. */
   #nextJob(): number {
-    const most = Math.max(1, this.#limits.threads - 1);
+    const most = Math.max(1, this.limits.threads - 1);
     const running = [...this.#threads].flatMap(({ job }) => job?.key ?? []);
     const slow = running.filter((key) => this.#isSlow(key)).length;
     let best = -1;
@@ -222,8 +219,8 @@ class Lane {
   }
 
   #start(): LaneThread | undefined {
-    if (this.#threads.size >= this.#limits.threads) return undefined;
-    const thread: LaneThread = new LaneThread(this.#limits, {
+    if (this.#threads.size >= this.limits.threads) return undefined;
+    const thread: LaneThread = new LaneThread(this.limits, {
       othersWait: () => this.#queue.length > 0,
       slow: (key) => this.#slow.set(key, performance.now() + SLOW_FOR_MS),
       over: (job) => this.#enqueue(job),
@@ -254,13 +251,14 @@ interface LaneEvents {
 /** A thread of a lane, which works on one job at a time. */
 class LaneThread {
   readonly #thread: WorkThread;
-  readonly #events: LaneEvents;
   #since = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   job: Job | null = null;
 
-  constructor(memory: ThreadMemory, events: LaneEvents) {
-    this.#events = events;
+  constructor(
+    memory: ThreadMemory,
+    private readonly events: LaneEvents,
+  ) {
     this.#thread = new WorkThread(
       memory,
       (ms) => this.#settled(ms),
@@ -284,12 +282,12 @@ class LaneThread {
   }
 
   #feed(job: Job): void {
-    const isOver = performance.now() - this.#since > TURN_MS && this.#events.othersWait();
+    const isOver = performance.now() - this.#since > TURN_MS && this.events.othersWait();
     if (!isOver) this.#fill(job);
     if (this.#thread.pending > 0) return;
     this.job = null;
     this.#idleTimer = setTimeout(() => void this.#thread.end('closed'), IDLE_MS).unref();
-    this.#events.over(job);
+    this.events.over(job);
   }
 
   #fill(job: Job): void {
@@ -313,7 +311,7 @@ class LaneThread {
   #settled(ms: number): void {
     const { job } = this;
     if (!job) return;
-    if (ms > SLOW_MS) this.#events.slow(job.key);
+    if (ms > SLOW_MS) this.events.slow(job.key);
     this.#feed(job);
   }
 
@@ -322,10 +320,10 @@ class LaneThread {
     const { job } = this;
     const [head, ...others] = unsettled;
     this.job = null;
-    this.#events.ended();
+    this.events.ended();
     if (!job) return;
-    this.#events.slow(job.key);
+    this.events.slow(job.key);
     head?.settle({ error: new WorkLimitError(limit, cause) });
-    this.#events.over({ ...job, items: [...others, ...job.items] });
+    this.events.over({ ...job, items: [...others, ...job.items] });
   }
 }

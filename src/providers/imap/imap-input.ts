@@ -95,7 +95,6 @@ export class ImapAnswerTooLargeError extends Error {
 
 /** Stands between what a server sends and the library's parser, and bounds what the parser may cost. */
 export class ImapInput {
-  readonly #client: ImapFlow;
   readonly #stream: ResponseStream;
   readonly #push: (item: Response | null) => boolean;
   #limits: AnswerLimits;
@@ -108,8 +107,10 @@ export class ImapInput {
   /** `performance.now()` of the first response in this turn of the event loop; null: there was none yet. */
   #turnBegan: number | null = null;
 
-  constructor(client: ImapFlow, limits: AnswerLimits) {
-    this.#client = client;
+  constructor(
+    private readonly client: ImapFlow,
+    limits: AnswerLimits,
+  ) {
     this.#limits = limits;
     this.#stream = (client as unknown as { streamer: ResponseStream }).streamer;
     this.#push = this.#stream.push.bind(this.#stream);
@@ -235,7 +236,7 @@ export class ImapInput {
 
   /** A server without the extension that uses it all the same would have the library expand its sets. */
   get #expectsEsearch(): boolean {
-    const { capabilities } = this.#client;
+    const { capabilities } = this.client;
     return capabilities.has('ESEARCH') || capabilities.has('IMAP4REV2');
   }
 

@@ -45,7 +45,6 @@ const WATCH_RETRY_SECONDS = 300;
  */
 export class ImapSessions {
   readonly limits: ImapLimits;
-  readonly #policy: EgressPolicy;
   readonly #kept: KeptSessions<ImapConnection>;
   readonly #slots: ImapSlots;
   readonly #open = new Map<ImapConnection, Want>();
@@ -53,8 +52,10 @@ export class ImapSessions {
   readonly #waiters = new Set<Waiter>();
   #closed = false;
 
-  constructor(policy: EgressPolicy, limits: Partial<ImapLimits> = {}) {
-    this.#policy = policy;
+  constructor(
+    private readonly policy: EgressPolicy,
+    limits: Partial<ImapLimits> = {},
+  ) {
     this.limits = { ...IMAP_LIMITS, ...limits };
     const { idleMs, perAccount } = this.limits;
     this.#kept = new KeptSessions({ idleMs, keptPerKey: perAccount, surplusMs: idleMs, kept: MOST_KEPT });
@@ -195,7 +196,7 @@ export class ImapSessions {
   async #start(want: Want, traits: ConnectionTraits, signal: AbortSignal | null): Promise<ImapConnection> {
     let connection: ImapConnection;
     try {
-      connection = await ImapConnection.open(want.server, this.#policy, this.limits, traits, signal);
+      connection = await ImapConnection.open(want.server, this.policy, this.limits, traits, signal);
     } catch (error) {
       this.#slots.free(want);
       this.#serveWaiters();

@@ -10,28 +10,23 @@ export interface Place {
 
 /** Counts connections against the limits of accounts and hosts. */
 export class ImapSlots {
-  readonly #limits: Pick<ImapLimits, 'perAccount' | 'perHost' | 'watchesPerHost'>;
   readonly #counts = new Map<string, number>();
 
-  constructor(limits: Pick<ImapLimits, 'perAccount' | 'perHost' | 'watchesPerHost'>) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: Pick<ImapLimits, 'perAccount' | 'perHost' | 'watchesPerHost'>) {}
 
   /** Whether the account has as many as it may. A watch leaves one for the work. */
   isAccountFull({ account, watches }: Place): boolean {
-    return (
-      (watches && this.isWatched(account)) || this.#count(accountKey(account)) >= this.#limits.perAccount
-    );
+    return (watches && this.isWatched(account)) || this.#count(accountKey(account)) >= this.limits.perAccount;
   }
 
   /** Whether another watch would leave none. */
   isWatched(account: string): boolean {
-    return this.#count(watchKey(account)) >= this.#limits.perAccount - 1;
+    return this.#count(watchKey(account)) >= this.limits.perAccount - 1;
   }
 
   /** Whether the host has as many of its kind as it may. */
   isHostFull(place: Place): boolean {
-    const { perHost, watchesPerHost } = this.#limits;
+    const { perHost, watchesPerHost } = this.limits;
     return this.#count(hostKey(place)) >= (place.watches ? watchesPerHost : perHost);
   }
 

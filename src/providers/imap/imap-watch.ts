@@ -35,14 +35,13 @@ export async function watchInbox(
 }
 
 class InboxWatch implements MailWatch {
-  readonly #connection: ImapConnection;
-  readonly #watcher: MailWatcher;
   #told = true;
   #over = false;
 
-  constructor(connection: ImapConnection, watcher: MailWatcher) {
-    this.#connection = connection;
-    this.#watcher = watcher;
+  constructor(
+    private readonly connection: ImapConnection,
+    private readonly watcher: MailWatcher,
+  ) {
     const { client } = connection;
     const onChange = () => this.#tellSoon();
     client.on('exists', onChange).on('expunge', onChange).on('flags', onChange);
@@ -54,7 +53,7 @@ class InboxWatch implements MailWatch {
 
   async stop() {
     this.#over = true;
-    await this.#connection.quit();
+    await this.connection.quit();
   }
 
   /** Once for all that a server tells at a time. */
@@ -63,32 +62,32 @@ class InboxWatch implements MailWatch {
     this.#told = true;
     setImmediate(() => {
       this.#told = false;
-      if (!this.#over) this.#watcher.onChange();
+      if (!this.#over) this.watcher.onChange();
     });
   }
 
   #end(error: ProviderError | null): void {
     if (this.#over) return;
     this.#over = true;
-    this.#connection.destroy();
-    this.#watcher.onEnd(error);
+    this.connection.destroy();
+    this.watcher.onEnd(error);
   }
 
   /** The library leaves IDLE when it asks whether the server is alive, and when the server ends it. */
   async #idle(): Promise<void> {
-    const { client } = this.#connection;
+    const { client } = this.connection;
     let short = 0;
-    while (!this.#over && this.#connection.usable) {
+    while (!this.#over && this.connection.usable) {
       const begun = performance.now();
-      this.#connection.takeRefusal();
+      this.connection.takeRefusal();
       try {
         await client.idle();
       } catch (error) {
-        return this.#end(this.#connection.errorOf(error));
+        return this.#end(this.connection.errorOf(error));
       }
-      const refusal = this.#connection.takeRefusal();
+      const refusal = this.connection.takeRefusal();
       short = performance.now() - begun < SHORTEST_IDLE_MS ? short + 1 : 0;
-      if (this.#connection.usable && (refusal !== null || short >= MOST_SHORT_IDLES))
+      if (this.connection.usable && (refusal !== null || short >= MOST_SHORT_IDLES))
         return this.#end(refusal ?? new ProviderError('temporary', 'The server does not stay in IDLE'));
     }
   }

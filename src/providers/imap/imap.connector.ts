@@ -41,11 +41,9 @@ export class ImapConnector implements Connector {
   readonly calendar: DavCalendars;
   readonly contacts: DavContacts;
   readonly #sessions: ImapSessions;
-  readonly #dependencies: ImapDependencies;
 
-  constructor(dependencies: ImapDependencies) {
+  constructor(private readonly dependencies: ImapDependencies) {
     const { policy, egress, clock, smtp, threads, limits = {} } = dependencies;
-    this.#dependencies = dependencies;
     this.#sessions = new ImapSessions(policy, limits);
     this.mail = new ImapMail(this.#sessions, smtp, new ImapChanges(this.#sessions, threads));
     this.mailbox = new ImapMailbox(this.#sessions);
@@ -54,18 +52,18 @@ export class ImapConnector implements Connector {
   }
 
   verify(account: Omit<ProviderAccount, 'accountId'>) {
-    const { policy, egress, clock, threads, discovery, limits } = this.#dependencies;
+    const { policy, discovery, limits } = this.dependencies;
     return verifyImapAccount(account, {
       policy,
       discovery,
       sessions: this.#sessions,
-      checkDav: (place, allowance) => checkDavServer(egress, clock, threads, place, allowance),
+      checkDav: (place, allowance) => checkDavServer(this.dependencies, place, allowance),
       ...(limits?.ca === undefined ? {} : { ca: limits.ca }),
     });
   }
 
   prove(account: MailboxSettings) {
-    return proveImap(account, this.#dependencies.discovery);
+    return proveImap(account, this.dependencies.discovery);
   }
 
   /** Ends every connection to mailboxes. */

@@ -10,7 +10,7 @@ import type {
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
 import { stableId } from './sandbox.ids.ts';
-import { SANDBOX_DOMAIN, titleFault } from './sandbox.magic.ts';
+import { SANDBOX_DOMAIN } from './sandbox.magic.ts';
 import { login } from './sandbox.settings.ts';
 
 type Data = Record<string, unknown>;
@@ -26,12 +26,7 @@ export class SandboxCalendars implements CalendarPort {
 
   async listCalendars(account: ProviderAccount) {
     login(account);
-    const primary: CalendarContent = {
-      name: account.email,
-      description: null,
-      location: null,
-      timezone: null,
-    };
+    const primary = { name: account.email, description: null, location: null, timezone: null };
     await this.#insertCalendar(account, stableId(account, 'primary calendar'), true, primary);
     const rows = await this.database.query<{ id: string; primary: boolean; data: CalendarContent }>(
       `select id, is_primary as "primary", data from sandbox_calendar
@@ -200,23 +195,8 @@ export class SandboxCalendars implements CalendarPort {
   }
 
   /** Fails as the title asks, so many times per object and title. */
-  async #strike(
-    account: ProviderAccount,
-    object: string,
-    title: unknown,
-    operation: 'write' | 'delete',
-  ): Promise<void> {
-    const fault = titleFault(title, operation);
-    if (!fault) return;
-    const strikes = await this.faults.strikes(
-      fault.times,
-      account.applicationId,
-      account.email,
-      operation,
-      object,
-      String(title),
-    );
-    if (strikes) throw fault.error;
+  #strike(account: ProviderAccount, object: string, title: unknown, operation: 'write' | 'delete') {
+    return this.faults.strike(account, [title, operation], object, String(title));
   }
 
   /** `$1` id, `$2` application, `$3` address, then the rest. An id that cannot be ours finds nothing. */

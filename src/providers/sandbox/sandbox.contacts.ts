@@ -7,7 +7,6 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { SAMPLE_CONTACTS } from './sandbox.contact-samples.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
 import { stableId } from './sandbox.ids.ts';
-import { titleFault } from './sandbox.magic.ts';
 import { login } from './sandbox.settings.ts';
 
 // The counter's row lock lasts until the commit: contacts become visible in the order of their numbers.
@@ -171,18 +170,9 @@ export class SandboxContacts implements ContactsPort {
   }
 
   /** Fails as the name asks, so many times per contact and name. */
-  async #strike(
-    account: ProviderAccount,
-    object: string,
-    contact: ContactContent,
-    operation: 'write' | 'delete',
-  ): Promise<void> {
+  #strike(account: ProviderAccount, object: string, contact: ContactContent, operation: 'write' | 'delete') {
     const name = nameOf(contact);
-    const fault = titleFault(name, operation, 'contacts');
-    if (!fault) return;
-    const { applicationId, email } = account;
-    if (await this.faults.strikes(fault.times, applicationId, email, operation, object, name))
-      throw fault.error;
+    return this.faults.strike(account, [name, operation, 'contacts'], object, name);
   }
 }
 

@@ -1,4 +1,6 @@
 import type { Database } from '../../platform/database/sql.ts';
+import type { Mailbox } from './sandbox.ids.ts';
+import { titleFault } from './sandbox.magic.ts';
 
 const COUNT = `
   insert into sandbox_fault (key, count) values ($1, 1)
@@ -19,5 +21,16 @@ export class SandboxFaults {
     if (times === 0) return false;
     const [row] = await this.database.query<{ count: number }>(COUNT, [key.join(' ')]);
     return (row?.count ?? 0) <= times;
+  }
+
+  /** Fails as the title, name or subject of an object asks, so many times for each `key`. @throws {ProviderError} */
+  async strike(
+    { applicationId, email }: Mailbox,
+    [title, operation, server]: Parameters<typeof titleFault>,
+    ...key: readonly string[]
+  ): Promise<void> {
+    const fault = titleFault(title, operation, server);
+    if (fault && (await this.strikes(fault.times, applicationId, email, operation, ...key)))
+      throw fault.error;
   }
 }

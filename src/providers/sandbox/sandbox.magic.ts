@@ -93,13 +93,6 @@ export function magicOf(email: string): Magic | undefined {
   }
 }
 
-/** The failure a title asks for. */
-export interface TitleFault {
-  /** Times it fails; Infinity: always. */
-  times: number;
-  error: ProviderError;
-}
-
 const TITLE = /\[sandbox:(delete-)?(temporary|rate-limited|rejected|auth-invalid)(?:\+(\d{1,6}))?\]/;
 
 const TITLE_ERRORS: Readonly<Record<string, (server: string) => ProviderError>> = {
@@ -114,12 +107,13 @@ const TITLE_ERRORS: Readonly<Record<string, (server: string) => ProviderError>> 
  * The failure asked for by the name of a calendar, folder or contact, the title of an event or the subject of a message.
  * @param operation `[sandbox:delete-…]` is for deletions, the others for creating and updating
  * @param server whose words the error has
+ * @returns with how many times it fails; Infinity: always
  */
 export function titleFault(
   title: unknown,
   operation: 'write' | 'delete',
   server: 'calendar' | 'mail' | 'contacts' = 'calendar',
-): TitleFault | undefined {
+): { times: number; error: ProviderError } | undefined {
   const [, prefix, word = '', number] = TITLE.exec(typeof title === 'string' ? title : '') ?? [];
   const make = TITLE_ERRORS[word];
   if (!make || (prefix !== undefined) !== (operation === 'delete')) return undefined;

@@ -4,7 +4,6 @@ import type { DraftContent, MailboxPort, ProviderAccount } from '../port/connect
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
 import { type SandboxFolders, standardFolders } from './sandbox.folders.ts';
-import { titleFault } from './sandbox.magic.ts';
 import type { SandboxMailStore } from './sandbox.mail-store.ts';
 import { login } from './sandbox.settings.ts';
 
@@ -29,13 +28,13 @@ export class SandboxMailbox implements MailboxPort {
     providerId: string,
     flags: { unread?: boolean; starred?: boolean },
   ) {
-    await this.#message(account, providerId, 'write');
+    await this.#message(account, providerId);
     if (!(await this.store.change(account, providerId, flags))) throw noMessage();
     this.changed(account);
   }
 
   async setFolders(account: ProviderAccount, providerId: string, folderIds: readonly string[]) {
-    await this.#message(account, providerId, 'write');
+    await this.#message(account, providerId);
     const { folders } = await this.folders.list(account);
     const known = new Set([...standardFolders(account), ...folders].map((folder) => folder.providerId));
     if (folderIds.some((id) => !known.has(id))) throw noFolder();
@@ -114,11 +113,11 @@ export class SandboxMailbox implements MailboxPort {
   }
 
   /** @throws {ProviderError} `not-found` */
-  async #message(account: ProviderAccount, providerId: string, operation: 'write'): Promise<void> {
+  async #message(account: ProviderAccount, providerId: string): Promise<void> {
     login(account);
     const mime = isId(providerId) ? await this.store.mime(account, providerId) : undefined;
     if (!mime) throw noMessage();
-    await this.#strike(account, providerId, subjectOf(mime), operation);
+    await this.#strike(account, providerId, subjectOf(mime), 'write');
   }
 
   async #name(account: ProviderAccount, key: string, displayName: string): Promise<void> {
@@ -140,16 +139,8 @@ export class SandboxMailbox implements MailboxPort {
       : noFolder();
   }
 
-  async #strike(
-    account: ProviderAccount,
-    key: string,
-    title: string | undefined,
-    operation: 'write' | 'delete',
-  ): Promise<void> {
-    const fault = titleFault(title, operation, 'mail');
-    if (!fault) return;
-    if (await this.faults.strikes(fault.times, account.applicationId, account.email, operation, key))
-      throw fault.error;
+  #strike(account: ProviderAccount, key: string, title: string | undefined, operation: 'write' | 'delete') {
+    return this.faults.strike(account, [title, operation, 'mail'], key);
   }
 }
 

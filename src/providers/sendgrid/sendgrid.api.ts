@@ -3,7 +3,8 @@ import type { EgressAnswer, EgressClient, EgressRequest } from '../../platform/e
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { jsonOf, toProviderError } from './sendgrid.errors.ts';
+import { jsonOf } from '../port/service-answers.ts';
+import { toProviderError } from './sendgrid.errors.ts';
 import type { SendGridSettings } from './sendgrid.settings.ts';
 
 /** A list of a hundred senders or domains fits. */

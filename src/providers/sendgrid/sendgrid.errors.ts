@@ -7,6 +7,7 @@ import {
   type SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
 import { SenderRefusedError } from '../port/relay.ts';
+import { jsonOf, plainWords } from '../port/service-answers.ts';
 
 const errorBody = z.object({
   errors: z.array(z.object({ message: z.string(), field: z.string().nullish().catch(null) })),
@@ -28,29 +29,12 @@ export class SendGridError extends ProviderError {
   }
 }
 
-/** The most that is repeated of what a service says. */
-const MOST_WORDS = 500;
-
 /** The reasons in the body of an answer, in SendGrid's words; the bare status when it gives none. */
 export function wordsOf({ status, body }: Pick<EgressAnswer, 'status' | 'body'>): string {
   const parsed = errorBody.safeParse(jsonOf(body));
   const words = parsed.success ? parsed.data.errors.map(({ message }) => message).join('; ') : '';
-  const clean = words
-    .replaceAll(/\p{Cc}+/gu, ' ')
-    .trim()
-    .slice(0, MOST_WORDS)
-    .toWellFormed();
+  const clean = plainWords(words);
   return clean ? `${status} ${clean}` : `HTTP status ${status}`;
-}
-
-/** @returns undefined: it is no JSON */
-export function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 /** Seconds until the limit is lifted: `X-RateLimit-Reset` is the Unix time of it; else `Retry-After`. */

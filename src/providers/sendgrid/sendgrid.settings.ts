@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EgressClient } from '../../platform/egress/egress-client.ts';
-import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { RelaySettings } from '../port/relay.ts';
+import { serviceAddress } from '../port/service-answers.ts';
 
 /** SendGrid's own address, for accounts outside its European region (there: `https://api.eu.sendgrid.com`). */
 export const SENDGRID_URL = 'https://api.sendgrid.com';
@@ -34,28 +34,9 @@ export function sendGridSettings(egress: EgressClient) {
       .string()
       .max(500, 'must not be longer than 500 characters')
       .regex(/^[\x21-\x7e]+$/, 'must be an API key: visible ASCII characters'),
-    base_url: z
-      .string()
-      .default(SENDGRID_URL)
-      .transform((raw, context) => {
-        const url = normalized(egress, raw);
-        if (typeof url === 'string') return url;
-        context.addIssue({ code: 'custom', message: url.problem });
-        return z.NEVER;
-      }),
+    base_url: serviceAddress(egress).default(SENDGRID_URL),
     sender_address: senderAddress.optional(),
   });
-}
-
-function normalized(egress: EgressClient, raw: string): string | { problem: string } {
-  try {
-    const url = egress.normalizeUrl(raw, '');
-    if (url.includes('?')) return { problem: 'must not have a query' };
-    return url.replace(/\/+$/, '');
-  } catch (error) {
-    if (!(error instanceof InvalidInputError)) throw error;
-    return { problem: error.message.trim() };
-  }
 }
 
 /** Stored settings, as this transport knows them. */

@@ -16,14 +16,11 @@ interface Kept {
 
 /** Connections nobody uses at the moment: few per identity, not many altogether, and none for long. */
 export class KeptSessions<Session extends Keepable> {
-  readonly #limits: KeptLimits;
   /** Oldest first, as sets and maps are in order of insertion. */
   readonly #all = new Map<Session, Kept>();
   readonly #byId = new Map<string, Session[]>();
 
-  constructor(limits: KeptLimits) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: KeptLimits) {}
 
   /** The one used last, which is the likeliest to be alive; it is not kept any more. */
   take(id: string): Session | null {
@@ -35,7 +32,7 @@ export class KeptSessions<Session extends Keepable> {
 
   /** Keeps it, at the expense of older ones. */
   put(id: string, session: Session): void {
-    const { idleMs, keptPerKey, surplusMs, kept } = this.#limits;
+    const { idleMs, keptPerKey, surplusMs, kept } = this.limits;
     const same = this.#byId.get(id) ?? [];
     // Under load many come back at once, to be taken again in a moment.
     const timer = setTimeout(() => this.#leave(session), same.length < keptPerKey ? idleMs : surplusMs);

@@ -21,14 +21,15 @@ const VERIFY_MS = 30_000;
  * - anything else afterwards: `outcome-unknown`
  */
 export class SmtpSender {
-  readonly #policy: EgressPolicy;
   readonly #limits: SmtpLimits;
   readonly #kept: KeptSessions<SmtpSession>;
   readonly #open = new Set<SmtpSession>();
   #closed = false;
 
-  constructor(policy: EgressPolicy, limits: Partial<SmtpLimits> = {}) {
-    this.#policy = policy;
+  constructor(
+    private readonly policy: EgressPolicy,
+    limits: Partial<SmtpLimits> = {},
+  ) {
     this.#limits = { ...SMTP_LIMITS, ...limits };
     this.#kept = new KeptSessions(this.#limits);
   }
@@ -98,7 +99,7 @@ export class SmtpSender {
     control: SendControl | null,
     signal = control?.signal ?? null,
   ): Promise<SmtpSession> {
-    const session = await SmtpSession.open(server, this.#policy, this.#limits, signal);
+    const session = await SmtpSession.open(server, this.policy, this.#limits, signal);
     this.#open.add(session);
     session.onEnd = () => {
       this.#open.delete(session);

@@ -4,7 +4,8 @@ import type { EgressAnswer, EgressClient, EgressMethod } from '../../platform/eg
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { jsonOf, toProviderError, toTokenError } from './zoom.errors.ts';
+import { jsonOf } from '../port/service-answers.ts';
+import { toProviderError, toTokenError } from './zoom.errors.ts';
 import type { ZoomSettings } from './zoom.settings.ts';
 
 /** A page of 300 meetings fits. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { EgressAnswer } from '../../platform/egress/egress-client.ts';
 import { parseRetryAfter } from '../../platform/egress/retry-after.ts';
 import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import { jsonOf, plainWords } from '../port/service-answers.ts';
 
 /** Bodies of the API and of the token endpoint. */
 const errorBody = z.object({
@@ -9,19 +10,6 @@ const errorBody = z.object({
   message: z.string().nullish().catch(null),
   reason: z.string().nullish().catch(null),
 });
-
-/** The most that is repeated of what a service says. */
-const MOST_WORDS = 500;
-
-/** @returns undefined: it is no JSON */
-export function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
 
 /** "Meeting does not exist", also one that has expired. */
 const NO_MEETING = 3001;
@@ -49,11 +37,7 @@ function secondsToWait({ retryAfter }: EgressAnswer, now: Date): number | undefi
 export function toProviderError(answer: EgressAnswer, now: Date): ProviderError {
   const { status, body } = answer;
   const { code, message, reason } = errorBody.safeParse(jsonOf(body)).data ?? {};
-  const clean = (message || reason || '')
-    .replaceAll(/\p{Cc}+/gu, ' ')
-    .trim()
-    .slice(0, MOST_WORDS)
-    .toWellFormed();
+  const clean = plainWords(message || reason || '');
   const number = code === null || code === undefined ? '' : ` (code ${code})`;
   const words = clean ? `Zoom: ${status} ${clean}${number}` : `Zoom: HTTP status ${status}${number}`;
   const wait = secondsToWait(answer, now);

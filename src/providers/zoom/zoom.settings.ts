@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EgressClient } from '../../platform/egress/egress-client.ts';
-import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { ConferencingSettings } from '../port/conferencing-port.ts';
+import { serviceAddress } from '../port/service-answers.ts';
 
 /** Zoom's own address. */
 export const ZOOM_URL = 'https://api.zoom.us';
@@ -28,12 +28,7 @@ const credential = z
 
 /** @param egress decides where requests may go */
 export function zoomSettings(egress: EgressClient) {
-  const address = z.string().transform((raw, context) => {
-    const url = normalized(egress, raw);
-    if (typeof url === 'string') return url;
-    context.addIssue({ code: 'custom', message: url.problem });
-    return z.NEVER;
-  });
+  const address = serviceAddress(egress);
   return z
     .strictObject({
       account_id: credential,
@@ -47,17 +42,6 @@ export function zoomSettings(egress: EgressClient) {
       const usual = settings.base_url === ZOOM_URL ? ZOOM_TOKEN_URL : `${settings.base_url}/oauth/token`;
       return { ...settings, token_url: token_url ?? usual };
     });
-}
-
-function normalized(egress: EgressClient, raw: string): string | { problem: string } {
-  try {
-    const url = egress.normalizeUrl(raw, '');
-    if (url.includes('?')) return { problem: 'must not have a query' };
-    return url.replace(/\/+$/, '');
-  } catch (error) {
-    if (!(error instanceof InvalidInputError)) throw error;
-    return { problem: error.message.trim() };
-  }
 }
 
 /** Stored settings, as this driver knows them. */

@@ -1,14 +1,11 @@
 /** Lets work go on whose bytes together stay within a budget; whoever does not fit waits, in order. */
 export class ByteBudget {
-  readonly #most: number;
   readonly #waiting: { bytes: number; enter: () => void }[] = [];
   #used = 0;
   #running = 0;
 
   /** @param most bytes; one piece of work that is larger runs alone */
-  constructor(most: number) {
-    this.#most = most;
-  }
+  constructor(private readonly most: number) {}
 
   /** Bytes in hand. */
   get used(): number {
@@ -35,11 +32,11 @@ export class ByteBudget {
   }
 
   #taken(bytes: number): number {
-    return Math.min(Math.max(0, bytes), this.#most);
+    return Math.min(Math.max(0, bytes), this.most);
   }
 
   #fits(bytes: number): boolean {
-    return this.#running === 0 || this.#used + bytes <= this.#most;
+    return this.#running === 0 || this.#used + bytes <= this.most;
   }
 
   #take(bytes: number): void {

@@ -10,15 +10,12 @@ const PATIENCE_MS = 1_000;
  * nothing is ever older than with a query each.
  */
 export class JointLookUp<V> {
-  readonly #find: (keys: string[]) => Promise<ReadonlyMap<string, V>>;
   #waiting = new Map<string, PromiseWithResolvers<V | undefined>>();
   #underWay = 0;
   #scheduled = false;
 
   /** @param find gets at least one key and at most 200, each once; keys that are not found are left out of its answer */
-  constructor(find: (keys: string[]) => Promise<ReadonlyMap<string, V>>) {
-    this.#find = find;
-  }
+  constructor(private readonly find: (keys: string[]) => Promise<ReadonlyMap<string, V>>) {}
 
   /**
    * @returns undefined when there is none. Several askers may get the same object
@@ -56,7 +53,7 @@ export class JointLookUp<V> {
     };
     const patience = setTimeout(leave, PATIENCE_MS);
     try {
-      const found = await this.#find(taken.map(([key]) => key));
+      const found = await this.find(taken.map(([key]) => key));
       for (const [key, { resolve }] of taken) resolve(found.get(key));
     } catch (error) {
       for (const [, { reject }] of taken) reject(error);

@@ -1,11 +1,9 @@
-import type { EgressClient } from '../../../platform/egress/egress-client.ts';
-import { type Clock, monotonicMs } from '../../../platform/base/time/clock.ts';
-import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
+import { monotonicMs } from '../../../platform/base/time/clock.ts';
 import type { ProviderAccount } from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { settingsOf } from '../imap.settings.ts';
 import { type DavAllowance, DavAnswerTooLongError } from './dav-allowance.ts';
-import { type DavServer, WORDS } from './dav-fetch.ts';
+import { type DavMeans, type DavServer, WORDS } from './dav-fetch.ts';
 import { DavSession } from './dav-session.ts';
 
 /** How long a home is taken to be where it was found, in milliseconds. */
@@ -14,23 +12,17 @@ const MOST_KEPT = 5_000;
 
 /** Finds the DAV server of accounts, and keeps where on it their homes are. */
 export class DavAccounts {
-  readonly #kind: DavServer['kind'];
-  readonly #egress: EgressClient;
-  readonly #clock: Clock;
-  readonly #threads: WorkThreads;
   /** By server and user. */
   readonly #homes = new Map<string, { home: URL; foundMs: number }>();
 
-  constructor(kind: DavServer['kind'], egress: EgressClient, clock: Clock, threads: WorkThreads) {
-    this.#kind = kind;
-    this.#egress = egress;
-    this.#clock = clock;
-    this.#threads = threads;
-  }
+  constructor(
+    private readonly kind: DavServer['kind'],
+    private readonly means: DavMeans,
+  ) {}
 
   /** Whether the account has a server of this kind. */
   has(account: ProviderAccount): boolean {
-    return settingsOf(account)[WORDS[this.#kind].setting] !== undefined;
+    return settingsOf(account)[WORDS[this.kind].setting] !== undefined;
   }
 
   /**
@@ -49,8 +41,8 @@ export class DavAccounts {
     const key = `${server.url} ${server.login.user}`;
     const kept = this.#homes.get(key);
     if (kept && monotonicMs() - kept.foundMs < HOME_KEPT_MS)
-      return DavSession.at(this.#egress, this.#clock, this.#threads, server, kept.home);
-    const session = await DavSession.open(this.#egress, this.#clock, this.#threads, server);
+      return DavSession.at(this.means, server, kept.home);
+    const session = await DavSession.open(this.means, server);
     if (this.#homes.size >= MOST_KEPT) this.#homes.clear();
     this.#homes.set(key, { home: session.home, foundMs: monotonicMs() });
     return session;
@@ -58,7 +50,7 @@ export class DavAccounts {
 
   #serverOf(account: ProviderAccount): DavServer {
     const settings = settingsOf(account);
-    const { what, setting } = WORDS[this.#kind];
+    const { what, setting } = WORDS[this.kind];
     const url = settings[setting];
     if (url === undefined)
       throw new ProviderError('unsupported', `This account has no ${what}: ${setting} is not set`, {
@@ -67,7 +59,7 @@ export class DavAccounts {
     const { imap_username: user, imap_password: password } = settings;
     const login =
       password === undefined ? { user, accessToken: account.accessToken ?? '' } : { user, password };
-    return { kind: this.#kind, url, login };
+    return { kind: this.kind, url, login };
   }
 }
 
@@ -77,14 +69,12 @@ export class DavAccounts {
  * @throws {ProviderError} `rejected` when there is none, or the server answers too much
  */
 export async function checkDavServer(
-  egress: EgressClient,
-  clock: Clock,
-  threads: WorkThreads,
+  means: DavMeans,
   server: DavServer,
   allowance: DavAllowance,
 ): Promise<void> {
   try {
-    await DavSession.open(egress, clock, threads, server, allowance);
+    await DavSession.open(means, server, allowance);
   } catch (error) {
     throw asRefusal(error, server);
   }

@@ -51,11 +51,7 @@ interface FileChange {
 
 /** Writes events into the objects of a calendar: what they do not know of, they leave as it is. */
 export class DavEvents {
-  readonly #clock: Clock;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: Clock) {}
 
   /** The key decides address and UID: a repeated creation finds the first one and brings it up to date. */
   async create(
@@ -133,7 +129,7 @@ export class DavEvents {
 
   /** As `CalendarPort.deleteInstance`: the series goes on without it. */
   async deleteInstance(session: DavSession, { path, instance }: InstanceInFile): Promise<void> {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     await this.#rewrite(session, path, (root, events) => {
       const [series, there] = [events.get(null), events.get(instance)];
       if (there) assertSingle(there);
@@ -187,7 +183,7 @@ export class DavEvents {
   }
 
   #writer({ email, name }: ProviderAccount): Writer {
-    return { email, name, now: this.#clock.now() };
+    return { email, name, now: this.clock.now() };
   }
 }
 

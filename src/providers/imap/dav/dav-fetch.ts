@@ -1,6 +1,7 @@
 import type { EgressAnswer, EgressClient, EgressMethod } from '../../../platform/egress/egress-client.ts';
 import { EgressError } from '../../../platform/egress/egress-error.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
+import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { registrableDomain } from '../registrable-domain.ts';
 import { DavAllowance } from './dav-allowance.ts';
@@ -12,6 +13,14 @@ export interface DavServer {
   /** As it is in the settings. */
   url: string;
   login: { user: string } & ({ password: string } | { accessToken: string });
+}
+
+/** What a DAV server is asked with. */
+export interface DavMeans {
+  egress: EgressClient;
+  clock: Clock;
+  /** Read what it answers. */
+  threads: WorkThreads;
 }
 
 /** For the whole of one exchange, in milliseconds. */
@@ -79,8 +88,7 @@ function toResponse(answer: EgressAnswer, url: string): Response {
  * @throws {DavAnswerTooLongError}
  */
 export function davFetch(
-  egress: EgressClient,
-  clock: Clock,
+  { egress, clock }: DavMeans,
   server: DavServer,
   pass: readonly number[] = [],
   allowance: DavAllowance = new DavAllowance(MOST_BYTES, Infinity, null),

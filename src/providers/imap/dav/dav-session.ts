@@ -1,11 +1,8 @@
 import { createObject, type DAVDepth, davRequest, deleteObject, propfind, updateObject } from 'tsdav';
-import type { EgressClient } from '../../../platform/egress/egress-client.ts';
-import type { Clock } from '../../../platform/base/time/clock.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
-import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import type { DavAllowance } from './dav-allowance.ts';
 import { readDavAnswer } from './dav-answers.ts';
-import { davFetch, type DavServer, isTrustedMove, WORDS } from './dav-fetch.ts';
+import { davFetch, type DavMeans, type DavServer, isTrustedMove, WORDS } from './dav-fetch.ts';
 import type { DavAnswer, DavHead, DavResource } from './dav-xml.ts';
 
 /** Properties of a resource, as the library reads them. */
@@ -52,57 +49,25 @@ export function normalPath(path: string): string {
 
 /** One account's view of a DAV server. Paths are those of `normalPath`. */
 export class DavSession {
-  readonly #egress: EgressClient;
-  readonly #clock: Clock;
-  readonly #threads: WorkThreads;
-  readonly server: DavServer;
-  /** Where its collections are, with a slash at the end. */
-  readonly home: URL;
-
+  /** @param home where its collections are, with a slash at the end */
   private constructor(
-    egress: EgressClient,
-    clock: Clock,
-    threads: WorkThreads,
-    server: DavServer,
-    home: URL,
-  ) {
-    this.#egress = egress;
-    this.#clock = clock;
-    this.#threads = threads;
-    this.server = server;
-    this.home = home;
-  }
+    private readonly means: DavMeans,
+    readonly server: DavServer,
+    readonly home: URL,
+  ) {}
 
   /**
    * Finds the home (RFC 6764, RFC 4791 6.2.1, RFC 6352 7.1.1): from the address itself, the well-known one, or the root.
    * @param allowance for the requests it takes
    * @throws {ProviderError} {DavAnswerTooLongError}
    */
-  static async open(
-    egress: EgressClient,
-    clock: Clock,
-    threads: WorkThreads,
-    server: DavServer,
-    allowance?: DavAllowance,
-  ): Promise<DavSession> {
-    const home = await findHome(
-      threads,
-      server,
-      allowance === undefined,
-      davFetch(egress, clock, server, [], allowance),
-    );
-    return DavSession.at(egress, clock, threads, server, home);
+  static async open(means: DavMeans, server: DavServer, allowance?: DavAllowance): Promise<DavSession> {
+    return DavSession.at(means, server, await findHome(means, server, allowance));
   }
 
   /** At a home that was found before. */
-  static at(
-    egress: EgressClient,
-    clock: Clock,
-    threads: WorkThreads,
-    server: DavServer,
-    home: URL,
-  ): DavSession {
-    return new DavSession(egress, clock, threads, server, home);
+  static at(means: DavMeans, server: DavServer, home: URL): DavSession {
+    return new DavSession(means, server, home);
   }
 
   /** The path of an address the server has given. */
@@ -184,11 +149,11 @@ export class DavSession {
   }
 
   #fetch(pass?: readonly number[]): typeof fetch {
-    return davFetch(this.#egress, this.#clock, this.server, pass);
+    return davFetch(this.means, this.server, pass);
   }
 
   async #answer(ask: (fetch: typeof globalThis.fetch) => Promise<unknown>): Promise<DavAnswer> {
-    const { answer } = await answerTo(this.#threads, this.server, true, this.#fetch(), ask);
+    const { answer } = await answerTo(this.means, this.server, true, this.#fetch(), ask);
     return answer;
   }
 
@@ -219,7 +184,7 @@ function withSlash(url: URL): URL {
  * much memory; so it is handed an empty one.
  */
 async function answerTo(
-  threads: WorkThreads,
+  { threads }: DavMeans,
   server: DavServer,
   isPatient: boolean,
   fetchIt: typeof fetch,
@@ -237,19 +202,15 @@ async function answerTo(
   return { answer: await readDavAnswer(threads, server, text, head, isPatient), head };
 }
 
-async function findHome(
-  threads: WorkThreads,
-  server: DavServer,
-  isPatient: boolean,
-  fetchIt: typeof fetch,
-): Promise<URL> {
+async function findHome(means: DavMeans, server: DavServer, allowance?: DavAllowance): Promise<URL> {
+  const fetchIt = davFetch(means, server, [], allowance);
   const { name, key, wellKnown } = HOME_PROPS[server.kind];
   const { what, setting } = WORDS[server.kind];
   const given = new URL(server.url);
   const ask = async (url: URL): Promise<{ props: DavProps; at: URL } | null> => {
     const props = { 'd:current-user-principal': {}, [name]: {}, 'd:resourcetype': {} };
     try {
-      const { answer, head } = await answerTo(threads, server, isPatient, fetchIt, (fetch) =>
+      const { answer, head } = await answerTo(means, server, !allowance, fetchIt, (fetch) =>
         propfind({ url: url.href, props, depth: '0', fetch }),
       );
       const [found] = answer.resources;

@@ -47,11 +47,12 @@ export class DavCalendars implements CalendarPort {
   readonly #events: DavEvents;
   readonly #log = new Logger(DavCalendars.name);
 
-  readonly #threads: WorkThreads;
-
-  constructor(egress: EgressClient, clock: Clock, threads: WorkThreads) {
-    this.#threads = threads;
-    this.#accounts = new DavAccounts('caldav', egress, clock, threads);
+  constructor(
+    egress: EgressClient,
+    clock: Clock,
+    private readonly threads: WorkThreads,
+  ) {
+    this.#accounts = new DavAccounts('caldav', { egress, clock, threads });
     this.#events = new DavEvents(clock);
   }
 
@@ -92,7 +93,7 @@ export class DavCalendars implements CalendarPort {
   /** Reads objects in a thread: others may have put them there. What cannot be read is passed. */
   async #read(account: ProviderAccount, objects: readonly DavObject[]): Promise<RemoteEvent[]> {
     const inputs = objects.map(({ path, text }) => ({ path, text }));
-    const results = await this.#threads.runAll(READ, account.accountId, inputs, { patient: true });
+    const results = await this.threads.runAll(READ, account.accountId, inputs, { patient: true });
     return results.flatMap((result, index) => {
       if ('output' in result) {
         if ('events' in result.output) return result.output.events;

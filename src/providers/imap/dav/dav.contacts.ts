@@ -44,15 +44,14 @@ function parseCursor(text: string | null): Cursors | null {
  */
 export class DavContacts implements ContactsPort {
   readonly #accounts: DavAccounts;
-  readonly #clock: Clock;
   readonly #log = new Logger(DavContacts.name);
 
-  readonly #threads: WorkThreads;
-
-  constructor(egress: EgressClient, clock: Clock, threads: WorkThreads) {
-    this.#threads = threads;
-    this.#accounts = new DavAccounts('carddav', egress, clock, threads);
-    this.#clock = clock;
+  constructor(
+    egress: EgressClient,
+    private readonly clock: Clock,
+    private readonly threads: WorkThreads,
+  ) {
+    this.#accounts = new DavAccounts('carddav', { egress, clock, threads });
   }
 
   hasAddressBook(account: ProviderAccount) {
@@ -96,7 +95,7 @@ export class DavContacts implements ContactsPort {
       const path = `${await bookForNew(session)}${encodeURIComponent(key)}.vcf`;
       const card = newCard(key);
       writeCard(card, contact);
-      stampCard(card, this.#clock.now());
+      stampCard(card, this.clock.now());
       if (!(await session.create(path, cardText(card))))
         await this.#update(account, session, path, contact, null);
       return { providerId: path };
@@ -137,7 +136,7 @@ export class DavContacts implements ContactsPort {
   ): Promise<void> {
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const { etag, text } = await session.get(path);
-      const at = this.#clock.now().getTime();
+      const at = this.clock.now().getTime();
       const changed = await this.#inThread(CHANGE, account, { text, contact, base, at });
       if ('conflicts' in changed) throw changedElsewhere(changed.conflicts);
       if (changed.text === null || (await session.replace(path, changed.text, etag))) return;
@@ -155,7 +154,7 @@ export class DavContacts implements ContactsPort {
       new ProviderError('rejected', 'The contact as it is at the provider cannot be read', { cause });
     let output: Output;
     try {
-      output = await this.#threads.run(work, account.accountId, input, { patient: true });
+      output = await this.threads.run(work, account.accountId, input, { patient: true });
     } catch (cause) {
       if (!(cause instanceof WorkLimitError)) throw cause;
       if (cause.limit !== 'closed') throw unreadable(cause);
@@ -168,7 +167,7 @@ export class DavContacts implements ContactsPort {
   /** Reads cards in a thread: others may have put them there. Cards of groups are no contacts; what cannot be read is passed. */
   async #read(account: ProviderAccount, objects: readonly DavObject[]): Promise<RemoteContact[]> {
     const inputs = objects.map(({ path, text }) => ({ path, text }));
-    const results = await this.#threads.runAll(READ, account.accountId, inputs, { patient: true });
+    const results = await this.threads.runAll(READ, account.accountId, inputs, { patient: true });
     return results.flatMap((result, index) => {
       const { output, error } = { output: null, error: null, ...result };
       if (output && 'contact' in output)

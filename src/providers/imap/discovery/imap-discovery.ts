@@ -52,17 +52,15 @@ const NOT_FOUND: DiscoveredMail = Object.freeze({ known: null, candidates: [] })
  * guard for outgoing connections. Answers are kept for a few minutes.
  */
 export class ImapDiscovery extends MailDiscovery {
-  readonly #policy: EgressPolicy;
-  readonly #egress: EgressClient;
-  readonly #options: DiscoveryOptions;
   readonly #dns: MailDns;
   readonly #kept = new Map<string, { until: number; answer: Promise<DiscoveredMail> }>();
 
-  constructor(policy: EgressPolicy, egress: EgressClient, options: DiscoveryOptions = {}) {
+  constructor(
+    private readonly policy: EgressPolicy,
+    private readonly egress: EgressClient,
+    private readonly options: DiscoveryOptions = {},
+  ) {
     super();
-    this.#policy = policy;
-    this.#egress = egress;
-    this.#options = options;
     this.#dns = options.dns ?? new SystemMailDns();
   }
 
@@ -95,7 +93,7 @@ export class ImapDiscovery extends MailDiscovery {
   }
 
   async #ask(email: string, domain: string): Promise<DiscoveredMail> {
-    const limitMs = this.#options.limitMs ?? LIMIT_MS;
+    const limitMs = this.options.limitMs ?? LIMIT_MS;
     const end = new AbortController();
     const timer = setTimeout(() => end.abort(new Error('discovery has taken too long')), limitMs);
     try {
@@ -112,8 +110,7 @@ export class ImapDiscovery extends MailDiscovery {
     signal: AbortSignal,
     limitMs: number,
   ): Promise<DiscoveredMail> {
-    const get: HttpsGet = (url, options) =>
-      this.#egress.get(url, { ...options, signal, deadlineMs: limitMs });
+    const get: HttpsGet = (url, options) => this.egress.get(url, { ...options, signal, deadlineMs: limitMs });
     const inTime = <T>(what: Promise<T>, otherwise: T) => settle(what, otherwise, signal);
     const exchangers = await inTime(this.#dns.exchangers(domain), []);
     const preset = exchangers.map(presetOfExchanger).find((one) => one !== undefined);
@@ -126,18 +123,18 @@ export class ImapDiscovery extends MailDiscovery {
       throw new Error('there is no such host');
     };
     const ask = (place: string, by = getExisting) => inTime(askAutoconfig(place, email, by), NOTHING);
-    const places = (this.#options.places ?? AUTOCONFIG_PLACES).filter(
+    const places = (this.options.places ?? AUTOCONFIG_PLACES).filter(
       (place) => !isShared(domain) || !place.includes('.{domain}'),
     );
     const documents = Promise.all(places.map((place) => ask(place)));
     const services = inTime(askServices(email, this.#dns), NOTHING);
-    const ispdb = this.#options.ispdbUrl ? ask(`${this.#options.ispdbUrl}/{domain}`, get) : NOTHING;
+    const ispdb = this.options.ispdbUrl ? ask(`${this.options.ispdbUrl}/{domain}`, get) : NOTHING;
     const dav = inTime(askDav(email, this.#dns, getExisting), NOTHING);
     const probe = connectingProbe(this.#dns, {
-      policy: this.#policy,
+      policy: this.policy,
       limitMs: Math.min(PROBE_MS, limitMs),
       signal,
-      ...(this.#options.ca ? { ca: this.#options.ca } : {}),
+      ...(this.options.ca ? { ca: this.options.ca } : {}),
     });
     const usual = inTime(tryUsualNames(email, probe), NOTHING);
 
