@@ -5,6 +5,7 @@ import type { Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { sourcesOf } from '../../platform/base/state/transitions.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
 import type { VerifiedCredentials } from '../grants/credentials.ts';
@@ -55,11 +56,6 @@ const MOST_REFUSED = 10;
 /** What the sealed values of a login request are bound to. */
 export const loginPendingContext = (id: string): string => `login_request.pending:${id}`;
 export const loginSettingsContext = (id: string): string => `login_request.settings:${id}`;
-
-const statesBefore = (to: LoginRequestState): LoginRequestState[] =>
-  (Object.keys(LOGIN_REQUEST_TRANSITIONS) as LoginRequestState[]).filter((from) =>
-    LOGIN_REQUEST_TRANSITIONS[from].includes(to),
-  );
 
 const MOVE = `
   update login_request
@@ -216,7 +212,7 @@ export class LoginRequests {
       oauthState === undefined ? null : hashToken(oauthState),
       reason ?? null,
       this.clock.now(),
-      statesBefore(to),
+      sourcesOf(LOGIN_REQUEST_TRANSITIONS, to),
       only ?? null,
     ]);
     return rows.length > 0;

@@ -209,17 +209,7 @@ async function initialize(initdb: string, dataDir: string, account: Account | nu
   fs.rmSync(draft, { recursive: true, force: true });
   fs.mkdirSync(draft, { mode: 0o700 });
   if (account) fs.chownSync(draft, account.uid, account.gid);
-  const options = [
-    '-U',
-    'postgres',
-    '-A',
-    'peer',
-    '-E',
-    'UTF8',
-    '--locale=C',
-    '--no-sync',
-    '--no-instructions',
-  ];
+  const options = '-U postgres -A peer -E UTF8 --locale=C --no-sync --no-instructions'.split(' ');
   const env = { PATH: process.env['PATH'] ?? '', TZ: 'UTC', LC_ALL: 'C', HOME: draft };
   try {
     await run(initdb, ['-D', DATA_DIR, ...options], { ...account, cwd: draft, env });

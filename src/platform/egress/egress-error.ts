@@ -20,33 +20,25 @@ export class EgressError extends Error {
   }
 }
 
-const DNS_CODES = new Set([
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EAI_FAIL',
-  'EAI_NODATA',
-  'EAI_NONAME',
-  'EAI_ADDRFAMILY',
-]);
-const CONNECT_CODES = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EHOSTDOWN',
-  'ENETDOWN',
-  'EADDRNOTAVAIL',
-  'EACCES',
-  'EPERM',
-  'EINVAL',
-]);
 const TLS_CODE =
   /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|CRL_|ERROR_IN_C|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH|EPROTO$)/;
-const TIMEOUT_CODES = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'ETIMEDOUT',
-]);
+
+/** Kinds by the codes of their errors, with what is said of them; the first that fits any code is taken. */
+const KINDS: readonly [kind: EgressErrorKind, codes: RegExp, words: (code: string) => string][] = [
+  ['blocked', /^ERR_IP_BLOCKED$/, () => 'the address is not a public one'],
+  ['timeout', /^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, () => 'no connection in time'],
+  [
+    'dns',
+    /^(ENOTFOUND|EAI_(AGAIN|FAIL|NODATA|NONAME|ADDRFAMILY))$/,
+    (code) => `the host name does not resolve (${code})`,
+  ],
+  ['tls', TLS_CODE, (code) => `no secure connection (${code})`],
+  [
+    'connect',
+    /^E(CONNREFUSED|HOSTUNREACH|NETUNREACH|HOSTDOWN|NETDOWN|ADDRNOTAVAIL|ACCES|PERM|INVAL)$/,
+    (code) => `no connection (${code})`,
+  ],
+];
 
 /** Codes of an error, of what caused it, and of each address that was tried (happy eyeballs). */
 function codesOf(error: unknown): string[] {
@@ -63,15 +55,9 @@ function codesOf(error: unknown): string[] {
 export function toEgressError(error: unknown): EgressError {
   if (error instanceof EgressError) return error;
   const codes = codesOf(error);
-  const find = (test: (code: string) => boolean) => codes.find(test);
-  const make = (kind: EgressErrorKind, message: string) => new EgressError(kind, message, { cause: error });
-  if (codes.includes('ERR_IP_BLOCKED')) return make('blocked', 'the address is not a public one');
-  if (find((code) => TIMEOUT_CODES.has(code))) return make('timeout', 'no connection in time');
-  const dns = find((code) => DNS_CODES.has(code));
-  if (dns) return make('dns', `the host name does not resolve (${dns})`);
-  const tls = find((code) => TLS_CODE.test(code));
-  if (tls) return make('tls', `no secure connection (${tls})`);
-  const connect = find((code) => CONNECT_CODES.has(code));
-  if (connect) return make('connect', `no connection (${connect})`);
-  return make('protocol', `the connection broke (${codes[0] ?? 'unknown'})`);
+  for (const [kind, test, words] of KINDS) {
+    const code = codes.find((one) => test.test(one));
+    if (code !== undefined) return new EgressError(kind, words(code), { cause: error });
+  }
+  return new EgressError('protocol', `the connection broke (${codes[0] ?? 'unknown'})`, { cause: error });
 }

@@ -27,74 +27,51 @@ interface Problem {
   message: string;
   type: ErrorView['type'];
   details: ErrorDetails;
-  headers?: Record<string, string>;
+  headers: Record<string, string>;
 }
 
-const invalid = (status: number, message: string): Problem => ({
-  status,
-  message,
-  type: 'invalid_request_error',
-  details: {},
-});
+const problem = (
+  status: number,
+  message: string,
+  type: ErrorView['type'] = 'invalid_request_error',
+  headers: Record<string, string> = {},
+): Problem => ({ status, message, type, details: {}, headers });
 
 /** Errors of PostgreSQL that are the client's fault, or say that the database is away for the moment. */
 function fromDatabase(error: { code?: unknown }): Problem | undefined {
   const code = typeof error.code === 'string' ? error.code : '';
-  if (code === '22021' || code === '22P05') return invalid(400, 'Text must not contain the NUL character');
+  if (code === '22021' || code === '22P05') return problem(400, 'Text must not contain the NUL character');
   // Requests look before they write: what they found then has been removed in between.
-  if (code === '23503') return invalid(409, 'Something this needs was removed at the same moment');
-  if (databaseTrouble(error)) {
-    return {
-      status: 503,
-      message: 'The database is not available at the moment; try again',
-      type: 'database_error',
-      details: {},
-      headers: { 'Retry-After': '1' },
-    };
-  }
-  return undefined;
+  if (code === '23503') return problem(409, 'Something this needs was removed at the same moment');
+  if (!databaseTrouble(error)) return undefined;
+  const message = 'The database is not available at the moment; try again';
+  return problem(503, message, 'database_error', { 'Retry-After': '1' });
+}
+
+function fromHttp(error: HttpException, { method, path }: Request, routes: Routes): Problem {
+  const status = error.getStatus();
+  if (status === 401) return problem(401, 'Could not verify access credential.');
+  if (status !== 404)
+    return problem(status, error.message, status >= 500 ? 'api_error' : 'invalid_request_error');
+  const allow = routes.methodsOf(path).join(', ');
+  if (!allow) return problem(404, `There is nothing at ${path.slice(0, 200)}`);
+  const message = `${method} is not supported on ${path}; supported: ${allow}`;
+  return problem(405, message, 'api_error', { Allow: allow });
 }
 
 function toProblem(error: unknown, request: Request, routes: Routes): Problem {
   if (error instanceof DomainError) {
-    const status = STATUS[error.kind];
-    return {
-      status,
-      message: error.message,
-      type: error.details.type ?? (status >= 500 ? 'api_error' : 'invalid_request_error'),
-      details: error.details,
-    };
+    const { kind, message, details } = error;
+    const type = details.type ?? (STATUS[kind] >= 500 ? 'api_error' : 'invalid_request_error');
+    return { ...problem(STATUS[kind], message, type), details };
   }
-  if (error instanceof HttpException) {
-    const status = error.getStatus();
-    if (status === 404) {
-      const methods = routes.methodsOf(request.path);
-      if (methods.length > 0) {
-        const allow = methods.join(', ');
-        return {
-          status: 405,
-          message: `${request.method} is not supported on ${request.path}; supported: ${allow}`,
-          type: 'api_error',
-          details: {},
-          headers: { Allow: allow },
-        };
-      }
-      return invalid(404, `There is nothing at ${request.path.slice(0, 200)}`);
-    }
-    if (status === 401) return invalid(401, 'Could not verify access credential.');
-    return {
-      status,
-      message: error.message,
-      type: status >= 500 ? 'api_error' : 'invalid_request_error',
-      details: {},
-    };
-  }
+  if (error instanceof HttpException) return fromHttp(error, request, routes);
   if (typeof error === 'object' && error !== null) {
     const known = fromDatabase(error);
     if (known) return known;
-    if (error instanceof URIError) return invalid(400, 'The path is not properly encoded');
+    if (error instanceof URIError) return problem(400, 'The path is not properly encoded');
   }
-  return { status: 500, message: 'Something went wrong on our side', type: 'api_error', details: {} };
+  return problem(500, 'Something went wrong on our side', 'api_error');
 }
 
 const BETA_TYPES: Record<number, string> = {
@@ -118,25 +95,22 @@ export class ProblemFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
-    const problem = toProblem(error, request, this.routes);
-    if (problem.status >= 500) this.#log.error(error);
+    const found = toProblem(error, request, this.routes);
+    const { status, details } = found;
+    if (status >= 500) this.#log.error(error);
     if (response.headersSent) {
       response.destroy();
       return;
     }
-    const { details } = problem;
-    for (const [name, value] of Object.entries(problem.headers ?? {})) response.setHeader(name, value);
-    if (problem.status === 401)
-      response.setHeader('WWW-Authenticate', 'Basic realm="API Access Token Required"');
-    if (problem.status === 429) {
+    for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
+    if (status === 401) response.setHeader('WWW-Authenticate', 'Basic realm="API Access Token Required"');
+    if (status === 429) {
       const seconds = details.retryAfterSeconds ?? 1;
       response.setHeader('X-RateLimit-Limit', String(details.limit ?? 0));
       response.setHeader('X-RateLimit-Reset', String(seconds));
       response.setHeader('Retry-After', String(seconds));
     }
-    response
-      .status(problem.status)
-      .json(isIntegrationsPath(request.path) ? beta(problem, request) : flat(problem));
+    response.status(status).json(isIntegrationsPath(request.path) ? beta(found, request) : flat(found));
   }
 }
 

@@ -126,17 +126,8 @@ export class IdempotencyKeys {
    * @throws {IdempotencyKeyBusyError} somebody else has it
    */
   async begin(sql: Sql, request: IdempotentRequest, about: Record<string, unknown>): Promise<void> {
-    const { accountId, key } = request;
-    const taken = await sql.query(TAKE, [
-      accountId,
-      key,
-      fingerprintOf(request),
-      null,
-      JSON.stringify(about),
-      this.clock.now(),
-      this.#expired(),
-    ]);
-    if (taken.length === 0) throw new IdempotencyKeyBusyError();
+    const taken = await this.#insert(sql, request, fingerprintOf(request), null, about);
+    if (!taken) throw new IdempotencyKeyBusyError();
   }
 
   /**
@@ -156,25 +147,23 @@ export class IdempotencyKeys {
   }
 
   /** @returns false when somebody else has the key: nothing was written */
-  #take(
-    { accountId, key }: IdempotentRequest,
-    fingerprint: Buffer,
-    { answer, store }: Acceptance,
-  ): Promise<boolean> {
+  #take(request: IdempotentRequest, fingerprint: Buffer, { answer, store }: Acceptance): Promise<boolean> {
     return this.database.transaction(async (sql) => {
-      const taken = await sql.query(TAKE, [
-        accountId,
-        key,
-        fingerprint,
-        answer.status,
-        JSON.stringify(answer.body),
-        this.clock.now(),
-        this.#expired(),
-      ]);
-      if (taken.length === 0) return false;
+      if (!(await this.#insert(sql, request, fingerprint, answer.status, answer.body))) return false;
       await store(sql);
       return true;
     });
+  }
+
+  async #insert(
+    sql: Sql,
+    { accountId, key }: IdempotentRequest,
+    fingerprint: Buffer,
+    status: number | null,
+    body: unknown,
+  ): Promise<boolean> {
+    const row = [accountId, key, fingerprint, status, JSON.stringify(body), this.clock.now()];
+    return (await sql.query(TAKE, [...row, this.#expired()])).length > 0;
   }
 
   /** Keys of this instant and older are free. */

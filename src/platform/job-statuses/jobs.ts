@@ -1,6 +1,7 @@
 import type { Sql } from '../database/sql.ts';
 import { recordChanges } from '../changes/change-log.ts';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
+import { sourcesOf } from '../base/state/transitions.ts';
 import { storable } from '../base/text/storable.ts';
 import type { RefusedRecipient } from '../base/errors/provider-error.ts';
 import { JOB_TRANSITIONS, type JobState, type SendRoute, STATES_WITH_REASON } from './job-status.ts';
@@ -62,16 +63,6 @@ const MOVE = `
     floor(extract(epoch from s.send_at))::bigint as "sendAt", floor(extract(epoch from s.original_send_at))::bigint as "originalSendAt",
     s.message_id as "messageId", s.thread_id as "threadId", s.version`;
 
-/** States from which each state can be reached, from the table of moves. */
-const SOURCES = Object.fromEntries(
-  (Object.keys(JOB_TRANSITIONS) as JobState[]).map((to) => [
-    to,
-    (Object.keys(JOB_TRANSITIONS) as JobState[]).filter((from) =>
-      (JOB_TRANSITIONS[from] as readonly JobState[]).includes(to),
-    ),
-  ]),
-) as Record<JobState, JobState[]>;
-
 const seconds = (value: string | number | null): number | null => (value === null ? null : Number(value));
 
 /** A notification stays a small one, however many recipients have refused. */
@@ -123,7 +114,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
     moves.map(({ id }) => id),
     moves.map(({ to }) => to),
     moves.map(({ reason }) => (reason ? storable(reason) : null)),
-    moves.map(({ to }) => SOURCES[to].join(',')),
+    moves.map(({ to }) => sourcesOf<JobState>(JOB_TRANSITIONS, to).join(',')),
     at,
     moves.map(({ route }) => route ?? null),
   ]);

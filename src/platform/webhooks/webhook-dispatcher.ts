@@ -155,37 +155,20 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     const { attempt, giveUpAt } = job;
     const now = this.clock.now();
     const decision = decideDelivery({ attempt, answer, now, giveUpAt, random: Math.random() });
-    const httpStatus = answer.kind === 'answered' ? answer.status : null;
-    switch (decision.kind) {
-      case 'delivered':
-        return {
-          next: { kind: 'done' },
-          result: {
-            evidence: this.#evidence(job, start, { outcome: 'delivered', httpStatus }),
-            effect: 'delivered',
-          },
-        };
-      case 'retry': {
-        const { at, detail } = decision;
-        return {
-          next: { kind: 'again', at, ambiguous: false },
-          result: {
-            evidence: this.#evidence(job, start, { outcome: 'retry', httpStatus, detail, nextAt: at }),
-            effect: 'failed',
-          },
-        };
-      }
-      case 'dropped': {
-        const { detail, gone } = decision;
-        return {
-          next: { kind: 'done' },
-          result: {
-            evidence: this.#evidence(job, start, { outcome: 'dropped', httpStatus, detail }),
-            effect: gone ? 'gone' : 'failed',
-          },
-        };
-      }
-    }
+    const evidence = this.#evidence(job, start, {
+      outcome: decision.kind,
+      httpStatus: answer.kind === 'answered' ? answer.status : null,
+      ...(decision.kind === 'delivered' ? {} : { detail: decision.detail }),
+      ...(decision.kind === 'retry' ? { nextAt: decision.at } : {}),
+    });
+    if (decision.kind === 'delivered')
+      return { next: { kind: 'done' }, result: { evidence, effect: 'delivered' } };
+    if (decision.kind === 'dropped')
+      return { next: { kind: 'done' }, result: { evidence, effect: decision.gone ? 'gone' : 'failed' } };
+    return {
+      next: { kind: 'again', at: decision.at, ambiguous: false },
+      result: { evidence, effect: 'failed' },
+    };
   }
 
   #start(): Start {

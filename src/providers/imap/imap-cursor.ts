@@ -43,49 +43,24 @@ const VERSION = 1;
 
 export const EMPTY_CURSOR: ImapCursor = { folders: [], listed: '', sinceList: 0, turn: null };
 
-type Packed = readonly [
-  path: string,
-  uidValidity: string,
-  next: number,
-  count: number,
-  unseen: number | null,
-  modseq: string | null,
-  fresh: readonly UidRange[],
-  old: readonly UidRange[],
-  reached: number | null,
-  since: number | null,
-  scan: readonly [string | null, string, number] | null,
-  shut: 0 | 1,
-];
+/** What is stored of a folder as it is, in this order; `scan` and `shut` come behind it. */
+const PLAIN = [
+  'path', 'uidValidity', 'next', 'count', 'unseen', 'modseq', 'fresh', 'old', 'reached', 'since',
+] as const satisfies readonly (keyof FolderState)[]; // prettier-ignore
 
-const pack = (state: FolderState): Packed => [
-  state.path,
-  state.uidValidity,
-  state.next,
-  state.count,
-  state.unseen,
-  state.modseq,
-  state.fresh,
-  state.old,
-  state.reached,
-  state.since,
+const pack = (state: FolderState): unknown[] => [
+  ...PLAIN.map((name) => state[name]),
   state.scan && [state.scan.from, state.scan.to, state.scan.below],
   state.shut ? 1 : 0,
 ];
 
-function unpack(packed: Packed): FolderState {
-  const [path, uidValidity, next, count, unseen, modseq, fresh, old, reached, since, scan, shut] = packed;
+function unpack(packed: readonly unknown[]): FolderState {
+  const [scan, shut] = packed.slice(PLAIN.length) as [[string | null, string, number] | null, 0 | 1];
   return {
-    path,
-    uidValidity,
-    next,
-    count,
-    unseen,
-    modseq,
-    fresh,
-    old,
-    reached,
-    since,
+    ...(Object.fromEntries(PLAIN.map((name, index) => [name, packed[index]])) as Omit<
+      FolderState,
+      'scan' | 'shut'
+    >),
     scan: scan && { from: scan[0], to: scan[1], below: scan[2] },
     shut: shut === 1,
   };
@@ -105,7 +80,7 @@ export function decodeCursor(text: string | null): ImapCursor {
       l: string;
       n: number;
       t: ImapCursor['turn'];
-      f: Packed[];
+      f: unknown[][];
     };
     if (v !== VERSION) return EMPTY_CURSOR;
     return { listed: l, sinceList: n, turn: t, folders: f.map(unpack) };

@@ -10,6 +10,11 @@ export class IllegalTransitionError extends DomainError {
   }
 }
 
+/** The states from which the table allows a move to `to`. */
+export function sourcesOf<S extends string>(table: Transitions<S>, to: S): S[] {
+  return (Object.keys(table) as S[]).filter((from) => table[from].includes(to));
+}
+
 /** Whether the table allows the move. */
 export function canTransition<S extends string>(table: Transitions<S>, from: S, to: S): boolean {
   return table[from].includes(to);

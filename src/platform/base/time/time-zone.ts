@@ -83,11 +83,7 @@ function offsetAt(zone: string, instantMs: number): number {
  * @param dayMs midnight of the day, as if the zone were UTC
  */
 export function startOfDay(dayMs: number, zone: string): Date {
-  const before = offsetMs(zone, dayMs - DAY_MS);
-  const after = offsetMs(zone, dayMs + DAY_MS);
-  const candidates = [dayMs - Math.max(before, after), dayMs - Math.min(before, after)];
-  const midnight = candidates.find((instant) => instant + offsetMs(zone, instant) === dayMs);
-  return new Date(midnight ?? dayMs - before);
+  return instantOfWallTime(dayMs, zone);
 }
 
 /**
