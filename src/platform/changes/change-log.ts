@@ -2,7 +2,7 @@ import { type Scope, SCOPES_FOR } from '../auth/scopes.ts';
 import { newId } from '../base/ids/ids.ts';
 import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 import { signals, wakeAfterCommit } from '../work/signals.ts';
-import { afterCommit, type Sql } from '../database/sql.ts';
+import { columnsOf, afterCommit, type Sql } from '../database/sql.ts';
 import { deliveriesBeside, queueDeliveries } from '../webhooks/queue-deliveries.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
 import { writerKey } from './writer-keys.ts';
@@ -92,10 +92,7 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
     return { id: newId(), applicationId, accountId, trigger, dedupe, scopes, body: webhookBody(change) };
   });
   const waitMs = await queueDeliveries(sql, RECORD, told, [
-    logged.map(({ accountId }) => accountId),
-    logged.map(({ object }) => object),
-    logged.map(({ objectId }) => objectId),
-    logged.map(({ event }) => event),
+    ...columnsOf(logged, 'accountId', 'object', 'objectId', 'event'),
   ]);
   if (waitMs !== null) wakeAfterCommit(sql, 'hook', waitMs > SOON_MS ? waitMs : 0);
   const accounts = [...new Set(logged.map(({ accountId }) => accountId))];

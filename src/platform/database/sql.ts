@@ -194,6 +194,11 @@ export function afterCommit(sql: Sql, work: () => void): void {
   else work();
 }
 
+/** Rows as arrays of their values, a column each in the order of `names`: what `unnest` takes. */
+export function columnsOf<R extends object, N extends keyof R>(rows: readonly R[], ...names: N[]): R[N][][] {
+  return names.map((name) => rows.map((row) => row[name]));
+}
+
 /** The request pool (features inject this). The engine has one of its own. */
 export class Database extends SqlPool {}
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../database/sql.ts';
+import { columnsOf, type Sql } from '../database/sql.ts';
 import { recordChanges } from '../changes/change-log.ts';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { sourcesOf } from '../base/state/transitions.ts';
@@ -169,18 +169,9 @@ const ATTEMPTS = `
 export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[]): Promise<void> {
   if (attempts.length === 0) return;
   await sql.query(ATTEMPTS, [
-    attempts.map(({ id }) => id),
-    attempts.map(({ jobId }) => jobId),
-    attempts.map(({ attempt }) => attempt),
-    attempts.map(({ startedAt }) => startedAt),
-    attempts.map(({ endedAt }) => endedAt),
-    attempts.map(({ outcome }) => outcome),
-    attempts.map(({ phase }) => phase),
-    attempts.map(({ code }) => code),
+    ...columnsOf(attempts, 'id', 'jobId', 'attempt', 'startedAt', 'endedAt', 'outcome', 'phase', 'code'),
     attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
-    attempts.map(({ nextAt }) => nextAt),
-    attempts.map(({ rule }) => rule),
-    attempts.map(({ route }) => route),
+    ...columnsOf(attempts, 'nextAt', 'rule', 'route'),
   ]);
 }
 

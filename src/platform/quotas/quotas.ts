@@ -4,7 +4,7 @@ import { Clock } from '../base/time/clock.ts';
 import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import type { QuotaConfig } from '../config/quota-config.ts';
-import { afterCommit, Database, type Sql } from '../database/sql.ts';
+import { columnsOf, afterCommit, Database, type Sql } from '../database/sql.ts';
 import { recordChanges } from '../changes/change-log.ts';
 import {
   dayOf,
@@ -194,9 +194,7 @@ async function hold(sql: Sql, asked: readonly Count[], at: Date): Promise<Map<st
   const rows = await sql.query<StoredCount>(COUNT, [
     dayOf(at),
     asked.map(() => newId()),
-    asked.map(({ quota }) => quota),
-    asked.map(({ per }) => per),
-    asked.map(({ ownerId }) => ownerId),
+    ...columnsOf(asked, 'quota', 'per', 'ownerId'),
     asked.map((count) => count.asked),
   ]);
   const stored = new Map(rows.map((row) => [keyOf(row), row]));

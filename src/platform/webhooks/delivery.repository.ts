@@ -1,5 +1,5 @@
 import { storable } from '../base/text/storable.ts';
-import type { Sql } from '../database/sql.ts';
+import { columnsOf, type Sql } from '../database/sql.ts';
 import { setPace } from '../work/rate-gates.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 import { wakeAfterCommit } from '../work/signals.ts';
@@ -29,14 +29,17 @@ const INSERT_ATTEMPTS = `
 export async function insertAttempts(sql: Sql, attempts: readonly AttemptEvidence[]): Promise<void> {
   if (attempts.length === 0) return;
   await sql.query(INSERT_ATTEMPTS, [
-    attempts.map(({ id }) => id),
-    attempts.map(({ webhookId }) => webhookId),
-    attempts.map(({ eventId }) => eventId),
-    attempts.map(({ attempt }) => attempt),
-    attempts.map(({ startedAt }) => startedAt),
-    attempts.map(({ tookMs }) => tookMs),
-    attempts.map(({ httpStatus }) => httpStatus),
-    attempts.map(({ outcome }) => outcome),
+    ...columnsOf(
+      attempts,
+      'id',
+      'webhookId',
+      'eventId',
+      'attempt',
+      'startedAt',
+      'tookMs',
+      'httpStatus',
+      'outcome',
+    ),
     attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
     attempts.map(({ nextAt }) => nextAt),
   ]);
@@ -70,13 +73,7 @@ export async function recordHealth(
     return tally ? [{ id, ...healthAfter(health, tally, now) }] : [];
   });
   if (after.length === 0) return;
-  await sql.query(WRITE_HEALTH, [
-    after.map(({ id }) => id),
-    after.map(({ state }) => state),
-    after.map(({ failingSince }) => failingSince),
-    after.map(({ failures }) => failures),
-    now,
-  ]);
+  await sql.query(WRITE_HEALTH, [...columnsOf(after, 'id', 'state', 'failingSince', 'failures'), now]);
 }
 
 /** An attempt as it is listed. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../database/sql.ts';
+import { columnsOf, type Sql } from '../database/sql.ts';
 import { type BookedDeliveries, deliveryPace } from './delivery-pace.ts';
 import type { Trigger } from './webhook-state.ts';
 
@@ -68,12 +68,7 @@ export async function queueDeliveries(
 ): Promise<number | null> {
   const ahead = events.length > 0 ? deliveryPace.ahead() : [];
   const rows = await sql.query<BookedDeliveries>(text, [
-    events.map(({ id }) => id),
-    events.map(({ applicationId }) => applicationId),
-    events.map(({ trigger }) => trigger),
-    events.map(({ body }) => body),
-    events.map(({ dedupe }) => dedupe),
-    events.map(({ accountId }) => accountId),
+    ...columnsOf(events, 'id', 'applicationId', 'trigger', 'body', 'dedupe', 'accountId'),
     events.map(({ scopes }) => scopes?.join(',') ?? null),
     ahead.map(({ webhookId }) => webhookId),
     ahead.map(({ waitMs }) => waitMs),

@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Database, type Sql } from '../../platform/database/sql.ts';
 import { type Mailbox, stableId } from './sandbox.ids.ts';
 
 /** One copy of a message to be stored. */
@@ -129,9 +129,7 @@ export class SandboxMailStore {
     const rows = await sql.query<{ address: string }>(STORE, [
       applicationId,
       copies.map((copy) => copyId({ applicationId, email: copy.email }, copy.folder, messageIdHeader)),
-      copies.map(({ email }) => email),
-      copies.map(({ folder }) => folder),
-      copies.map(({ unread }) => unread),
+      ...columnsOf(copies, 'email', 'folder', 'unread'),
       copies.map(({ extraHeaders }) => Buffer.from(extraHeaders)),
       mime,
       at,
