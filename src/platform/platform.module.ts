@@ -3,8 +3,6 @@ import { SecretBox } from './base/crypto/secret-box.ts';
 import { ConnectionChecks } from './egress/connection-checks.ts';
 import { EgressClient } from './egress/egress-client.ts';
 import { EgressPolicy } from './egress/egress-policy.ts';
-import { MailConnections } from './egress/mail-connections.ts';
-import { OutsideAddresses } from './egress/outside-addresses.ts';
 import { Signals, signals } from './work/signals.ts';
 import { CurrentWorker } from './work/current-worker.ts';
 import { Readiness } from './work/readiness.ts';
@@ -29,12 +27,7 @@ export class ConfigModule {
         { provide: WorkPermit, useValue: new WorkPermit() },
         { provide: CurrentWorker, useValue: new CurrentWorker() },
         { provide: EgressPolicy, useValue: new EgressPolicy(config.egressAllow) },
-        {
-          provide: MailConnections,
-          useValue: new MailConnections(config.imap.connectionsPerAccount, config.imap.connectionsPerHost),
-        },
         { provide: ConnectionChecks, useValue: new ConnectionChecks(config.checks) },
-        { provide: OutsideAddresses, useValue: new OutsideAddresses(config.ispdbUrl) },
         {
           provide: EgressClient,
           inject: [EgressPolicy],
@@ -52,8 +45,6 @@ export class ConfigModule {
         EgressPolicy,
         EgressClient,
         ConnectionChecks,
-        MailConnections,
-        OutsideAddresses,
       ],
     };
   }

@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { EgressClient } from '../platform/egress/egress-client.ts';
 import { EgressPolicy } from '../platform/egress/egress-policy.ts';
-import { MailConnections } from '../platform/egress/mail-connections.ts';
-import { OutsideAddresses } from '../platform/egress/outside-addresses.ts';
+import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { WorkThreads } from '../platform/threads/work-threads.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { Database } from '../platform/database/sql.ts';
@@ -34,7 +33,7 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
         EgressClient,
         SmtpSender,
         MailDiscovery,
-        MailConnections,
+        APP_CONFIG,
         WorkThreads,
       ],
       useFactory: (
@@ -44,7 +43,7 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
         egress: EgressClient,
         smtp: SmtpSender,
         discovery: MailDiscovery,
-        { perAccount, perHost }: MailConnections,
+        { imap }: AppConfig,
         threads: WorkThreads,
       ) =>
         new ConnectorRegistry([
@@ -56,15 +55,15 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
             smtp,
             discovery,
             threads,
-            limits: { perAccount, perHost },
+            limits: { perAccount: imap.connectionsPerAccount, perHost: imap.connectionsPerHost },
           }),
           new VirtualConnector(),
         ]),
     },
     {
       provide: MailDiscovery,
-      inject: [EgressPolicy, EgressClient, OutsideAddresses],
-      useFactory: (policy: EgressPolicy, egress: EgressClient, { ispdbUrl }: OutsideAddresses) =>
+      inject: [EgressPolicy, EgressClient, APP_CONFIG],
+      useFactory: (policy: EgressPolicy, egress: EgressClient, { ispdbUrl }: AppConfig) =>
         new ImapDiscovery(policy, egress, { ispdbUrl }),
     },
     {

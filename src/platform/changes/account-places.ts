@@ -1,3 +1,4 @@
+import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 
 /** As many as an account may have are open already. */
@@ -10,7 +11,7 @@ export class TooManyReadersError extends DomainError {
 
 /** Places that each account has for something that takes long; counted in this process. */
 export class AccountPlaces {
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new KeyedCount();
 
   /** @param what names it in the refusal @param most places of one account */
   constructor(
@@ -20,15 +21,12 @@ export class AccountPlaces {
 
   /** Runs `work` in a place. @throws {TooManyReadersError} when none is free; nobody waits for one */
   async hold<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    const taken = this.#taken.get(accountId) ?? 0;
-    if (taken >= this.most) throw new TooManyReadersError(this.what, this.most);
-    this.#taken.set(accountId, taken + 1);
+    if (this.#taken.get(accountId) >= this.most) throw new TooManyReadersError(this.what, this.most);
+    this.#taken.add(accountId, 1);
     try {
       return await work();
     } finally {
-      const left = (this.#taken.get(accountId) ?? 1) - 1;
-      if (left > 0) this.#taken.set(accountId, left);
-      else this.#taken.delete(accountId);
+      this.#taken.add(accountId, -1);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { clientKey } from '../base/client-address.ts';
 
@@ -39,7 +40,7 @@ export class TooManyChecksError extends DomainError {
  * minute, and everybody may ask for one. Counted in each process.
  */
 export class ConnectionChecks {
-  readonly #running = new Map<string, number>();
+  readonly #running = new KeyedCount();
 
   constructor(private readonly limits: CheckLimits) {}
 
@@ -57,21 +58,13 @@ export class ConnectionChecks {
       places.push([`address ${clientKey(clientAddress)}`, perAddress, 'for this client address']);
     for (const host of new Set(hosts.map((name) => name.toLowerCase())))
       places.push([`host ${host}`, perHost, 'at this mail server']);
-    const full = places.find(([key, most]) => this.#count(key) >= most);
+    const full = places.find(([key, most]) => this.#running.get(key) >= most);
     if (full) throw new TooManyChecksError(full[2]);
-    for (const [key] of places) this.#running.set(key, this.#count(key) + 1);
+    for (const [key] of places) this.#running.add(key, 1);
     try {
       return await work();
     } finally {
-      for (const [key] of places) {
-        const left = this.#count(key) - 1;
-        if (left > 0) this.#running.set(key, left);
-        else this.#running.delete(key);
-      }
+      for (const [key] of places) this.#running.add(key, -1);
     }
-  }
-
-  #count(key: string): number {
-    return this.#running.get(key) ?? 0;
   }
 }

@@ -1,9 +1,8 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Readiness } from '../work/readiness.ts';
+import { type CheckResult, Readiness } from '../work/readiness.ts';
 import { Database } from '../database/sql.ts';
 import { Draining } from '../http/http.module.ts';
-import { toReadyView } from './health.mapper.ts';
 import type { ReadyView } from './health.schema.ts';
 
 /** The checks every role has; rooms add their own to `Readiness`. */
@@ -42,4 +41,16 @@ export class HealthChecks implements OnModuleInit {
     this.#schemaSeen = pending.length === 0;
     return this.#schemaSeen ? null : `is behind by ${pending.length} migrations`;
   }
+}
+
+/** What the checks said, on the wire. */
+function toReadyView(results: readonly CheckResult[]): ReadyView {
+  return {
+    status: results.every(({ problem }) => problem === null) ? 'ready' : 'not_ready',
+    checks: results.map(({ name, problem }) => ({
+      name,
+      ok: problem === null,
+      ...(problem === null ? {} : { problem }),
+    })),
+  };
 }

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { clientAddress, clientKey } from '../base/client-address.ts';
+import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 
 /** Bodies up to this size are always received: with all connections of a process they take 160 MB. */
@@ -26,27 +27,20 @@ const isTooLarge = (error: unknown): boolean => (error as { type?: unknown }).ty
 
 /** Room that clients share: nobody takes more than a part of it. */
 class SharedRoom {
-  readonly #most: number;
-  readonly #mostOfOne: number;
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new KeyedCount();
   #total = 0;
 
-  constructor({ most, ofOne }: { most: number; ofOne: number }) {
-    this.#most = most;
-    this.#mostOfOne = ofOne;
-  }
+  constructor(private readonly room: { most: number; ofOne: number }) {}
 
   /** @returns gives it back, to be called once; null: there is not so much left */
   take(client: string, amount: number): (() => void) | null {
-    const own = this.#taken.get(client) ?? 0;
-    if (this.#total + amount > this.#most || own + amount > this.#mostOfOne) return null;
+    const { most, ofOne } = this.room;
+    if (this.#total + amount > most || this.#taken.get(client) + amount > ofOne) return null;
     this.#total += amount;
-    this.#taken.set(client, own + amount);
+    this.#taken.add(client, amount);
     return () => {
       this.#total -= amount;
-      const left = (this.#taken.get(client) ?? amount) - amount;
-      if (left > 0) this.#taken.set(client, left);
-      else this.#taken.delete(client);
+      this.#taken.add(client, -amount);
     };
   }
 }

@@ -8,6 +8,7 @@ import {
 import type { Request } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { finalize, type Observable } from 'rxjs';
+import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { clientAddress, clientKey } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
@@ -38,7 +39,7 @@ export class RateLimitInterceptor implements NestInterceptor {
   readonly #limits: AppConfig['rateLimits'];
   readonly #application: RateLimiterMemory | null;
   readonly #account: RateLimiterMemory | null;
-  readonly #running = new Map<string, number>();
+  readonly #running = new KeyedCount();
 
   constructor(@Inject(APP_CONFIG) config: AppConfig) {
     this.#limits = config.rateLimits;
@@ -58,22 +59,15 @@ export class RateLimitInterceptor implements NestInterceptor {
     await this.#spend(this.#account, `${endpoint}:${accountId}`, this.#limits.accountPerSecond);
     const most = this.#limits.accountConcurrent;
     if (most === 0 || !CONCURRENT_GROUP.test(request.path)) return next.handle();
-    const running = this.#running.get(accountId) ?? 0;
-    if (running >= most) {
+    if (this.#running.get(accountId) >= most) {
       throw new RateLimitedError(
         `Too many concurrent requests to this endpoint for one account (limit ${most})`,
         most,
         1,
       );
     }
-    this.#running.set(accountId, running + 1);
-    return next.handle().pipe(finalize(() => this.#leave(accountId)));
-  }
-
-  #leave(accountId: string): void {
-    const left = (this.#running.get(accountId) ?? 1) - 1;
-    if (left > 0) this.#running.set(accountId, left);
-    else this.#running.delete(accountId);
+    this.#running.add(accountId, 1);
+    return next.handle().pipe(finalize(() => this.#running.add(accountId, -1)));
   }
 
   async #spend(limiter: RateLimiterMemory | null, key: string, limit: number): Promise<void> {

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { sizeOf } from './size-of.ts';
 import type { Task, TaskLimits } from './task.ts';
 import { type WorkLimit, WorkLimitError } from './work-errors.ts';
@@ -117,7 +118,7 @@ class Lane {
   readonly #queue: Job[] = [];
   readonly #threads = new Set<LaneThread>();
   /** Calls that are not patient, by key. */
-  readonly #calls = new Map<string, number>();
+  readonly #calls = new KeyedCount();
   #callCount = 0;
   /** When each key was last given a thread, as a number that grows. */
   readonly #served = new Map<string, number>();
@@ -132,16 +133,14 @@ class Lane {
   enter(key: string, patient: boolean): () => void {
     if (this.#closed) throw new WorkLimitError('closed');
     if (patient) return () => undefined;
-    const calls = this.#calls.get(key) ?? 0;
     const { perKey, threads, waiting } = this.limits;
-    if (calls >= perKey || this.#callCount >= threads + waiting) throw new WorkLimitError('busy');
-    this.#calls.set(key, calls + 1);
+    if (this.#calls.get(key) >= perKey || this.#callCount >= threads + waiting)
+      throw new WorkLimitError('busy');
+    this.#calls.add(key, 1);
     this.#callCount += 1;
     return () => {
       this.#callCount -= 1;
-      const left = (this.#calls.get(key) ?? 1) - 1;
-      if (left === 0) this.#calls.delete(key);
-      else this.#calls.set(key, left);
+      this.#calls.add(key, -1);
     };
   }
 
