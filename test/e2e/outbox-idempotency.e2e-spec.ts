@@ -1,7 +1,7 @@
 import http from 'node:http';
 import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
-import { pruneIdempotencyKeys } from '../../src/platform/idempotency/prune-idempotency-keys.ts';
+import { pruneIdempotencyKeys } from '../../src/platform/idempotency/idempotency-keys.ts';
 import {
   createAccount,
   createApplication,

@@ -5,7 +5,7 @@ import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { sqlOf } from '../../platform/database/sql.ts';
+import { type Sql, sqlOf } from '../../platform/database/sql.ts';
 import type { VerifiedCredentials } from '../grants/credentials.ts';
 import type { ConnectOptions } from '../grants/grant-connections.service.ts';
 import { AuthorizationCode } from './authorization-code.entity.ts';
@@ -79,4 +79,13 @@ export class AuthorizationCodes {
       (this.secretBox.openJson(row.requestSealed, authorizationCodeContext(row.id)) as AuthorizedRequest)
     );
   }
+}
+
+const PRUNE = `
+  delete from authorization_code
+  where id = any(array(select id from authorization_code where expires_at < $1 limit 1000)) returning 1`;
+
+/** Removes authorization codes that have expired: nobody can redeem them any more. @returns how many */
+export async function pruneAuthorizationCodes(sql: Sql, now: Date): Promise<number> {
+  return (await sql.query(PRUNE, [now])).length;
 }

@@ -4,7 +4,7 @@ import { DomainError } from '../base/errors/domain-error.ts';
 import { clientKey } from '../base/client-address.ts';
 import { Clock } from '../base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { Database } from '../database/sql.ts';
+import { Database, type Sql } from '../database/sql.ts';
 import { ProviderError } from '../base/errors/provider-error.ts';
 
 /** Who tries to sign in to which account. */
@@ -196,3 +196,13 @@ const keyOf = (...parts: readonly string[]): string => hashToken(parts.join('\0'
 /** In one order everywhere: those who lock several rows do not wait for each other in a circle. */
 const buffersOf = (counted: readonly Counted[]): Buffer[] =>
   counted.map(({ key }) => Buffer.from(key, 'base64')).sort((one, other) => one.compare(other));
+
+const PRUNE = `
+  delete from failed_attempt
+  where key in (select key from failed_attempt where ends_at <= $1 order by key limit 1000 for update skip locked)
+  returning 1`;
+
+/** Removes counts of failed attempts whose time is over. @returns how many */
+export async function pruneFailedAttempts(sql: Sql, now: Date): Promise<number> {
+  return (await sql.query(PRUNE, [now])).length;
+}

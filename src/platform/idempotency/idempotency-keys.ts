@@ -4,7 +4,9 @@ import { ConflictError } from '../base/errors/domain-error.ts';
 import { Clock } from '../base/time/clock.ts';
 import { KeyedLimit } from '../base/concurrency/keyed-limit.ts';
 import { Database, type Sql } from '../database/sql.ts';
-import { IDEMPOTENCY_KEY_RETENTION_MS } from './prune-idempotency-keys.ts';
+
+/** A key means its first request for this long; then it is free again. */
+const RETENTION_MS = 24 * 3_600_000;
 
 /** A request that carries an `Idempotency-Key`. */
 export interface IdempotentRequest {
@@ -168,7 +170,7 @@ export class IdempotencyKeys {
 
   /** Keys of this instant and older are free. */
   #expired(): Date {
-    return new Date(this.clock.now().getTime() - IDEMPOTENCY_KEY_RETENTION_MS);
+    return new Date(this.clock.now().getTime() - RETENTION_MS);
   }
 }
 
@@ -183,4 +185,15 @@ export function fingerprintOf({ accountId, method, path, body }: IdempotentReque
 function sortedKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const PRUNE = `
+  delete from idempotency_key
+  where (account_id, key) in (select account_id, key from idempotency_key where created_at <= $1
+                              order by created_at limit 1000 for update skip locked)
+  returning 1`;
+
+/** Removes idempotency keys that are free again, at most 1000. @returns how many */
+export async function pruneIdempotencyKeys(sql: Sql, now: Date): Promise<number> {
+  return (await sql.query(PRUNE, [new Date(now.getTime() - RETENTION_MS)])).length;
 }

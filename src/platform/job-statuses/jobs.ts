@@ -1,6 +1,7 @@
 import { columnsOf, type Sql } from '../database/sql.ts';
 import { recordChanges } from '../changes/change-log.ts';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
+import { firstIdAt } from '../base/ids/ids.ts';
 import { sourcesOf } from '../base/state/transitions.ts';
 import { storable } from '../base/text/storable.ts';
 import type { RefusedRecipient } from '../base/errors/provider-error.ts';
@@ -186,4 +187,21 @@ export async function rethreadJobs(
   merged: readonly { from: string; into: string }[],
 ): Promise<void> {
   await sql.query(RETHREAD, [accountId, merged.map(({ from }) => from), merged.map(({ into }) => into)]);
+}
+
+/** Timelines are kept this long: longer than any job is tried. */
+const ATTEMPT_RETENTION_MS = 30 * 24 * 3_600_000;
+
+// Ids sort by time, so the oldest rows are one range of the primary key.
+const PRUNE = `
+  delete from job_attempt where id in (select id from job_attempt where id < $1 order by id limit 5000) returning 1`;
+
+/**
+ * Deletes attempts of jobs older than 30 days: at most 5000, oldest first. Jobs themselves stay. Safe to run at any time and
+ * by several processes.
+ * @returns how many rows went; 0 when there is nothing left to delete
+ */
+export async function pruneJobAttempts(sql: Sql, now: Date): Promise<number> {
+  const before = firstIdAt(new Date(now.getTime() - ATTEMPT_RETENTION_MS));
+  return (await sql.query(PRUNE, [before])).length;
 }

@@ -224,3 +224,19 @@ function admit(use: Use, held: ReadonlyMap<string, HeldCount>, at: Date): UsedUp
   for (const count of counts) count.admitted += 1;
   return null;
 }
+
+/** Longer than anybody asks what was used. */
+const RETENTION_MS = 31 * 86_400_000;
+
+const PRUNE = `
+  delete from quota_use where id in (
+    select id from quota_use where day < $1::date order by day limit 5000 for update skip locked)
+  returning 1`;
+
+/**
+ * Deletes counts of quotas older than 31 days, at most 5000. Safe to run at any time and by several processes.
+ * @returns how many rows went; 0 when there is nothing left to delete
+ */
+export async function pruneQuotaUse(sql: Sql, now: Date): Promise<number> {
+  return (await sql.query(PRUNE, [dayOf(new Date(now.getTime() - RETENTION_MS))])).length;
+}

@@ -7,23 +7,19 @@ export const EVENT_RETENTION_MS = 7 * DAY_MS;
 /** Attempts are kept this long. */
 export const ATTEMPT_RETENTION_MS = 30 * DAY_MS;
 
-const BATCH = 5_000;
-
 // Ids sort by time, so the oldest rows are one range of the primary key.
 const PRUNE_EVENTS = `
-  with old as materialized (
+  delete from webhook_event where id in (
     select e.id from webhook_event e
     where e.id < $1 and not exists (
       select 1 from webhook w join hook_job j on j.webhook_id = w.id and j.event_id = e.id
       where w.application_id = e.application_id)
-    order by e.id limit $2),
-  gone as (delete from webhook_event e using old where e.id = old.id returning 1)
-  select count(*)::int as count from gone`;
+    order by e.id limit 5000)
+  returning 1`;
 
 const PRUNE_ATTEMPTS = `
-  with old as materialized (select id from webhook_attempt where id < $1 order by id limit $2),
-  gone as (delete from webhook_attempt a using old where a.id = old.id returning 1)
-  select count(*)::int as count from gone`;
+  delete from webhook_attempt where id in (
+    select id from webhook_attempt where id < $1 order by id limit 5000) returning 1`;
 
 /**
  * Deletes events older than 7 days that no delivery waits for, and attempts older than 30 days: at most 5000 of each,
@@ -31,11 +27,8 @@ const PRUNE_ATTEMPTS = `
  * @returns how many rows went; 0 when there is nothing left to delete
  */
 export async function pruneWebhookEvidence(sql: Sql, now: Date): Promise<number> {
-  const remove = async (text: string, retentionMs: number) => {
-    const before = firstIdAt(new Date(now.getTime() - retentionMs));
-    const [row] = await sql.query<{ count: number }>(text, [before, BATCH]);
-    return row?.count ?? 0;
-  };
+  const remove = async (text: string, retentionMs: number) =>
+    (await sql.query(text, [firstIdAt(new Date(now.getTime() - retentionMs))])).length;
   const events = await remove(PRUNE_EVENTS, EVENT_RETENTION_MS);
   return events + (await remove(PRUNE_ATTEMPTS, ATTEMPT_RETENTION_MS));
 }
