@@ -1,6 +1,5 @@
 import request from 'supertest';
-import { FailedAttempts } from '../../src/platform/auth/failed-attempts.ts';
-import { pruneFailedAttempts } from '../../src/platform/auth/failed-attempts.ts';
+import { FailedAttempts, pruneFailedAttempts } from '../../src/platform/auth/failed-attempts.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { registerSandbox, rowsOf } from '../support/connect.ts';

@@ -4,9 +4,8 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
 import { ReminderRepository } from '../../src/calendar/notifications/reminder.repository.ts';
-import { pruneQuotaUse } from '../../src/platform/quotas/quotas.ts';
 import type { UsedUp, Use } from '../../src/platform/quotas/quota.ts';
-import { Quotas } from '../../src/platform/quotas/quotas.ts';
+import { pruneQuotaUse, Quotas } from '../../src/platform/quotas/quotas.ts';
 import {
   notificationOf,
   reminderEvent,

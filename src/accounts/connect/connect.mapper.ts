@@ -5,7 +5,7 @@ import type { ConnectedAccountView, DetectedProviderView } from './connect.schem
 import type { DetectedProvider } from './detect-provider.ts';
 import type { LoginInfoEnvelope } from './hosted-sign-in.schema.ts';
 import type { StartedLogin } from './login-starts.service.ts';
-import type { TokenView } from './oauth.schema.ts';
+import type { TokenView } from './connect.schema.ts';
 
 export function toConnectedAccountView({ grant, accessToken, expiresAt }: Connection): ConnectedAccountView {
   return { ...toAccountView(grant), access_token: accessToken, ...expiry(expiresAt) };

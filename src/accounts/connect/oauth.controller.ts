@@ -11,7 +11,7 @@ import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { toTokenView } from './connect.mapper.ts';
 import { ConnectService } from './connect.service.ts';
 import { OauthAuthorize } from './oauth-authorize.service.ts';
-import { type OauthToken, oauthTokenSchema, type TokenView, tokenView } from './oauth.schema.ts';
+import { type OauthToken, oauthTokenSchema, type TokenView, tokenView } from './connect.schema.ts';
 import { sendStep } from './page-response.ts';
 import { PageFilter } from './page.filter.ts';
 

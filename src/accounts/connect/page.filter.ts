@@ -5,22 +5,7 @@ import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { sendPage } from './page-response.ts';
 import { problemPage } from './pages/sign-in.pages.ts';
 import { TEXTS } from './pages/texts.ts';
-import { type ProblemName, SignInProblem } from './sign-in-problem.ts';
-
-const STATUS: Readonly<Record<ProblemName, number>> = {
-  unknown: 404,
-  missing: 404,
-  used: 410,
-  expired: 410,
-  elsewhere: 403,
-  cookies: 403,
-  redirect: 400,
-  client: 400,
-  request: 400,
-  refused: 403,
-  tooMany: 429,
-  broken: 500,
-};
+import { SignInProblem } from './sign-in-problem.ts';
 
 /** Turns every error of a page into a page. */
 @Catch()
@@ -34,9 +19,8 @@ export class PageFilter implements ExceptionFilter {
       return;
     }
     if (error instanceof SignInProblem) {
-      const { problem, message: text, wayBack } = error;
-      const { title } = TEXTS.problem[problem];
-      return sendPage(response, problemPage(STATUS[problem], { title, text }, wayBack));
+      const { problem, status, message: text, wayBack } = error;
+      return sendPage(response, problemPage(status, { title: TEXTS.problem[problem].title, text }, wayBack));
     }
     if (error instanceof DomainError && error.kind !== 'unavailable') {
       const { title } = TEXTS.problem.request;

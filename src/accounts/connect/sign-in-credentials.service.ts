@@ -59,7 +59,7 @@ export class SignInCredentials {
       if (!(await this.requests.authenticate(request.id, browser, verified))) throw new SignInProblem('used');
       return { redirect: stepPath('', key.link) };
     } catch (error) {
-      if (!(error instanceof DomainError) || error instanceof SignInProblem) throw error;
+      if (!(error instanceof DomainError)) throw error;
       if (!(error instanceof TooManyFailuresError || error instanceof TooManyChecksError))
         return again(await this.#explained(visit, offer, typed, error));
       const seconds = error.details.retryAfterSeconds ?? 0;

@@ -68,7 +68,7 @@ export class SignInOauth {
     try {
       return await this.#signIn(visit, back.pending, parameters, state);
     } catch (error) {
-      if (!(error instanceof DomainError) || error instanceof SignInProblem) throw error;
+      if (!(error instanceof DomainError)) throw error;
       return this.#again(visit, this.#explained(error));
     }
   }

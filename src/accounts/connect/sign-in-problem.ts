@@ -1,35 +1,40 @@
-import { DomainError, type ErrorKind } from '../../platform/base/errors/domain-error.ts';
 import { TEXTS } from './pages/texts.ts';
 
 /** Why a sign-in page shows nothing but a sentence. */
 export type ProblemName = keyof typeof TEXTS.problem;
 
-const KINDS: Readonly<Record<ProblemName, ErrorKind>> = {
-  unknown: 'not-found',
-  missing: 'not-found',
-  used: 'conflict',
-  expired: 'conflict',
-  elsewhere: 'conflict',
-  cookies: 'forbidden',
-  redirect: 'invalid',
-  client: 'invalid',
-  request: 'invalid',
-  refused: 'forbidden',
-  tooMany: 'rate-limited',
-  broken: 'unavailable',
+/** Status of the page. */
+const STATUS: Readonly<Record<ProblemName, number>> = {
+  unknown: 404,
+  missing: 404,
+  used: 410,
+  expired: 410,
+  elsewhere: 403,
+  cookies: 403,
+  redirect: 400,
+  client: 400,
+  request: 400,
+  refused: 403,
+  tooMany: 429,
+  broken: 500,
 };
 
 /** The sign-in cannot go on; told to whoever sits before the browser, who cannot put it right there. */
-export class SignInProblem extends DomainError {
-  readonly problem: ProblemName;
-  /** The user may go back to the application this way. */
-  readonly wayBack: { name: string; url: string } | undefined;
+export class SignInProblem extends Error {
+  override name = 'SignInProblem';
+  readonly status: number;
 
-  /** @param text instead of the usual one */
-  constructor(problem: ProblemName, text?: string, wayBack?: { name: string; url: string }) {
+  /**
+   * @param text instead of the usual one
+   * @param wayBack the user may go back to the application this way
+   */
+  constructor(
+    readonly problem: ProblemName,
+    text?: string,
+    readonly wayBack?: { name: string; url: string },
+  ) {
     const usual = TEXTS.problem[problem];
-    super(`sign-in.${problem}`, KINDS[problem], text ?? ('text' in usual ? usual.text : usual.title));
-    this.problem = problem;
-    this.wayBack = wayBack;
+    super(text ?? ('text' in usual ? usual.text : usual.title));
+    this.status = STATUS[problem];
   }
 }

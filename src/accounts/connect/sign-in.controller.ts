@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Header, Headers, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
+import { Body, Controller, Get, Header, Headers, Post, Query, Res, UseFilters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../../platform/auth/access.decorators.ts';
@@ -19,6 +19,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const FOR_EVER = 'public, max-age=31536000, immutable';
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const linkIn = (request: Request): string => text(request.query['id']);
 
 function agreementOf(body: Fields): Agreement {
   const named = body['scopes'] === ALL_SCOPES ? null : scopeList().safeParse(text(body['scopes'])).data;
@@ -53,97 +54,72 @@ export class SignInController {
   }
 
   @Get()
-  async show(@Req() request: Request, @Res() response: Response, @Query() query: Fields): Promise<void> {
-    const visit = await this.#visit(request, response, query);
+  async show(@Res() response: Response, @Query() query: Fields): Promise<void> {
+    const visit = await this.#visit(response);
     const provider = text(query['provider']) || undefined;
     sendStep(response, await this.signIn.view(visit, provider, query['again'] === 'true'));
   }
 
   /** Pages that answer a form have its address; browsers that were closed, and people, open them once more by GET. */
   @Get(['credentials', 'provider', 'consent', 'deny'])
-  goOn(@Res() response: Response, @Query() query: Fields): void {
-    sendStep(response, { redirect: stepPath('', text(query['id'])) });
+  goOn(@Res() response: Response): void {
+    sendStep(response, { redirect: stepPath('', linkIn(response.req)) });
   }
 
   @Post('credentials')
   async enter(
-    @Req() request: Request,
     @Res() response: Response,
-    @Query() query: Fields,
     @Body() body: Fields,
     @ClientAddress() client: string,
   ): Promise<void> {
-    const visit = await this.#sent(request, query, body);
+    const visit = await this.#sent(response);
     sendStep(response, await this.credentials.enter(visit, body, client));
   }
 
   @Post('provider')
-  async leave(
-    @Req() request: Request,
-    @Res() response: Response,
-    @Query() query: Fields,
-    @Body() body: Fields,
-  ): Promise<void> {
-    sendStep(response, await this.oauth.leave(await this.#sent(request, query, body), body['provider']));
+  async leave(@Res() response: Response, @Body() body: Fields): Promise<void> {
+    sendStep(response, await this.oauth.leave(await this.#sent(response), body['provider']));
   }
 
   @Post('consent')
   async consent(
-    @Req() request: Request,
     @Res() response: Response,
-    @Query() query: Fields,
     @Body() body: Fields,
     @Headers('user-agent') userAgent: string | undefined,
     @ClientAddress() ip: string,
   ): Promise<void> {
-    const visit = await this.#sent(request, query, body);
+    const visit = await this.#sent(response);
     sendStep(response, await this.signIn.consent(visit, agreementOf(body), { userAgent, ip }));
   }
 
   @Post('deny')
-  async deny(
-    @Req() request: Request,
-    @Res() response: Response,
-    @Query() query: Fields,
-    @Body() body: Fields,
-  ): Promise<void> {
-    const visit = await this.#sent(request, query, body);
-    sendStep(response, await this.signIn.cancel(visit, RETURNED.denied));
+  async deny(@Res() response: Response): Promise<void> {
+    sendStep(response, await this.signIn.cancel(await this.#sent(response), RETURNED.denied));
   }
 
   @Get('cancel')
-  async confirmCancel(
-    @Req() request: Request,
-    @Res() response: Response,
-    @Query() query: Fields,
-  ): Promise<void> {
-    sendStep(response, this.signIn.confirmCancel(await this.#visit(request, response, query)));
+  async confirmCancel(@Res() response: Response): Promise<void> {
+    sendStep(response, this.signIn.confirmCancel(await this.#visit(response)));
   }
 
   @Post('cancel')
-  async cancel(
-    @Req() request: Request,
-    @Res() response: Response,
-    @Query() query: Fields,
-    @Body() body: Fields,
-  ): Promise<void> {
-    const visit = await this.#sent(request, query, body);
-    sendStep(response, await this.signIn.cancel(visit, RETURNED.cancelled));
+  async cancel(@Res() response: Response): Promise<void> {
+    sendStep(response, await this.signIn.cancel(await this.#sent(response), RETURNED.cancelled));
   }
 
   /** A browser that has no secret gets one with its first page. */
-  async #visit(request: Request, response: Response, query: Fields): Promise<Visit> {
+  async #visit(response: Response): Promise<Visit> {
     const { cookie } = this.visits;
-    const known = cookie.read(request.headers.cookie);
+    const known = cookie.read(response.req.headers.cookie);
     const secret = known ?? newBrowserSecret();
-    const visit = await this.visits.open(text(query['id']), secret);
+    const visit = await this.visits.open(linkIn(response.req), secret);
     if (known === undefined) response.append('Set-Cookie', cookie.write(secret));
     return visit;
   }
 
-  #sent(request: Request, query: Fields, body: Fields): Promise<Visit> {
-    const secret = this.visits.cookie.read(request.headers.cookie);
-    return this.visits.submit(text(query['id']), secret, body['csrf']);
+  #sent({ req }: Response): Promise<Visit> {
+    const secret = this.visits.cookie.read(req.headers.cookie);
+    return this.visits.submit(linkIn(req), secret, (req.body as Fields)['csrf']);
   }
 }
 
@@ -159,9 +135,9 @@ export class SignInCallbackController {
   ) {}
 
   @Get()
-  async comeBack(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const { searchParams } = new URL(request.originalUrl, 'http://localhost');
-    const secret = this.visits.cookie.read(request.headers.cookie);
+  async comeBack(@Res() response: Response): Promise<void> {
+    const { searchParams } = new URL(response.req.originalUrl, 'http://localhost');
+    const secret = this.visits.cookie.read(response.req.headers.cookie);
     sendStep(response, await this.oauth.comeBack(searchParams, secret));
   }
 }

@@ -99,7 +99,7 @@ export class SignIn {
     try {
       return await this.#finish(visit, verified, agreement.scopes, browser);
     } catch (error) {
-      if (!(error instanceof DomainError) || error instanceof SignInProblem) throw error;
+      if (!(error instanceof DomainError)) throw error;
       return this.#failed(visit, error);
     }
   }

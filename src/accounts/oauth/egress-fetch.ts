@@ -1,10 +1,9 @@
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
-import type { EgressClient } from '../../platform/egress/egress-client.ts';
+import { type EgressClient, toResponse } from '../../platform/egress/egress-client.ts';
 
 /** Key sets and discovery documents are larger than what other answers are read for. */
 const MOST_BYTES = 512 * 1024;
 const METHODS = ['GET', 'POST'] as const;
-const BODILESS = [204, 205, 304];
 
 /**
  * `fetch` for openid-client that goes through the egress guard: private networks are refused at connect time, no redirect
@@ -20,15 +19,7 @@ export function egressFetch(egress: EgressClient): CustomFetch {
       { method: known, headers, ...(sent ? { body: sent } : {}) },
       { maxBodyBytes: MOST_BYTES, ...(signal ? { signal } : {}) },
     );
-    const received = new Headers();
-    for (const [name, value] of Object.entries(answer.headers)) {
-      for (const line of [value ?? []].flat()) received.append(name, line);
-    }
-    const bodiless = BODILESS.includes(answer.status);
-    return new Response(bodiless ? null : new Uint8Array(answer.body), {
-      status: answer.status,
-      headers: received,
-    });
+    return toResponse(answer);
   };
 }
 

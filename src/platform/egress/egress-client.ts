@@ -246,3 +246,14 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     });
   }
 }
+
+/** Statuses of answers without a body. */
+const BODILESS = [204, 205, 304];
+
+/** An answer as `fetch` would give it, for libraries that want one. */
+export function toResponse({ status, headers, body }: EgressAnswer): Response {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((line): [string, string] => [name, line]),
+  );
+  return new Response(BODILESS.includes(status) ? null : new Uint8Array(body), { status, headers: lines });
+}

@@ -24,6 +24,7 @@ import { type Wait, waitFor } from './wait.ts';
 const ASK_SENDER = 'ASK-SENDER';
 /** How long a server may take for its farewell. */
 const FAREWELL_MS = 2_000;
+const LATE = 'the server did not answer in time';
 
 /** What one message's exchange has come to. */
 interface Exchange {
@@ -118,10 +119,7 @@ export class SmtpSession {
       const trusted = isTrustedHost(policy, server.host, socket);
       const made = new SmtpSession(server, limits, socket, trusted, leftMs);
       session = made;
-      await made.#step<void>(signal, (wait) => {
-        wait.within(leftMs + limits.commandMs, 'the server did not answer in time');
-        made.#connection.connect((error) => (error ? wait.reject(error) : wait.resolve()));
-      });
+      await made.#command(signal, LATE, (done) => made.#connection.connect(done), leftMs + limits.commandMs);
       made.#extensions = extensionsOf(made.#connection.lastServerResponse || '');
       return made;
     } catch (error) {
@@ -147,10 +145,8 @@ export class SmtpSession {
         throw this.#unsupported('Credentials are not given to this server without encryption');
       }
       if (!this.#connection.allowsAuth) throw this.#unsupported('The server offers no login');
-      await this.#step<void>(signal, (wait) => {
-        wait.within(this.#limits.commandMs, 'the server did not answer the login in time');
-        this.#connection.login(authOf(login), (error) => (error ? wait.reject(error) : wait.resolve()));
-      });
+      const late = 'the server did not answer the login in time';
+      await this.#command(signal, late, (done) => this.#connection.login(authOf(login), done));
     } catch (error) {
       this.destroy();
       throw toProviderError(error, { phase: 'login', stage: 'login', secrets: this.#secrets });
@@ -204,11 +200,8 @@ export class SmtpSession {
       throw new ProviderError('rejected', 'The server takes no such address (SMTPUTF8)', context);
     this.#sender = /^\p{ASCII}*$/u.test(wire) ? `<${wire}>` : `<${wire}> SMTPUTF8`;
     try {
-      await this.#step<void>(signal, (wait) => {
-        wait.within(this.#limits.commandMs, 'the server did not answer in time');
-        const auth = { method: ASK_SENDER, user: '', pass: '' };
-        this.#connection.login(auth, (error) => (error ? wait.reject(error) : wait.resolve()));
-      });
+      const auth = { method: ASK_SENDER, user: '', pass: '' };
+      await this.#command(signal, LATE, (done) => this.#connection.login(auth, done));
     } catch (error) {
       this.destroy();
       throw toProviderError(error, context);
@@ -224,10 +217,7 @@ export class SmtpSession {
   /** Ends what is left of a refused message; `usable` says whether that worked. */
   async reset(): Promise<void> {
     try {
-      await this.#step<void>(null, (wait) => {
-        wait.within(this.#limits.commandMs, 'the server did not answer in time');
-        this.#connection.reset((error) => (error ? wait.reject(error) : wait.resolve()));
-      });
+      await this.#command(null, LATE, (done) => this.#connection.reset(done));
       this.#dirty = false;
     } catch {
       // The message it was about has long got its answer; without the connection nothing is lost.
@@ -270,7 +260,7 @@ export class SmtpSession {
       };
       const limitMs = this.#limits.commandMs * (1 + envelope.to.length / 10);
       this.#replies.begin(envelope.to.length);
-      wait.within(limitMs, 'the server did not answer in time');
+      wait.within(limitMs, LATE);
       const body = new MessageBody(mime, this.#listener(wait, enter));
       this.#connection.send(envelope, body, (error, info) =>
         error ? wait.reject(error) : wait.resolve(info),
@@ -347,6 +337,19 @@ export class SmtpSession {
 
   #unsupported(message: string): ProviderError {
     return new ProviderError('unsupported', message, { phase: 'login' });
+  }
+
+  /** One of the library's calls that tell by a callback whether they went well. @param late what is said when it takes too long */
+  #command(
+    signal: AbortSignal | null,
+    late: string,
+    call: (done: (error?: Error | null) => void) => void,
+    limitMs = this.#limits.commandMs,
+  ): Promise<void> {
+    return this.#step<void>(signal, (wait) => {
+      wait.within(limitMs, late);
+      call((error) => (error ? wait.reject(error) : wait.resolve()));
+    });
   }
 
   #step<T>(signal: AbortSignal | null, start: (wait: Wait<T>) => void): Promise<T> {

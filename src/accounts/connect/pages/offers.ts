@@ -1,3 +1,4 @@
+import type { Offer } from '../provider-offers.ts';
 import type { OfferedProvider } from './sign-in.pages.ts';
 
 const WORDS: Readonly<Record<string, { title: string; hint: string }>> = {
@@ -7,16 +8,8 @@ const WORDS: Readonly<Record<string, { title: string; hint: string }>> = {
   sandbox: { title: 'Sandbox', hint: 'A mailbox for trying things out' },
 };
 
-/** What of an offer its words depend on. */
-interface Offered {
-  id: string;
-  provider: string;
-  oauth: boolean;
-  name: string | null;
-}
-
 /** An offer in words. An IMAP server that signs its users in itself is known by the name of its integration. */
-export function offered({ id, provider, oauth, name }: Offered): OfferedProvider {
+export function offered({ id, provider, oauth, name }: Offer): OfferedProvider {
   const { title, hint } = WORDS[provider] ?? { title: provider, hint: '' };
   const own = provider === 'imap' && oauth && name ? { title: name, hint: `Sign in at ${name}` } : {};
   return { id, provider, oauth, title, hint, ...own };

@@ -91,3 +91,8 @@ export function davSilence(
     { setting, cause: error },
   );
 }
+
+/** For `catch`: what is to be removed may be gone already. */
+export function unlessGone(error: unknown): void {
+  if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+}

@@ -1,4 +1,9 @@
-import type { EgressAnswer, EgressClient, EgressMethod } from '../../../platform/egress/egress-client.ts';
+import {
+  type EgressAnswer,
+  type EgressClient,
+  type EgressMethod,
+  toResponse,
+} from '../../../platform/egress/egress-client.ts';
 import { EgressError } from '../../../platform/egress/egress-error.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
@@ -31,8 +36,6 @@ const MOST_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 307, 308];
 /** A refusal's words are looked at so far. */
 const MOST_OF_A_REFUSAL = 4_096;
-/** The statuses whose response has no body. */
-const WITHOUT_BODY = [204, 205, 304];
 
 /** What is called like the settings are. */
 export const WORDS = {
@@ -63,23 +66,6 @@ function authorizationOf({ login }: DavServer): string {
   return `Basic ${Buffer.from(`${login.user}:${login.password}`).toString('base64')}`;
 }
 
-function headersOf(init: RequestInit | undefined): Record<string, string> {
-  return Object.fromEntries(new Headers(init?.headers).entries());
-}
-
-function toResponse(answer: EgressAnswer, url: string): Response {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(answer.headers)) {
-    for (const one of Array.isArray(value) ? value : value === undefined ? [] : [value])
-      headers.append(name, one);
-  }
-  const body = WITHOUT_BODY.includes(answer.status) ? null : new Uint8Array(answer.body);
-  const response = new Response(body, { status: answer.status, headers });
-  // tsdav takes relative addresses from here, and a made response has none.
-  Object.defineProperty(response, 'url', { value: url });
-  return response;
-}
-
 /**
  * A `fetch` for the DAV library that goes through the one outgoing client: guarded addresses, limits of time and size,
  * redirects within `isTrustedMove` only. Unlike the real one it throws what went wrong as `ProviderError`.
@@ -99,7 +85,10 @@ export function davFetch(
     const body = init?.body;
     if (body !== undefined && body !== null && typeof body !== 'string')
       throw new TypeError('only text is sent to DAV servers');
-    const headers = { ...headersOf(init), authorization: authorizationOf(server) };
+    const headers = {
+      ...Object.fromEntries(new Headers(init?.headers)),
+      authorization: authorizationOf(server),
+    };
     try {
       return await egress.request(
         url.href,
@@ -149,7 +138,8 @@ export function davFetch(
           now: clock.now(),
         });
       }
-      return toResponse(answer, url.href);
+      // tsdav takes relative addresses from here, and a made response has none.
+      return Object.defineProperty(toResponse(answer), 'url', { value: url.href });
     }
   };
 }

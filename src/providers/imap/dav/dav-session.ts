@@ -75,6 +75,11 @@ export class DavSession {
     return normalPath(new URL(href ?? '', this.home).pathname);
   }
 
+  /** The same of a collection: with a slash at its end. */
+  collectionOf(href: string | undefined): string {
+    return this.pathOf(href).replace(/\/?$/, '/');
+  }
+
   /** Whether it can be one of this account's: a path below its home, or a part of it. */
   owns(path: string): boolean {
     return path.startsWith(normalPath(this.home.pathname)) && !/(^|\/)(\.|%2E){1,2}(\/|$)/i.test(path);

@@ -12,6 +12,7 @@ import {
   xmlText,
 } from './dav-calendar-props.ts';
 import { CALENDAR_OBJECTS, collectionChanges } from './dav-changes.ts';
+import { unlessGone } from './dav-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { DavEvents } from './dav-events.ts';
 import type { DavObject, DavSession } from './dav-session.ts';
@@ -66,7 +67,7 @@ export class DavCalendars implements CalendarPort {
       const responses = await session.propfind(session.home.pathname, CALENDAR_PROPS, '1');
       const calendars = responses
         .filter(isEventCalendar)
-        .map(({ href, props }) => readCalendar(withSlash(session.pathOf(href)), props))
+        .map(({ href, props }) => readCalendar(session.collectionOf(href), props))
         .toSorted((a, b) => (a.providerId < b.providerId ? -1 : 1));
       const primary = primaryOf(calendars.map(({ providerId }) => providerId));
       return calendars.map((one) => ({ ...one, isPrimary: one.providerId === primary }));
@@ -141,7 +142,7 @@ export class DavCalendars implements CalendarPort {
 
   async deleteCalendar(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
-      if (!isOwn(session, providerId)) return;
+      if (!session.owns(providerId)) return;
       await session.remove(providerId, null).catch(unlessGone);
     });
   }
@@ -187,7 +188,7 @@ export class DavCalendars implements CalendarPort {
   async deleteEvent(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
-      if (isOwn(session, path)) await this.#events.remove(session, { path, instance }).catch(unlessGone);
+      if (session.owns(path)) await this.#events.remove(session, { path, instance }).catch(unlessGone);
     });
   }
 
@@ -207,14 +208,14 @@ export class DavCalendars implements CalendarPort {
   async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace) {
     await this.#accounts.run(account, async (session) => {
       const place = { path: series, instance: start };
-      if (isOwn(session, series)) await this.#events.deleteInstance(session, place).catch(unlessGone);
+      if (session.owns(series)) await this.#events.deleteInstance(session, place).catch(unlessGone);
     });
   }
 
   async resetInstance(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
-      if (instance === null || !isOwn(session, path)) return;
+      if (instance === null || !session.owns(path)) return;
       await this.#events.resetInstance(session, { path, instance }).catch(unlessGone);
     });
   }
@@ -238,24 +239,14 @@ export class DavCalendars implements CalendarPort {
   }
 }
 
-const withSlash = (path: string) => (path.endsWith('/') ? path : `${path}/`);
-
 const namespaces = () => ({
   _attributes: getDAVAttribute([DAVNamespace.DAV, DAVNamespace.CALDAV, DAVNamespace.CALDAV_APPLE]),
 });
 
-function isOwn(session: DavSession, path: string): boolean {
-  return path.startsWith('/') && session.owns(path);
-}
-
 /** A path that is not below the account's home is nothing of it. */
 function ownPath(session: DavSession, path: string, what: string): string {
-  if (!isOwn(session, path)) throw gone(what);
+  if (!session.owns(path)) throw gone(what);
   return path;
-}
-
-function unlessGone(error: unknown): void {
-  if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
 }
 
 /** The one that is called as first ones are; else the first that we have not made; else the first. */

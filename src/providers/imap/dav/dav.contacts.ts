@@ -8,6 +8,7 @@ import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { ContactContent, ContactsPort, ProviderAccount, RemoteContact } from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
+import { unlessGone } from './dav-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { CARD_OBJECTS, type CollectionChanges, collectionChanges } from './dav-changes.ts';
 import { childrenOf, type DavObject, type DavSession } from './dav-session.ts';
@@ -82,7 +83,7 @@ export class DavContacts implements ContactsPort {
 
   async contactPicture(account: ProviderAccount, providerId: string) {
     return this.#accounts.run(account, async (session) => {
-      if (!isOwn(session, providerId)) throw gone();
+      if (!session.owns(providerId)) throw gone();
       const { text } = await session.get(providerId);
       const { picture } = await this.#inThread(READ_PICTURE, account, text);
       // Bytes of a thread are plain.
@@ -109,17 +110,15 @@ export class DavContacts implements ContactsPort {
     base: ContactContent | null = null,
   ) {
     await this.#accounts.run(account, async (session) => {
-      if (!isOwn(session, providerId)) throw gone();
+      if (!session.owns(providerId)) throw gone();
       await this.#update(account, session, providerId, contact, base);
     });
   }
 
   async deleteContact(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
-      if (!isOwn(session, providerId)) return;
-      await session.remove(providerId, null).catch((error: unknown) => {
-        if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
-      });
+      if (!session.owns(providerId)) return;
+      await session.remove(providerId, null).catch(unlessGone);
     });
   }
 
@@ -192,8 +191,6 @@ const changedElsewhere = (fields: readonly string[]) =>
     `Changed at the provider in the meantime: ${fields.join(', ')}. Read the contact and repeat what is still wanted`,
   );
 
-const isOwn = (session: DavSession, path: string) => path.startsWith('/') && session.owns(path);
-
 type Look = Omit<CollectionChanges, 'cursor'> & { cursors: Cursors };
 
 /** @returns null when a book has to be begun anew */
@@ -226,8 +223,7 @@ async function booksOf(session: DavSession): Promise<string[]> {
   const responses = await session.propfind(session.home.pathname, { 'd:resourcetype': {} }, '1');
   return responses
     .filter(({ ok, props }) => ok && 'addressbook' in childrenOf(props['resourcetype']))
-    .map(({ href }) => session.pathOf(href))
-    .map((path) => (path.endsWith('/') ? path : `${path}/`))
+    .map(({ href }) => session.collectionOf(href))
     .toSorted();
 }
 
