@@ -11,7 +11,6 @@ export interface Action {
   id?: 'required' | 'optional';
   /** Whether the id of one of its tokens has to follow the id. */
   tokenId?: boolean;
-  /** Whether it sends a body. */
   body?: boolean;
   /** Sends files of this machine, named by their paths; or writes bytes, to the path behind the id. */
   transfer?: 'upload' | 'download';

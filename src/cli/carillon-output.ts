@@ -68,7 +68,6 @@ export function showFailures(failures: readonly RecordedFailure[], options: Outp
   return showRows(failures, columns, options);
 }
 
-/** What was used of quotas today. */
 export function showQuotas(uses: readonly ListedUse[], options: OutputOptions): string {
   const rows = uses.map(({ alertedAt, owner, ...use }) => ({
     ...use,

@@ -7,7 +7,6 @@ const WEBHOOKS = '/a/{client_id}/webhooks';
 const INTEGRATIONS = '/connect/integrations';
 const GRANTS = '/connect/grants';
 
-/** Groups of the application and its accounts. */
 const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
   account: {
     summary: 'The account of the access token',

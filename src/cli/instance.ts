@@ -85,7 +85,6 @@ export interface Takeover {
   pauseWebhooks?: boolean;
 }
 
-/** What was done. */
 export interface TakeoverReport {
   webhooks_paused: number;
   messages_cancelled: number;

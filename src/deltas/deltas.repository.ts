@@ -17,7 +17,6 @@ export interface LogState {
   prunedOfAll: number;
 }
 
-/** Changes in a row. */
 export interface LogPage {
   changes: LoggedChange[];
   /** The last change that was looked at; null: there was none. */
@@ -124,7 +123,6 @@ export class DeltasRepository {
     return { changes, end: last ? { seq: last.seq, at: last.at } : null };
   }
 
-  /** The change with a number, or the one before it. */
   async atOrBefore(accountId: string, seq: number): Promise<Position | undefined> {
     const [row] = await this.database.query<{ seq: number; at: Date }>(AT_OR_BEFORE, [accountId, seq]);
     return row && { seq: row.seq, at: row.at.getTime() };

@@ -36,7 +36,6 @@ export const deltaQuery = z.object({
 });
 export type DeltaQuery = z.infer<typeof deltaQuery>;
 
-/** Query of GET /delta/longpoll. */
 export const longPollQuery = z.object({
   ...deltaQuery.shape,
   timeout: integerLike({ min: 0, max: 1800 }).default(120).describe('Seconds to wait at most'),

@@ -8,7 +8,6 @@ import { ExpiredCursorError, InvalidCursorError } from './deltas.errors.ts';
 import { DeltasRepository, type LogState } from './deltas.repository.ts';
 import { type RolledChange, rollUp } from './roll-up.ts';
 
-/** What to read. */
 export interface DeltaRequest {
   cursor: string;
   types: readonly DeltaType[];
@@ -34,7 +33,6 @@ export interface DeltaPage {
   /** Where to read on; the same as `start` when nothing has changed. */
   end: string;
   deltas: Delta[];
-  /** Whether there is more to be read at once. */
   more: boolean;
   /** Number of the last change that could be read. */
   seenTo: number;

@@ -1,6 +1,5 @@
 import type { DeltaType } from '../platform/changes/delta-types.ts';
 
-/** A row of the log. */
 export interface LoggedChange {
   seq: number;
   /** When it was written, in milliseconds. */

@@ -15,7 +15,6 @@ import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
 
-/** What an application sees of an account. */
 export type ApplicationAccount = Pick<
   Grant,
   'id' | 'email' | 'provider' | 'proof' | 'syncState' | 'billingState' | 'metadata'
@@ -56,7 +55,6 @@ export class ApplicationAccountsService {
     return find(this.database, applicationId, accountId);
   }
 
-  /** Replaces all metadata. */
   async setMetadata(
     applicationId: string,
     accountId: string,

@@ -11,7 +11,6 @@ import { sealApplicationSecret } from './application-secrets.ts';
 import { Application } from './application.entity.ts';
 import type { ApplicationFeature, Plan } from '../../platform/auth/plan.ts';
 
-/** A new application. */
 export interface NewApplication extends SignInRules {
   name: string;
   plan: Plan;

@@ -13,7 +13,6 @@ import { AuthorizationCode } from './authorization-code.entity.ts';
 /** What waits behind a code: an account that may be connected, or the token of one that is. */
 export type AuthorizedRequest = AuthorizedAccount | AuthorizedToken;
 
-/** An account that may be connected. */
 export interface AuthorizedAccount extends Omit<ConnectOptions, 'integrationRequired'> {
   credentials: VerifiedCredentials;
 }

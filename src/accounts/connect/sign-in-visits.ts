@@ -32,7 +32,6 @@ export type Step = { page: Page; retryAfterSeconds?: number } | { redirect: stri
 /** Opens links: whatever is wrong with one is found here, before anything is done. */
 @Injectable()
 export class SignInVisits {
-  /** The cookie of the pages. */
   readonly cookie: BrowserCookie;
   readonly #secure: boolean;
 

@@ -23,7 +23,6 @@ export interface IntegrationSettings {
   shown: Readonly<Partial<ShownSettings>>;
 }
 
-/** A new integration. */
 export interface NewIntegration {
   provider: ProviderName;
   name: string;

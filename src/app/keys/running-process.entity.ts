@@ -9,7 +9,6 @@ const RunningProcessSchema = defineEntity({
     host: p.text(),
     pid: p.integer(),
     roles: p.array().columnType('text[]'),
-    /** Id of the key it seals with. */
     sealingKey: p.text(),
     /** Every key it can open values with: id → fingerprint. Never a key. */
     keys: p.json<Record<string, string>>(),

@@ -18,7 +18,6 @@ export interface LocalEnvironment {
   close(): Promise<void>;
 }
 
-/** How to open it. */
 export interface LocalOptions {
   /** Default: `localConfig` of the process' environment. */
   config?: AppConfig;

@@ -51,7 +51,6 @@ export class FileZone {
     return instantOfWall(wallMs, (at) => this.offsetMs(at));
   }
 
-  /** The changes in a span. */
   changesBetween(startMs: number, endMs: number): Change[] {
     return this.#changes.filter(
       ({ atMs, fromMs, toMs }) => atMs >= startMs && atMs < endMs && fromMs !== toMs,

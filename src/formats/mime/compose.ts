@@ -45,7 +45,6 @@ export interface Composition {
   calendar?: CalendarPart;
   /** With angle brackets. */
   messageIdHeader: string;
-  /** The Date header. */
   date: Date;
   /** Message-ID this one answers, with angle brackets. */
   inReplyTo?: string | null;

@@ -28,7 +28,6 @@ export interface Searchable {
   to: readonly Address[];
   cc: readonly Address[];
   bcc: readonly Address[];
-  /** HTML. */
   body: string;
   files: readonly { filename: string }[];
 }

@@ -13,14 +13,12 @@ export interface Word {
 
 /** What stands together between spaces and most punctuation: a word, an address, `e-mail`, `report_v2.pdf`. */
 export interface Token {
-  /** Its words in order. */
   words: Word[];
   /**
    * The whole, folded, and every part of it that is looked for as one (`mail.example.test` and `example.test` in
    * `bo@mail.example.test`). Empty for a plain word.
    */
   wholes: string[];
-  /** Whether it is an email address. */
   address: boolean;
 }
 

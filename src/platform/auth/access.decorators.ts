@@ -54,7 +54,6 @@ export function Public(): ClassDecorator & MethodDecorator {
   return SetMetadata(PUBLIC_ROUTE, true);
 }
 
-/** The account of this request. */
 export const CurrentAccount = createParamDecorator(
   (_: unknown, context: ExecutionContext): AccountPrincipal => {
     const principal = principalOf(context.switchToHttp().getRequest<Request>());
@@ -69,7 +68,6 @@ function applicationOf(context: ExecutionContext): ApplicationPrincipal {
   throw new Error('CurrentApplication on a route without application credentials');
 }
 
-/** The application of this request. */
 export const CurrentApplication = createParamDecorator((_: unknown, context: ExecutionContext) =>
   applicationOf(context),
 );

@@ -37,7 +37,6 @@ const MOST_OF_ACCOUNT = 100;
 /** Limits that are known to be reached, per process. */
 const MOST_REMEMBERED = 10_000;
 
-/** One thing that is counted. */
 interface Counted {
   /** SHA-256 in base64. */
   key: string;

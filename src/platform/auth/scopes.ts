@@ -40,7 +40,6 @@ export function allows(scopes: readonly Scope[] | null, anyOf: readonly Scope[])
   return scopes === null || anyOf.some((scope) => scopes.includes(scope));
 }
 
-/** Whether `value` is the name of a scope. */
 export function isScope(value: string): value is Scope {
   return (SCOPES as readonly string[]).includes(value);
 }

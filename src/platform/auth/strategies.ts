@@ -9,7 +9,6 @@ import { STRATEGY } from './guards.ts';
 import { basicUserName } from './presented-token.ts';
 import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
 
-/** `Authorization: Bearer <token>`. */
 @Injectable()
 export class AccessTokenBearerStrategy extends PassportStrategy(BearerStrategy, STRATEGY.bearer) {
   constructor(private readonly credentials: Credentials) {

@@ -52,7 +52,6 @@ const smtpUrl = z
     return { host, port: port ? Number(port) : usual, security, ...(username ? login : {}) };
   });
 
-/** Variables of the operator's own mail. */
 export const operatorMailVariables = {
   OPERATOR_SMTP_URL: smtpUrl.optional(),
   OPERATOR_MAIL_FROM: z.email('must be a mail address').optional(),

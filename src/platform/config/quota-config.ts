@@ -64,7 +64,6 @@ export const quotaVariables = {
 
 const schema = z.object(quotaVariables);
 
-/** The quotas the environment names. */
 export function quotaConfig(env: z.output<typeof schema>): QuotaConfig {
   return {
     sms: { account: env.QUOTA_ACCOUNT_SMS, application: env.QUOTA_APPLICATION_SMS },

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** Twilio's own address. */
 const TWILIO_URL = 'https://api.twilio.com';
 /** Set by us, or by the connection. */
 const RESERVED_HEADERS = ['idempotency-key', 'content-length', 'host', 'transfer-encoding', 'connection'];
@@ -8,7 +7,6 @@ const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/i;
 // Printable ASCII: everything else would be refused when the first text is sent.
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
-/** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 /** Who delivers texts, and how it is reached. Its secrets are in no log and no answer. */

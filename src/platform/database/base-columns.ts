@@ -34,7 +34,6 @@ export const queueColumns = {
   shard: p.smallint().default(0),
   /** 0 waiting, 1 claimed. */
   state: p.smallint().default(0),
-  /** Attempts begun. */
   attempt: p.smallint().default(0),
   /** An earlier attempt may have taken effect: look before repeating it. */
   ambiguous: p.boolean().default(false),

@@ -56,7 +56,6 @@ export function writeAccessRules(dataDir: string, owner: { uid: number; gid: num
 
 /** How this process reaches the socket of an embedded server. */
 export interface SocketAccess {
-  /** Path of the socket. */
   path: string;
   /** postgres:// address of the database `carillon`. */
   url: string;

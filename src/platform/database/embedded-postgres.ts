@@ -31,7 +31,6 @@ export interface EmbeddedPostgres {
   onExit(listener: (reason: string) => void): void;
 }
 
-/** How to start one. */
 export interface EmbeddedPostgresOptions {
   /** Kept between starts; made when it does not exist. Without it a temporary folder, removed by `stop`. */
   dataDir?: string;

@@ -40,7 +40,6 @@ function add(list: BlockList, range: string): boolean {
   return true;
 }
 
-/** Whether `range` is an address or a CIDR range. */
 export function isAddressRange(range: string): boolean {
   return add(new BlockList(), range);
 }
@@ -63,7 +62,6 @@ export class AddressGuard extends BlockList {
     }
   }
 
-  /** Whether the address is refused. */
   override check(address: string | SocketAddress, family?: IPVersion): boolean {
     const [text, version] =
       typeof address === 'string' ? [address, family] : [address.address, address.family];

@@ -4,7 +4,6 @@ import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { EgressError, toEgressError } from './egress-error.ts';
 import { EgressPolicy, type UrlOptions } from './egress-policy.ts';
 
-/** Limits of one exchange. */
 export interface EgressLimits {
   /** For looking up the name and connecting, and once more for TLS, in milliseconds; default 5000. */
   connectTimeoutMs: number;
@@ -25,7 +24,6 @@ const DEFAULTS: EgressLimits = {
   connectionsPerOrigin: 16,
 };
 
-/** What a server answered. */
 export interface EgressAnswer {
   /** HTTP status; redirects are answers like any other and are not followed. */
   status: number;
@@ -37,7 +35,6 @@ export interface EgressAnswer {
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** Options of one request. */
 export interface EgressOptions extends UrlOptions {
   /** Ends the request early; the call then rejects with the signal's reason. */
   signal?: AbortSignal;
@@ -51,7 +48,6 @@ export interface EgressOptions extends UrlOptions {
 export type EgressMethod =
   | 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'PROPFIND' | 'PROPPATCH' | 'REPORT' | 'MKCOL' | 'MKCALENDAR'; // prettier-ignore
 
-/** A request of any method. */
 export interface EgressRequest {
   method: EgressMethod;
   headers?: Readonly<Record<string, string>>;

@@ -12,7 +12,6 @@ export const OPEN_JOBS = `
   insert into job_status (id, account_id, action, object, object_id, status, created_at, updated_at)
   select id, account_id, action, object, object_id, 'pending', at, at from given`;
 
-/** One move of a job. */
 export interface JobMove {
   id: string;
   /** `pending`: what was delayed has got a new time. Nobody is told of that. */

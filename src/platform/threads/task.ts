@@ -14,7 +14,6 @@ export interface TaskLimits {
 
 /** A kind of work that threads can be asked to do (`WorkThreads`). */
 export interface Task<Input, Output> {
-  /** URL of the module that exports the function. */
   readonly module: string;
   /** Name of the exported function. */
   readonly name: string;

@@ -20,7 +20,6 @@ export interface ThreadMemory {
   buffersMb: number;
 }
 
-/** The result for one input. */
 export type WorkResult<Output> = { output: Output } | { error: WorkLimitError | TaskFailedError };
 
 /** One input, its size, and where its result goes. */

@@ -31,7 +31,6 @@ const SLOW_FOR_MS = 60_000;
 const AHEAD = 16;
 const AHEAD_BYTES = 4 * 2 ** 20;
 
-/** How a call is treated. */
 export interface RunOptions {
   /** True: waits as long as it takes. Only for callers that bound how much they ask for at a time. Default false. */
   patient?: boolean;

@@ -82,7 +82,6 @@ export interface WebhookHealth {
 export interface AttemptTally {
   delivered: number;
   failed: number;
-  /** Whether one was answered 410. */
   gone: boolean;
 }
 

@@ -76,7 +76,6 @@ export async function recordHealth(
   await sql.query(WRITE_HEALTH, [...columnsOf(after, 'id', 'state', 'failingSince', 'failures'), now]);
 }
 
-/** An attempt as it is listed. */
 export interface StoredAttempt extends AttemptEvidence {
   trigger: string | null;
 }

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 
-/** What is signed and sent. */
 export interface SignedDelivery {
   eventId: string;
   /** The exact bytes. */

@@ -39,7 +39,6 @@ export const updateWebhookSchema = z
   .meta({ id: 'UpdateWebhook', example: { state: 'active' } });
 export type UpdateWebhook = z.infer<typeof updateWebhookSchema>;
 
-/** Query of the list. */
 export const listWebhooksQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
 export type ListWebhooksQuery = z.infer<typeof listWebhooksQuery>;
 
@@ -74,12 +73,10 @@ export type WebhookView = z.infer<typeof webhookView>;
 export const webhooksView = z.union([z.array(webhookView), idsView, countView]);
 export type WebhooksView = z.infer<typeof webhooksView>;
 
-/** Answer to a deletion. */
 export const webhookDeletedView = z
   .object({ success: z.literal(true) })
   .meta({ id: 'WebhookDeleted', example: { success: true } });
 
-/** Query of the attempts. */
 export const listDeliveriesQuery = z.object(pageQuery);
 export type ListDeliveriesQuery = z.infer<typeof listDeliveriesQuery>;
 

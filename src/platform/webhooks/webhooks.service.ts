@@ -36,7 +36,6 @@ export interface WebhookChange {
   triggers?: unknown;
 }
 
-/** A list in one of its views. */
 export type WebhookList = { webhooks: Webhook[] } | { ids: string[] } | { count: number };
 
 /** How far back a webhook that had failed gets its events when it is activated again. */

@@ -89,7 +89,6 @@ export function httpUrl() {
     }, 'must be an http or https address without credentials and fragment');
 }
 
-/** Name of an IANA time zone. */
 export function timeZoneName() {
   return z.string().refine(isTimeZone, 'must be the name of an IANA time zone, such as Europe/Berlin');
 }
@@ -136,7 +135,6 @@ export const jobReference = z
   .object({ job_status_id: z.string() })
   .meta({ id: 'JobReference', example: { job_status_id: '019aa1b2-0000-7000-8000-000000000001' } });
 
-/** `{ "count": n }`: the answer to `view=count`. */
 export const countView = z.object({ count: z.number().int() }).meta({ id: 'Count', example: { count: 42 } });
 
 /** Array of ids: the answer to `view=ids`. */

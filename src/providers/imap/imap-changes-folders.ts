@@ -4,13 +4,11 @@ import { answersWithin } from './imap-connection.ts';
 import type { RemoteFolder } from '../port/connector.ts';
 import { type FolderState, messagePrefix } from './imap-cursor.ts';
 
-/** A folder as the server lists it. */
 export interface ListedFolder extends RemoteFolder {
   /** What the server said of it; null: it did not say. */
   status: FolderStatus | null;
 }
 
-/** What STATUS says of a folder. */
 export interface FolderStatus {
   uidValidity: string;
   uidNext: number;

@@ -18,12 +18,10 @@ export class LookResult {
 
   constructor(private readonly look: MailLook) {}
 
-  /** Messages there is room for. */
   get room(): number {
     return this.#bytes > 0 ? this.look.limit - this.#messages.size : 0;
   }
 
-  /** Bytes there is room for. */
   get bytes(): number {
     return this.#bytes;
   }

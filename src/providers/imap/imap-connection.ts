@@ -105,7 +105,6 @@ export class ImapConnection {
     }
   }
 
-  /** Whether it can be used. */
   get usable(): boolean {
     return !this.#ended && this.client.usable;
   }
@@ -156,7 +155,6 @@ export class ImapConnection {
     this.destroy();
   }
 
-  /** Cuts it. */
   destroy(): void {
     this.client.close();
   }

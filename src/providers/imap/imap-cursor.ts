@@ -90,7 +90,6 @@ export function decodeCursor(text: string | null): ImapCursor {
   }
 }
 
-/** Whether a UID is in one of the ranges. */
 export const isWithin = (ranges: readonly UidRange[], uid: number): boolean =>
   ranges.some(([lo, hi]) => uid >= lo && uid <= hi);
 
@@ -102,7 +101,6 @@ export function cutTop([first, ...rest]: readonly UidRange[], from: number): rea
   return top < lo ? rest : [[lo, top], ...rest];
 }
 
-/** Where a message is. */
 export interface MessagePlace {
   path: string;
   uidValidity: string;

@@ -18,7 +18,6 @@ const TRIES = 4;
 /** So many refused ones, and none that is given: it is the server, not the messages. */
 const MOST_REFUSED = 3;
 
-/** What is fetched of every message. */
 export interface MessageMeta {
   uid: number;
   unread: boolean;

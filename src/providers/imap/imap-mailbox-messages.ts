@@ -23,7 +23,6 @@ export async function openForWriting(
   }
 }
 
-/** What a message is recognised by. */
 interface Marks {
   messageIdHeader: string | null;
   /** Absent: whatever they are. */

@@ -82,7 +82,6 @@ function fileOf(node: MessageStructureObject): RemoteFile {
   };
 }
 
-/** Whether a message has such a part. */
 export function hasSection(node: MessageStructureObject, section: string, depth = 0): boolean {
   if (!node.childNodes && sectionOf(node) === section) return true;
   if (node.part === section) return true;

@@ -198,15 +198,12 @@ export function domainOf(email: string): string {
   return domainToASCII(email.slice(email.lastIndexOf('@') + 1));
 }
 
-/** Names of all presets. */
 export const PRESET_NAMES: readonly string[] = IMAP_PRESETS.map(({ preset }) => preset);
 
-/** The preset of that name. */
 export function presetNamed(name: string): ImapPreset | undefined {
   return BY_NAME.get(name);
 }
 
-/** The preset of a domain of addresses. */
 export function presetOfDomain(domain: string): ImapPreset | undefined {
   const labels = domain.split('.');
   const above = labels.map((_, index) => `.${labels.slice(index + 1).join('.')}`);
@@ -221,7 +218,6 @@ export function presetOfExchanger(host: string): ImapPreset | undefined {
   );
 }
 
-/** The preset that has this IMAP or SMTP server. */
 export function presetOfHost(host: string): ImapPreset | undefined {
   return IMAP_PRESETS.find(({ imap, smtp }) => imap.host === host || smtp.host === host);
 }

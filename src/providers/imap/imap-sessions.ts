@@ -12,7 +12,6 @@ import { VERIFY_LIMITS } from './imap-input.ts';
 import { IMAP_LIMITS, type ImapLimits } from './imap-limits.ts';
 import { ImapSlots, type Place } from './imap-slots.ts';
 
-/** How a connection is used. */
 export interface UseOptions {
   /** Aborted: the use ends at once, with `temporary`, and its connection is cut. */
   signal?: AbortSignal;

@@ -16,7 +16,6 @@ export interface DavPlace {
   login: ImapServer['login'];
 }
 
-/** What verifying needs. */
 export interface VerifyDependencies {
   policy: EgressPolicy;
   sessions: ImapSessions;

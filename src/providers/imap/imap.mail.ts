@@ -6,7 +6,6 @@ import { fileAmongSent, isAmongSent } from './imap-sent.ts';
 import type { ImapSessions } from './imap-sessions.ts';
 import { watchInbox } from './imap-watch.ts';
 
-/** What reads mailboxes. */
 export type MailReader = Pick<MailPort, 'listChanges' | 'fetchRaw' | 'openFile'>;
 
 /** Mail of accounts at any server: sent by SMTP, read by IMAP. */

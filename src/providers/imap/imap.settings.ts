@@ -78,7 +78,6 @@ export const imapInput = z.object({
 });
 export type ImapInput = z.infer<typeof imapInput>;
 
-/** An IMAP server, and who logs in there. */
 export interface ImapServer {
   host: string;
   port: number;

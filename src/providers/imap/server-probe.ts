@@ -36,7 +36,6 @@ export class ProbeError extends Error {
   }
 }
 
-/** What probes need. */
 export interface ProbeOptions {
   policy: EgressPolicy;
   /** For everything together, in milliseconds. */
@@ -136,7 +135,6 @@ function encrypt(
   });
 }
 
-/** How long answers are waited for. */
 interface AnswerWait {
   left(): number;
   signal: AbortSignal | null;

@@ -46,7 +46,6 @@ export interface WrittenEvent extends WrittenRevision {
   icalUid: string;
 }
 
-/** Changes of one calendar. */
 export interface EventChanges {
   /** Opaque; give it back next time. Only valid after everything below has been stored. */
   cursor: string;
@@ -64,7 +63,6 @@ export interface EventChanges {
 
 /** An instance of a series that is at the provider. */
 export interface InstancePlace {
-  /** `providerId` of the series. */
   series: string;
   /** When it begins by the rules: `20300311T080000Z`, or `20300311` in an all-day series. */
   start: string;

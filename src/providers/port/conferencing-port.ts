@@ -18,7 +18,6 @@ export type ConferencingKind = (typeof CONFERENCING_KINDS)[number];
 /** Settings of one application's service: what the `settingsSchema` of its kind produced. */
 export type ConferencingSettings = Readonly<Record<string, unknown>>;
 
-/** What a meeting is to be like. */
 export interface MeetingContent {
   title: string;
   /** Unix seconds; null: it has no time of its own (all-day and recurring events), and one address for all times. */
@@ -40,9 +39,7 @@ export interface MeetingDetails {
   phone?: string[];
 }
 
-/** A meeting at a service. */
 export interface Meeting {
-  /** The service's own. */
   id: string;
   details: MeetingDetails;
 }

@@ -70,7 +70,6 @@ export class ConnectorRegistry {
     return this.all().filter(({ name }) => !this.#turnedOff.has(name));
   }
 
-  /** Every connector there is. */
   all(): Connector[] {
     return [...this.#connectors.values()];
   }

@@ -23,7 +23,6 @@ export const CONTACT_LISTS = {
 /** Parts of a structured address. */
 export const ADDRESS_PARTS = ['street_address', 'city', 'state', 'postal_code', 'country'] as const;
 
-/** A postal address. */
 export type PhysicalAddress =
   | ({ type: string | null; format: 'structured' } & Record<(typeof ADDRESS_PARTS)[number], string>)
   | { type: string | null; format: 'unstructured'; address: string };

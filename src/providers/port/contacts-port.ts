@@ -25,7 +25,6 @@ export interface ContactChanges {
   present: readonly string[] | null;
 }
 
-/** The bytes of an image. */
 export interface ContactPicture {
   contentType: 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
   bytes: Buffer;

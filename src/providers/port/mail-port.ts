@@ -24,7 +24,6 @@ export interface OutgoingMessage {
 }
 
 export interface SendReceipt {
-  /** Addresses the provider accepted. */
   accepted: readonly string[];
   /** Addresses it refused for good although it accepted the message for others. */
   refused: readonly RefusedRecipient[];
@@ -121,7 +120,6 @@ export interface RemoteMessage {
     | null;
 }
 
-/** What a look at a mailbox is about. */
 export interface MailLook {
   /** `MailChanges.cursor` of the look before; null: the first one. */
   cursor: string | null;
@@ -155,7 +153,6 @@ export interface MailChanges {
   removed: readonly string[];
 }
 
-/** A mailbox that is being watched. */
 export interface MailWatch {
   /** Ends it; resolves when the connection is closed. */
   stop(): Promise<void>;

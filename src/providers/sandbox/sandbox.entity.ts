@@ -82,7 +82,6 @@ const SandboxCalendarSchema = defineEntity({
     data: p.json<Record<string, unknown>>(),
   },
 });
-/** A calendar. */
 export class SandboxCalendar extends SandboxCalendarSchema.class {}
 SandboxCalendarSchema.setClass(SandboxCalendar);
 
@@ -98,7 +97,6 @@ const SandboxEventSchema = defineEntity({
     data: p.json<Record<string, unknown>>(),
   },
 });
-/** An event. */
 export class SandboxEvent extends SandboxEventSchema.class {}
 SandboxEventSchema.setClass(SandboxEvent);
 
@@ -133,7 +131,6 @@ const SandboxContactSchema = defineEntity({
     modseq: p.bigint('number'),
   },
 });
-/** A contact. */
 export class SandboxContact extends SandboxContactSchema.class {}
 SandboxContactSchema.setClass(SandboxContact);
 

@@ -17,7 +17,6 @@ const LABELS: readonly RemoteFolder[] = [
   { providerId: 'important', name: 'important', displayName: 'Important' },
 ];
 
-/** Folders or labels every mailbox has. */
 export function standardFolders({ organizationUnit }: ProviderAccount): readonly RemoteFolder[] {
   return organizationUnit === 'label' ? LABELS : FOLDERS;
 }
@@ -125,7 +124,6 @@ export class SandboxFolders {
     await this.database.query(DELETE, [applicationId, email, id]);
   }
 
-  /** Whether there are messages in it. */
   async isOccupied({ applicationId, email }: Mailbox, id: string): Promise<boolean> {
     return (await this.database.query(OCCUPIED, [applicationId, email, id])).length > 0;
   }

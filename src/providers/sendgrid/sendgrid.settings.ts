@@ -6,7 +6,6 @@ import { serviceAddress } from '../port/service-answers.ts';
 /** SendGrid's own address, for accounts outside its European region (there: `https://api.eu.sendgrid.com`). */
 export const SENDGRID_URL = 'https://api.sendgrid.com';
 
-/** Settings of SendGrid, as they are stored. */
 export interface SendGridSettings {
   api_key: string;
   /** Without a slash at the end. */

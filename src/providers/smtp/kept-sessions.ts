@@ -61,7 +61,6 @@ export class KeptSessions<Session extends Keepable> {
     return null;
   }
 
-  /** Forgets all of them. */
   takeAll(): Session[] {
     const all = [...this.#all.keys()];
     for (const session of all) this.drop(session);

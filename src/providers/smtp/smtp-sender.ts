@@ -89,7 +89,6 @@ export class SmtpSender {
     await Promise.all(idle.map((session) => session.quit()));
   }
 
-  /** As `close`, called by the application's shutdown. */
   onApplicationShutdown(): Promise<void> {
     return this.close();
   }

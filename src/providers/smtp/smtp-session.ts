@@ -235,7 +235,6 @@ export class SmtpSession {
     clearTimeout(timer);
   }
 
-  /** Cuts the connection. */
   destroy(): void {
     this.#connection.close();
   }

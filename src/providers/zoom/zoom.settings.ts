@@ -3,12 +3,10 @@ import type { EgressClient } from '../../platform/egress/egress-client.ts';
 import type { ConferencingSettings } from '../port/conferencing-port.ts';
 import { serviceAddress } from '../port/service-answers.ts';
 
-/** Zoom's own address. */
 export const ZOOM_URL = 'https://api.zoom.us';
 /** Where Zoom itself gives tokens. */
 const ZOOM_TOKEN_URL = 'https://zoom.us/oauth/token';
 
-/** Settings of Zoom, as they are stored. */
 export interface ZoomSettings {
   /** Of a server-to-server OAuth app. */
   account_id: string;

@@ -6,12 +6,10 @@ export type FieldErrors = Readonly<Record<string, string>>;
 
 /** What a form needs to be believed (browser-secret.ts). */
 export interface FormKey {
-  /** What the link holds. */
   link: string;
   token: string;
 }
 
-/** One field with its label. */
 export interface Field {
   name: string;
   label: string;

@@ -4,7 +4,6 @@ import { html, type Html } from './html.ts';
 import { type Asking, layout, mark, type Page } from './layout.ts';
 import { inWords, TEXTS } from './texts.ts';
 
-/** A provider as it is offered. */
 export interface OfferedProvider {
   /** Names it in addresses and forms. */
   id: string;
@@ -82,7 +81,6 @@ export function oauthPage(
 
 /** What the page of credentials shows again: never a password. */
 export interface CredentialsForm {
-  /** Id of the offer. */
   offer: string;
   provider: 'sandbox' | 'imap';
   /** Values by name of the field. */

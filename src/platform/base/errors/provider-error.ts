@@ -62,7 +62,6 @@ function secondsOf(asked: number | undefined): number | null {
   return asked !== undefined && Number.isFinite(asked) ? Math.min(Math.max(asked, 0), MOST_SECONDS) : null;
 }
 
-/** A recipient the server refused. */
 export interface RefusedRecipient {
   email: string;
   reason: string;

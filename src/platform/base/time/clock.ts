@@ -24,7 +24,6 @@ export interface Moment {
   wallMs: number;
 }
 
-/** Now. */
 export function moment(): Moment {
   return { monotonicMs: monotonicMs(), wallMs: Date.now() };
 }

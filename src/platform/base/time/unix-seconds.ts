@@ -3,7 +3,6 @@ export function toUnixSeconds(instant: Date): number {
   return Math.floor(instant.getTime() / 1000);
 }
 
-/** Unix seconds → instant. */
 export function fromUnixSeconds(seconds: number): Date {
   return new Date(seconds * 1000);
 }

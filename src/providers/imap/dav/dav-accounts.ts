@@ -20,7 +20,6 @@ export class DavAccounts {
     private readonly means: DavMeans,
   ) {}
 
-  /** Whether the account has a server of this kind. */
   has(account: ProviderAccount): boolean {
     return settingsOf(account)[WORDS[this.kind].setting] !== undefined;
   }

@@ -20,7 +20,6 @@ export class DavAllowance {
     this.#left = totalBytes;
   }
 
-  /** Bytes that the next answer may have. */
   get next(): number {
     return Math.min(this.answerBytes, this.#left);
   }

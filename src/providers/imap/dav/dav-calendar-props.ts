@@ -16,7 +16,6 @@ export const CALENDAR_PROPS = {
   'c:supported-calendar-component-set': {},
 } as const;
 
-/** Whether it is a calendar for events. */
 export function isEventCalendar({ ok, props }: DavResource): boolean {
   if (!ok || !('calendar' in childrenOf(props['resourcetype']))) return false;
   const listed = childrenOf(props['supportedCalendarComponentSet'])['comp'];

@@ -7,12 +7,10 @@ import { MOST_BYTES } from './dav-fetch.ts';
 import { type DavObject, type DavSession, textOf } from './dav-session.ts';
 import type { DavAnswer } from './dav-xml.ts';
 
-/** What is new in a collection. */
 export interface CollectionChanges {
   cursor: string;
   more: boolean;
   changed: DavObject[];
-  /** Paths of objects that are gone. */
   removed: string[];
   /** Paths of all objects there are, when the look began anew. */
   present: string[] | null;

@@ -4,13 +4,11 @@ import { ProviderError, type ProviderErrorCode } from '../../../platform/base/er
 
 /** What is known of a request that a server has refused. */
 export interface DavRefusal {
-  /** HTTP status. */
   status: number;
   /** `calendars` or `address book`, for the message. */
   what: string;
   /** The answer's body: only names of conditions (RFC 4918 16) are read from it. */
   body?: string;
-  /** The `Retry-After` header. */
   retryAfter?: string | null;
   now: Date;
   setting: 'caldav_url' | 'carddav_url';

@@ -32,7 +32,6 @@ type Rewritten = 'same' | 'changed' | 'empty';
 /** An instance of the series of an object. */
 export type InstanceInFile = EventPlace & { instance: string };
 
-/** How an event is to be. */
 export interface WantedEvent {
   content: EventContent;
   /** As for `CalendarPort.updateEvent`. */
@@ -94,7 +93,6 @@ export class DavEvents {
     return { sequence };
   }
 
-  /** As `CalendarPort.writeInstance`. */
   async writeInstance(
     session: DavSession,
     account: ProviderAccount,
@@ -143,7 +141,6 @@ export class DavEvents {
     });
   }
 
-  /** As `CalendarPort.resetInstance`. */
   async resetInstance(session: DavSession, { path, instance }: InstanceInFile): Promise<void> {
     await this.#rewrite(session, path, (root, events) => {
       const there = events.get(instance);

@@ -11,7 +11,6 @@ import sax, { type SaxParser } from 'sax';
  */
 export type DavNode = { [name: string]: unknown };
 
-/** One resource a server tells of. */
 export interface DavResource {
   /** As the server writes it; empty: it names none. */
   href: string;
@@ -22,7 +21,6 @@ export interface DavResource {
   props: Readonly<Record<string, unknown>>;
 }
 
-/** What a DAV server answered. */
 export interface DavAnswer {
   /** In their order; a single one without properties for an answer that is no multistatus. */
   resources: DavResource[];

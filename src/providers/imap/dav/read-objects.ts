@@ -10,7 +10,6 @@ import { readObject } from './dav-event-object.ts';
 /** The events of an object, or why it cannot be read. */
 export type ReadObject = { events: RemoteEvent[] } | { unreadable: string };
 
-/** Reads an object of a calendar. */
 export function readCalendarObject(object: { path: string; text: string }): ReadObject {
   try {
     return { events: readObject(object) };

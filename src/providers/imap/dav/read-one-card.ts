@@ -21,7 +21,6 @@ export function readCardPicture(text: string): { picture: ContactPicture | null 
   return withCard(text, (card) => ({ picture: readPicture(card) }));
 }
 
-/** A change of a card. */
 export interface CardChange {
   /** The card as it is at the provider. */
   text: string;

@@ -215,7 +215,6 @@ export function writeCard(card: ICAL.Component, given: ContactContent): void {
   if (!card.hasProperty('n')) setStructured(card, 'n', ['', '', '', '', '']);
 }
 
-/** A card as it is stored. */
 export function cardText(card: ICAL.Component): string {
   const lines = card.toString().replaceAll(/\r\n[ \t]/g, '').split('\r\n'); // prettier-ignore
   // The library escapes the comma of `data:` addresses, which others then do not read.

@@ -17,7 +17,6 @@ export interface Found {
   carddavUrl?: string;
 }
 
-/** Nothing. */
 export const NOTHING: Found = Object.freeze({});
 
 const HOST_NAME =
