@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { EncryptionKey } from '../base/crypto/secret-box.ts';
-import type { CheckLimits } from '../egress/connection-checks.ts';
 import { isEgressAllowEntry } from '../egress/egress-policy.ts';
-import { type OperatorMailConfig, operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
-import { type QuotaConfig, quotaConfig, quotaVariables } from './quota-config.ts';
-import { type SmsConfig, smsConfig, smsVariables } from './sms-config.ts';
-import { type TrustedProxies, trustedProxies } from './trusted-proxies.ts';
+import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
+import { quotaConfig, quotaVariables } from './quota-config.ts';
+import { smsConfig, smsVariables } from './sms-config.ts';
+import { trustedProxies } from './trusted-proxies.ts';
 
 /** Thrown at start when the environment is wrong. Names the variables, never their values. */
 export class ConfigError extends Error {
@@ -114,104 +113,6 @@ export const environmentSchema = z.object({
   SHUTDOWN_SECONDS: integer(25, 1, 600),
 });
 
-/** The whole configuration, validated once at start; nothing else reads the environment. */
-export interface AppConfig {
-  environment: 'development' | 'production' | 'test';
-  /** `api` answers HTTP, `worker` runs due work. */
-  roles: readonly Role[];
-  /** Which groups of paths this process answers; the others are 404 here. */
-  surfaces: readonly Surface[];
-  /** Interface to listen on; loopback unless told otherwise. */
-  host: string;
-  /** 0 = any free port. */
-  port: number;
-  /** `{base_url}` of the specification, without a trailing slash. */
-  baseUrl: string;
-  /** `{integrations_url}` per region, without a trailing slash. */
-  integrationsUrl: Readonly<Record<Region, string>>;
-  database: {
-    /** postgres:// address; always set when the application starts. */
-    url: string;
-    /** Connections of each of the three pools (requests, the ORM, the engine), at most. */
-    poolSize: number;
-    /** Whether the server was started by Carillon itself, from npm binaries. */
-    embedded: boolean;
-  };
-  /** Folder of the embedded database and of generated keys. */
-  dataDir: string;
-  /** Tells installations apart whose databases look alike: one whose database knows another name does not work. */
-  instanceName: string;
-  /** Key ring for secrets at rest, newest first. */
-  encryptionKeys: readonly EncryptionKey[];
-  /** Host names, addresses or CIDR ranges that outgoing requests may reach by http and although they are private. */
-  egressAllow: readonly string[];
-  /** Database of mail servers that is asked about domains nothing else is known of, without a trailing slash; null: none. */
-  ispdbUrl: string | null;
-  /** Addresses that outgoing requests come from, as applications are told; empty: those of the machine. */
-  publicIpAddresses: readonly string[];
-  /** Proxies in front of this server whose `X-Forwarded-For` is believed; false: none (docs/deployment.md). */
-  trustedProxies: TrustedProxies;
-  /** Largest request body accepted, in bytes. */
-  maxBodyBytes: number;
-  uploads: {
-    /** Bytes of uploads that nothing carries, of one account; 0 = no limit. */
-    mostUnusedBytes: number;
-  };
-  rateLimits: {
-    /** Requests per second, endpoint and application; 0 = no limit. */
-    applicationPerSecond: number;
-    /** Requests per second, endpoint and account; 0 = no limit. */
-    accountPerSecond: number;
-    /** Simultaneous requests of one account to messages, threads and contacts; 0 = no limit. */
-    accountConcurrent: number;
-    /** Failed attempts to sign in from one network address within 15 minutes; 0 = no limit. */
-    failuresPerClient: number;
-  };
-  outbox: {
-    /** Whether definite rejections of recipient or content are retried until the deadline (the literal rule of spec 8). */
-    retryRejected: boolean;
-    /** What is done with a message of which nobody can tell whether it was sent, where the message does not say. */
-    onUnknown: 'resend' | 'fail';
-    /** Messages one worker sends at a time. */
-    slots: number;
-    /** Right side of generated Message-IDs. */
-    mailDomain: string;
-  };
-  sync: {
-    /** Messages received earlier than so many days ago are not mirrored; 0 = all are. */
-    horizonDays: number;
-    /** Mailboxes one worker looks at at a time. */
-    slots: number;
-    /** Time between looks at a mailbox that tells nothing by itself. */
-    pollSeconds: number;
-    /** The same for one that is being watched: what a lost notice costs at most. */
-    pollWatchedSeconds: number;
-    /** Mailboxes one worker watches, a connection each; 0 = none. */
-    watches: number;
-  };
-  /** How many accounts and services one process verifies at the same time. */
-  checks: CheckLimits;
-  imap: {
-    /** Connections of one process to the mailbox of an account, the one that watches it included; with 1 none is watched. */
-    connectionsPerAccount: number;
-    /** Connections of one process to one IMAP server, those that watch not counted. */
-    connectionsPerHost: number;
-  };
-  /** Who delivers SMS reminders. */
-  sms: SmsConfig;
-  /** The mailing service for mails of the server itself; null: it sends none. */
-  operatorMail: OperatorMailConfig | null;
-  /** Limits of what costs the operator money. */
-  quotas: QuotaConfig;
-  /** Whether /neural is served, to applications that have the feature; otherwise it answers 403. */
-  neural: boolean;
-  /** Whether sandbox accounts can be connected. Connected sandbox accounts keep working if it is false. */
-  sandbox: boolean;
-  logLevel: string;
-  /** How long a stopping process finishes what it holds, in milliseconds. */
-  shutdownMs: number;
-}
-
 /** Nest token of the configuration. */
 export const APP_CONFIG = Symbol('AppConfig');
 
@@ -248,7 +149,7 @@ function withoutEmpty(environment: Environment): Environment {
  * @param local set by local mode. With an embedded database loopback addresses may be called (docs/adr/0006)
  * @throws {ConfigError} naming every wrong variable
  */
-export function loadConfig(environment: Environment, local: LocalDefaults = {}): AppConfig {
+export function loadConfig(environment: Environment, local: LocalDefaults = {}) {
   const present = withoutEmpty(environment);
   const parsed = environmentSchema.safeParse(present);
   if (!parsed.success) {
@@ -272,41 +173,79 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
   const baseUrl = env.BASE_URL ?? `http://localhost:${env.PORT}`;
   return {
     environment: env.NODE_ENV,
+    /** `api` answers HTTP, `worker` runs due work. */
     roles: env.ROLES,
+    /** Which groups of paths this process answers; the others are 404 here. */
     surfaces: env.SERVE,
+    /** Interface to listen on; loopback unless told otherwise. */
     host: env.HOST,
+    /** 0 = any free port. */
     port: env.PORT,
+    /** `{base_url}` of the specification, without a trailing slash. */
     baseUrl,
+    /** `{integrations_url}` per region, without a trailing slash. */
     integrationsUrl: { us: env.INTEGRATIONS_URL_US ?? baseUrl, eu: env.INTEGRATIONS_URL_EU ?? baseUrl },
-    database: { url: databaseUrl ?? '', poolSize: env.DATABASE_POOL, embedded },
+    database: {
+      /** postgres:// address; always set when the application starts. */
+      url: databaseUrl ?? '',
+      /** Connections of each of the three pools (requests, the ORM, the engine), at most. */
+      poolSize: env.DATABASE_POOL,
+      /** Whether the server was started by Carillon itself, from npm binaries. */
+      embedded,
+    },
+    /** Folder of the embedded database and of generated keys. */
     dataDir: env.DATA_DIR,
+    /** Tells installations apart whose databases look alike: one whose database knows another name does not work. */
     instanceName: env.INSTANCE_NAME,
+    /** Key ring for secrets at rest, newest first. */
     encryptionKeys,
+    /** Host names, addresses or CIDR ranges that outgoing requests may reach by http and although they are private. */
     egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),
+    /** Database of mail servers that is asked about domains nothing else is known of, without a trailing slash; null: none. */
     ispdbUrl: env.ISPDB_URL ?? null,
+    /** Addresses that outgoing requests come from, as applications are told; empty: those of the machine. */
     publicIpAddresses: env.PUBLIC_IP_ADDRESSES,
+    /** Proxies in front of this server whose `X-Forwarded-For` is believed; false: none (docs/deployment.md). */
     trustedProxies: env.TRUST_PROXY,
+    /** Largest request body accepted, in bytes. */
     maxBodyBytes: env.MAX_BODY_BYTES,
-    uploads: { mostUnusedBytes: env.UNUSED_UPLOADS_MB * 1024 * 1024 },
+    uploads: {
+      /** Bytes of uploads that nothing carries, of one account; 0 = no limit. */
+      mostUnusedBytes: env.UNUSED_UPLOADS_MB * 1024 * 1024,
+    },
     rateLimits: {
+      /** Requests per second, endpoint and application; 0 = no limit. */
       applicationPerSecond: env.RATE_LIMIT_APPLICATION,
+      /** Requests per second, endpoint and account; 0 = no limit. */
       accountPerSecond: env.RATE_LIMIT_ACCOUNT,
+      /** Simultaneous requests of one account to messages, threads and contacts; 0 = no limit. */
       accountConcurrent: env.RATE_LIMIT_CONCURRENT,
+      /** Failed attempts to sign in from one network address within 15 minutes; 0 = no limit. */
       failuresPerClient: env.RATE_LIMIT_FAILURES,
     },
     outbox: {
+      /** Whether definite rejections of recipient or content are retried until the deadline (the literal rule of spec 8). */
       retryRejected: env.OUTBOX_RETRY_REJECTED,
+      /** What is done with a message of which nobody can tell whether it was sent, where the message does not say. */
       onUnknown: env.OUTBOX_ON_UNKNOWN,
+      /** Messages one worker sends at a time. */
       slots: env.SEND_SLOTS,
+      /** Right side of generated Message-IDs. */
       mailDomain: env.MAIL_DOMAIN,
     },
     sync: {
+      /** Messages received earlier than so many days ago are not mirrored; 0 = all are. */
       horizonDays: env.SYNC_HORIZON_DAYS,
+      /** Mailboxes one worker looks at at a time. */
       slots: env.SYNC_SLOTS,
+      /** Time between looks at a mailbox that tells nothing by itself. */
       pollSeconds: env.SYNC_POLL_SECONDS,
+      /** The same for one that is being watched: what a lost notice costs at most. */
       pollWatchedSeconds: env.SYNC_POLL_WATCHED_SECONDS,
+      /** Mailboxes one worker watches, a connection each; 0 = none. */
       watches: env.SYNC_WATCHES,
     },
+    /** How many accounts and services one process verifies at the same time. */
     checks: {
       perProcess: env.CONNECT_CHECKS,
       perApplication: env.CONNECT_CHECKS_PER_APPLICATION,
@@ -314,15 +253,26 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}):
       perHost: env.CONNECT_CHECKS_PER_HOST,
     },
     imap: {
+      /** Connections of one process to the mailbox of an account, the one that watches it included; with 1 none is watched. */
       connectionsPerAccount: env.IMAP_CONNECTIONS_PER_ACCOUNT,
+      /** Connections of one process to one IMAP server, those that watch not counted. */
       connectionsPerHost: env.IMAP_CONNECTIONS_PER_HOST,
     },
+    /** Who delivers SMS reminders. */
     sms,
+    /** The mailing service for mails of the server itself; null: it sends none. */
     operatorMail,
+    /** Limits of what costs the operator money. */
     quotas: quotaConfig(env),
+    /** Whether /neural is served, to applications that have the feature; otherwise it answers 403. */
     neural: env.NEURAL,
+    /** Whether sandbox accounts can be connected. Connected sandbox accounts keep working if it is false. */
     sandbox: env.SANDBOX === undefined ? env.NODE_ENV !== 'production' : env.SANDBOX === 'true',
     logLevel: env.LOG_LEVEL,
+    /** How long a stopping process finishes what it holds, in milliseconds. */
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
   };
 }
+
+/** The whole configuration, validated once at start; nothing else reads the environment. */
+export type AppConfig = Readonly<ReturnType<typeof loadConfig>>;

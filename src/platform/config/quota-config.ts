@@ -1,32 +1,6 @@
 import { isSupportedCountry } from 'libphonenumber-js/max';
 import { z } from 'zod';
 
-/** Limits of one kind of use in one day (UTC); 0 = no limit. */
-export interface QuotaLimits {
-  /** Of one account. */
-  account: number;
-  /** Of all accounts of one application together. */
-  application: number;
-}
-
-/** What applications may make the operator pay for, and how much of it. */
-export interface QuotaConfig {
-  /** Texts handed to the SMS gateway in a day. */
-  sms: QuotaLimits;
-  /** Reminders sent in a day, whatever their type; a text counts here too. */
-  reminders: QuotaLimits;
-  /** Meetings that conferencing services are asked to make in a day. */
-  meetings: QuotaLimits;
-  event: {
-    /** Reminders that one event may have (notifications × participants); 0 = no limit. */
-    reminders: number;
-    /** Texts among them; 0 = no limit. */
-    texts: number;
-  };
-  /** ISO codes of the countries whose numbers get texts; empty: all. */
-  smsCountries: readonly string[];
-}
-
 const MOST = 100_000_000;
 
 /** ISO codes with commas between them, in upper case. */
@@ -64,12 +38,20 @@ export const quotaVariables = {
 
 const schema = z.object(quotaVariables);
 
-export function quotaConfig(env: z.output<typeof schema>): QuotaConfig {
+/** What applications may make the operator pay for, and how much of it, in one day (UTC) or for one event; 0 = no limit. */
+export function quotaConfig(env: z.output<typeof schema>) {
   return {
+    /** Texts handed to the SMS gateway in a day: of one account, and of all accounts of one application together. */
     sms: { account: env.QUOTA_ACCOUNT_SMS, application: env.QUOTA_APPLICATION_SMS },
+    /** Reminders sent in a day, whatever their type; a text counts here too. */
     reminders: { account: env.QUOTA_ACCOUNT_REMINDERS, application: env.QUOTA_APPLICATION_REMINDERS },
+    /** Meetings that conferencing services are asked to make in a day. */
     meetings: { account: env.QUOTA_ACCOUNT_MEETINGS, application: env.QUOTA_APPLICATION_MEETINGS },
+    /** Reminders that one event may have (notifications × participants), and the texts among them. */
     event: { reminders: env.QUOTA_EVENT_REMINDERS, texts: env.QUOTA_EVENT_SMS },
-    smsCountries: env.SMS_COUNTRIES,
+    /** ISO codes of the countries whose numbers get texts; empty: all. */
+    smsCountries: env.SMS_COUNTRIES as readonly string[],
   };
 }
+
+export type QuotaConfig = ReturnType<typeof quotaConfig>;
