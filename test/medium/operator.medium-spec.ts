@@ -105,7 +105,7 @@ describe('carillon', () => {
     expect(await json<Application>(...args, '--no-features')).toMatchObject({ name: 'y', features: [] });
   });
 
-  it('sets what sign-ins may do, and keeps what is not named', async () => {
+  it('sets the sign-in rules, and keeps those that are not named', async () => {
     const made = await json<Application>(
       ...'application create --access-token-expires-in 3600 --revoke-tokens-on-sign-in --name x'.split(' '),
     );
@@ -131,7 +131,7 @@ describe('carillon', () => {
     });
   });
 
-  it('refuses what it does not know and changes nothing', async () => {
+  it('refuses unknown values and changes nothing', async () => {
     await expect(carillon('application', 'rotate-secret', 'nobody')).rejects.toThrow(
       "Couldn't find application nobody",
     );
@@ -207,7 +207,7 @@ describe('carillon', () => {
     expect(await carillon('sms', 'list')).toContain('text 1');
   });
 
-  it('lists what was used of quotas today, limits that were reached first', async () => {
+  it("lists today's use of quotas, exhausted ones first", async () => {
     const [used, reached, old] = [newId(), newId(), newId()];
     await context.get(Database).query(
       `insert into quota_use (id, quota, per, owner_id, day, used, alerted_at) values
@@ -296,7 +296,7 @@ describe('carillon', () => {
       );
     });
 
-    it('shows whose database it is and what waits in it', async () => {
+    it('shows which installation owns the database and what waits in it', async () => {
       const report = await json<Report>('instance', 'show');
       expect(report).toMatchObject({
         agrees: false,
@@ -309,14 +309,14 @@ describe('carillon', () => {
       expect(await carillon('instance', 'show')).toContain('messages to be sent: 3, 2 of them overdue');
     });
 
-    it('tells what would be sent and changes nothing without --yes', async () => {
+    it('lists what would be sent and changes nothing without --yes', async () => {
       await expect(carillon('instance', 'confirm', '--cancel-sends')).rejects.toThrow(
         /3, 2 of them overdue[^]*Nothing was changed/,
       );
       expect(await json<Report>('instance', 'show')).toMatchObject({ agrees: false, messages: { open: 3 } });
     });
 
-    it('takes the database over with all that waits', async () => {
+    it('takes over the database with all waiting work', async () => {
       expect(await json('instance', 'confirm', '--yes')).toMatchObject({
         messages_cancelled: 0,
         reminders_cancelled: 0,
@@ -326,7 +326,7 @@ describe('carillon', () => {
       expect(await carillon('instance', 'show')).toContain('They agree');
     });
 
-    it('cancels what is open first, telling users why, but for what a living worker holds', async () => {
+    it('cancels open jobs with a reason first, but not those that a living worker has claimed', async () => {
       expect(
         await json('instance', 'confirm', '--yes', '--cancel-sends', '--cancel-reminders'),
       ).toMatchObject({ messages_cancelled: 2, reminders_cancelled: 2, instance: { agrees: true } });
@@ -338,7 +338,7 @@ describe('carillon', () => {
       expect(await sql.query('select from reminder_job')).toEqual([]);
     });
 
-    it('cancels only what is overdue when asked to', async () => {
+    it('cancels only overdue jobs when asked to', async () => {
       const args = ['--cancel-sends', 'overdue', '--cancel-reminders', 'overdue'];
       expect(await json('instance', 'confirm', '--yes', ...args)).toMatchObject({
         messages_cancelled: 1,
@@ -348,7 +348,7 @@ describe('carillon', () => {
       expect(await statuses()).toMatchObject({ [overdue]: CANCELLED, [later]: 'pending' });
     });
 
-    it('pauses webhooks before it cancels: nobody is told', async () => {
+    it('pauses webhooks before it cancels, so that none is sent', async () => {
       const args = ['--cancel-sends', '--pause-webhooks'];
       expect(await json('instance', 'confirm', '--yes', ...args)).toMatchObject({
         webhooks_paused: 1,
@@ -397,7 +397,7 @@ describe('carillon', () => {
       expect(openRelaySettings(ringOf(key), application.id, relay?.sealed ?? '')).toEqual({ password: 'r' });
     });
 
-    it('tells what no key opens, leaves it alone and goes on', async () => {
+    it('names values that no key opens, leaves them and continues', async () => {
       const application = await createApplication(context);
       const lost = await createAccount(context, application);
       const kept = await createAccount(context, application, { settings: { password: 'kept' } });

@@ -5,7 +5,7 @@ import { type NewOutboxMessage, OutboxRepository } from '../../src/mail/outbox/o
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-describe('taking messages in', () => {
+describe('the intake of messages', () => {
   let server: TestApp;
   let database: Database;
   let account: TestAccount;
@@ -57,7 +57,7 @@ describe('taking messages in', () => {
       [account.id],
     );
 
-  it('writes what comes at the same time together, each with its own content', async () => {
+  it('writes simultaneous messages in one statement, each with its own content', async () => {
     const messages = Array.from({ length: 150 }, (_, index) => message(Buffer.alloc(index * 7, index)));
     await Promise.all(messages.map((one) => intake.accept(one)));
     const rows = await stored();
@@ -91,7 +91,7 @@ describe('taking messages in', () => {
     await intake.accept(message(Buffer.from('and goes on')));
   });
 
-  it('waits for somebody who is removing the account, and no other message does', async () => {
+  it('delays only messages of an account that is being removed', async () => {
     const others = await createAccount(server.app, await createApplication(server.app));
     const settled: string[] = [];
     let removed: Promise<unknown> = Promise.resolve();
@@ -113,7 +113,7 @@ describe('taking messages in', () => {
     expect(await removed).toEqual([refusal, refusal, refusal]);
   });
 
-  it('fails at once for everybody while the database is away, and goes on afterwards', async () => {
+  it('fails all messages at once while the database is away, and continues afterwards', async () => {
     const { url } = server.database;
     const elsewhere = new Database({
       url: url.replace(/:\d+\//, ':1/'),

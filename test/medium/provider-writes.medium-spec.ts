@@ -107,7 +107,7 @@ describe('ProviderWriteDispatcher', () => {
       )
     ).map(({ change }) => change);
 
-  it('creates with the state of the moment and lets later writes of the object wait their turn', async () => {
+  it('creates with the present state, and lets later writes of the object wait', async () => {
     const calendar = await calendarAtProvider();
     const event = await api('post', '/events', { calendar_id: calendar, when: WHEN, title: 'one' });
     const second = await api('put', `/events/${event.id}`, { title: 'two' });
@@ -144,7 +144,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await jobOf(update.job)).toMatchObject({ status: 'pending' });
   });
 
-  it('waits for as long as the write before it does', async () => {
+  it('waits as long as the write before it', async () => {
     const calendar = await createCalendar({ name: '[sandbox:temporary+1]' });
     const update = await api('put', `/calendars/${calendar.id}`, { description: 'x' });
     expect(await step(calendar.job)).toBe('delayed');
@@ -153,7 +153,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(second?.runAt.getTime()).toBeGreaterThan(first?.runAt.getTime() ?? NaN);
   });
 
-  it('brings a change to the provider that is made while the creation is on its way', async () => {
+  it('writes a change to the provider that is made during the creation', async () => {
     const calendar = await calendarAtProvider();
     const event = await api('post', '/events', { calendar_id: calendar, when: WHEN, title: 'old' });
     const { opened, open } = gate();
@@ -195,7 +195,7 @@ describe('ProviderWriteDispatcher', () => {
     const method = kind === 'calendar' ? 'createCalendar' : 'createEvent';
     const deletion = kind === 'calendar' ? 'deleteCalendar' : 'deleteEvent';
 
-    it('needs no provider when the object has never been there', async () => {
+    it('asks no provider to delete an object that was never created there', async () => {
       const object = await create();
       const update = await api('put', `/${kind}s/${object.id}`, { location: 'here' });
       const removal = await api('delete', `/${kind}s/${object.id}`);
@@ -334,7 +334,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await row(calendar.job)).toBeUndefined();
   });
 
-  it('gives up a write of which there is always another step', async () => {
+  it('gives up a write that never ends', async () => {
     const calendar = await createCalendar();
     const registered = server.app.get(ProviderWrites).require('create_calendar');
     jest
@@ -350,7 +350,7 @@ describe('ProviderWriteDispatcher', () => {
     });
   });
 
-  it('makes the grant invalid when the provider refuses its credentials, and asks no more', async () => {
+  it('makes the grant invalid when the provider refuses its credentials, and makes no further request', async () => {
     const calendar = await createCalendar({ name: '[sandbox:auth-invalid]' });
     const other = await createCalendar();
     expect(await step(calendar.job)).toBe('failed');
@@ -374,7 +374,7 @@ describe('ProviderWriteDispatcher', () => {
     });
   });
 
-  it('treats a surprise as temporary and shows nothing of it', async () => {
+  it('treats an unexpected error as temporary and does not show its text', async () => {
     const calendar = await createCalendar();
     jest.spyOn(port, 'createCalendar').mockRejectedValueOnce(new TypeError('secret is undefined'));
     expect(await step(calendar.job)).toBe('delayed');
@@ -393,7 +393,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await row(calendar.job)).toBeUndefined();
   });
 
-  it('becomes one row with what the mirror has met at the provider meanwhile', async () => {
+  it('becomes one row with the object that the mirror has found at the provider meanwhile', async () => {
     const calendar = await createCalendar();
     const job = await queue.claim(calendar.job);
     const outcome = await run(job);

@@ -113,7 +113,7 @@ describe('quotas', () => {
     expect(await used(ada)).toEqual({ sms: 1, reminders: 1 });
   });
 
-  it('forgets what was counted when the transaction that decides is rolled back', async () => {
+  it('counts nothing when the transaction is rolled back', async () => {
     const quotas = quotasOf({ sms: { account: 1, application: 0 } });
     await expect(
       fixture.database.transaction(async (sql) => {
@@ -230,7 +230,7 @@ describe('quotas', () => {
       expect(await accountUse()).toBe(1);
     });
 
-    it('is counted once when its worker dies behind the count and another sends it again, even if the quota is used up by then', async () => {
+    it('is counted once when its worker dies after the count and another sends it, even if the quota is used up by then', async () => {
       const { ids, one, two } = await scheduled(1);
       expect(await one.admit(ids[0], fixture.accountId)).toEqual({ kind: 'send' });
       expect(await two.admit(ids[1], fixture.accountId)).toMatchObject({
@@ -241,7 +241,7 @@ describe('quotas', () => {
       expect(await accountUse()).toBe(1);
     });
 
-    it('is not counted when nobody wants it any more', async () => {
+    it('is not counted when it was cancelled', async () => {
       const { ids, one } = await scheduled(10);
       await fixture.database.query(
         `update reminder set status = 'cancelled', reason = 'gone' where id = $1`,

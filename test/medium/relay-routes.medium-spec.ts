@@ -100,7 +100,7 @@ describe('RelayRoutes', () => {
     expect(server.app.get(RelayRoutes, { strict: false })).toBeInstanceOf(RelayRoutesService);
   });
 
-  it('has none without a relay, and asks nobody', async () => {
+  it('finds no route without a relay, and makes no request', async () => {
     expect(await routes.find(account)).toBeNull();
     expect(await routes.isOpen(account)).toBe(false);
     expect(transport.asked).toEqual([]);
@@ -139,7 +139,7 @@ describe('RelayRoutes', () => {
     expect(transport.asked).toEqual([]);
   });
 
-  it('says when the service cannot be asked, and asks again after a minute', async () => {
+  it('reports that the service cannot be reached, and asks again after a minute', async () => {
     await setRelay(1);
     transport.enrolled = () => Promise.reject(new ProviderError('temporary', 'down'));
     await expect(routes.find(account)).rejects.toMatchObject({ code: 'temporary', message: 'down' });
@@ -149,7 +149,7 @@ describe('RelayRoutes', () => {
     expect(await routes.find(account)).not.toBeNull();
   });
 
-  it('keeps nothing that a service said which was replaced meanwhile', async () => {
+  it('discards the answer of a service that was replaced meanwhile', async () => {
     await setRelay(1);
     transport.enrolled = async () => {
       await setRelay(2);
@@ -161,7 +161,7 @@ describe('RelayRoutes', () => {
     expect(await routes.isOpen(account)).toBe(false);
   });
 
-  it('survives that the account is deleted while it is enrolled', async () => {
+  it('accepts that the account is deleted during enrolment', async () => {
     await setRelay(1);
     transport.enrolled = async () => {
       await sql.query('delete from "grant" where id = $1', [account.accountId]);
@@ -172,7 +172,7 @@ describe('RelayRoutes', () => {
     expect(await routes.find(account)).toBeNull();
   });
 
-  it('waits for whoever is replacing the relay, and then keeps nothing', async () => {
+  it('waits for a transaction that replaces the relay, and then discards the answer', async () => {
     await setRelay(1);
     let finding: Promise<unknown> = Promise.resolve();
     await sql.transaction(async (inside) => {
@@ -186,7 +186,7 @@ describe('RelayRoutes', () => {
     expect(transport.asked).toEqual([]);
   });
 
-  it('tells refused credentials of the service as temporary: the account is not to blame', async () => {
+  it('reports refused credentials of the service as temporary, because the account is not at fault', async () => {
     await setRelay(1);
     const route = await routes.find(account);
     transport.failure = new ProviderError('auth-invalid', 'wrong key', { phase: 'login' });
@@ -198,7 +198,7 @@ describe('RelayRoutes', () => {
     expect(await routes.isOpen(account)).toBe(true);
   });
 
-  it('closes the way when the service does not take mail from the sender any more', async () => {
+  it('removes the route when the service refuses mail from the sender', async () => {
     await setRelay(1);
     const route = await routes.find(account);
     expect(await route?.send(message, control)).toMatchObject({ accepted: ['bo@elsewhere.test'] });

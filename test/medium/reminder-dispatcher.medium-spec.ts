@@ -161,7 +161,7 @@ describe('a reminder that is due', () => {
       expect(mail.html?.trim()).toBe('<p>Bis <b>gleich</b></p><img src="https://x.test/p.png">');
     });
 
-    it('is tried again when it could not be sent, and tells why', async () => {
+    it('is tried again with a reason when it could not be sent', async () => {
       const { event, id } = await due(notificationOf.email(30), 'temporary+1@sandbox.test');
       const first = await fire(id);
       expect(first.next).toEqual({
@@ -196,7 +196,7 @@ describe('a reminder that is due', () => {
       });
     });
 
-    it('is not doubled when the answer was lost: it is found among the sent', async () => {
+    it('is not sent twice when the answer was lost, because it is found among the sent messages', async () => {
       const { event, id } = await due(notificationOf.email(30), 'unknown@sandbox.test');
       const before = (await mailbox('unknown@sandbox.test')).length;
       const first = await fire(id);
@@ -224,7 +224,7 @@ describe('a reminder that is due', () => {
       expect(await reminder(event)).toMatchObject({ status: 'sent' });
     });
 
-    it('is sent once although its worker died after it had left', async () => {
+    it('is sent once even when its worker died after sending it', async () => {
       const to = freshAddress();
       const { event, id } = await due(notificationOf.email(30), to);
       const job = await steps.claim(id);
@@ -322,7 +322,7 @@ describe('a reminder that is due', () => {
       expect((await reminder(inside.event)).status).toBe('failed');
     });
 
-    it('is repeated when nobody answers', async () => {
+    it('is repeated when the receiver does not answer', async () => {
       const { event, id } = await due(notificationOf.webhook(30, 'http://127.0.0.1:1/'));
       const { next } = await fire(id);
       expect(next).toMatchObject({ kind: 'again' });
@@ -386,7 +386,7 @@ describe('a reminder that is due', () => {
       };
       const text = (message: string) => ({ ...notificationOf.sms(30), message }) as ReminderNotification;
 
-      it('is not doubled when its worker died after Twilio had taken it: it is found there', async () => {
+      it('is not sent twice when its worker died after Twilio had accepted it, because it is found there', async () => {
         const { event, id } = await due(text('Once'));
         const job = await steps.claim(id);
         await steps.run(job);
@@ -482,7 +482,7 @@ describe('a reminder that is due', () => {
       });
     });
 
-    it('is told as sent when it had left before, and sent anew for the new time', async () => {
+    it('is reported as sent when it was sent before the change, and sent again for the new time', async () => {
       const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       const job = await steps.claim(id);
       const outcome = await steps.run(job);
@@ -495,7 +495,7 @@ describe('a reminder that is due', () => {
       ]);
     });
 
-    it('is told as sent when its worker died after it had left, and as cancelled when it had not', async () => {
+    it('is reported as sent when its worker died after sending it, and as cancelled otherwise', async () => {
       for (const left of [true, false]) {
         const { event, id } = await due(notificationOf.email(30), `in-doubt-${left}@example.test`);
         const job = await steps.claim(id);
@@ -538,7 +538,7 @@ describe('a reminder that is due', () => {
       expect(await reminder(event)).toMatchObject({ status: 'cancelled', run_at: null });
     });
 
-    it('is never lost and never doubled, whatever meets at the same time', async () => {
+    it('is never lost and never doubled by simultaneous changes', async () => {
       const moves = new Map<string, () => Promise<unknown>>();
       receiver.onRequest = ({ url }) => moves.get(url)?.() ?? Promise.resolve();
       const round = async (index: number) => {
@@ -592,7 +592,7 @@ describe('a reminder that is due', () => {
     });
   });
 
-  it('is dropped without a word when its account is gone', async () => {
+  it('is dropped when its account is gone', async () => {
     const { id } = await due(notificationOf.webhook(30, receiver.origin));
     await fixture.database.query('delete from reminder where id = $1', [id]);
     const { next, result } = await fire(id);
@@ -600,7 +600,7 @@ describe('a reminder that is due', () => {
     expect(await fixture.database.query('select 1 from reminder_job where id = $1', [id])).toEqual([]);
   });
 
-  it('is set aside when it keeps ending its worker, and looked at again after a surprise', async () => {
+  it('is set aside when it keeps killing its worker, and tried again after an unexpected error', async () => {
     const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
     const job = await steps.claim(id);
     await steps.settle(job, dispatcher.onError(job));

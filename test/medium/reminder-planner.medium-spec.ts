@@ -108,7 +108,7 @@ describe('the reminders of an event', () => {
       expect(rows).toHaveLength(3);
     });
 
-    it('follow participants who come and go', async () => {
+    it('follow participants who are added and removed', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.email()] });
       await plan(event);
       const [bo] = event.participants;
@@ -130,7 +130,7 @@ describe('the reminders of an event', () => {
       expect((await fixture.reminders(event.eventId))[1]?.reason).toBeNull();
     });
 
-    it('go when the list of notifications is emptied', async () => {
+    it('are removed when the list of notifications is emptied', async () => {
       const event = reminderEvent(fixture, now, {
         notifications: [notificationOf.email(), notificationOf.sms(), notificationOf.webhook()],
       });
@@ -170,7 +170,7 @@ describe('the reminders of an event', () => {
       ]);
     });
 
-    it('are not sent to who declines, and again to who accepts after all', async () => {
+    it('are not sent to participants who decline, and sent again when they accept after all', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.email()] });
       await plan(event);
       const declined = event.participants.map((person) => ({ ...person, status: 'no' as const }));
@@ -283,7 +283,7 @@ describe('the reminders of an event', () => {
     });
   });
 
-  it('tell when there is nobody to remind', async () => {
+  it('report that there is no one to remind', async () => {
     const nobody = reminderEvent(fixture, now, { notifications: [notificationOf.email()], participants: [] });
     expect(await plan(nobody)).toMatchObject([
       { status: 'skipped', reason: 'the event has no participants', recipients: 0 },

@@ -114,7 +114,7 @@ describe('retention', () => {
     expect(left.map(({ at }) => at)).toEqual([ago(13), ago(0)]);
   });
 
-  it('keeps uploads for 7 days and for as long as a draft or a waiting message has them, and bytes while somebody refers to them', async () => {
+  it('keeps uploads for 7 days and while a draft or a waiting message has them, and bytes while a file refers to them', async () => {
     const [application, account, thread, draft] = [
       firstIdAt(ago(90)),
       firstIdAt(ago(89)),

@@ -160,7 +160,7 @@ describe('sandbox connector', () => {
       expect(told).toHaveLength(2);
     });
 
-    it('gives flags of a known message without its content, and what was deleted as removed', async () => {
+    it('gives flags of a known message without its content, and deleted messages as removed', async () => {
       const [from, to] = [account(), account()];
       await connector.mail.send(from, outgoing(from, [to.email]), sendControl());
       const { cursor, messages } = await allChanges(connector.mail, to);
@@ -190,7 +190,7 @@ describe('sandbox connector', () => {
       ['rate-limited', 'rate-limited', /^450 4\.7\.28 /],
       ['temporary', 'temporary', /^451 4\.3\.2 /],
       ['auth-invalid', 'auth-invalid', /^535 5\.7\.8 /],
-    ])('%s@ fails each time with %s, and nobody gets anything', async (word, code, reply) => {
+    ])('%s@ fails each time with %s, and no one gets the message', async (word, code, reply) => {
       const [from, to] = [account(), account()];
       const message = outgoing(from, [to.email, `${word}@sandbox.test`]);
       for (let n = 0; n < 3; n++) {
@@ -237,7 +237,7 @@ describe('sandbox connector', () => {
       expect((await connector.mail.findSent(from, message.messageIdHeader)).found).toBe(true);
     });
 
-    it('cannot tell without Sent copies', async () => {
+    it('cannot be looked up without Sent copies', async () => {
       const from = account({ settings: { sent_copies: false } });
       const message = outgoing(from, ['unknown@sandbox.test']);
       expect(await attempt(from, message)).toBe('outcome-unknown');

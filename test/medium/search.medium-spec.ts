@@ -60,7 +60,7 @@ describe('searching a mailbox beside others', () => {
     expect(plan).not.toMatch(/Seq Scan on message(_search|_body)?\b/);
   });
 
-  it('goes through a mailbox from where it has got to, however large it is', async () => {
+  it('continues through a mailbox from its last position, however large it is', async () => {
     const plan = await server.app.get(Database).transaction(async (sql) => {
       const run = (text: string) => sql.query<Record<'QUERY PLAN', string>>(text, [], { prepared: false });
       await run(`set local plan_cache_mode = force_generic_plan`);
@@ -77,7 +77,7 @@ describe('searching a mailbox beside others', () => {
       );
   });
 
-  it('does not meet the words of others', async () => {
+  it('does not read the words of other accounts', async () => {
     // Too rare in the newest mail for reading that alone.
     const word = wordOf(150);
     const [, rows] = INDEX_READ.exec(await explain(`${word} `)) ?? [];
@@ -117,13 +117,13 @@ describe('searching a mailbox beside others', () => {
     expect(INDEX_READ.test(plan)).toBe(way === 'index');
   });
 
-  it('asks the index where a folder has not got what the newest mail promises', async () => {
+  it('uses the index when the newest mail of a folder has too few matches', async () => {
     const q = `${EVERYWHERE[0]} in:nowhere`;
     expect(await find(q)).toEqual({ ids: [], more: false });
     expect(await explain(q)).toMatch(INDEX_READ);
   });
 
-  it('asks the index for a page of more than can be read back', async () => {
+  it('uses the index for pages larger than it can read back', async () => {
     const page = { limit: 1_000, offset: 0 };
     const q = parseSearchQuery(EVERYWHERE[0], new Date());
     const { ids, more } = await repository.find(ada.id, q, { ...request(), page });
@@ -148,7 +148,7 @@ describe('searching a mailbox beside others', () => {
     expect({ count: all.length, more }).toEqual({ count: COUNT / 3, more: false });
   });
 
-  it('takes every query that can be written', async () => {
+  it('accepts every query', async () => {
     const pieces = ['"', "'", '\\', ':*', '-', '(', ')', ' OR ', 'from:', 'subject:"', '<->', '\0', '\ud800', 'é', '会议', 'a', 'Bo@x.test', '*', '!', '&', '|', ' ', '\u0301', '\u00ad', 'is:unread', 'in:inbox', 'before:2026', 'a-b', '.', 'has:attachment']; // prettier-ignore
     for (let number = 0; number < 400; number += 1) {
       const random = () => pieces[Math.floor(Math.random() * pieces.length)];

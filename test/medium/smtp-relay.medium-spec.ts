@@ -81,7 +81,7 @@ describe('SmtpRelay, settings', () => {
     { host: 'smtp.relay.test', port: 587, security: 'starttls', username: 'u', password: 'p' },
     { host: '192.0.2.1', port: 465, security: 'tls' },
     { host: '2001:db8::1', port: 25, security: 'none' },
-  ])('takes %j as it is', (given) => {
+  ])('accepts %j unchanged', (given) => {
     expect(schema.parse(given)).toEqual(given);
   });
 
@@ -104,7 +104,7 @@ describe('SmtpRelay, settings', () => {
     expect(schema.safeParse(given).success).toBe(false);
   });
 
-  it('names what is never shown', () => {
+  it('name the fields that are never shown', () => {
     const { kind, secretSettings } = relay();
     expect([kind, secretSettings]).toEqual(['smtp', ['password']]);
   });
@@ -116,7 +116,7 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
   const server = () => mailServer({ secure: security === 'tls' });
   const of = (port: number, more: Record<string, unknown> = {}) => settings(port, { security, ...more });
 
-  it('logs in to verify settings, and says when that is refused', async () => {
+  it('logs in to verify settings, and reports a refusal', async () => {
     const { port, seen } = await server();
     await relay().verify(of(port));
     const error = await failureOf(relay().verify(of(port, { password: 'another' })));
@@ -186,7 +186,7 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
     expect([taken.length, seen.connections]).toEqual([1, 2]);
   });
 
-  it('does not take a failed login, or a server in trouble, for an answer about the address', async () => {
+  it('does not mistake a failed login or a failing server for an answer about the address', async () => {
     const { port } = await server();
     const error = await failureOf(relay().senderStatus(of(port, { password: 'another' }), 'me@ours.test'));
     expect(error.code).toBe('auth-invalid');
@@ -207,7 +207,7 @@ describe('SmtpRelay', () => {
     expect(await one.removeSender()).toBeUndefined();
   });
 
-  it('tells the server’s reasons at each stage', async () => {
+  it('reports the server’s reasons at each stage', async () => {
     const stages: [SMTPServerOptions, string, string][] = [
       [
         { onConnect: (_, done) => done(refusal(421, '4.3.2 too many connections')) },

@@ -124,7 +124,7 @@ describe('the look-up of advisories', () => {
     ['refuses to tell', (response) => response.writeHead(405, { allow: 'GET' }).end()],
     ['does not answer', () => undefined],
     ['answers nonsense', (response) => response.end('<html>')],
-  ])('says loudly that nothing was checked when the registry %s, and does not fail', async (_, behave) => {
+  ])('reports that nothing was checked when the registry %s, and does not fail', async (_, behave) => {
     answer = behave;
     const { code, output } = await check();
     expect(output).toMatch(/^NOT CHECKED: /);
@@ -139,7 +139,7 @@ describe('the look-up of advisories', () => {
     expect(judge(output, [], '2026-06-01')).toMatchObject({ failing: [{ package: 'a' }] });
   });
 
-  it('has a list of allowed ones that gives a reason and a day for each', () => {
+  it('has a list of allowed advisories with a reason and a day for each', () => {
     expect(() => readAllowed()).not.toThrow();
     const file = path.join(os.tmpdir(), `allowed-${process.pid}.json`);
     fs.writeFileSync(file, '[{"id":"GHSA-aaaa-bbbb-cccc","reason":"","until":"2026-06-01"}]');

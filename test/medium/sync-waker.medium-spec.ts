@@ -78,7 +78,7 @@ describe('SyncWaker', () => {
     expect(wakes).toEqual(['sync']);
   });
 
-  it('leaves alone what it does not concern', async () => {
+  it('ignores unknown mailboxes and accounts with refused credentials', async () => {
     start();
     const invalid = await waiting({ status: 'invalid' });
     const mine = await waiting();
@@ -91,7 +91,7 @@ describe('SyncWaker', () => {
     expect(wakes).toEqual([]);
   });
 
-  it('tells it later when the database could not be told', async () => {
+  it('writes it later when the database could not be reached', async () => {
     let failures = 1;
     start({
       query: (...arguments_) =>

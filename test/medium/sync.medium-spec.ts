@@ -258,7 +258,7 @@ describe('MailboxSyncDispatcher', () => {
     expect(rows.at(-1)?.subject).toBe('after them');
   });
 
-  it('mirrors 1,000 messages, and goes on where it was interrupted', async () => {
+  it('mirrors 1,000 messages, and continues where it was interrupted', async () => {
     const account = await connect();
     const to = await asProvider(account);
     const from = { ...to, email: 'bulk@elsewhere.test' };
@@ -298,7 +298,7 @@ describe('MailboxSyncDispatcher', () => {
     expect(await messages(account)).toEqual([]);
   });
 
-  it('leaves a message alone whose write ended while the look was under way, and looks again', async () => {
+  it('leaves a message unchanged whose write ended during the sync, and syncs again', async () => {
     const account = await connect();
     await deliver(account);
     await sync(account);

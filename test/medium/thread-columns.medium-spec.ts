@@ -16,7 +16,7 @@ const FOLDERS = ['inbox', 'sent', 'archive', 'drafts', 'trash'].map((name) => ({
 }));
 const PLACES = ['inbox', 'inbox', 'sent', 'archive', 'drafts', 'trash'];
 
-describe('what threads say of their messages', () => {
+describe('what threads store about their messages', () => {
   let server: TestApp;
   let account: TestAccount;
 

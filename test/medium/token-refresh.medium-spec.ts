@@ -175,7 +175,7 @@ describe('access tokens', () => {
     expect(await refreshesBy(async () => expect(await use(account)).toBe(tokens.accessToken))).toBe(0);
   });
 
-  it('are none of the business of accounts with passwords', async () => {
+  it('are not used for accounts with passwords', async () => {
     const { load, use } = startProcess();
     const { id } = await createAccount(server.app, application, { provider: 'imap' });
     const account = await load(id);
@@ -202,7 +202,7 @@ describe('access tokens', () => {
     expect(new Set(used)).toEqual(new Set([now.tokens.accessToken]));
   });
 
-  it('reach whoever has loaded the account before they were refreshed', async () => {
+  it('reach callers that have loaded the account before the refresh', async () => {
     const { load, use } = startProcess();
     const { id } = await signedIn(60_000);
     const account = await load(id);
@@ -222,7 +222,7 @@ describe('access tokens', () => {
     expect((await stored(id)).version).toBe(2);
   });
 
-  it('of somebody who signs in again meanwhile are not overwritten, and not called invalid', async () => {
+  it('of a user who signs in again meanwhile are neither overwritten nor made invalid', async () => {
     const { store } = startProcess();
     const { id, tokens } = await signedIn(-1_000);
     const lease = await store.lease(id, 1);
@@ -237,7 +237,7 @@ describe('access tokens', () => {
     expect(await stored(id)).toMatchObject({ status: 'valid', tokens: again });
   });
 
-  it('that the issuer gives no more make the grant invalid, and subscribers hear it once', async () => {
+  it('that the issuer refuses to refresh make the grant invalid, with one webhook', async () => {
     await subscribe(server, application, ['account.invalid']);
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(-1_000);
@@ -257,7 +257,7 @@ describe('access tokens', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('are used up when they were refreshed and the answer was lost: the user has to sign in again', async () => {
+  it('are lost when the answer to a refresh was lost, and the user has to sign in again', async () => {
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(60_000);
     await use(await load(id));
@@ -280,7 +280,7 @@ describe('access tokens', () => {
     expect(await startProcess().use(account)).toBe((await stored(id)).tokens.accessToken);
   });
 
-  it('go on being used to their end while the issuer is away', async () => {
+  it('are used until they expire while the issuer is away', async () => {
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(60_000);
     await issuer.setOutage(503);
@@ -297,7 +297,7 @@ describe('access tokens', () => {
     expect(await startProcess().use(await load(id))).toBe((await stored(id)).tokens.accessToken);
   });
 
-  it('that the mailbox refuses before their time are refreshed once, for all who are refused', async () => {
+  it('that the mailbox refuses early are refreshed once, for all refused callers', async () => {
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(HOUR_MS);
     refusedTokens.add(tokens.accessToken);
@@ -349,7 +349,7 @@ describe('access tokens', () => {
       expect(row?.text).not.toContain(tokens.accessToken);
     });
 
-    it('heal a grant that has become invalid, under the same id', async () => {
+    it('make an invalid grant valid again under the same id', async () => {
       const { id, email } = await signedIn(-1_000);
       await rowsOf(server, `update "grant" set status = 'invalid', sync_state = 'invalid' where id = $1`, [
         id,

@@ -119,7 +119,7 @@ describe('WebhookDispatcher', () => {
       [8, 12],
     ],
     ['a reset', (_response, _request, socket) => socket.resetAndDestroy(), null, /connection broke/, [4, 6]],
-  ])('repeats after %s and remembers why', async (_, behave, status, detail, [least, most]) => {
+  ])('repeats after %s and records why', async (_, behave, status, detail, [least, most]) => {
     receiver.behave = behave;
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
@@ -178,7 +178,7 @@ describe('WebhookDispatcher', () => {
     }
   });
 
-  it('does nothing more when the process stops: the row is given back', async () => {
+  it('gives the row back when the process stops', async () => {
     receiver.behave = () => abort.abort(new Error('stopping'));
     const abort = new AbortController();
     const id = await createWebhook(server.app, application, receiver.origin);
@@ -232,7 +232,7 @@ describe('WebhookDispatcher', () => {
     expect(await webhookRow(id)).toEqual({ state: 'active', failingSince: null, failures: 0 });
   });
 
-  it('stops at once when the receiver is gone', async () => {
+  it('stops at once when the receiver answers 410', async () => {
     receiver.behave = answer(410);
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
@@ -278,7 +278,7 @@ describe('WebhookDispatcher', () => {
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('does not blame the receiver for errors of our own, nor for deaths of its worker', async () => {
+  it('counts neither our own errors nor deaths of its worker against the receiver', async () => {
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
     const job = await claimOne(id);
