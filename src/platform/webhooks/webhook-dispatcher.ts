@@ -36,6 +36,7 @@ const LOADING: RowLoading = {
     join webhook w on w.id = j.webhook_id
     join application a on a.id = w.application_id
     left join webhook_event e on e.id = j.event_id`,
+  // A delivery may be repeated: it has no hand-off.
   ready: 'false',
 };
 
