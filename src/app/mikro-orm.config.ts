@@ -60,7 +60,7 @@ import { MailboxWatch } from '../sync/mailbox-watch.entity.ts';
 import { SyncFailure } from '../sync/sync-failure.entity.ts';
 import { SyncJob } from '../accounts/sync-schedule/sync-job.entity.ts';
 import { ThreadReference } from '../mail/threading/thread-reference.entity.ts';
-import { VanishedMessage } from '../sync/vanished-message.entity.ts';
+import { VanishedMessage } from '../mail/messages/vanished-message.entity.ts';
 import { Thread, ThreadPerson, ThreadSummary } from '../mail/threading/thread.entity.ts';
 import { TrackedMessage } from '../mail/tracking/tracked-message.entity.ts';
 import { HookJob } from '../platform/webhooks/hook-job.entity.ts';

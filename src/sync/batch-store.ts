@@ -3,7 +3,13 @@ import { Clock } from '../platform/base/time/clock.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import { holdKnown, holdStrays } from '../mail/messages/mirrored-messages.ts';
+import { personAnywhere } from '../mail/messages/people.ts';
 import { dropMessages } from '../mail/messages/remove-messages.ts';
+import { expiredOf, unvanish, vanish } from '../mail/messages/vanished-messages.ts';
+import { sentByUs } from '../mail/outbox/sent-by-us.ts';
+import { findThreads, findThreadsBySubject } from '../mail/threading/find-threads.ts';
+import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
 import type { MailChanges } from '../providers/port/connector.ts';
 import { harvestContacts } from './contact-harvest.ts';
 import { happeningsOf } from '../mail/tracking/mirrored-mail.ts';
@@ -11,7 +17,7 @@ import { MailedInvitations } from '../calendar/rsvp/mailed-invitations.ts';
 import { Tracker } from '../mail/tracking/tracker.ts';
 import type { StandardFolders } from './folder-mirror.ts';
 import { changesOf, type MirrorOwner } from './mirror-changes.ts';
-import * as knowledge from './mirror-knowledge.ts';
+import { openWrites } from './mirror-knowledge.ts';
 import {
   type IncomingMessage,
   type Knowledge,
@@ -20,7 +26,7 @@ import {
   planBatch,
 } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
-import { expiredOf, unvanish, vanish, writePlan } from './mirror-writes.ts';
+import { writePlan } from './mirror-writes.ts';
 import { type ReadFailure, recordFailures } from './sync-failures.ts';
 import { headersOf, subjectToFind } from '../mail/threading/thread-plan.ts';
 
@@ -143,7 +149,7 @@ export class BatchStore {
 function happenings(sql: Sql, { account, newsSince, at }: MirrorOwner, { added }: MirrorPlan) {
   const news = added.filter(({ draft, remote }) => !draft && (!newsSince || remote.receivedAt >= newsSince));
   const arrived = news.map((message) => ({ ...message, receivedAt: message.remote.receivedAt }));
-  const findSent = (headers: readonly string[]) => knowledge.sentByUs(sql, account.accountId, headers);
+  const findSent = (headers: readonly string[]) => sentByUs(sql, account.accountId, headers);
   return happeningsOf(sql, account, arrived, findSent, at);
 }
 
@@ -155,7 +161,7 @@ async function knowledgeOf(
   batch: Batch,
 ): Promise<Knowledge & { outdated: boolean }> {
   const { changes, incoming, hasVanished } = batch;
-  const known = await knowledge.known(
+  const known = await holdKnown(
     sql,
     accountId,
     changes.messages.map(({ providerId }) => providerId),
@@ -168,17 +174,23 @@ async function knowledgeOf(
   const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
   const nameless = added.some(({ messageIdHeader }) => messageIdHeader === null);
   const comparable = nameless && (hasVanished || changes.removed.length > 0);
-  const strays = await knowledge.strays(sql, accountId, changes.removed, own, comparable);
+  const strays = await holdStrays(sql, accountId, changes.removed, own, comparable);
   const related = [...new Set(added.flatMap(headersOf))];
   const questions = added.flatMap((message) => {
     const key = subjectToFind(message);
-    const participants = message.participants.filter((one) => one !== email);
+    const participants = message.participants.filter((one) => one !== email).flatMap(personAnywhere);
     const { providerId, date } = message;
     return key === null || participants.length === 0 ? [] : [{ providerId, key, date, participants }];
   });
-  const writes = known.size + strays.length > 0 ? await knowledge.openWrites(sql, accountId) : new Map();
+  const writes = known.size + strays.length > 0 ? await openWrites(sql, accountId) : new Map();
   const ids = [...known.values(), ...strays].map(({ id }) => id);
-  const ended = await knowledge.writtenSince(sql, accountId, ids, batch.lookedAt);
+  const ended = await objectsOfEndedJobs(
+    sql,
+    accountId,
+    ['update_message', 'save_draft'],
+    batch.lookedAt,
+    ids,
+  );
   const stays = new Set([...known.values()].map(({ id }) => id));
   // One that is gone from its place has been moved by somebody else since: it is followed there.
   for (const id of ended)
@@ -188,8 +200,8 @@ async function knowledgeOf(
     strays,
     writes,
     outdated: ended.length > 0,
-    threads: await knowledge.threads(sql, accountId, related),
-    subjects: await knowledge.threadsBySubject(sql, accountId, questions),
-    sent: await knowledge.sentByUs(sql, accountId, own),
+    threads: await findThreads(sql, accountId, related),
+    subjects: await findThreadsBySubject(sql, accountId, questions),
+    sent: await sentByUs(sql, accountId, own),
   };
 }

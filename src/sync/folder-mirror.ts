@@ -11,31 +11,15 @@ import {
   renameFolders,
   writeFolders,
 } from '../mail/folders/mirror-folders.ts';
-import { DISPLACED, moveMessages } from '../mail/messages/folder-contents.ts';
+import { moveMessages } from '../mail/messages/folder-contents.ts';
 import { planFolders } from './folder-plan.ts';
-import { foldersWrittenSince } from './mirror-knowledge.ts';
+import { setContentsAside, setDisplacedAside } from '../mail/messages/vanished-messages.ts';
+import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 const FOLDER_ACTIONS = [
   'create_folder', 'update_folder', 'delete_folder', 'create_label', 'update_label', 'delete_label',
 ] as const; // prettier-ignore
-
-// What is left has its place taken: the mirror has had it twice.
-const SET_ASIDE = `
-  insert into vanished_message (message_id, account_id, vanished_at)
-  select id, $1, $2 from message where account_id = $1 and starts_with(provider_id, $3)
-  on conflict (message_id) do nothing
-  returning 1`;
-// Without its folder nobody would ask for them any more, should what the look says of them never be stored.
-const SET_ASIDE_WITH_FOLDERS = `
-  insert into vanished_message (message_id, account_id, vanished_at)
-  select distinct mf.message_id, $1::uuid, $3::timestamptz
-  from message_folder mf join message m on m.id = mf.message_id
-  where m.account_id = $1 and m.provider_id is not null and mf.folder_id = any($2::uuid[])
-    and not exists (
-      select 1 from message_folder o where o.message_id = mf.message_id and o.folder_id <> all($2::uuid[]))
-  on conflict (message_id) do nothing
-  returning 1`;
 
 /** Provider's ids of folders that mean something to the mirror. */
 export interface StandardFolders {
@@ -83,19 +67,19 @@ export class FolderMirror {
     const at = this.clock.now();
     return this.repository.holding(claim, null, async (sql) => {
       const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
-      const outdated = await foldersWrittenSince(sql, accountId, lookedAt);
+      const outdated = (await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, lookedAt)).length > 0;
       const displaced = !outdated && renamed.length > 0 && (await rename(sql, accountId, renamed, at));
       const mirrored = await mirroredFolders(sql, accountId);
       if (!folders || outdated) return { standard: standardOf(mirrored), setAside: displaced, outdated };
       const plan = planFolders(folders, mirrored, writes);
-      let homeless: readonly unknown[] = [];
+      let homeless = false;
       if (plan.written.length + plan.goneIds.length > 0) {
-        homeless = await sql.query(SET_ASIDE_WITH_FOLDERS, [accountId, plan.goneIds, at]);
+        homeless = await setContentsAside(sql, accountId, plan.goneIds, at);
         await deleteFolders(sql, accountId, plan.goneIds);
         await writeFolders(sql, accountId, plan.written, at);
         await recordChanges(sql, changesOf(account, plan, at));
       }
-      return { standard: standardOf(folders), setAside: displaced || homeless.length > 0, outdated };
+      return { standard: standardOf(folders), setAside: displaced || homeless, outdated };
     });
   }
 }
@@ -109,7 +93,7 @@ async function rename(
 ): Promise<boolean> {
   await renameFolders(sql, accountId, renamed, at);
   await moveMessages(sql, accountId, renamed.map(({ messagePrefix }) => messagePrefix)); // prettier-ignore
-  return (await sql.query(SET_ASIDE, [accountId, at, DISPLACED])).length > 0;
+  return setDisplacedAside(sql, accountId, at);
 }
 
 function changesOf(

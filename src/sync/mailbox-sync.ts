@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type { MailChanges, MailPort, RemoteMessage } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
+import { Database } from '../platform/database/sql.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { fromUnixSeconds, toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
 import { type Batch, BatchStore, type StoredBatch } from './batch-store.ts';
 import { FolderMirror, type FollowedFolders } from './folder-mirror.ts';
+import { idsInFolder, mirroredIds } from '../mail/messages/mirrored-messages.ts';
 import { type MessageContent, MessageParser } from '../mail/parsing/message-parser.ts';
 import { UNREADABLE } from '../mail/parsing/mime-parser.ts';
 import type { IncomingMessage } from './mirror-plan.ts';
@@ -48,6 +50,7 @@ interface ReadBatch {
 @Injectable()
 export class MailboxSync {
   constructor(
+    private readonly database: Database,
     private readonly repository: MirrorRepository,
     private readonly folders: FolderMirror,
     private readonly parser: MessageParser,
@@ -114,7 +117,7 @@ export class MailboxSync {
     const limit = guarded ? GUARDED_BATCH : cursor === null ? FIRST_BATCH : BATCH;
     const known = async (folderId: string) => {
       await stored;
-      return this.repository.knownInFolder(account.accountId, folderId);
+      return idsInFolder(this.database, account.accountId, folderId);
     };
     const look = mail.listChanges(account, { cursor, limit, since, known }).then((changes) => {
       // While the batch before is still being stored.
@@ -171,7 +174,8 @@ export class MailboxSync {
   /** Reads what is new. A message that cannot be read does not stop the mailbox: what is known of it is kept. */
   async #read(run: Run, messages: readonly RemoteMessage[]): Promise<ReadBatch> {
     const { accountId } = run.account;
-    const mirrored = await this.repository.mirrored(
+    const mirrored = await mirroredIds(
+      this.database,
       accountId,
       messages.map(({ providerId }) => providerId),
     );

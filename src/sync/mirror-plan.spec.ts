@@ -1,14 +1,8 @@
 import type { RemoteMessage } from '../providers/port/connector.ts';
 import { UNREADABLE, type ParsedMessage } from '../mail/parsing/mime-parser.ts';
-import {
-  type Knowledge,
-  contentKey,
-  type KnownMessage,
-  type OpenWrite,
-  planBatch,
-  type SentByUs,
-  type StrayMessage,
-} from './mirror-plan.ts';
+import { contentKey, type KnownMessage, type StrayMessage } from '../mail/messages/mirrored-messages.ts';
+import type { SentByUs } from '../mail/outbox/sent-by-us.ts';
+import { type Knowledge, type OpenWrite, planBatch } from './mirror-plan.ts';
 
 const FOLDERS = { email: 'me@sandbox.test', drafts: 'drafts', sent: 'sent' };
 const NOTHING: Knowledge = {

@@ -2,44 +2,15 @@ import { newId } from '../platform/base/ids/ids.ts';
 import type { RemoteMessage } from '../providers/port/connector.ts';
 import type { ParsedMessage } from '../mail/parsing/mime-parser.ts';
 import { type KnownThread, ThreadPlan } from '../mail/threading/thread-plan.ts';
+import { contentKey, type KnownMessage, type StrayMessage } from '../mail/messages/mirrored-messages.ts';
 import { MAX_EMAIL_LENGTH } from '../mail/messages/people.ts';
-
-/** A message the mirror has. */
-export interface KnownMessage {
-  id: string;
-  /** Null: one of ours that is on its way there. */
-  providerId: string | null;
-  threadId: string;
-  date: Date;
-  unread: boolean;
-  starred: boolean;
-  draft: boolean;
-  /** Provider's ids. */
-  folderIds: readonly string[];
-  messageIdHeader: string | null;
-}
-
-/** A message that may turn up in another place: gone from where it was, or not there yet. */
-export interface StrayMessage extends KnownMessage {
-  /** What it says, for one without a Message-ID; null: its Message-ID is enough. */
-  contentKey: string | null;
-}
+import type { SentByUs } from '../mail/outbox/sent-by-us.ts';
 
 /** What of a message is being written to the provider right now: what the provider says of it is out of date. */
 export interface OpenWrite {
   unread: boolean;
   starred: boolean;
   folders: boolean;
-}
-
-/** A message that was sent through the outbox: its ids have been told already. */
-export interface SentByUs {
-  messageIdHeader: string;
-  messageId: string;
-  threadId: string;
-  metadata: Record<string, string> | null;
-  /** Whether the mirror has a message with that id. */
-  mirrored: boolean;
 }
 
 /** What the mirror knows about the messages of a batch. */
@@ -107,17 +78,6 @@ export interface MirrorPlan {
 export function participantsOf({ from, to, cc, bcc }: ParsedMessage): string[] {
   const emails = [from, to, cc, bcc].flat().map(({ email }) => email.toLowerCase());
   return [...new Set(emails.filter(({ length }) => length <= MAX_EMAIL_LENGTH))];
-}
-
-/** What tells messages without a Message-ID apart. */
-export function contentKey(
-  message: Pick<ParsedMessage, 'subject' | 'from' | 'to' | 'cc' | 'body'> & {
-    files: readonly { filename: string; size: number }[];
-  },
-): string {
-  const addresses = [message.from, message.to, message.cc].map((list) => list.map(({ email }) => email));
-  const files = message.files.map(({ filename, size }) => [filename, size]);
-  return JSON.stringify([message.subject, addresses, message.body, files]);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/database/sql.ts';
-import { hasOpenWrite, rememberBefore } from '../accounts/provider-writes/open-writes.ts';
+import { rememberBefore } from '../accounts/provider-writes/open-writes.ts';
 import { insertAttachments } from '../mail/files/store-attachments.ts';
 import { folderIds } from '../mail/folders/mirror-folders.ts';
 import { enterFolders, leaveFolders } from '../mail/messages/folder-contents.ts';
@@ -122,36 +122,4 @@ async function rememberSaid(sql: Sql, accountId: string, said: MirrorPlan['said'
     return { objectId, before: { unread, starred, folders } };
   });
   await rememberBefore(sql, 'update_message', fields);
-}
-
-const VANISH = `
-  insert into vanished_message (message_id, account_id, vanished_at)
-  select id, $1, $3 from message where account_id = $1 and id = any($2::uuid[])
-  on conflict (message_id) do nothing`;
-
-const UNVANISH = `delete from vanished_message where account_id = $1 and message_id = any($2::uuid[])`;
-
-// While somebody changes a message through the API it is not taken from under his hands, within reason.
-const EXPIRED = `
-  select v.message_id as id from vanished_message v
-  where v.account_id = $1 and v.vanished_at <= $2
-    and (v.vanished_at <= $3 or not ${hasOpenWrite('v.message_id')})`;
-
-/** Sets messages aside that are gone from where they were, until they turn up elsewhere or their time is over. */
-export async function vanish(sql: Sql, accountId: string, ids: readonly string[], at: Date): Promise<void> {
-  if (ids.length > 0) await sql.query(VANISH, [accountId, ids, at]);
-}
-
-/** Messages that are there (again). */
-export async function unvanish(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await sql.query(UNVANISH, [accountId, ids]);
-}
-
-/**
- * Messages that have vanished before `before` and will not be waited for.
- * @param latest not waited for however much they are being changed through the API
- */
-export async function expiredOf(sql: Sql, accountId: string, before: Date, latest: Date): Promise<string[]> {
-  const rows = await sql.query<{ id: string }>(EXPIRED, [accountId, before, latest]);
-  return rows.map(({ id }) => id);
 }

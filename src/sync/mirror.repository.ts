@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../accounts/grants/account-listeners.ts';
+import { hasVanished } from '../mail/messages/vanished-messages.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 
@@ -42,7 +43,7 @@ const BEGIN = `
   where j.id = $1 and j.fence = $2 and j.state = 1 and g.id = j.account_id
   returning j.cursor, j.failures, j.well_since as "wellSince", j.current_since is not null as "wasCurrent",
     g.created_at as "connectedAt", g.sync_state as "syncState", j.crashes, j.reading,
-    exists (select 1 from vanished_message v where v.account_id = g.id) as "hasVanished",
+    ${hasVanished('g.id')} as "hasVanished",
     exists (select 1 from mailbox_watch w where w.account_id = g.id) as watchable,
     exists (select 1 from mailbox_watch w where w.account_id = g.id and w.up_since is not null) as watched`;
 
@@ -52,15 +53,6 @@ const HOLD = `
 
 const READING = `update sync_job set reading = $3 where id = $1 and fence = $2 and state = 1`;
 
-const MIRRORED = `
-  select provider_id as "providerId" from message where account_id = $1 and provider_id = any($2::text[])`;
-
-const KNOWN_IN_FOLDER = `
-  select m.provider_id as "providerId"
-  from folder f join message_folder mf on mf.folder_id = f.id join message m on m.id = mf.message_id
-  where f.account_id = $1 and f.provider_id = $2 and m.provider_id is not null
-    and not exists (select 1 from vanished_message v where v.message_id = m.id)`;
-
 /** Messages that could not be read, and the connection that waits for changes. */
 export const SYNC_OF_ACCOUNT: AccountListener = {
   mirrored: [
@@ -69,7 +61,7 @@ export const SYNC_OF_ACCOUNT: AccountListener = {
   ],
 };
 
-/** The claim on a mailbox, and what is asked outside of its transactions. */
+/** The claim on a mailbox. */
 @Injectable()
 export class MirrorRepository {
   constructor(private readonly database: Database) {}
@@ -101,21 +93,5 @@ export class MirrorRepository {
   /** Notes which message is about to be read, for whoever comes after this worker. */
   async noteReading({ id, fence }: MirrorClaim, providerId: string): Promise<void> {
     await this.database.query(READING, [id, fence, providerId]);
-  }
-
-  /** Those of the messages that the mirror has. */
-  async mirrored(accountId: string, providerIds: readonly string[]): Promise<Set<string>> {
-    if (providerIds.length === 0) return new Set();
-    const rows = await this.database.query<{ providerId: string }>(MIRRORED, [accountId, providerIds]);
-    return new Set(rows.map(({ providerId }) => providerId));
-  }
-
-  /** Provider's ids of the messages that the mirror has in a folder; not of those that have vanished from it. */
-  async knownInFolder(accountId: string, folderProviderId: string): Promise<string[]> {
-    const rows = await this.database.query<{ providerId: string }>(KNOWN_IN_FOLDER, [
-      accountId,
-      folderProviderId,
-    ]);
-    return rows.map(({ providerId }) => providerId);
   }
 }

@@ -82,6 +82,7 @@ describe('MailboxSyncDispatcher', () => {
     const clock = new SystemClock();
     const repository = new MirrorRepository(database);
     const mailboxes = new MailboxSync(
+      database,
       repository,
       new FolderMirror(database, repository, clock),
       server.app.get(MessageParser),

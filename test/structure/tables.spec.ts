@@ -5,7 +5,8 @@ import { createdTables, foreignTableUses, tableOwners } from './table-uses.ts';
 const WRITES: Record<string, string> = {
   'accounts/account-management > grant': '',
   'mail/outbox > job_status': '',
-  'sync > sync_job': '',
+  'sync > sync_job':
+    'others ask for a sync through accounts/sync-schedule; sync claims the row and keeps its cursors there',
 };
 
 /** Tables that every room may read: each row belongs to an account, and each account to an application. */
@@ -16,10 +17,10 @@ const READS: Record<string, string> = {
   'accounts/account-management > quota_use': '',
   'accounts/grants > message': '',
   'app/keys > worker': '',
+  'calendar/event-store > message': '',
   'calendar/invitations > job_status': '',
   'calendar/invitations > outbox_message': '',
   'calendar/rsvp > job_status': '',
-  'calendar/event-store > message': '',
   'cli > sms_message': '',
   'cli > webhook': '',
   'cli > worker': '',
@@ -32,17 +33,8 @@ const READS: Record<string, string> = {
   'mail/outbox > worker': '',
   'mail/write-back > provider_job': 'payloads of its own jobs',
   'platform/job-statuses > outbox_message': '',
-  'sync > file': '',
-  'sync > folder': '',
-  'sync > job_status': '',
-  'sync > message': '',
-  'sync > message_body': '',
-  'sync > message_folder': '',
-  'sync > outbox_message': '',
-  'sync > sync_job': '',
-  'sync > thread': '',
-  'sync > thread_reference': '',
-  'sync > worker': '',
+  'sync > sync_job': 'its own queue: see above',
+  'sync > worker': 'watches of mailboxes are shared among the workers that live',
 };
 
 const groupOf = (room = '') => room.split('/')[0];

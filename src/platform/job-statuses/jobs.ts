@@ -5,7 +5,13 @@ import { firstIdAt } from '../base/ids/ids.ts';
 import { sourcesOf } from '../base/state/transitions.ts';
 import { storable } from '../base/text/storable.ts';
 import type { RefusedRecipient } from '../base/errors/provider-error.ts';
-import { JOB_TRANSITIONS, type JobState, type SendRoute, STATES_WITH_REASON } from './job-status.ts';
+import {
+  JOB_TRANSITIONS,
+  type JobAction,
+  type JobState,
+  type SendRoute,
+  STATES_WITH_REASON,
+} from './job-status.ts';
 
 /** SQL: opens the jobs in the rows of `given` (id, account_id, action, object, object_id, at). */
 export const OPEN_JOBS = `
@@ -203,4 +209,38 @@ const PRUNE = `
 export async function pruneJobAttempts(sql: Sql, now: Date): Promise<number> {
   const before = firstIdAt(new Date(now.getTime() - ATTEMPT_RETENTION_MS));
   return (await sql.query(PRUNE, [before])).length;
+}
+
+// Jobs are listed by their ids, which grow with time: of those made long ago hardly one ends now.
+const ENDED = `
+  select object_id as "objectId" from job_status
+  where account_id = $1 and id >= $2 and updated_at >= $3 and status in ('successful', 'failed', 'cancelled')
+    and action = any($4::text[]) and ($5::uuid[] is null or object_id = any($5::uuid[]))`;
+/** A job that was open for longer than this is not looked for. */
+const LONGEST_JOB_MS = 60 * 60_000;
+/** Clocks of two processes differ by so much at most. */
+const CLOCK_SLACK_MS = 1_000;
+
+/**
+ * Objects with a job of these actions that has ended since an instant. Ask after the open jobs, so that none is missed in
+ * between.
+ * @param among absent: all objects
+ */
+export async function objectsOfEndedJobs(
+  sql: Sql,
+  accountId: string,
+  actions: readonly JobAction[],
+  instant: Date,
+  among?: readonly string[],
+): Promise<string[]> {
+  const since = new Date(instant.getTime() - CLOCK_SLACK_MS);
+  const oldest = firstIdAt(new Date(since.getTime() - LONGEST_JOB_MS));
+  const rows = await sql.query<{ objectId: string }>(ENDED, [
+    accountId,
+    oldest,
+    since,
+    actions,
+    among ?? null,
+  ]);
+  return rows.map(({ objectId }) => objectId);
 }

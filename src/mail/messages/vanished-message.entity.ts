@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { Grant } from '../accounts/grants/grant.entity.ts';
-import { Message } from '../mail/messages/message.entity.ts';
+import { Grant } from '../../accounts/grants/grant.entity.ts';
+import { Message } from './message.entity.ts';
 
 const VanishedMessageSchema = defineEntity({
   name: 'VanishedMessage',

@@ -1,0 +1,138 @@
+import type { Address } from '../../platform/base/text/address.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+
+/* What the mirror asks about messages before it stores a batch. The number of statements does not depend on the number of messages. */
+
+/** A message the mirror has. */
+export interface KnownMessage {
+  id: string;
+  /** Null: one of ours that is on its way there. */
+  providerId: string | null;
+  threadId: string;
+  date: Date;
+  unread: boolean;
+  starred: boolean;
+  draft: boolean;
+  /** Provider's ids. */
+  folderIds: readonly string[];
+  messageIdHeader: string | null;
+}
+
+/** A message that may turn up in another place: gone from where it was, or not there yet. */
+export interface StrayMessage extends KnownMessage {
+  /** What it says, for one without a Message-ID; null: its Message-ID is enough. */
+  contentKey: string | null;
+}
+
+/** What a message says, as far as it tells messages apart. */
+export interface MessageContents {
+  subject: string;
+  from: readonly Address[];
+  to: readonly Address[];
+  cc: readonly Address[];
+  body: string;
+  files: readonly { filename: string; size: number }[];
+}
+
+/** What tells messages without a Message-ID apart. */
+export function contentKey(message: MessageContents): string {
+  const addresses = [message.from, message.to, message.cc].map((list) => list.map(({ email }) => email));
+  const files = message.files.map(({ filename, size }) => [filename, size]);
+  return JSON.stringify([message.subject, addresses, message.body, files]);
+}
+
+const MESSAGE = `
+  m.id, m.provider_id as "providerId", m.thread_id as "threadId", m.date, m.unread, m.starred, m.draft,
+  m.message_id_header as "messageIdHeader",
+  array(select f.provider_id from message_folder mf join folder f on f.id = mf.folder_id
+        where mf.message_id = m.id and f.provider_id is not null) as "folderIds"`;
+
+// Held to the end: a change through the API is either seen here with its open write, or waits until this is stored.
+const KNOWN = `
+  select ${MESSAGE} from message m where m.account_id = $1 and m.provider_id = any($2::text[])
+  order by m.id for no key update of m`;
+
+// Those that are gone, now or before; and ours that the provider has not told us the id of.
+const STRAYS = `
+  with stray(id) as (
+    select id from message where account_id = $1 and provider_id = any($2::text[])
+    union
+    select v.message_id from vanished_message v join message m on m.id = v.message_id
+    where v.account_id = $1 and (m.message_id_header = any($3::text[]) or ($4 and m.message_id_header is null))
+    union
+    select id from message where account_id = $1 and message_id_header = any($3::text[]) and provider_id is null)
+  select ${MESSAGE} from stray join message m using (id) order by m.id for no key update of m`;
+
+const CONTENTS = `
+  select m.id, m.subject, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as cc, b.body,
+    (select coalesce(json_agg(json_build_object('filename', f.filename, 'size', f.size) order by f.part), '[]')
+     from file f where f.message_id = m.id) as files
+  from message m join message_body b on b.message_id = m.id where m.id = any($1::uuid[])`;
+
+/** Those of the messages that the mirror has, by the provider's id; locked until the transaction ends. */
+export async function holdKnown(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<Map<string, KnownMessage>> {
+  if (providerIds.length === 0) return new Map();
+  const rows = await sql.query<KnownMessage & { providerId: string }>(KNOWN, [accountId, providerIds]);
+  return new Map(rows.map((row) => [row.providerId, row]));
+}
+
+/**
+ * Messages that may be the new ones of a batch: those that are gone with it, or vanished before, or are ours. Locked until the
+ * transaction ends.
+ * @param removed provider's ids of those that are gone
+ * @param headers Message-IDs of the new ones
+ * @param nameless whether some of them have none
+ */
+export async function holdStrays(
+  sql: Sql,
+  accountId: string,
+  removed: readonly string[],
+  headers: readonly string[],
+  nameless: boolean,
+): Promise<StrayMessage[]> {
+  if (removed.length + headers.length === 0 && !nameless) return [];
+  const rows = await sql.query<KnownMessage>(STRAYS, [accountId, removed, headers, nameless]);
+  const compared = nameless ? rows.filter(({ messageIdHeader }) => messageIdHeader === null) : [];
+  const keys = await contentKeys(
+    sql,
+    compared.map(({ id }) => id),
+  );
+  return rows.map((row) => ({ ...row, contentKey: keys.get(row.id) ?? null }));
+}
+
+async function contentKeys(sql: Sql, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql.query<{ id: string } & MessageContents>(CONTENTS, [ids]);
+  return new Map(rows.map((row) => [row.id, contentKey(row)]));
+}
+
+const MIRRORED = `
+  select provider_id as "providerId" from message where account_id = $1 and provider_id = any($2::text[])`;
+
+/** Provider's ids of those of the messages that the mirror has. */
+export async function mirroredIds(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<Set<string>> {
+  if (providerIds.length === 0) return new Set();
+  const rows = await sql.query<{ providerId: string }>(MIRRORED, [accountId, providerIds]);
+  return new Set(rows.map(({ providerId }) => providerId));
+}
+
+const KNOWN_IN_FOLDER = `
+  select m.provider_id as "providerId"
+  from folder f join message_folder mf on mf.folder_id = f.id join message m on m.id = mf.message_id
+  where f.account_id = $1 and f.provider_id = $2 and m.provider_id is not null
+    and not exists (select 1 from vanished_message v where v.message_id = m.id)`;
+
+/** Provider's ids of the messages that the mirror has in a folder; not of those that have vanished from it. */
+export async function idsInFolder(sql: Sql, accountId: string, folderProviderId: string): Promise<string[]> {
+  const values = [accountId, folderProviderId];
+  const rows = await sql.query<{ providerId: string }>(KNOWN_IN_FOLDER, values);
+  return rows.map(({ providerId }) => providerId);
+}

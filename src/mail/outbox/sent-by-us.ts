@@ -1,0 +1,36 @@
+import { isId } from '../../platform/base/ids/ids.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+
+/** A message that was sent through the outbox: its ids have been told already. */
+export interface SentByUs {
+  messageIdHeader: string;
+  messageId: string;
+  threadId: string;
+  metadata: Record<string, string> | null;
+  /** Whether the mirror has a message with that id. */
+  mirrored: boolean;
+}
+
+const SENT = `
+  with sent as (
+    select id from outbox_message
+    where id = any($2::uuid[]) and account_id = $1 and message_id_header = any($3::text[])
+    union
+    select id from outbox_message where account_id = $1 and message_id_header = any($3::text[]) and foreign_header)
+  select o.message_id_header as "messageIdHeader", s.message_id as "messageId", s.thread_id as "threadId",
+    o.content -> 'metadata' as metadata, exists (select 1 from message m where m.id = s.message_id) as mirrored
+  from sent join outbox_message o using (id) join job_status s using (id)
+  where s.message_id is not null and s.thread_id is not null
+  order by s.status <> 'failed', o.id`;
+
+/** Those of the Message-IDs that were sent from here: most begin with the id of their row, some are the sender's own. */
+export async function sentByUs(
+  sql: Sql,
+  accountId: string,
+  headers: readonly string[],
+): Promise<Map<string, SentByUs>> {
+  const ids = headers.map((header) => header.slice(1, 37)).filter(isId);
+  if (headers.length === 0) return new Map();
+  const rows = await sql.query<SentByUs>(SENT, [accountId, ids, headers]);
+  return new Map(rows.map((row) => [row.messageIdHeader, row]));
+}
