@@ -14,7 +14,8 @@ import { hostileText } from './support/hostile-values.ts';
 import { type Parser, PARSERS } from './support/parsers.ts';
 
 const { seed, factor } = fuzzSettings();
-jest.setTimeout(120_000 * factor);
+// Bounds against hanging.
+jest.setTimeout(sized(120_000, 400_000) * factor);
 
 /** Inputs to each parser. */
 const RUNS = sized(30, 150);

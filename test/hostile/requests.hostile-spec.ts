@@ -22,7 +22,8 @@ import { ROUTE_TABLE } from './support/route-table.ts';
 import { HIGHEST_RSS_MB, LONGEST_ANSWER_MS, watch } from './support/watch.ts';
 
 const { seed, factor } = fuzzSettings();
-jest.setTimeout(180_000 * factor);
+// Bounds against hanging.
+jest.setTimeout(sized(180_000, 600_000) * factor);
 
 /** Requests to each route. */
 const RUNS = sized(5, 25);
