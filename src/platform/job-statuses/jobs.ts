@@ -233,6 +233,7 @@ export async function objectsOfEndedJobs(
   instant: Date,
   among?: readonly string[],
 ): Promise<string[]> {
+  if (among?.length === 0) return [];
   const since = new Date(instant.getTime() - CLOCK_SLACK_MS);
   const oldest = firstIdAt(new Date(since.getTime() - LONGEST_JOB_MS));
   const rows = await sql.query<{ objectId: string }>(ENDED, [
