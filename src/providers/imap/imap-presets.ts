@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url';
 import type { KnownMailProvider, MailServers } from '../port/mail-discovery.ts';
+import { type FoundServer, toServers } from './discovery/found.ts';
 
 /** A provider of mail whose servers are known. */
 export interface ImapPreset extends KnownMailProvider {
@@ -15,11 +16,7 @@ export interface ImapPreset extends KnownMailProvider {
   exchangers: readonly string[];
 }
 
-interface PresetServer {
-  host: string;
-  port: number;
-  security: 'tls' | 'starttls';
-}
+type PresetServer = Omit<FoundServer, 'user'>;
 
 const tls = (host: string, port = 993): PresetServer => ({ host, port, security: 'tls' });
 const starttls = (host: string): PresetServer => ({ host, port: 587, security: 'starttls' });
@@ -228,18 +225,7 @@ export function knownOf({ preset, title, providerName, oauth, hint }: ImapPreset
 }
 
 /** A preset as settings of one account. */
-export function serversOf({ imap, smtp, ...preset }: ImapPreset, email: string): MailServers {
-  return {
-    imap_host: imap.host,
-    imap_port: imap.port,
-    imap_security: imap.security,
-    imap_username: email,
-    smtp_host: smtp.host,
-    smtp_port: smtp.port,
-    smtp_security: smtp.security,
-    smtp_username: email,
-    ...(preset.filesSent ? { smtp_files_sent: true } : {}),
-    ...(preset.caldavUrl ? { caldav_url: preset.caldavUrl } : {}),
-    ...(preset.carddavUrl ? { carddav_url: preset.carddavUrl } : {}),
-  };
+export function serversOf({ imap, smtp, filesSent, ...dav }: ImapPreset, email: string): MailServers {
+  const servers = toServers({ ...dav, imap: { ...imap, user: email }, smtp: { ...smtp, user: email } });
+  return filesSent ? { ...servers, smtp_files_sent: true } : servers;
 }

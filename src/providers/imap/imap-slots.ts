@@ -1,3 +1,4 @@
+import { KeyedCount } from '../../platform/base/concurrency/keyed-count.ts';
 import type { ImapLimits } from './imap-limits.ts';
 
 /** Whose connection it is, where to, and what for. */
@@ -10,44 +11,38 @@ export interface Place {
 
 /** Counts connections against the limits of accounts and hosts. */
 export class ImapSlots {
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new KeyedCount();
 
   constructor(private readonly limits: Pick<ImapLimits, 'perAccount' | 'perHost' | 'watchesPerHost'>) {}
 
   /** Whether the account has as many as it may. A watch leaves one for the work. */
   isAccountFull({ account, watches }: Place): boolean {
-    return (watches && this.isWatched(account)) || this.#count(accountKey(account)) >= this.limits.perAccount;
+    return (
+      (watches && this.isWatched(account)) || this.#counts.get(accountKey(account)) >= this.limits.perAccount
+    );
   }
 
   /** Whether another watch would leave none. */
   isWatched(account: string): boolean {
-    return this.#count(watchKey(account)) >= this.limits.perAccount - 1;
+    return this.#counts.get(watchKey(account)) >= this.limits.perAccount - 1;
   }
 
   /** Whether the host has as many of its kind as it may. */
   isHostFull(place: Place): boolean {
     const { perHost, watchesPerHost } = this.limits;
-    return this.#count(hostKey(place)) >= (place.watches ? watchesPerHost : perHost);
+    return this.#counts.get(hostKey(place)) >= (place.watches ? watchesPerHost : perHost);
   }
 
   /** Counts one, when there is room for it. */
   take(place: Place): boolean {
     if (this.isAccountFull(place) || this.isHostFull(place)) return false;
-    for (const key of keysOf(place)) this.#counts.set(key, this.#count(key) + 1);
+    for (const key of keysOf(place)) this.#counts.add(key, 1);
     return true;
   }
 
   /** Counts one less. */
   free(place: Place): void {
-    for (const key of keysOf(place)) {
-      const count = this.#count(key) - 1;
-      if (count > 0) this.#counts.set(key, count);
-      else this.#counts.delete(key);
-    }
-  }
-
-  #count(key: string): number {
-    return this.#counts.get(key) ?? 0;
+    for (const key of keysOf(place)) this.#counts.add(key, -1);
   }
 }
 

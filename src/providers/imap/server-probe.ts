@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
-import { toEgressError } from '../../platform/egress/egress-error.ts';
+import { type EgressErrorKind, toEgressError } from '../../platform/egress/egress-error.ts';
 import { isTrustedHost, openSocket } from '../smtp/smtp-socket.ts';
 import { waitFor } from '../smtp/wait.ts';
 import type { Security } from './imap.settings.ts';
@@ -177,16 +177,27 @@ async function greeting(socket: Socket, { protocol, port }: ProbedServer, wait: 
   throw new ProbeError('protocol', `does not speak ${protocol.toUpperCase()} on port ${port}`);
 }
 
+const UNTRUSTED = 'has a certificate of an authority that is not trusted here';
 /** Node's codes of certificates, in words. */
 const CERTIFICATES: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate',
-  SELF_SIGNED_CERT_IN_CHAIN: 'has a certificate of an authority that is not trusted here',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'has a certificate of an authority that is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT: 'has a certificate of an authority that is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'has a certificate of an authority that is not trusted here',
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
   CERT_HAS_EXPIRED: 'has a certificate that has expired',
   CERT_NOT_YET_VALID: 'has a certificate that is not valid yet',
   ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another name',
+};
+
+/** What connecting ended with, in words. */
+const FAILURES: Record<EgressErrorKind, readonly [ProbeFailure, string]> = {
+  blocked: ['blocked', 'is not at a public address, which this server may not connect to'],
+  dns: ['dns', 'cannot be looked up at the moment'],
+  connect: ['closed', 'takes no connections on this port'],
+  tls: ['tls', NO_TLS],
+  timeout: ['silent', 'does not answer in time'],
+  protocol: ['lost', 'breaks the connection'],
 };
 
 function toProbeError(error: unknown): ProbeError {
@@ -195,26 +206,11 @@ function toProbeError(error: unknown): ProbeError {
     code?: unknown;
     name?: unknown;
   };
-  const make = (failure: ProbeFailure, message: string) => new ProbeError(failure, message, { cause: error });
   const certificate = typeof code === 'string' ? CERTIFICATES[code] : undefined;
-  if (certificate) return make('certificate', certificate);
-  if (name === 'SmtpTimeoutError' || name === 'GivenUpError')
-    return make('silent', 'does not answer in time');
-  const { kind } = toEgressError(error);
-  switch (kind) {
-    case 'blocked':
-      return make('blocked', 'is not at a public address, which this server may not connect to');
-    case 'dns':
-      return code === 'ENOTFOUND'
-        ? make('unknown-host', 'does not exist (no such host name)')
-        : make('dns', 'cannot be looked up at the moment');
-    case 'connect':
-      return make('closed', 'takes no connections on this port');
-    case 'tls':
-      return make('tls', NO_TLS);
-    case 'timeout':
-      return make('silent', 'does not answer in time');
-    case 'protocol':
-      return make('lost', 'breaks the connection');
-  }
+  if (certificate) return new ProbeError('certificate', certificate, { cause: error });
+  const kind = name === 'SmtpTimeoutError' || name === 'GivenUpError' ? 'timeout' : toEgressError(error).kind;
+  if (kind === 'dns' && code === 'ENOTFOUND')
+    return new ProbeError('unknown-host', 'does not exist (no such host name)', { cause: error });
+  const [failure, message] = FAILURES[kind];
+  return new ProbeError(failure, message, { cause: error });
 }

@@ -41,6 +41,8 @@ export function isShared(domain: string): boolean {
 }
 
 /** As settings of an account; undefined: one of the two servers is not known. */
+export function toServers(found: Found & Pick<Required<Found>, 'imap' | 'smtp'>): MailServers;
+export function toServers(found: Found): MailServers | undefined;
 export function toServers({ imap, smtp, caldavUrl, carddavUrl }: Found): MailServers | undefined {
   if (!imap || !smtp) return undefined;
   return {
