@@ -4,7 +4,6 @@ import { type ContactFields, contactFields } from '../providers/port/contact-con
 
 /* Contacts as they are at their provider: what the mirror reads of them and writes, besides `contact-store.ts`. */
 
-/** A contact of the mirror. */
 export interface MirrorContact {
   id: string;
   providerId: string;
@@ -79,7 +78,6 @@ export async function storeSeenContacts(
   if (contacts.length > 0) await sql.query(SEEN, [accountId, JSON.stringify(contacts), at]);
 }
 
-/** Deletes contacts. */
 export async function removeContacts(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql.query(REMOVE, [accountId, ids]);
 }

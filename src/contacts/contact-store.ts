@@ -1,5 +1,5 @@
 import { newId } from '../platform/base/ids/ids.ts';
-import type { Sql } from '../platform/database/sql.ts';
+import { columnsOf, type Sql } from '../platform/database/sql.ts';
 import type { ContactFields } from '../providers/port/contact-content.ts';
 import { keysOf } from './contact-keys.ts';
 
@@ -8,13 +8,11 @@ import { keysOf } from './contact-keys.ts';
  * contacts. For the services of this room and for the mirror, in their transactions.
  */
 
-/** A contact to be written. */
 export interface StoredContact {
   id: string;
   fields: ContactFields;
 }
 
-/** A contact of a provider that is new here. */
 export interface NewContact extends StoredContact {
   /** Null: it is ours, and on its way there. */
   providerId: string | null;
@@ -108,9 +106,7 @@ export async function writeKeys(
   await sql.query(WRITE_KEYS, [
     accountId,
     contacts.map(({ id }) => id),
-    keys.map(({ id }) => id),
-    keys.map(({ field }) => field),
-    keys.map(({ value }) => value),
+    ...columnsOf(keys, 'id', 'field', 'value'),
   ]);
 }
 

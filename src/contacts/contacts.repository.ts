@@ -89,7 +89,6 @@ export const CONTACTS_OF_ACCOUNT: AccountListener = {
   mirrored: ['delete from contact where account_id = $1 and provider_id is not null'],
 };
 
-/** Reading contacts. */
 @Injectable()
 export class ContactsRepository {
   constructor(private readonly database: Database) {}
@@ -148,7 +147,6 @@ export class ContactsRepository {
     return sql.query<ContactGroupRecord>(GROUPS_BY_ID, [accountId, ids]);
   }
 
-  /** Those with these paths, in their order. */
   async groupsByPath(sql: Sql, accountId: string, paths: readonly string[]): Promise<ContactGroupRecord[]> {
     if (paths.length === 0) return [];
     return sql.query<ContactGroupRecord>(GROUPS_BY_PATH, [accountId, paths]);

@@ -157,7 +157,6 @@ export const listContactsQuery = z.object({
 }); // prettier-ignore
 export type ListContactsQuery = z.infer<typeof listContactsQuery>;
 
-/** A group of contacts. */
 export const contactGroupView = z
   .object({
     id: z.string(),

@@ -10,7 +10,6 @@ export interface FolderWrite {
   payload: Readonly<Record<string, unknown>>;
 }
 
-/** What is to be written. */
 export interface FolderPlan {
   written: MirroredFolder[];
   /** Those of the written that are new. */

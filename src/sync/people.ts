@@ -9,7 +9,6 @@ export interface Correspondence {
   from: readonly Address[];
   to: readonly Address[];
   cc: readonly Address[];
-  /** The header block. */
   headers: string | null;
   /** Whether it is news, as webhooks see it. */
   news: boolean;
@@ -23,7 +22,6 @@ export interface Person {
   name: string;
   /** How good the name is, 0 (none) to 3 (a full name, by themselves). */
   rank: number;
-  /** Whether one of the messages is news. */
   news: boolean;
 }
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../platform/database/sql.ts';
+import { columnsOf, Database } from '../platform/database/sql.ts';
 
-/** A watch that is to be held here. */
 export interface WatchLease {
   accountId: string;
   failures: number;
@@ -103,9 +102,7 @@ export class WatchLeases {
     if (ended.length === 0) return;
     await this.database.query(ENDED, [
       workerId,
-      ended.map(({ accountId }) => accountId),
-      ended.map(({ waitSeconds }) => waitSeconds),
-      ended.map(({ wasStable }) => wasStable),
+      ...columnsOf(ended, 'accountId', 'waitSeconds', 'wasStable'),
     ]);
   }
 

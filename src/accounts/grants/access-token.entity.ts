@@ -26,6 +26,5 @@ const AccessTokenSchema = defineEntity({
   },
 });
 
-/** An access token of an account. */
 export class AccessToken extends AccessTokenSchema.class {}
 AccessTokenSchema.setClass(AccessToken);

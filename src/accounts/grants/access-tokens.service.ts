@@ -20,11 +20,9 @@ export interface ListedToken {
   lastUsedAt: Date | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
-  /** The scopes that requests with it have. */
   scopes: readonly Scope[];
 }
 
-/** How a token is made. */
 export interface TokenOptions {
   /** Null: it works until it is revoked. */
   lifetimeSeconds: number | null;

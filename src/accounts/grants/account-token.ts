@@ -1,13 +1,11 @@
 import type { OauthTokens } from '../oauth/oauth-registration.ts';
 import type { ProviderAccount } from '../../providers/port/connector.ts';
 
-/** Tokens of a grant, and the `token_version` they have there. */
 export interface VersionedTokens {
   version: number;
   tokens: OauthTokens;
 }
 
-/** The account with this access token. */
 export function withToken<A extends ProviderAccount>(account: A, { version, tokens }: VersionedTokens): A {
   const { accessToken, obtainedAt, expiresAt } = tokens;
   return { ...account, accessToken, token: { version, obtainedAt, expiresAt } };

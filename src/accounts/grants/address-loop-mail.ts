@@ -1,6 +1,5 @@
 import { compose } from '../../formats/mime/compose.ts';
 
-/** What a mail of the loop says. */
 export interface LoopMail {
   from: string;
   to: string;

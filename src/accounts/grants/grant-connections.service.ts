@@ -47,7 +47,6 @@ export interface ConnectOptions {
   agreed?: readonly Scope[] | null;
 }
 
-/** A connected account. */
 export interface Connection {
   grant: Grant;
   /** A new one; it cannot be read again. Earlier ones keep working until they are revoked. */

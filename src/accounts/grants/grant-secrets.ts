@@ -37,7 +37,6 @@ export function openGrantSettings(box: SecretBox, grantId: string, sealed: strin
   return box.openJson(sealed, grantSettingsContext(grantId)) as Record<string, unknown>;
 }
 
-/** Seals the OAuth tokens of a grant for its row. */
 export function sealGrantTokens(box: SecretBox, grantId: string, tokens: OauthTokens): string {
   return box.sealJson(tokens, grantTokensContext(grantId));
 }

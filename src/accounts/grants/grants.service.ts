@@ -28,7 +28,6 @@ import { OauthCredentials } from './oauth-credentials.ts';
 import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
 import { GrantChangedError, MailboxTakenError, ReauthenticationMismatchError } from './grants.errors.ts';
 
-/** Values of a grant's metadata. */
 export type GrantMetadata = Record<string, string | number | boolean>;
 
 /** What can be changed; absent: stays as it is. */

@@ -22,7 +22,6 @@ export const ACCOUNT_COLUMNS = `
   g.organization_unit as "organizationUnit", g.status as "grantStatus", g.settings_sealed as "settingsSealed",
   g.tokens_sealed as "tokensSealed", g.token_version as "tokenVersion"`;
 
-/** A row of `ACCOUNT_COLUMNS`. */
 export interface AccountRow {
   accountId: string;
   applicationId: string;

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 import { type JobMove, OPEN_JOBS } from '../../platform/job-statuses/jobs.ts';
@@ -42,11 +42,7 @@ export async function openProviderJob(sql: Sql, job: NewJob): Promise<void> {
 /** The same for any number of them, in one round trip. */
 export async function openProviderJobs(sql: Sql, jobs: readonly NewJob[]): Promise<void> {
   await sql.query(OPEN, [
-    jobs.map(({ id }) => id),
-    jobs.map(({ accountId }) => accountId),
-    jobs.map(({ action }) => action),
-    jobs.map(({ object }) => object),
-    jobs.map(({ objectId }) => objectId),
+    ...columnsOf(jobs, 'id', 'accountId', 'action', 'object', 'objectId'),
     jobs.map(({ payload = {} }) => JSON.stringify(payload)),
     jobs.map(({ at }) => at),
   ]);

@@ -23,7 +23,6 @@ import { type JobMove, moveJobs, recordAttempts } from '../../platform/job-statu
 import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
 import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
 
-/** A claimed row of `provider_job`. */
 export interface ProviderWriteJob extends ClaimedJob {
   action: JobAction;
   objectId: string;

@@ -4,7 +4,6 @@ import { storable } from '../../platform/base/text/storable.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { ConferencingKind, ConferencingProvider } from '../../providers/port/conferencing-port.ts';
 
-/** A conferencing service as it is stored. */
 export interface StoredService {
   id: string;
   provider: ConferencingProvider;

@@ -28,7 +28,6 @@ export const setConferencingSchema = z
   });
 export type SetConferencing = z.infer<typeof setConferencingSchema>;
 
-/** A conferencing service of an application. */
 export const conferencingServiceView = z
   .object({
     id: z.string(),
@@ -60,7 +59,6 @@ export type ConferencingServiceView = z.infer<typeof conferencingServiceView>;
 
 export const conferencingServiceList = z.array(conferencingServiceView);
 
-/** Answer to a deletion. */
 export const conferencingDeletedView = z
   .object({ success: z.literal(true) })
   .meta({ id: 'ConferencingDeleted', example: { success: true } });

@@ -26,7 +26,6 @@ export interface ServiceDescription extends Omit<StoredService, 'settingsSealed'
   settings: ConferencingSettings;
 }
 
-/** `conferencing` of a request for an event. */
 export interface ConferencingRequest {
   provider: string;
   autocreate?: { settings: Readonly<Record<string, unknown>> };

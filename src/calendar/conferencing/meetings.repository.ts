@@ -16,7 +16,6 @@ import type { KnownMeeting, MeetingEvent } from './wanted-meeting.ts';
 /** About 129 bits. */
 const KEY_LENGTH = 25;
 
-/** A meeting as it is stored. */
 export interface StoredMeeting extends KnownMeeting {
   id: string;
   kind: ConferencingKind;

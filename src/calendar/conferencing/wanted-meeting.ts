@@ -15,7 +15,6 @@ export interface MeetingEvent {
   autocreate: EventAutocreate;
 }
 
-/** What is known of the meeting an event has. */
 export interface KnownMeeting {
   provider: string;
   /** Null: not known to have been made. */

@@ -55,7 +55,6 @@ export interface EndedInstance {
   metadata: Record<string, string>;
 }
 
-/** A series of an account. */
 type SeriesKey = Pick<EventRecord, 'accountId' | 'id'>;
 type SeriesFields = Pick<EventFields, 'when' | 'recurrence'>;
 

@@ -24,5 +24,4 @@ export interface EventFilter extends TimeBounds {
   metadata?: MetadataFilter | undefined;
 }
 
-/** A page of the events of a filter. */
 export type EventQuery = EventFilter & PageOfView;

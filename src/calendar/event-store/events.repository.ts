@@ -61,7 +61,6 @@ export const EVENTS_OF_ACCOUNT: AccountListener = {
   shown: [`select id, 'event' as object from event where account_id = $1 and status <> 'cancelled'`],
 };
 
-/** Reading events. */
 @Injectable()
 export class EventsRepository {
   constructor(private readonly database: Database) {}

@@ -6,7 +6,6 @@ import type { Participant, StoredNotification } from './event-values.ts';
 
 /* Events that mails are about. */
 
-/** What mail says of an event. */
 export interface MailedEvent {
   id: string;
   fields: ProviderFields;
@@ -30,7 +29,6 @@ export interface StoredEvent extends MailedEvent {
   metadata: Record<string, string>;
 }
 
-/** A new event of the calendar of mailed events. */
 export interface NewMailedEvent {
   uid: string;
   organizer: { email: string; name: string | null };

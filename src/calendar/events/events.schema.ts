@@ -97,7 +97,6 @@ export const updateEvent = z
   .meta({ id: 'UpdateEvent', example: { title: 'Review, moved', notifications: [] } });
 export type UpdateEvent = z.infer<typeof updateEvent>;
 
-/** Query of writes. */
 export const writeEventQuery = z.object({
   notify_participants: queryBoolean()
     .optional()

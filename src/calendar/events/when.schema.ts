@@ -47,7 +47,6 @@ export const whenInput = z
     example: { start_time: 1_900_000_000, end_time: 1_900_003_600, start_timezone: 'Europe/Berlin' },
   });
 
-/** `when` as it is answered. */
 export const whenView = z
   .discriminatedUnion('object', [
     z.object({ object: z.literal('time'), time: z.number().int(), timezone: z.string().optional() }),

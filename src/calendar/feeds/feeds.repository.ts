@@ -54,7 +54,6 @@ const EVENTS = `
     and ($4::timestamptz is null or (e.starts_at, e.id) > ($4, $5::uuid))
   order by e.starts_at, e.id limit ${PAGE}`;
 
-/** SQL of feeds. */
 @Injectable()
 export class FeedsRepository {
   constructor(private readonly database: Database) {}

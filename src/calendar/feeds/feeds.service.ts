@@ -18,7 +18,6 @@ import { type FedCalendar, type FeedPlace, FeedsRepository } from './feeds.repos
 export interface OpenFeed {
   /** Changes with everything the file shows. */
   etag: string;
-  /** The file, piece by piece. */
   pieces(): AsyncGenerator<string>;
 }
 

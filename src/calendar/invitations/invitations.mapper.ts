@@ -13,7 +13,6 @@ function fateOf(fate: InvitationFate): { status: JobState; reason: string | null
   return { status: fate.jobStatus, reason: fate.jobReason };
 }
 
-/** An invitation as it is answered. */
 export function toInvitationView(fate: InvitationFate): InvitationView {
   return {
     object: 'invitation',

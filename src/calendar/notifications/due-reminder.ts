@@ -3,7 +3,6 @@ import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.t
 import type { ReminderDelivery } from './reminder-policy.ts';
 import type { ReminderStatus, ReminderType } from './reminder-status.ts';
 
-/** A reminder as it is sent. */
 export interface DueReminder {
   id: string;
   accountId: string;
@@ -27,7 +26,6 @@ export interface DueReminder {
   secretSealed: string;
 }
 
-/** Sends reminders of one type. */
 export interface ReminderSender {
   readonly type: ReminderType;
   /**

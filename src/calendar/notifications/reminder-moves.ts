@@ -4,7 +4,6 @@ import type { Sql } from '../../platform/database/sql.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './reminder-status.ts';
 
-/** One move of a reminder. */
 export interface ReminderMove {
   id: string;
   to: ReminderStatus;

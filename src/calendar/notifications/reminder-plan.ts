@@ -109,7 +109,6 @@ function lateness(dueAt: Date, expiresAt: Date, at: Date): string | null {
   return null;
 }
 
-/** What is sent. */
 export function contentOf(notification: ReminderNotification, title: string): Record<string, string> {
   const fallback = `Reminder: ${title || 'your event'}`;
   switch (notification.type) {

@@ -79,7 +79,6 @@ interface Row {
   untouched: boolean;
 }
 
-/** An event and what has to be written for it. */
 interface Plan {
   event: ReminderEvent;
   changes: ReminderChanges;
@@ -162,7 +161,6 @@ export class ReminderPlanner {
     return plans.map(({ changes }) => changes.fates);
   }
 
-  /** By event. */
   async #read(
     sql: Sql,
     accountId: string,

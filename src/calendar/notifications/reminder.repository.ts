@@ -67,7 +67,6 @@ interface ScheduledReminder {
 /** Whether a reminder is to be sent: not if nobody wants it any more, or a quota is used up. */
 export type Admission = { kind: 'send' } | { kind: 'dropped' } | { kind: 'refused'; by: UsedUp };
 
-/** What a reminder counts for. */
 const QUOTAS_OF: Readonly<Record<ReminderType, readonly Quota[]>> = {
   email: ['reminders'],
   sms: ['sms', 'reminders'],

@@ -97,13 +97,11 @@ export class MeetingBook {
     return state;
   }
 
-  /** Somebody has answered. */
   answer(event: StoredEvent, participants: Participant[], isNews: boolean): void {
     event.fields = { ...event.fields, participants };
     this.#answered.set(event.id, { event, isNews: isNews || this.#answered.get(event.id)?.isNews === true });
   }
 
-  /** What is to be written. */
   changes(): MeetingChanges {
     const changes: MeetingChanges = {
       created: [], changed: [], links: [], removed: [], answered: [...this.#answered.values()],

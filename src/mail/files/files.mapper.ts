@@ -6,7 +6,6 @@ export function toFileFilter(query: ListFilesQuery): FileFilter {
   return { messageId: query.message_id, filename: query.filename, contentType: query.content_type };
 }
 
-/** A file as it is answered. */
 export function toFileView(file: FileRecord): FileView {
   return {
     id: file.id,

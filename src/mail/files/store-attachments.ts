@@ -3,7 +3,6 @@ import type { Sql } from '../../platform/database/sql.ts';
 
 /* Rows of attachments, in the caller's transaction. */
 
-/** An attachment of a message that is new to the mirror. */
 export interface NewAttachment {
   messageId: string;
   part: number;

@@ -1,6 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** A folder or label that was found. */
 export interface FoundFolder {
   id: string;
   /** Standard name; null for user-made ones. */

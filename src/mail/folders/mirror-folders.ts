@@ -1,8 +1,7 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 
 /* Rows of folders and labels as the mirror writes them, in its transactions. */
 
-/** A folder of the mirror. */
 export interface MirroredFolder {
   id: string;
   /** Null: being created there. */
@@ -55,14 +54,7 @@ export async function writeFolders(
   folders: readonly MirroredFolder[],
   at: Date,
 ): Promise<void> {
-  await sql.query(WRITE, [
-    accountId,
-    folders.map(({ id }) => id),
-    folders.map(({ providerId }) => providerId),
-    folders.map(({ name }) => name),
-    folders.map(({ displayName }) => displayName),
-    at,
-  ]);
+  await sql.query(WRITE, [accountId, ...columnsOf(folders, 'id', 'providerId', 'name', 'displayName'), at]);
 }
 
 /** Deletes folders that the provider does not have any more. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { type MirrorOwnerIds, removeMessages } from './remove-messages.ts';
 
 /** A message that is in another folder now. */
@@ -99,12 +99,7 @@ export async function enterFolders(
   memberships: readonly Membership[],
 ): Promise<void> {
   if (memberships.length === 0) return;
-  await sql.query(ENTER, [
-    accountId,
-    memberships.map(({ messageId }) => messageId),
-    memberships.map(({ folderProviderId }) => folderProviderId),
-    memberships.map(({ date }) => date),
-  ]);
+  await sql.query(ENTER, [accountId, ...columnsOf(memberships, 'messageId', 'folderProviderId', 'date')]);
 }
 
 // In two steps: names may have been exchanged.

@@ -126,7 +126,6 @@ function addFolderConditions(
   else if (wanted && !listed) conditions.add(`exists (${ANY_FOLDER}${idsOf(wanted)})`);
 }
 
-/** The filters by address. */
 export type AddressFilter = Pick<MessageFilter, 'from' | 'to' | 'cc' | 'bcc' | 'anyEmail'>;
 
 /** Who has to be in a message, or in a thread: for each filter by address those of whom one has to be. */

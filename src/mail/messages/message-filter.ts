@@ -75,7 +75,6 @@ export interface Person {
   name: string;
 }
 
-/** An attachment. */
 export interface MessageFileRecord {
   id: string;
   filename: string;
@@ -85,7 +84,6 @@ export interface MessageFileRecord {
   size: number;
 }
 
-/** A folder or label a message is in. */
 export interface MessageFolderRecord {
   id: string;
   name: string | null;

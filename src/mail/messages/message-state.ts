@@ -82,7 +82,6 @@ const ENTER = `
   join message m on m.id = x.message_id and m.account_id = $1
   on conflict do nothing`;
 
-/** A held message as it is to be from here on. */
 export interface MessageWrite {
   message: HeldMessage;
   /** Names the change for webhooks; null: only the log is told. */
@@ -122,7 +121,6 @@ export async function writeMessages(
   ]);
 }
 
-/** Whether two states of one key are the same. */
 export function sameState<K extends keyof MessageState>(a: MessageState[K], b: MessageState[K]): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -4,7 +4,6 @@ import { peopleOf } from './people.ts';
 
 /* Drafts are messages: their rows, in the caller's transaction. */
 
-/** A version of a draft. */
 export interface DraftVersionRow {
   id: string;
   accountId: string;

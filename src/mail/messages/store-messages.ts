@@ -1,10 +1,9 @@
 import type { Address } from '../../platform/base/text/address.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { peopleOf } from './people.ts';
 
 /* Rows of messages from the provider, in the caller's transaction. The number of statements does not depend on the number of rows. */
 
-/** A message that is new to the mirror. */
 export interface NewMessageRow {
   id: string;
   providerId: string;
@@ -81,9 +80,7 @@ export async function insertMessages(
     accountId,
     JSON.stringify(rows),
     at,
-    messages.map(({ id }) => id),
-    messages.map(({ body }) => body),
-    messages.map(({ headers }) => headers),
+    ...columnsOf(messages, 'id', 'body', 'headers'),
   ]);
 }
 
@@ -111,11 +108,7 @@ export async function updateMessages(
   if (messages.length === 0) return;
   await sql.query(UPDATE, [
     accountId,
-    messages.map(({ id }) => id),
-    messages.map(({ providerId }) => providerId),
-    messages.map(({ unread }) => unread),
-    messages.map(({ starred }) => starred),
-    messages.map(({ draft }) => draft),
+    ...columnsOf(messages, 'id', 'providerId', 'unread', 'starred', 'draft'),
     at,
   ]);
 }

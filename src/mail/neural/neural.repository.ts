@@ -4,7 +4,6 @@ import { Database } from '../../platform/database/sql.ts';
 import type { FeedbackKind } from './neural-feedback.entity.ts';
 import type { Category } from './text/categorize.ts';
 
-/** Feedback to be stored. */
 export interface NewFeedback {
   accountId: string;
   kind: FeedbackKind;

@@ -18,7 +18,6 @@ export interface Found<T> {
   found: T;
 }
 
-/** What a message is. */
 export interface MessageCategory {
   category: Category;
   subcategories: string[];

@@ -50,7 +50,6 @@ export class DirectLease implements Lease {
     this.#abort.abort();
   }
 
-  /** The send has ended. */
   end(): void {
     clearInterval(this.#timer);
   }

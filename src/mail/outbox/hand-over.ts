@@ -33,7 +33,6 @@ export function sendControl(lease: Lease, onPhase: (phase: SendPhase) => void): 
   };
 }
 
-/** How a hand-over has failed. */
 export interface HandOverFailure {
   code: ProviderErrorCode;
   /** How far it came; null: not even to a connection. */

@@ -63,7 +63,6 @@ export const cancelOutboxMessage = z
   .meta({ id: 'CancelOutboxMessage', example: { version: 1 } });
 export type CancelOutboxMessage = z.infer<typeof cancelOutboxMessage>;
 
-/** Query of POST /v2/outbox. */
 export const createOutboxQuery = z.object({
   dry_run: queryBoolean().optional().describe('true: validate and answer what would happen, store nothing'),
 });

@@ -205,7 +205,6 @@ export class OutboxService {
   }
 }
 
-/** A message as it was accepted. */
 function accepted(message: NewOutboxMessage): OutboxItem {
   const { sendAt, at } = message;
   return {

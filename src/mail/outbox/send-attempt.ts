@@ -45,7 +45,6 @@ export interface RecipientProgress {
 
 /** What a row that goes on carries along. */
 export interface RouteProgress {
-  /** The route of the next attempt. */
   route: SendRoute;
   /** Attempts over this route that have failed. */
   failures: number;
@@ -60,7 +59,6 @@ export interface RouteProgress {
   putOff: { attempt: number; emails: readonly string[] } | null;
 }
 
-/** A claimed row of `send_job`. */
 export interface SendJobRow extends ClaimedJob, RouteProgress {
   retryLimitAt: Date;
   /** Its account was moved to another mailbox since it was accepted: it must not be sent from there unasked. */
@@ -99,7 +97,6 @@ export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
 /** The same with its message. */
 export type LoadedAttempt = Attempt & { message: StoredMessage };
 
-/** How an attempt failed. */
 export interface AttemptEnd {
   code: ProviderErrorCode;
   phase: SendPhase | null;

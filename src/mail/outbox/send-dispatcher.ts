@@ -21,7 +21,6 @@ import { MessageSender, SHORT_MIME } from './send-message.ts';
 import { recordLateSends, recordSends } from './send-recording.ts';
 import { HELD } from './sends-of-account.ts';
 
-/** A message as it is loaded. */
 export type LoadedMessage = Omit<StoredMessage, 'account'> & AccountRow;
 
 /** What it takes to send a row of `send_job`. What has to be decided or fetched first is not handed off before that. */

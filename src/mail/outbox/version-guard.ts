@@ -6,7 +6,6 @@ import { ConflictError, DomainError, InvalidInputError } from '../../platform/ba
 export interface VersionGuard {
   /** Entity tags of `If-Match`, without the quotes; `*` any version at all; absent: no such header. */
   ifMatch?: '*' | readonly string[];
-  /** `version` in the body. */
   version?: number;
 }
 
@@ -42,7 +41,6 @@ export function parseIfMatch(header: string | undefined): VersionGuard['ifMatch'
   return [...text.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag = '']) => (weak ? [] : [tag]));
 }
 
-/** The `If-Match` of this request. */
 export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext) =>
   parseIfMatch(context.switchToHttp().getRequest<Request>().headers['if-match']),
 );

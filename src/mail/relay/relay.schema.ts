@@ -46,7 +46,6 @@ export const relayView = z
   });
 export type RelayView = z.infer<typeof relayView>;
 
-/** Answer to a deletion. */
 export const relayDeletedView = z
   .object({ success: z.literal(true) })
   .meta({ id: 'RelayDeleted', example: { success: true } });

@@ -215,7 +215,6 @@ interface Way {
   /** Common table expressions. */
   text: string;
   ranked: number;
-  /** Whether there may be more of them. */
   more: string;
 }
 

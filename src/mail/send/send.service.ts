@@ -25,7 +25,6 @@ export interface SendAnswer {
   replayed: boolean;
 }
 
-/** Who asks for a send. */
 export interface SendCall {
   account: AccountPrincipal;
   /** Set when the request has an Idempotency-Key. */

@@ -51,7 +51,6 @@ interface Offsets {
 
 type StartTag = Parameters<RewritingStream['emitStartTag']>[0];
 
-/** What is looked for in HTML. */
 export interface MarksWanted {
   html: string;
   /** The image that will be put in, because what stands around it decides where it is shown; null: none. */
@@ -189,7 +188,6 @@ function trackableUrl(value: string): string | null {
   return url.toWellFormed();
 }
 
-/** An attribute with another value, quoted as it was. */
 function withValue(attribute: string, value: string): string {
   const [, name = '', quote = ''] = /^([^=]*=\s*)(["']?)/.exec(attribute) ?? [];
   return `${name}${quote || '"'}${escaped(value)}${quote || '"'}`;

@@ -17,14 +17,12 @@ export interface TrackingWish {
   payload?: string | undefined;
 }
 
-/** A message that is to be tracked. */
 export interface TrackableMessage {
   accountId: string;
   /** What its mirrored copy will be called. */
   messageId: string;
   /** With angle brackets. */
   messageIdHeader: string;
-  /** When it is to be sent. */
   sendAt: Date;
   html: string;
 }

@@ -2,7 +2,6 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { equalHashes } from '../../platform/base/crypto/token-hash.ts';
 import type { EncryptionKey } from '../../platform/base/crypto/secret-box.ts';
 
-/** A link of a message that was sent. */
 export interface TrackedLink {
   /** What the mirrored copy of the message is called. */
   messageId: string;
@@ -34,12 +33,10 @@ export class TrackingTokens {
     this.#keys = ring.map(({ key }) => Buffer.from(hkdfSync('sha256', key, '', 'carillon tracking 1', 32)));
   }
 
-  /** For the image of a message. */
   opening(messageId: string): string {
     return this.#sign(Buffer.concat([Buffer.from([OPENING]), idBytes(messageId)]));
   }
 
-  /** For a link of a message. */
   link({ messageId, index, url }: TrackedLink): string {
     const position = Buffer.alloc(INDEX_BYTES);
     position.writeUInt16BE(index);

@@ -1,4 +1,3 @@
-/** When a `Batcher` hands its items on. */
 export interface BatcherOptions {
   /** Items per call. */
   most: number;

@@ -149,7 +149,6 @@ export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown, L ex
    * back as if it had never been claimed
    */
   run(job: J, lease: Lease, loaded: L | undefined): Promise<Outcome<R> | null>;
-  /** What to record when `run` threw. */
   onError(job: J, error: unknown): Outcome<R>;
   /** What to record for a row that was in hand at three deaths of its worker; it is not run again. */
   onPoison(job: J): Outcome<R>;

@@ -18,7 +18,6 @@ export interface Place {
   database: string;
   /** Host, port and name as DATABASE_URL says; for the embedded database its folder. Never a user or a password. */
   address: string;
-  /** INSTANCE_NAME. */
   name: string;
   /** Why a living worker took it for an older state of itself. Only in what is recorded. */
   doubt?: string;

@@ -1,7 +1,6 @@
 /** @returns null when all is well, else in a few words what is not; shown to whoever asks, so without secrets */
 export type ReadinessCheck = () => Promise<string | null> | string | null;
 
-/** What one check said. */
 export interface CheckResult {
   name: string;
   /** Null: well. */

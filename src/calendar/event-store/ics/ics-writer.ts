@@ -6,10 +6,8 @@ import type { SHOWN_FIELDS } from '../event-columns.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Participant, Recurrence, When } from '../event-values.ts';
 
-/** What of an event is shown to others. */
 export type ShownEvent = Pick<EventRecord, (typeof SHOWN_FIELDS)[number]>;
 
-/** Which instance of its series an event is. */
 export interface InstanceOf {
   /** When it would have begun by the rules; of all-day series midnight of the day, as if in UTC. */
   originalStart: Date;
@@ -17,13 +15,11 @@ export interface InstanceOf {
   series: { when: When; recurrence: Recurrence | null } | null;
 }
 
-/** One VEVENT. */
 export interface IcsEvent {
   event: ShownEvent;
   uid: string;
   /** Grows with each revision (RFC 5546 2.1.4). */
   sequence: number;
-  /** DTSTAMP. */
   stamp: Date;
   /** Who invites; null: nobody is named. */
   organizer: { email: string; name: string | null } | null;
@@ -69,7 +65,6 @@ export class IcsWriter {
     this.#begin = `${this.#root.toString()}\r\n`.slice(0, -END.length);
   }
 
-  /** What a file begins with. */
   begin(): string {
     return this.#begin;
   }
@@ -86,7 +81,6 @@ export class IcsWriter {
     return [...zones, event].map((component) => `${component.toString()}\r\n`).join('');
   }
 
-  /** What a file ends with. */
   end(): string {
     return END;
   }

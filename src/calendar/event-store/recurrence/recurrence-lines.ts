@@ -14,14 +14,12 @@ export class InvalidRecurrenceError extends Error {
 export interface RuleLine {
   /** Upper case names and values, without UNTIL. */
   text: string;
-  /** FREQ. */
   frequency: string;
   /** The last wall time that counts; null: no end by time. */
   untilWallMs: number | null;
   hasCount: boolean;
 }
 
-/** What the lines say. */
 export interface RecurrenceLines {
   rules: readonly RuleLine[];
   /** Wall times that are left out. */

@@ -19,7 +19,6 @@ export interface Occurrence {
   when: When;
 }
 
-/** What a series is made of. */
 export interface SeriesSource {
   /** Of the first one. */
   when: When;
@@ -135,7 +134,6 @@ export class Series {
     return [...starts].sort((a, b) => a - b);
   }
 
-  /** The one of `startsBetween`. */
   occurrenceAt(startMs: number): Occurrence {
     return { startMs, when: this.#whenAt(startMs) };
   }

@@ -16,7 +16,6 @@ export interface CleanOptions extends TextOptions {
   removeConclusionPhrases: boolean;
 }
 
-/** A message as it is stored. */
 export interface MessageInput {
   /** HTML. */
   body: string;
