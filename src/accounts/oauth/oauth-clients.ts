@@ -76,7 +76,8 @@ export class OauthClients {
   ): Promise<AuthorizationRequest> {
     return this.#with(registration, async (configuration) => {
       const pkceVerifier = oidc.randomPKCECodeVerifier();
-      const nonce = isOpenid(registration) ? oidc.randomNonce() : null;
+      const asksIdToken = registration.scope.split(/\s+/).includes('openid');
+      const nonce = asksIdToken ? oidc.randomNonce() : null;
       const url = oidc.buildAuthorizationUrl(configuration, {
         redirect_uri: options.redirectUri,
         scope: registration.scope,
@@ -214,11 +215,6 @@ export class OauthClients {
     oidc.allowInsecureRequests(configuration);
     return configuration;
   }
-}
-
-/** Whether id tokens are asked for. */
-function isOpenid({ scope }: OauthRegistration): boolean {
-  return scope.split(/\s+/).includes('openid');
 }
 
 function clientAuthOf({ clientSecret, clientAuth }: OauthRegistration): oidc.ClientAuth {

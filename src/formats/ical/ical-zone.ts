@@ -183,10 +183,6 @@ function commonRule(walls: readonly Date[]): string | undefined {
   return rules.every(({ nth }) => nth === first.nth) ? first.nth : undefined;
 }
 
-function stamp(wall: Date): string {
-  return wall.toISOString().slice(0, 19);
-}
-
 function offsetText(ms: number): string {
   const total = Math.round(Math.abs(ms) / 1000);
   const two = (value: number) => String(value).padStart(2, '0');
@@ -197,7 +193,7 @@ function offsetText(ms: number): string {
 
 function observance(kind: 'standard' | 'daylight', change: Transition, rule?: string): unknown[] {
   const properties: unknown[] = [
-    ['dtstart', {}, 'date-time', stamp(new Date(change.atMs + change.fromMs))],
+    ['dtstart', {}, 'date-time', new Date(change.atMs + change.fromMs).toISOString().slice(0, 19)],
     ['tzoffsetfrom', {}, 'utc-offset', offsetText(change.fromMs)],
     ['tzoffsetto', {}, 'utc-offset', offsetText(change.toMs)],
   ];

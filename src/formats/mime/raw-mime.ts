@@ -53,7 +53,9 @@ export function prepareRaw(input: Buffer, defaults: RawDefaults): RawMessage {
   const added = [
     ...(messageIdHeader === null ? [`Message-ID: ${defaults.messageIdHeader}\r\n`] : []),
     ...(valuesOf(fields, 'from').length === 0 ? [fromLine(defaults.from)] : []),
-    ...(valuesOf(fields, 'date').length === 0 ? [`Date: ${rfcDate(defaults.date)}\r\n`] : []),
+    ...(valuesOf(fields, 'date').length === 0
+      ? [`Date: ${defaults.date.toUTCString().replace(/GMT$/, '+0000')}\r\n`]
+      : []),
   ];
   const header = [...added, ...rest.map(({ lines }) => lines)].join('');
   return { mime: Buffer.from(header + body, 'latin1'), messageIdHeader };
@@ -113,9 +115,4 @@ function fromLine({ name, email }: Address): string {
   const header = node.buildHeaders();
   const line = /^From:.*(?:\r\n[ \t].*)*/im.exec(header)?.[0] ?? `From: <${email}>`;
   return `${Buffer.from(line).toString('latin1')}\r\n`;
-}
-
-/** RFC 5322 3.3. */
-function rfcDate(date: Date): string {
-  return date.toUTCString().replace(/GMT$/, '+0000');
 }

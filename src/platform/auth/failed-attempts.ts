@@ -95,8 +95,10 @@ export class FailedAttempts {
     try {
       return await work();
     } catch (error) {
+      // When too many checks were running, nobody learns anything from it, and it is no fault of the client.
+      const isTurnedAway = error instanceof DomainError && error.kind === 'rate-limited';
       if (isRefusal(error)) released = [];
-      else if (!isTurnedAway(error)) released = counted.filter(({ kind }) => kind !== 'client');
+      else if (!isTurnedAway) released = counted.filter(({ kind }) => kind !== 'client');
       throw error;
     } finally {
       await this.#release(released);
@@ -179,11 +181,6 @@ export class FailedAttempts {
 export function isRefusal(error: unknown): boolean {
   const cause = error instanceof DomainError ? error.details.cause : undefined;
   return cause instanceof ProviderError && cause.code === 'auth-invalid';
-}
-
-/** Whether too many checks were running: nobody learns anything from it, and it is no fault of the client. */
-function isTurnedAway(error: unknown): boolean {
-  return error instanceof DomainError && error.kind === 'rate-limited';
 }
 
 function tooMany({ kind, most }: Counted, until: number, now: Date): TooManyFailuresError {

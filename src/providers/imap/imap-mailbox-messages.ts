@@ -1,4 +1,4 @@
-import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import type { ImapFlow } from 'imapflow';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { answerOf } from './imap-connection.ts';
 import type { MessagePlace } from './imap-cursor.ts';
@@ -57,14 +57,10 @@ async function marksOf(client: ImapFlow, uid: number): Promise<Required<Marks> |
   const message = await client.fetchOne(`${uid}`, query, { uid: true });
   if (!message) return null;
   return {
-    messageIdHeader: messageIdOf(message),
+    messageIdHeader: /^message-id:\s*(\S+)/i.exec(message.headers?.toString('latin1') ?? '')?.[1] ?? null,
     size: message.size ?? 0,
     receivedAt: new Date(message.internalDate ?? 0).getTime(),
   };
-}
-
-function messageIdOf({ headers }: FetchMessageObject): string | null {
-  return /^message-id:\s*(\S+)/i.exec(headers?.toString('latin1') ?? '')?.[1] ?? null;
 }
 
 /**

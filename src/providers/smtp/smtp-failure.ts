@@ -97,7 +97,7 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
     return new ProviderError('outcome-unknown', message, details);
   }
   // The guard's refusal stands for as long as the settings do.
-  const code: ProviderErrorCode = isBlocked(error) ? 'unsupported' : 'temporary';
+  const code: ProviderErrorCode = toEgressError(error).kind === 'blocked' ? 'unsupported' : 'temporary';
   return new ProviderError(code, words, details);
 }
 
@@ -113,10 +113,6 @@ export function ofReply(
     refused,
     ...(verdict?.retryAfterSeconds == null ? {} : { retryAfterSeconds: verdict.retryAfterSeconds }),
   });
-}
-
-function isBlocked(error: unknown): boolean {
-  return toEgressError(error).kind === 'blocked';
 }
 
 /** In plain words, without what a name resolved to. */

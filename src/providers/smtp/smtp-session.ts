@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Socket } from 'node:net';
 import SMTPConnection from 'nodemailer/lib/smtp-connection/index.js';
 import XOAuth2 from 'nodemailer/lib/xoauth2/index.js';
@@ -359,10 +360,6 @@ export class SmtpSession {
       this.#wait = null;
     });
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
 }
 
 /** Whether the connection was lost, as opposed to our own giving up. */

@@ -22,7 +22,8 @@ export async function getByHttps(
 ): Promise<HttpsAnswer | null> {
   let next = url;
   for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
-    const answer = await get(next, { maxBodyBytes }).catch(noAnswer);
+    // Most of the addresses that are asked do not exist.
+    const answer = await get(next, { maxBodyBytes }).catch(() => null);
     if (!answer || !REDIRECTS.has(answer.status)) return answer && { ...answer, url: next };
     const { location } = answer.headers;
     if (typeof location !== 'string' || !URL.canParse(location, next)) return null;
@@ -39,9 +40,4 @@ export async function fetchDocument(url: string, maxBytes: number, get: HttpsGet
   const answer = await getByHttps(url, maxBytes + 1, get);
   if (answer?.status !== 200 || answer.body.length > maxBytes) return null;
   return answer.body.toString('utf8');
-}
-
-/** Most of the addresses that are asked do not exist. */
-function noAnswer(): null {
-  return null;
 }
