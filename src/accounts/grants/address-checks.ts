@@ -1,8 +1,6 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable, Logger } from '@nestjs/common';
 import { SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { AddressProof } from '../../providers/port/address-proof.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -11,7 +9,6 @@ import { recordProof } from './address-proof-state.ts';
 import { openGrantSettings } from './grant-secrets.ts';
 import { mailboxOf } from './mailbox-match.ts';
 
-const EVERY_MS = 10_000;
 /** Accounts taken in one go, and how many of their domains are asked at the same time. */
 const MOST = 20;
 const AT_ONCE = 4;
@@ -45,38 +42,23 @@ const POSTPONE = `
 
 /**
  * Looks for proofs of addresses that a sign-in has not proved (docs/account-ownership.md), and gives grants from before
- * there were mailbox keys theirs. Runs in workers, every ten seconds, a few accounts at a time.
+ * there were mailbox keys theirs, a few accounts at a time.
  */
 @Injectable()
 export class AddressChecks {
   readonly #log = new Logger('AddressChecks');
-  readonly #enabled: boolean;
-  #running = false;
 
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
     private readonly database: Database,
     private readonly connectors: ConnectorRegistry,
     private readonly proofs: AddressProofs,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
-  ) {
-    this.#enabled = config.roles.includes('worker');
-  }
+  ) {}
 
-  @Interval('address checks', EVERY_MS)
-  async tick(): Promise<void> {
-    if (!this.#enabled || this.#running) return;
-    this.#running = true;
-    try {
-      while ((await this.run()) === MOST);
-    } catch (error) {
-      this.#log.warn(
-        `addresses could not be checked: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    } finally {
-      this.#running = false;
-    }
+  /** Looks at all accounts that are due. */
+  async runAll(): Promise<void> {
+    while ((await this.run()) === MOST);
   }
 
   /** Looks at the accounts that are due. @returns how many there were, at most 20 */

@@ -1,5 +1,4 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
@@ -13,7 +12,6 @@ import { composeLoopMail } from './address-loop-mail.ts';
 import { AddressLoopRepository, type LoopAccount } from './address-loop.repository.ts';
 import { recordProof } from './address-proof-state.ts';
 
-const EVERY_MS = 10_000;
 /** 128 bits and more. */
 const CODE_LENGTH = 25;
 const SEND_MS = 60_000;
@@ -21,13 +19,12 @@ const SEND_MS = 60_000;
 /**
  * Proves addresses that nothing else proves: mails a code to the address by the operator's own mailing service, and looks
  * whether it turns up in the connected mailbox (docs/account-ownership.md). A mail is written down before it is sent, so
- * that a process that dies sends one too few rather than one too many. Runs in workers.
+ * that a process that dies sends one too few rather than one too many.
  */
 @Injectable()
 export class AddressLoops {
   readonly #log = new Logger('AddressLoops');
   readonly #mail: OperatorMailConfig | null;
-  #running = false;
 
   constructor(
     @Inject(APP_CONFIG) private readonly config: AppConfig,
@@ -40,22 +37,7 @@ export class AddressLoops {
     this.#mail = config.operatorMail;
   }
 
-  @Interval('address loops', EVERY_MS)
-  async tick(): Promise<void> {
-    if (!this.#mail || !this.config.roles.includes('worker') || this.#running) return;
-    this.#running = true;
-    try {
-      await this.run();
-    } catch (error) {
-      this.#log.warn(
-        `addresses could not be proven by mail: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    } finally {
-      this.#running = false;
-    }
-  }
-
-  /** Takes in what has come back, then sends to a few accounts that wait. */
+  /** Takes in what has come back, then sends to a few accounts that wait. Nothing, where no server of the operator is configured. */
   async run(): Promise<void> {
     const mail = this.#mail;
     if (!mail) return;

@@ -1,9 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
 
-const EVERY_MS = 60_000;
 /** Tokens of one minute; the last uses of further ones are not stored. */
 const MOST_TOKENS = 100_000;
 const TOGETHER = 5_000;
@@ -35,17 +33,6 @@ export class TokenUses implements BeforeApplicationShutdown {
     if (this.#uses.size < MOST_TOKENS || this.#uses.has(tokenId)) this.#uses.set(tokenId, this.clock.now());
   }
 
-  @Interval('uses of access tokens', EVERY_MS)
-  async tick(): Promise<void> {
-    try {
-      await this.store();
-    } catch (error) {
-      this.#log.warn(
-        `the last uses of access tokens could not be stored: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    }
-  }
-
   /** Stores what was remembered. What cannot be stored is lost. */
   async store(): Promise<void> {
     await this.#storing;
@@ -54,7 +41,11 @@ export class TokenUses implements BeforeApplicationShutdown {
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.tick();
+    try {
+      await this.store();
+    } catch (error) {
+      this.#log.warn(`the last uses of access tokens could not be stored: ${String(error)}`);
+    }
   }
 
   async #store(): Promise<void> {

@@ -6,7 +6,6 @@ import {
   Logger,
   type OnModuleInit,
 } from '@nestjs/common';
-import { Cron } from '@nestjs/schedule';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Readiness } from '../../platform/work/readiness.ts';
@@ -52,7 +51,6 @@ export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** Does not throw: a database that is away is asked again. */
-  @Cron('*/10 * * * * *', { name: 'keys', waitForCompletion: true })
   async tick(): Promise<void> {
     if (this.#stopped) return;
     try {

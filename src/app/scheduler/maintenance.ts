@@ -1,7 +1,5 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Cron } from '@nestjs/schedule';
+import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { pruneFailedAttempts } from '../../platform/auth/failed-attempts.ts';
 import { pruneAuthorizationCodes } from '../../accounts/connect/authorization-codes.ts';
 import { pruneLoginRequests } from '../../accounts/connect/prune-login-requests.ts';
@@ -39,26 +37,22 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
 const LOCK = 727_003;
 const MOST_ROUNDS = 100;
 
-/** Clears away evidence and leftovers, every ten minutes, in small batches, in one process at a time. */
+/** Clears away evidence and leftovers, in small batches, in one process at a time. */
 @Injectable()
 export class Maintenance {
   readonly #log = new Logger(Maintenance.name);
-  readonly #enabled: boolean;
 
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
     private readonly database: Database,
     private readonly clock: Clock,
-  ) {
-    this.#enabled = config.roles.includes('worker');
-  }
+  ) {}
 
-  @Cron('23 */10 * * * *', { name: 'maintenance', waitForCompletion: true })
-  async tick(): Promise<void> {
-    if (!this.#enabled) return;
+  /** Every task, one after the other; one that fails keeps none from running. */
+  async runAll(stop: AbortSignal): Promise<void> {
     for (const [name, task] of Object.entries(MAINTENANCE_TASKS)) {
+      if (stop.aborted) return;
       try {
-        const removed = await this.run(task);
+        const removed = await this.run(task, stop);
         if (removed > 0) this.#log.log(`${name}: ${removed} removed`);
       } catch (error) {
         this.#log.warn(`${name}: ${error instanceof Error ? error.message : String(error)}`);
@@ -67,7 +61,7 @@ export class Maintenance {
   }
 
   /** Repeats a task until it finds nothing, a transaction each time. @returns rows removed */
-  async run(task: MaintenanceTask): Promise<number> {
+  async run(task: MaintenanceTask, stop?: AbortSignal): Promise<number> {
     let removed = 0;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       const count = await this.database.transaction(async (sql) => {
@@ -77,7 +71,7 @@ export class Maintenance {
         return lock?.ours ? task(sql, this.clock.now()) : 0;
       });
       removed += count;
-      if (count === 0) break;
+      if (count === 0 || stop?.aborted) break;
     }
     return removed;
   }

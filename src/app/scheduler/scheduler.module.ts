@@ -14,9 +14,10 @@ import { WebhookDispatcher } from '../../platform/webhooks/webhook-dispatcher.ts
 import { WebhooksModule } from '../../platform/webhooks/webhooks.module.ts';
 import { DISPATCHERS, Engine } from '../../platform/work/engine.ts';
 import { Maintenance } from './maintenance.ts';
+import { RecurringWork } from './recurring-work.ts';
 import { Notifier } from '../../platform/work/notifier.ts';
 
-/** The engine, its tick, and the table of queues: one dispatcher per queue. */
+/** The engine, the table of queues with one dispatcher each, and recurring work. */
 @Module({
   imports: [
     ScheduleModule.forRoot(),
@@ -41,6 +42,7 @@ import { Notifier } from '../../platform/work/notifier.ts';
     Engine,
     Notifier,
     Maintenance,
+    RecurringWork,
   ],
   exports: [Engine],
 })

@@ -1,14 +1,10 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { ConferencingAccess } from './conferencing-access.ts';
 import { Meetings } from './meetings.ts';
 import { type DueMeeting, MeetingsRepository } from './meetings.repository.ts';
 
-const EVERY_MS = 10_000;
-const RECONCILE_EVERY_MS = 300_000;
 const DAY_MS = 86_400_000;
 /** Meetings at a time; each is a few requests. */
 const BATCH = 20;
@@ -22,34 +18,19 @@ const PAST_DAYS = 30;
 
 /**
  * Deletes meetings whose events are gone, and brings those up to date whose events were changed elsewhere: whatever ended or
- * changed them, and whoever was killed in between. Found in the tables: what jobs release every ten seconds, the rest every
- * five minutes. A service that fails is asked again after 30 s, then after twice as long each time, 20 times.
+ * changed them, and whoever was killed in between. Found in the tables: `run` takes what jobs have released, `reconcile`
+ * finds the rest. A service that fails is asked again after 30 s, then after twice as long each time, 20 times.
  */
 @Injectable()
 export class MeetingUpkeep {
   readonly #log = new Logger('Conferencing');
-  readonly #enabled: boolean;
-  readonly #running = new Set<string>();
 
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
     private readonly repository: MeetingsRepository,
     private readonly access: ConferencingAccess,
     private readonly meetings: Meetings,
     private readonly clock: Clock,
-  ) {
-    this.#enabled = config.roles.includes('worker');
-  }
-
-  @Interval('meetings', EVERY_MS)
-  async tick(): Promise<void> {
-    await this.#guarded('run', () => this.run());
-  }
-
-  @Interval('meetings without events', RECONCILE_EVERY_MS)
-  async reconcileTick(): Promise<void> {
-    await this.#guarded('reconcile', () => this.reconcile());
-  }
+  ) {}
 
   /** Finds what has to be looked after. */
   async reconcile(): Promise<void> {
@@ -104,20 +85,5 @@ export class MeetingUpkeep {
     const backoff = Math.min(FIRST_INTERVAL_MS * 2 ** (attempts - 1), LONGEST_INTERVAL_MS);
     const wait = Math.max(backoff, (error.retryAfterSeconds ?? 0) * 1000);
     await this.repository.postpone(id, new Date(this.clock.now().getTime() + wait));
-  }
-
-  /** Each of the two by itself: a slow service must not keep what is new from being found. */
-  async #guarded(name: string, work: () => Promise<void>): Promise<void> {
-    if (!this.#enabled || this.#running.has(name)) return;
-    this.#running.add(name);
-    try {
-      await work();
-    } catch (error) {
-      this.#log.warn(
-        `meetings could not be looked after: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    } finally {
-      this.#running.delete(name);
-    }
   }
 }

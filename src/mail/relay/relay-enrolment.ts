@@ -1,47 +1,25 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { RelayRoutes } from './relay-routes.ts';
 import { RECHECK_MS } from './relay-routes.service.ts';
 import { RelayRepository, type UnaskedAccount } from './relay.repository.ts';
 
-const EVERY_MS = 10_000;
-
 /**
  * Has mailing services confirm accounts before they are needed: those that were connected, and all of an application that
- * has set up a service. Found in the tables every ten seconds, whoever was killed in between; connecting waits for nothing.
+ * has set up a service. Found in the tables, whoever was killed in between; connecting waits for nothing.
  */
 @Injectable()
 export class RelayEnrolment {
   readonly #log = new Logger('Relay');
-  readonly #enabled: boolean;
-  #running = false;
 
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
     private readonly relays: RelayRepository,
     private readonly routes: RelayRoutes,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
-  ) {
-    this.#enabled = config.roles.includes('worker');
-  }
-
-  @Interval('relay enrolment', EVERY_MS)
-  async tick(): Promise<void> {
-    if (!this.#enabled || this.#running) return;
-    this.#running = true;
-    try {
-      await this.run();
-    } catch (error) {
-      this.#log.warn(`accounts could not be enrolled: ${messageOf(error)}`);
-    } finally {
-      this.#running = false;
-    }
-  }
+  ) {}
 
   /** Asks about some of the accounts nobody has asked about. */
   async run(): Promise<void> {
@@ -65,8 +43,4 @@ export class RelayEnrolment {
       }
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

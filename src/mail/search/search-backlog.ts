@@ -1,14 +1,11 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Cron } from '@nestjs/schedule';
+import { Injectable, Logger } from '@nestjs/common';
 import type { Address } from '../../platform/base/text/address.ts';
-import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { storeDocuments } from './store-document.ts';
 
 /** Messages per transaction, and bytes of their bodies that are reached at most. */
 const BATCH = 200;
 const BATCH_BYTES = 8 * 1024 * 1024;
-/** It begins anew every minute: where it is then, another process can go on. */
 const MOST_MS = 50_000;
 
 const NEXT = `
@@ -72,37 +69,20 @@ interface BacklogMessage {
 @Injectable()
 export class SearchBacklogRunner {
   readonly #log = new Logger(SearchBacklogRunner.name);
-  readonly #enabled: boolean;
-  #stopping = false;
 
-  constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
-    private readonly database: Database,
-  ) {
-    this.#enabled = config.roles.includes('worker');
+  constructor(private readonly database: Database) {}
+
+  /** Goes on for less than a minute: another process can go on then where this one is. */
+  async runBriefly(stop: AbortSignal): Promise<void> {
+    const stored = await this.run(AbortSignal.any([stop, AbortSignal.timeout(MOST_MS)]));
+    if (stored > 0) this.#log.log(`${stored} messages can be searched now`);
   }
 
-  onModuleDestroy(): void {
-    this.#stopping = true;
-  }
-
-  @Cron('41 * * * * *', { name: 'search backlog', waitForCompletion: true })
-  async tick(): Promise<void> {
-    if (!this.#enabled) return;
-    try {
-      const stored = await this.run(performance.now() + MOST_MS);
-      if (stored > 0) this.#log.log(`${stored} messages can be searched now`);
-    } catch (error) {
-      // The next minute goes on where this one ended.
-      this.#log.warn(error instanceof Error ? error.message : String(error));
-    }
-  }
-
-  /** Goes on until nothing is left, or `until` by `performance.now()`. @returns documents stored */
-  async run(until = Infinity): Promise<number> {
+  /** Goes on until nothing is left, or `until` is aborted. @returns documents stored */
+  async run(until?: AbortSignal): Promise<number> {
     let stored = 0;
-    while (!this.#stopping && performance.now() < until) {
-      const count = await this.database.transaction(step);
+    for (;;) {
+      const count = until?.aborted ? null : await this.database.transaction(step);
       if (count === null) break;
       stored += count;
     }

@@ -7,7 +7,6 @@ import {
   type OnApplicationShutdown,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { Cron } from '@nestjs/schedule';
 import { moment, monotonicMs } from '../base/time/clock.ts';
 import { type QueueName, Signals } from './signals.ts';
 import { CurrentWorker } from './current-worker.ts';
@@ -129,9 +128,8 @@ export class Engine
   }
 
   /**
-   * Heartbeat, next due times, and in the background the sweep. May be lost, late or run twice without harm.
+   * Heartbeat, next due times, and in the background the sweep: once a second. May be lost, late or run twice without harm.
    */
-  @Cron('* * * * * *', { name: 'engine', waitForCompletion: true, threshold: 5_000 })
   tick(): Promise<void> {
     if (!this.#started) return Promise.resolve();
     this.#ticking ??= this.#tick()
