@@ -6,6 +6,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { monotonicMs } from '../platform/base/time/clock.ts';
+import { spread } from '../platform/work/backoff.ts';
 import { CurrentWorker } from '../platform/work/current-worker.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
@@ -113,7 +114,7 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
             },
           );
       },
-      ms * (0.9 + 0.2 * Math.random()),
+      spread(ms, 0.1, Math.random()),
     );
   }
 

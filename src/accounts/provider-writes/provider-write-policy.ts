@@ -1,10 +1,10 @@
+import { backoff, spread } from '../../platform/work/backoff.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 
 /** Attempts at most; then the job fails. */
 export const MOST_ATTEMPTS = 20;
 
-const FIRST_INTERVAL_SECONDS = 30;
-const LONGEST_INTERVAL_SECONDS = 3_600;
+const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
 
 /** Failures that repeating cannot cure. */
 const PERMANENT: readonly ProviderErrorCode[] = [
@@ -46,8 +46,8 @@ export function decideAfterFailure(
       rule: `at most ${MOST_ATTEMPTS} attempts`,
     };
   }
-  const interval = Math.min(FIRST_INTERVAL_SECONDS * 2 ** (attempt - 1), LONGEST_INTERVAL_SECONDS);
-  const seconds = Math.max(interval * (0.9 + 0.2 * random), retryAfterSeconds ?? 0);
+  const interval = backoff(BACKOFF_SECONDS, attempt);
+  const seconds = Math.max(spread(interval, 0.1, random), retryAfterSeconds ?? 0);
   return {
     kind: 'again',
     at: new Date(now.getTime() + seconds * 1000),

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { backoff } from '../../platform/work/backoff.ts';
 import { ConferencingAccess } from './conferencing-access.ts';
 import { Meetings } from './meetings.ts';
 import { type DueMeeting, MeetingsRepository } from './meetings.repository.ts';
@@ -11,8 +12,7 @@ const BATCH = 20;
 /** A worker that dies with a meeting in hand keeps it from others so long. */
 const CLAIM_MS = 300_000;
 const MOST_ATTEMPTS = 20;
-const FIRST_INTERVAL_MS = 30_000;
-const LONGEST_INTERVAL_MS = 6 * 3_600_000;
+const BACKOFF_MS = { first: 30_000, longest: 6 * 3_600_000 };
 /** Single events that ended so long ago have no meeting any more that anybody could change. */
 const PAST_DAYS = 30;
 
@@ -82,8 +82,7 @@ export class MeetingUpkeep {
       await (released ? this.repository.forget(id) : this.repository.giveUp(id));
       return;
     }
-    const backoff = Math.min(FIRST_INTERVAL_MS * 2 ** (attempts - 1), LONGEST_INTERVAL_MS);
-    const wait = Math.max(backoff, (error.retryAfterSeconds ?? 0) * 1000);
+    const wait = Math.max(backoff(BACKOFF_MS, attempts), (error.retryAfterSeconds ?? 0) * 1000);
     await this.repository.postpone(id, new Date(this.clock.now().getTime() + wait));
   }
 }

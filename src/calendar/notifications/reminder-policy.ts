@@ -1,3 +1,4 @@
+import { backoff } from '../../platform/work/backoff.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 
 /** How an attempt to send a reminder ended. */
@@ -26,8 +27,7 @@ export interface ReminderAttempt {
   expiresAt: Date;
 }
 
-const FIRST_SECONDS = 30;
-const LONGEST_SECONDS = 3_600;
+const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
 /** The last attempt is made so long before the event that it can still be read in time. */
 const LAST_BEFORE_SECONDS = 10;
 /** Closer together than this, two attempts are one. */
@@ -46,8 +46,8 @@ export function nextReminderAttempt(
   expiresAt: Date,
   retryAfterSeconds = 0,
 ): Date | null {
-  const backoff = Math.min(FIRST_SECONDS * 2 ** Math.max(0, Math.min(attempts, 20) - 1), LONGEST_SECONDS);
-  const regular = now.getTime() + Math.max(backoff, retryAfterSeconds) * 1000;
+  const seconds = Math.max(backoff(BACKOFF_SECONDS, attempts), retryAfterSeconds);
+  const regular = now.getTime() + seconds * 1000;
   const last = expiresAt.getTime() - LAST_BEFORE_SECONDS * 1000;
   const at = Math.min(regular, last);
   return at - now.getTime() < LEAST_SECONDS * 1000 ? null : new Date(at);

@@ -1,4 +1,5 @@
 import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import { backoff, spread } from '../../platform/work/backoff.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import type { OnUnknown } from './outbox-content.ts';
 
@@ -58,8 +59,7 @@ export interface Retry {
 export type RetryDecision =
   Retry | { kind: 'switch'; rule: 'daily-limit-to-relay' | 'five-attempts-to-relay' } | Stop;
 
-const FIRST_SECONDS = 30;
-const LONGEST_SECONDS = 3_600;
+const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
 const JITTER = 0.1;
 /** Attempts over the account before the mailing service takes over (spec 8 rule 3). */
 const ATTEMPTS_BEFORE_RELAY = 5;
@@ -70,7 +70,7 @@ const UNKNOWN_MS = 24 * 3_600_000;
 
 /** Seconds after the k-th failure, without jitter: 30 s doubling, an hour at most (spec 8 rule 4). */
 export function backoffSeconds(failures: number): number {
-  return Math.min(FIRST_SECONDS * 2 ** Math.max(0, Math.min(failures, 20) - 1), LONGEST_SECONDS);
+  return backoff(BACKOFF_SECONDS, failures);
 }
 
 /** Why the mailing service should take over, if there is one (spec 8 rules 1 and 3); null: it should not. */
@@ -106,11 +106,11 @@ export function decideRetry(input: RetryInput): RetryDecision {
   if (rule && input.relayAvailable) return { kind: 'switch', rule };
   const base = backoffSeconds(input.failures);
   const asked = input.retryAfterSeconds ?? 0;
-  const seconds = Math.max(base * (1 + JITTER * (2 * input.random - 1)), asked);
+  const seconds = Math.max(spread(base, JITTER, input.random), asked);
   const at = after(now, seconds);
   if (at >= retryLimitAt) return { kind: 'retry', at: retryLimitAt, rule: 'last-attempt' };
   if (asked > base) return { kind: 'retry', at, rule: 'provider-asked' };
-  return { kind: 'retry', at, rule: base === LONGEST_SECONDS ? 'hourly' : 'backoff' };
+  return { kind: 'retry', at, rule: base === BACKOFF_SECONDS.longest ? 'hourly' : 'backoff' };
 }
 
 /**

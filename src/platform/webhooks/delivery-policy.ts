@@ -1,3 +1,4 @@
+import { spread } from '../work/backoff.ts';
 import { canTransition } from '../base/state/transitions.ts';
 import { WEBHOOK_TRANSITIONS, type WebhookState } from './webhook-state.ts';
 
@@ -55,7 +56,7 @@ export function decideDelivery({
     return { kind: 'dropped', detail: `${detail}; that was the last attempt`, gone: false };
   if (now >= giveUpAt)
     return { kind: 'dropped', detail: `${detail}; the time for retries is over`, gone: false };
-  const earliest = now.getTime() + delay * 1000 * (0.8 + 0.4 * random);
+  const earliest = now.getTime() + spread(delay * 1000, 0.2, random);
   const latest = now.getTime() + 2 * (earliest - now.getTime());
   const asked =
     answer.kind === 'answered' && THROTTLED.includes(answer.status)

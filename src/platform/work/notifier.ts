@@ -9,6 +9,7 @@ import pg from 'pg';
 import { monotonicMs } from '../base/time/clock.ts';
 import { QUEUES, type QueueName, type Signal, Signals } from './signals.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { backoff } from './backoff.ts';
 
 const CHANNEL = 'carillon_due';
 const CHANGES = 'carillon_changes';
@@ -16,7 +17,7 @@ const CHANGES = 'carillon_changes';
 const MOST_ACCOUNTS = 200;
 const ALL = '*';
 const DEBOUNCE_MS = 10;
-const LONGEST_PAUSE_MS = 5_000;
+const PAUSE_MS = { first: 500, longest: 5_000 };
 
 /**
  * Tells other processes that a queue has work due now, or that logs of accounts have grown, and hears it from them. One connection per process and one
@@ -37,7 +38,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   #reconnect: NodeJS.Timeout | undefined;
   #closed = false;
   #toldAt = -Infinity;
-  #pauseMs = 500;
+  #losses = 0;
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
@@ -81,7 +82,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
         return;
       }
       this.#client = client;
-      this.#pauseMs = 500;
+      this.#losses = 0;
       // Whatever was said while we were away is found now.
       for (const queue of QUEUES) this.#pass(queue);
       this.signals.send({ kind: 'changed', accounts: 'all', elsewhere: true });
@@ -95,11 +96,14 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     if (this.#closed || this.#reconnect) return;
     if (error)
       this.#log.warn(`notifications are away: ${error instanceof Error ? error.message : String(error)}`);
-    this.#reconnect = setTimeout(() => {
-      this.#reconnect = undefined;
-      void this.#connect();
-    }, this.#pauseMs);
-    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+    this.#losses += 1;
+    this.#reconnect = setTimeout(
+      () => {
+        this.#reconnect = undefined;
+        void this.#connect();
+      },
+      backoff(PAUSE_MS, this.#losses),
+    );
   }
 
   #note(signal: Signal): void {

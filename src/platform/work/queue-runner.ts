@@ -12,6 +12,7 @@ import { type HandedRun, HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
 import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
+import { backoff } from './backoff.ts';
 
 /** Candidates looked at for the rows wanted, at most: gates may be full. Each is locked, which costs a write. */
 const WIDEST_WINDOW = 400;
@@ -24,8 +25,7 @@ const CLAIM_EVERY_MS = 5;
 /** While a claim could take only few: it costs nearly the same for one row as for many. */
 const REFILL_EVERY_MS = 30;
 /** Pause after an error, and until a due row that somebody has locked is asked for again, at most. */
-const LONGEST_PAUSE_MS = 1_000;
-const FIRST_PAUSE_MS = 10;
+const PAUSE_MS = { first: 10, longest: 1_000 };
 /** Ended runs whose results are not written yet take nobody's place, up to so many. */
 const MOST_UNWRITTEN = 400;
 /** With so many rows of a gate in hand it takes more, whatever has become of them. */
@@ -71,7 +71,8 @@ export class QueueRunner {
   #ended = 0;
   #floor: Date | null = null;
   #fullScanAt = -Infinity;
-  #pauseMs = FIRST_PAUSE_MS;
+  /** Claims in a row that saw nothing of what is due. */
+  #blindClaims = 0;
   #woken = false;
   /** An answer was lost or a result could not be written: rows may be ours without our knowing. */
   #doubtful = false;
@@ -190,7 +191,7 @@ export class QueueRunner {
         // It may have been carried out all the same.
         this.#doubtful = true;
         this.#log.warn(`claim failed: ${error instanceof Error ? error.message : String(error)}`);
-        await delay(LONGEST_PAUSE_MS);
+        await delay(PAUSE_MS.longest);
       }
       if (!more && !this.#woken && this.#active) {
         // Only a wake ends the sleep: a commit, a due time, a freed slot, or the tick of the engine.
@@ -240,7 +241,7 @@ export class QueueRunner {
     if (late) this.#telling = this.#telling.then(() => this.#tellLate(late));
     const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
     if (lowestMs !== null) this.#floor = new Date(lowestMs - FLOOR_SLACK_MS);
-    if (seen > 0) this.#pauseMs = FIRST_PAUSE_MS;
+    if (seen > 0) this.#blindClaims = 0;
     const windowFull = seen >= window;
     this.#fitting = seen > 0 ? (seen - parked) / seen : 1;
     // Somebody has very much due, and others wait behind it.
@@ -280,8 +281,8 @@ export class QueueRunner {
     if (passedOver) {
       // Due, and yet not seen: somebody has it locked, or it lies below the floor.
       this.#fullScanAt = -Infinity;
-      this.wakeIn(this.#pauseMs);
-      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+      this.#blindClaims += 1;
+      this.wakeIn(backoff(PAUSE_MS, this.#blindClaims));
     } else if (nextMs !== null && nextMs < LOOK_AHEAD_MS) this.wakeIn(Math.max(nextMs, 1));
   }
 
@@ -342,7 +343,7 @@ export class QueueRunner {
     } catch (error) {
       if (!run.handedOff) {
         // Our own database was away before anything was done: that is nobody's attempt.
-        if (databaseTrouble(error)) return { outcome: null, waitMs: LONGEST_PAUSE_MS };
+        if (databaseTrouble(error)) return { outcome: null, waitMs: PAUSE_MS.longest };
         if (run.abort.signal.aborted) return { outcome: null, waitMs: 0 };
       }
       this.#log.error(error);

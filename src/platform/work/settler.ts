@@ -6,6 +6,7 @@ import type { SqlPool } from '../database/sql.ts';
 import type { BatcherOptions } from './batcher.ts';
 import { GateSignals } from './gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
+import { backoff } from './backoff.ts';
 
 /** How the run of a claimed row ended; null: it had no effect. */
 export interface Ending {
@@ -21,8 +22,7 @@ export interface Ending {
 export const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 3, delayMs: 40 };
 /** Attempts to write a batch before it is written row by row, and a row before it is left. */
 const MOST_TRIES = 4;
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
+const PAUSE_MS = { first: 50, longest: 2_000 };
 
 /**
  * Writes how runs ended: queue row and record of a row in one transaction, many rows at a time (docs/adr/0004). Every
@@ -96,8 +96,8 @@ export class Settler {
    * moment, is no reason to doubt what has happened.
    */
   async #repeat(write: () => Promise<unknown>): Promise<boolean> {
-    let pauseMs = FIRST_PAUSE_MS;
-    for (let tries = 1; ;) {
+    let refusals = 0;
+    for (let failures = 1; ; failures += 1) {
       try {
         await write();
         return true;
@@ -105,10 +105,9 @@ export class Settler {
         const away = databaseTrouble(error) === 'away';
         if (away) this.#log.warn(`results have to wait: ${String(error)}`);
         else this.#log.error(error);
-        if (this.#givesUp || (!away && ++tries > MOST_TRIES)) return false;
+        if (this.#givesUp || (!away && ++refusals >= MOST_TRIES)) return false;
       }
-      await delay(pauseMs);
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      await delay(backoff(PAUSE_MS, failures));
     }
   }
 
