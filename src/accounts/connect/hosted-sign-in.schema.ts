@@ -4,6 +4,8 @@ import { emailAddress, integerLike } from '../../platform/wire/wire.schema.ts';
 import { grantMetadataInput } from '../grants/grants.schema.ts';
 import { providerField } from '../integrations/integrations.schema.ts';
 import type { HostedRequest } from './login-starts.service.ts';
+import type { AuthorizeRequest } from './oauth-authorize.service.ts';
+import type { ReturnError } from './sign-in-return.ts';
 
 const LONGEST_STATE = 255;
 
@@ -104,7 +106,7 @@ const flag = z
   .transform((value) => value?.toLowerCase() === 'true');
 
 /** `GET /oauth/authorize`, but for `client_id` and `redirect_uri`, which are looked at first. */
-export const authorizeQuerySchema = z.object({
+const authorizeQuerySchema = z.object({
   response_type: z.enum(['code', 'token'], 'must be code or token').default('code'),
   scopes: scopeList().optional(),
   // Clients put addresses into the query as they are: a `+` arrives as a space, which no address has.
@@ -118,4 +120,47 @@ export const authorizeQuerySchema = z.object({
   disable_provider_selection: flag,
   force_password: flag,
 });
-export type AuthorizeQuery = z.infer<typeof authorizeQuerySchema>;
+
+/** Errors that OAuth names for a parameter (RFC 6749 4.1.2.1); for every other parameter `invalid_request`. */
+const FIELD_ERRORS: Readonly<Record<string, ReturnError>> = {
+  response_type: 'unsupported_response_type',
+  scopes: 'invalid_scope',
+};
+
+/** @param query as the browser sent it */
+export function toAuthorizeRequest(query: Readonly<Record<string, unknown>>): AuthorizeRequest {
+  return {
+    clientId: single(query, 'client_id'),
+    redirectUri: single(query, 'redirect_uri'),
+    redirectOnError: single(query, 'redirect_on_error').toLowerCase() === 'true',
+    clientState: authorizeQuerySchema.shape.state.safeParse(query['state']).data ?? null,
+    asked: toAuthorizeWishes(query),
+  };
+}
+
+function toAuthorizeWishes(query: Readonly<Record<string, unknown>>): AuthorizeRequest['asked'] {
+  const parsed = authorizeQuerySchema.safeParse(query);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const field = String(issue?.path[0] ?? '');
+    return {
+      error: FIELD_ERRORS[field] ?? 'invalid_request',
+      message: `${field}: ${issue?.message ?? ''}`,
+    };
+  }
+  const { data } = parsed;
+  return {
+    responseType: data.response_type,
+    scope: data.scopes,
+    loginHint: data.login_hint || null,
+    provider: data.provider || null,
+    noChoice: data.disable_provider_selection,
+    byPassword: data.force_password,
+  };
+}
+
+/** Parameters must not be repeated (RFC 6749 3.1). */
+function single(query: Readonly<Record<string, unknown>>, name: string): string {
+  const value = query[name];
+  return typeof value === 'string' ? value : '';
+}

@@ -1,14 +1,38 @@
 import { Injectable } from '@nestjs/common';
 import type { Application } from '../applications/application.entity.ts';
 import { ApplicationsService } from '../applications/applications.service.ts';
+import type { Scope } from '../../platform/auth/scopes.ts';
 import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { assertAllowedScopes } from '../grants/offered-scopes.ts';
 import { RedirectUriError } from './connect.errors.ts';
-import { type AuthorizeQuery, authorizeQuerySchema } from './hosted-sign-in.schema.ts';
 import { LoginStarts } from './login-starts.service.ts';
 import { type Offer, providerNamed, ProviderOffers } from './provider-offers.ts';
 import { SignInProblem } from './sign-in-problem.ts';
 import { failureAddress, type ReturnError } from './sign-in-return.ts';
+
+/** What a browser asks for at `/oauth/authorize`. */
+export interface AuthorizeRequest {
+  /** Empty: there is none. */
+  clientId: string;
+  redirectUri: string;
+  /** Whether the application hears of failures. */
+  redirectOnError: boolean;
+  /** What the application gets back; null: there is none that can be handed back. */
+  clientState: string | null;
+  asked: AuthorizeWishes | { error: ReturnError; message: string };
+}
+
+/** The parameters, where all are well formed. */
+export interface AuthorizeWishes {
+  responseType: 'code' | 'token';
+  /** Null or absent: none of its own. */
+  scope?: readonly Scope[] | null | undefined;
+  loginHint: string | null;
+  provider: string | null;
+  /** No choice of a provider is shown. */
+  noChoice: boolean;
+  byPassword: boolean;
+}
 
 /** A request that cannot be gone on with, although it is known whose it is. */
 class AuthorizeError extends Error {
@@ -20,11 +44,6 @@ class AuthorizeError extends Error {
   }
 }
 
-const FIELD_ERRORS: Readonly<Record<string, ReturnError>> = {
-  response_type: 'unsupported_response_type',
-  scopes: 'invalid_scope',
-};
-
 /** `GET /oauth/authorize` (api facts 3.1; RFC 6749 4.1.1, 4.2.1). */
 @Injectable()
 export class OauthAuthorize {
@@ -35,19 +54,17 @@ export class OauthAuthorize {
   ) {}
 
   /**
-   * @param query as the browser sent it
    * @returns where the browser goes: to the sign-in, or, where the application wants to hear of failures, back to it
    * @throws {SignInProblem} for all others; always before the redirect address is known to be registered
    */
-  async begin(query: Readonly<Record<string, unknown>>): Promise<string> {
-    const clientId = single(query, 'client_id');
-    const redirectUri = single(query, 'redirect_uri');
-    const application = await this.#application(clientId);
+  async begin(request: AuthorizeRequest): Promise<string> {
+    const { redirectUri, redirectOnError, clientState, asked } = request;
+    const application = await this.#application(request.clientId);
     await this.#assertRegistered(application, redirectUri, null);
-    const redirectOnError = single(query, 'redirect_on_error').toLowerCase() === 'true';
     try {
-      const asked = read(query);
+      if ('error' in asked) throw new AuthorizeError(asked.error, asked.message);
       assertPermitted(application, asked);
+      const { responseType, scope = null, loginHint } = asked;
       const { provider, firstOffer } = this.#choice(asked, await this.offers.of(application.id, 'oauth'));
       // The pages look at the address the same way.
       await this.#assertRegistered(application, redirectUri, provider);
@@ -56,14 +73,13 @@ export class OauthAuthorize {
         firstOffer,
         redirectUri,
         redirectOnError,
-        responseType: asked.response_type,
-        clientState: asked.state ?? null,
-        scope: asked.scopes ?? null,
-        loginHint: asked.login_hint || null,
+        responseType,
+        clientState,
+        scope,
+        loginHint,
       });
     } catch (error) {
       if (!(error instanceof AuthorizeError)) throw error;
-      const clientState = wellFormedState(query);
       const address = failureAddress({ flow: 'oauth', redirectUri, clientState }, error.error, error.message);
       if (redirectOnError) return address;
       throw new SignInProblem('request', error.message, { name: application.name, url: address });
@@ -92,10 +108,10 @@ export class OauthAuthorize {
 
   /** A provider that is named is gone to; without one, `disable_provider_selection` means any mailbox. */
   #choice(
-    { provider: name, disable_provider_selection: noChoice, force_password: byPassword }: AuthorizeQuery,
+    { provider: name, noChoice, byPassword }: AuthorizeWishes,
     offers: readonly Offer[],
   ): { provider: string | null; firstOffer: string | null } {
-    const wanted = name || (noChoice ? 'imap' : null);
+    const wanted = name ?? (noChoice ? 'imap' : null);
     if (wanted === null) return { provider: null, firstOffer: null };
     const provider = providerNamed(wanted, offers);
     if (provider === undefined) {
@@ -108,41 +124,21 @@ export class OauthAuthorize {
   }
 }
 
-/** Parameters must not be repeated (RFC 6749 3.1). */
-function single(query: Readonly<Record<string, unknown>>, name: string): string {
-  const value = query[name];
-  return typeof value === 'string' ? value : '';
-}
-
-function wellFormedState(query: Readonly<Record<string, unknown>>): string | null {
-  const state = authorizeQuerySchema.shape.state.safeParse(query['state']);
-  return state.data ?? null;
-}
-
 /** What an application has not allowed its sign-ins. @throws {AuthorizeError} */
 function assertPermitted(
   { allowsTokenResponse, allowedScopes }: Application,
-  { response_type, scopes }: AuthorizeQuery,
+  { responseType, scope }: AuthorizeWishes,
 ): void {
-  if (response_type === 'token' && !allowsTokenResponse) {
+  if (responseType === 'token' && !allowsTokenResponse) {
     throw new AuthorizeError(
       'unsupported_response_type',
       'response_type: token is not allowed for this application: use code, or allow it with allow_response_type_token',
     );
   }
   try {
-    assertAllowedScopes(allowedScopes, scopes);
+    assertAllowedScopes(allowedScopes, scope);
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     throw new AuthorizeError('invalid_scope', error.message);
   }
-}
-
-/** @throws {AuthorizeError} */
-function read(query: Readonly<Record<string, unknown>>): AuthorizeQuery {
-  const parsed = authorizeQuerySchema.safeParse(query);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = String(issue?.path[0] ?? '');
-  throw new AuthorizeError(FIELD_ERRORS[field] ?? 'invalid_request', `${field}: ${issue?.message ?? ''}`);
 }

@@ -10,6 +10,7 @@ import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { toTokenView } from './connect.mapper.ts';
 import { ConnectService } from './connect.service.ts';
+import { toAuthorizeRequest } from './hosted-sign-in.schema.ts';
 import { OauthAuthorize } from './oauth-authorize.service.ts';
 import { type OauthToken, oauthTokenSchema, type TokenView, tokenView } from './connect.schema.ts';
 import { sendStep } from './page-response.ts';
@@ -58,7 +59,7 @@ export class OauthAuthorizeController {
   @ApiResponse({ status: 400, description: 'A page that says what is wrong' })
   @AuthorizeParameters()
   async authorize(@Res() response: Response, @Query() query: Record<string, unknown>): Promise<void> {
-    sendStep(response, { redirect: await this.oauth.begin(query) });
+    sendStep(response, { redirect: await this.oauth.begin(toAuthorizeRequest(query)) });
   }
 }
 /** Credentials are in the query or the body here; an Authorization header is ignored. */

@@ -12,6 +12,7 @@ import {
   listTokensSchema,
   newAccessTokenEnvelope,
 } from './grant-tokens.schema.ts';
+import { toAccessTokenView } from './grants.mapper.ts';
 import { GrantTokens } from './grant-tokens.service.ts';
 
 @ApiTags('grants')
@@ -27,23 +28,29 @@ export class GrantTokensController {
     description: 'Never with the tokens themselves. Tokens that ended more than 30 days ago are gone.',
     response: accessTokenListView,
   })
-  list(
+  async list(
     @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Query({ schema: listTokensSchema }) page: ListTokens,
   ) {
-    return this.tokens.list(applicationId, id, page);
+    const tokens = await this.tokens.list(applicationId, id, page);
+    return { data: tokens.map(toAccessTokenView), limit: page.limit, offset: page.offset };
   }
 
   @Post()
   @ApiBetaErrors(403)
   @Endpoint({ summary: 'Make another access token for an account', response: newAccessTokenEnvelope })
-  create(
+  async create(
     @ApplicationId() applicationId: string,
     @Param('id') id: string,
     @Body({ schema: createTokenSchema }) body: CreateToken,
   ) {
-    return this.tokens.create(applicationId, id, body);
+    const { made, accessToken } = await this.tokens.create(applicationId, id, {
+      lifetimeSeconds: body.expires_in,
+      scope: body.scope,
+      revokesOthers: body.revoke_other_tokens === true,
+    });
+    return { success: true, data: { ...toAccessTokenView(made), access_token: accessToken } };
   }
 
   @Delete(':token_id')

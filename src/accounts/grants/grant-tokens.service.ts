@@ -1,15 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { Scope } from '../../platform/auth/scopes.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
+import type { Page } from '../../platform/database/listing.ts';
 import { AccessTokens, type ListedToken } from './access-tokens.service.ts';
-import type {
-  AccessTokenListView,
-  AccessTokenView,
-  CreateToken,
-  ListTokens,
-  NewAccessTokenEnvelope,
-} from './grant-tokens.schema.ts';
 import { GrantsService } from './grants.service.ts';
+
+/** A token as its application sees it. */
+export interface ManagedToken extends ListedToken {
+  state: 'valid' | 'revoked' | 'expired';
+}
+
+/** What a new token is to be. */
+export interface WantedToken {
+  /** Absent: as the application has it. */
+  lifetimeSeconds?: number | null | undefined;
+  /** Null or absent: the scopes of the account. */
+  scope?: readonly Scope[] | null | undefined;
+  revokesOthers: boolean;
+}
 
 /** Access tokens of an account as its application manages them. Every method throws NotFoundError for accounts of others. */
 @Injectable()
@@ -21,10 +29,9 @@ export class GrantTokens {
   ) {}
 
   /** Oldest first. */
-  async list(applicationId: string, grantId: string, page: ListTokens): Promise<AccessTokenListView> {
+  async list(applicationId: string, grantId: string, page: Page): Promise<ManagedToken[]> {
     const { id } = await this.grants.get(applicationId, grantId);
-    const tokens = await this.tokens.list(applicationId, id, page);
-    return { data: tokens.map((token) => this.#view(token)), limit: page.limit, offset: page.offset };
+    return (await this.tokens.list(applicationId, id, page)).map((token) => this.#managed(token));
   }
 
   /**
@@ -32,13 +39,16 @@ export class GrantTokens {
    * @throws {InvalidInputError} for scopes the account does not have
    * @throws {ForbiddenError} for an account that has been cancelled
    */
-  async create(applicationId: string, grantId: string, body: CreateToken): Promise<NewAccessTokenEnvelope> {
+  async create(
+    applicationId: string,
+    grantId: string,
+    { lifetimeSeconds, scope, revokesOthers }: WantedToken,
+  ): Promise<{ made: ManagedToken; accessToken: string }> {
     const grant = await this.grants.get(applicationId, grantId);
     const { tokenLifetime } = await grant.application.loadOrFail();
-    const options = { lifetimeSeconds: body.expires_in ?? tokenLifetime ?? null, scope: body.scope };
-    const { id, token } = await this.tokens.add(grant, options, body.revoke_other_tokens === true);
-    const made = await this.tokens.get(applicationId, grantId, id);
-    return { success: true, data: { ...this.#view(made), access_token: token } };
+    const options = { lifetimeSeconds: lifetimeSeconds ?? tokenLifetime ?? null, scope };
+    const { id, token: accessToken } = await this.tokens.add(grant, options, revokesOthers);
+    return { made: this.#managed(await this.tokens.get(applicationId, grantId, id)), accessToken };
   }
 
   /** @throws {NotFoundError} also for a token of another account */
@@ -47,17 +57,8 @@ export class GrantTokens {
     await this.tokens.revokeById(applicationId, id, tokenId);
   }
 
-  #view({ id, scopes, createdAt, lastUsedAt, expiresAt, revokedAt }: ListedToken): AccessTokenView {
-    const isExpired = expiresAt !== null && expiresAt <= this.clock.now();
-    const seconds = (at: Date | null) => at && toUnixSeconds(at);
-    return {
-      id,
-      state: revokedAt ? 'revoked' : isExpired ? 'expired' : 'valid',
-      scope: [...scopes],
-      created_at: toUnixSeconds(createdAt),
-      last_used_at: seconds(lastUsedAt),
-      expires_at: seconds(expiresAt),
-      revoked_at: seconds(revokedAt),
-    };
+  #managed(token: ListedToken): ManagedToken {
+    const isExpired = token.expiresAt !== null && token.expiresAt <= this.clock.now();
+    return { ...token, state: token.revokedAt ? 'revoked' : isExpired ? 'expired' : 'valid' };
   }
 }

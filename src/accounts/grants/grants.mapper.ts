@@ -2,6 +2,8 @@ import type { Page } from '../../platform/database/listing.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { Connection } from './grant-connections.service.ts';
 import type { Grant } from './grant.entity.ts';
+import type { AccessTokenView } from './grant-tokens.schema.ts';
+import type { ManagedToken } from './grant-tokens.service.ts';
 import type { GrantEnvelope, GrantListView, GrantView, NewGrantEnvelope } from './grants.schema.ts';
 
 export function toGrantView(grant: Grant): GrantView {
@@ -32,4 +34,18 @@ export function toNewGrantEnvelope({ grant, accessToken }: Connection): NewGrant
 
 export function toGrantListView(grants: Grant[], page: Page): GrantListView {
   return { data: grants.map(toGrantView), limit: page.limit, offset: page.offset };
+}
+
+export function toAccessTokenView(token: ManagedToken): AccessTokenView {
+  const { id, state, scopes, createdAt, lastUsedAt, expiresAt, revokedAt } = token;
+  const seconds = (at: Date | null) => at && toUnixSeconds(at);
+  return {
+    id,
+    state,
+    scope: [...scopes],
+    created_at: toUnixSeconds(createdAt),
+    last_used_at: seconds(lastUsedAt),
+    expires_at: seconds(expiresAt),
+    revoked_at: seconds(revokedAt),
+  };
 }
