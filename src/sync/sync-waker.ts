@@ -1,35 +1,13 @@
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Database } from '../platform/database/sql.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
-import { FAILING } from '../accounts/sync-schedule/schedule-sync.ts';
-import { wakeAfterCommit } from '../platform/work/signals.ts';
+import { type ChangedMailbox, lookAtChanged } from '../accounts/sync-schedule/schedule-sync.ts';
 
 /** A busy mailbox changes many times a second: its row is touched at most once in this time. */
 const COLLECT_MS = 50;
 
 /** Pause after the database could not be told. */
 const RETRY_MS = 1_000;
-
-// `again` outlives a run that is going on; the next one clears it when it begins. Rows are locked in the order of
-// their ids, so that several processes do not wait for each other in a circle.
-const HURRY = `
-  with due as (
-    select j.id
-    from unnest($1::text[], $2::uuid[], $3::text[]) x(provider, application_id, email)
-    join "grant" g on g.provider = x.provider and g.application_id = x.application_id and g.email = x.email
-    join sync_job j on j.account_id = g.id
-    where g.status = 'valid' and not (j.again and (j.run_at <= now() or ${FAILING}))
-    order by j.id for update of j)
-  update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
-  from due where j.id = due.id
-  returning 1`;
-
-/** A mailbox, as its provider knows it. */
-export interface ChangedMailbox {
-  provider: string;
-  applicationId: string;
-  email: string;
-}
 
 /** Has mailboxes looked at as soon as their provider tells of a change. A lost notice costs until the next poll. */
 @Injectable()
@@ -88,12 +66,7 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
     this.#changed.clear();
     if (mailboxes.length === 0) return;
     try {
-      const due = await this.database.query(HURRY, [
-        mailboxes.map(({ provider }) => provider),
-        mailboxes.map(({ applicationId }) => applicationId),
-        mailboxes.map(({ email }) => email),
-      ]);
-      if (due.length > 0) wakeAfterCommit(this.database, 'sync');
+      await lookAtChanged(this.database, mailboxes);
     } catch (error) {
       this.#log.warn(`changed mailboxes have to wait: ${String(error)}`);
       if (this.#stopping) return; // the next poll finds the change

@@ -3,7 +3,6 @@ import { createdTables, foreignTableUses, tableOwners } from './table-uses.ts';
 
 /** Who writes a table of another room, and why that is right. */
 const WRITES: Record<string, string> = {
-  'accounts/account-management > grant': '',
   'mail/outbox > job_status': '',
   'sync > sync_job':
     'others ask for a sync through accounts/sync-schedule; sync claims the row and keeps its cursors there',

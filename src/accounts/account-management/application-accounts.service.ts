@@ -10,7 +10,7 @@ import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
 import { AccessTokens, type TokenInfo } from '../grants/access-tokens.service.ts';
 import { lockApplication } from '../grants/application-lock.ts';
 import { Grant } from '../grants/grant.entity.ts';
-import { type GrantMove, moveGrants } from '../grants/grant-moves.ts';
+import { type GrantMove, moveGrants, setBilling } from '../grants/grant-moves.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
@@ -21,8 +21,6 @@ export type ApplicationAccount = Pick<
 >;
 
 const COLUMNS = `g.id, g.email, g.provider, g.proof, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata`;
-
-const SET_BILLING = `update "grant" set billing_state = $2, updated_at = $3 where id = $1`;
 
 /** Why a cancelled account is `stopped`. */
 const CANCELLED = 'The account has been cancelled';
@@ -117,7 +115,7 @@ export class ApplicationAccountsService {
       // The queue row before the grant's: the order of everything that settles a sync.
       const move = await change(sql, account);
       const now = this.clock.now();
-      await sql.query(SET_BILLING, [accountId, billingState, now]);
+      await setBilling(sql, accountId, billingState, now);
       await moveGrants(sql, [{ accountId, ...move }], now);
     });
   }

@@ -2,6 +2,7 @@ import { storable } from '../../platform/base/text/storable.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import type { Trigger } from '../../platform/webhooks/webhook-state.ts';
+import type { Grant } from './grant.entity.ts';
 import { accountChange } from './account-change.ts';
 import type { SyncState } from '../../platform/auth/grant-status.ts';
 import { type GrantState, stateAfter, type WantedState } from './grant-transitions.ts';
@@ -74,6 +75,18 @@ export async function moveGrants(sql: Sql, moves: readonly GrantMove[], at: Date
   }
   await store(sql, [...moved.values()], at);
   await recordChanges(sql, changes);
+}
+
+const SET_BILLING = `update "grant" set billing_state = $2, updated_at = $3 where id = $1`;
+
+/** Cancels an account, or takes it up again. What that means for its states is up to `moveGrants`. */
+export async function setBilling(
+  sql: Sql,
+  accountId: string,
+  billingState: Grant['billingState'],
+  at: Date,
+): Promise<void> {
+  await sql.query(SET_BILLING, [accountId, billingState, at]);
 }
 
 async function hold(sql: Sql, moves: readonly GrantMove[]): Promise<Map<string, HeldGrant>> {

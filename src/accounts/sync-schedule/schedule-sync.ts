@@ -7,11 +7,25 @@ const SCHEDULE = `
     set run_at = least(sync_job.run_at, now()), again = true, failures = 0, well_since = null`;
 
 /** Condition in SQL on a row `j` of `sync_job`: its mailbox fails at present, and is left alone until its wait is over. */
-export const FAILING = '(j.failures > 0 and j.well_since is null)';
+const FAILING = '(j.failures > 0 and j.well_since is null)';
 
 const LOOK_AGAIN = `
   update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
   where j.account_id = $1`;
+
+// `again` outlives a run that is going on; the next one clears it when it begins. Rows are locked in the order of
+// their ids, so that several processes do not wait for each other in a circle.
+const LOOK_AT_CHANGED = `
+  with due as (
+    select j.id
+    from unnest($1::text[], $2::uuid[], $3::text[]) x(provider, application_id, email)
+    join "grant" g on g.provider = x.provider and g.application_id = x.application_id and g.email = x.email
+    join sync_job j on j.account_id = g.id
+    where g.status = 'valid' and not (j.again and (j.run_at <= now() or ${FAILING}))
+    order by j.id for update of j)
+  update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
+  from due where j.id = due.id
+  returning 1`;
 
 // A worker that holds the row loses its claim with the fence, and writes nothing any more.
 const RESTART = `
@@ -38,6 +52,23 @@ export async function scheduleSync(sql: Sql, accountId: string): Promise<void> {
 export async function lookAgain(sql: Sql, accountId: string): Promise<void> {
   await sql.query(LOOK_AGAIN, [accountId]);
   wakeAfterCommit(sql, 'sync');
+}
+
+/** A mailbox, as its provider knows it. */
+export interface ChangedMailbox {
+  provider: string;
+  applicationId: string;
+  email: string;
+}
+
+/** As `lookAgain`, for mailboxes that their providers say have changed. Those that are to be looked at anyway cost nothing. */
+export async function lookAtChanged(sql: Sql, mailboxes: readonly ChangedMailbox[]): Promise<void> {
+  const due = await sql.query(LOOK_AT_CHANGED, [
+    mailboxes.map(({ provider }) => provider),
+    mailboxes.map(({ applicationId }) => applicationId),
+    mailboxes.map(({ email }) => email),
+  ]);
+  if (due.length > 0) wakeAfterCommit(sql, 'sync');
 }
 
 /** Has a mirrored mailbox read from the beginning: it is another one now. A look that is going on stores nothing any more. */
