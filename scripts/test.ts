@@ -6,10 +6,11 @@ import { writeTestGroups } from './lib/test-groups.ts';
 /** Most tests mostly wait: twice as many groups of files at a time as the smallest machine has processors. */
 const GROUPS = ['--selectProjects', 'groups', 'patient', '--maxWorkers=4'];
 /**
- * Tests of faults start many processes each. Three files at a time, by themselves, and with the memory limit in a process of their own,
+ * Tests of faults start many processes each: they run after the others, a few at a time. The memory limit gives them processes of their own,
  * so that nothing they leave behind outlives the run.
  */
-const BY_THREES = ['--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
+const FAULTS = ['--selectProjects', 'faults', '--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
+const LONG = ['--selectProjects', 'long', '--maxWorkers=2', '--workerIdleMemoryLimit=2GB'];
 
 /*
  * `npm test`: the checks, each of which counts as one, and every usual test. `npm test -- test/e2e/outbox`: the checks, and the tests
@@ -28,10 +29,9 @@ if (scope === undefined || scope === '--all') {
   const groups = await runJestTwice(GROUPS, ['--maxWorkers=1']);
   unstable.push(...groups.unstable);
   // Tests of faults prove that nothing is ever lost or doubled: one failure is one too many.
-  parts.push(groups, await runJest(['--selectProjects', 'faults', ...BY_THREES]));
+  parts.push(groups, await runJest(FAULTS));
 }
-if (scope === '--long' || scope === '--all')
-  parts.push(await runJest(['--selectProjects', 'long', ...BY_THREES]));
+if (scope === '--long' || scope === '--all') parts.push(await runJest(LONG));
 else if (scope !== undefined) parts.push(await runJest(named));
 
 const passed = parts.reduce((sum, part) => sum + part.passed, 0);
