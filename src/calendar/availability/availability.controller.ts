@@ -8,7 +8,9 @@ import {
   availabilityBody, type AvailabilityBody, availabilityView, consecutiveBody, type ConsecutiveBody, consecutiveView,
   freeBusyBody, type FreeBusyBody, freeBusyView,
 } from './availability.schema.ts'; // prettier-ignore
-import { toAvailabilityView, toConsecutiveView, toFreeBusyView } from './availability.mapper.ts';
+import {
+  toAvailabilityView, toChainRequest, toConsecutiveView, toFreeBusyView, toSlotRequest, toSpan, toWanted,
+} from './availability.mapper.ts'; // prettier-ignore
 import { AvailabilityService } from './availability.service.ts';
 
 @ApiTags('calendars')
@@ -27,7 +29,7 @@ export class AvailabilityController {
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: freeBusyBody }) body: FreeBusyBody,
   ) {
-    return toFreeBusyView(await this.availability.freeBusy(account, body));
+    return toFreeBusyView(await this.availability.freeBusy(account, toWanted(body), toSpan(body)));
   }
 
   @Post('availability')
@@ -36,7 +38,7 @@ export class AvailabilityController {
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: availabilityBody }) body: AvailabilityBody,
   ) {
-    return toAvailabilityView(await this.availability.slots(account, body));
+    return toAvailabilityView(await this.availability.slots(account, toSlotRequest(body)));
   }
 
   @Post('availability/consecutive')
@@ -45,6 +47,6 @@ export class AvailabilityController {
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: consecutiveBody }) body: ConsecutiveBody,
   ) {
-    return toConsecutiveView(await this.availability.chains(account, body));
+    return toConsecutiveView(await this.availability.chains(account, toChainRequest(body)));
   }
 }

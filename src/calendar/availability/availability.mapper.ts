@@ -1,6 +1,60 @@
-import type { AvailabilityView, ConsecutiveView, FreeBusyView } from './availability.schema.ts';
-import type { BusyCalendars, FoundSlots } from './availability.service.ts';
+import { camelKeys } from '../../platform/wire/camel-keys.ts';
+import type {
+  AvailabilityBody, AvailabilityView, ConsecutiveBody, ConsecutiveView, FreeBusyBody, FreeBusyView,
+} from './availability.schema.ts'; // prettier-ignore
+import type {
+  BusyCalendars,
+  ChainRequest,
+  FoundSlots,
+  MeetingRequest,
+  SlotRequest,
+} from './availability.service.ts';
+import type { Wanted } from './busy-people.ts';
 import type { Slot } from './slots.ts';
+import type { Span } from './spans.ts';
+
+/** The time between two moments of the wire. */
+export const toSpan = ({ start_time, end_time }: { start_time: number; end_time: number }): Span => ({
+  start: start_time,
+  end: end_time,
+});
+
+/** Whose times a request asks for. */
+export const toWanted = ({ emails, calendars }: Pick<FreeBusyBody, 'emails' | 'calendars'>): Wanted => ({
+  emails,
+  calendars: calendars.map((one) => camelKeys(one)),
+});
+
+function toMeetingRequest(body: Omit<ConsecutiveBody, 'emails'>): MeetingRequest {
+  return {
+    search: {
+      range: toSpan(body),
+      duration: body.duration_minutes * 60,
+      interval: body.interval_minutes * 60,
+      buffer: (body.buffer ?? 0) * 60,
+    },
+    calendars: body.calendars.map((one) => camelKeys(one)),
+    tentativeBusy: body.tentative_busy,
+    outsiders: body.free_busy.map(({ email, time_slots }) => ({ email, busy: time_slots.map(toSpan) })),
+    openHours: body.open_hours.map(({ start, end, ...hours }) => {
+      return { ...hours, startMinute: start, endMinute: end };
+    }),
+  };
+}
+
+/** A request for times of one meeting. */
+export const toSlotRequest = (body: AvailabilityBody): SlotRequest => ({
+  ...toMeetingRequest(body),
+  emails: body.emails,
+  roundRobin: body.round_robin,
+  eventCollectionId: body.event_collection_id,
+});
+
+/** A request for meetings that follow each other. */
+export const toChainRequest = (body: ConsecutiveBody): ChainRequest => ({
+  ...toMeetingRequest(body),
+  meetings: body.emails,
+});
 
 /** Busy times as the wire has them. */
 export function toFreeBusyView(found: readonly BusyCalendars[]): FreeBusyView {

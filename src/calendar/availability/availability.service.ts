@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import type { AvailabilityBody, ConsecutiveBody, FreeBusyBody } from './availability.schema.ts';
-import { BusyPeople, type CalendarTimes, type Found } from './busy-people.ts';
+import { BusyPeople, type CalendarTimes, type Found, type Wanted } from './busy-people.ts';
 import { BusyRepository } from './busy.repository.ts';
-import { openSpans } from './open-hours.ts';
-import { candidates, rotation } from './round-robin.ts';
+import { type OpenHours, openSpans } from './open-hours.ts';
+import { candidates, rotation, type RoundRobin } from './round-robin.ts';
 import {
   anyoneSlots,
   collectiveSlots,
@@ -30,7 +29,28 @@ export interface FoundSlots {
 }
 
 /** What all requests for possible times have in common. */
-type Meeting = Omit<ConsecutiveBody, 'emails'>;
+export interface MeetingRequest extends Pick<Wanted, 'calendars'> {
+  search: Search;
+  /** Default true. */
+  tentativeBusy?: boolean | undefined;
+  /** Busy times of people who have no account here. */
+  outsiders: readonly { email: string; busy: readonly Span[] }[];
+  /** Who is not named in any of them can be met at any time. */
+  openHours: readonly (OpenHours & { emails: readonly string[] })[];
+}
+
+/** A meeting of all of the people, or of one of a rotation. */
+export interface SlotRequest extends MeetingRequest, Wanted {
+  /** Undefined: everybody has to have time. */
+  roundRobin?: RoundRobin | undefined;
+  /** Whose meetings decide whose turn it is. */
+  eventCollectionId?: string | undefined;
+}
+
+/** Meetings that follow each other, one with each list of people. */
+export interface ChainRequest extends MeetingRequest {
+  meetings: readonly (readonly string[])[];
+}
 
 /** When people have time (api facts 7.2), by the mirror of their calendars. */
 @Injectable()
@@ -41,9 +61,8 @@ export class AvailabilityService {
   ) {}
 
   /** By address first, then by calendar. @throws {InvalidInputError} also for somebody who is not known */
-  async freeBusy(account: AccountPrincipal, body: FreeBusyBody): Promise<BusyCalendars[]> {
-    const range = { start: body.start_time, end: body.end_time };
-    const found = await this.people.find(account, body);
+  async freeBusy(account: AccountPrincipal, wanted: Wanted, range: Span): Promise<BusyCalendars[]> {
+    const found = await this.people.find(account, wanted);
     const times = await this.people.read(found, range, true);
     return found.map(({ email, calendarId, calendarIds }) => {
       const spans = calendarIds.flatMap((id) => timesOf(times, id));
@@ -56,11 +75,10 @@ export class AvailabilityService {
   }
 
   /** Times of one meeting: with all of them, or with one of a rotation. @throws {InvalidInputError} */
-  async slots(account: AccountPrincipal, body: AvailabilityBody): Promise<FoundSlots> {
-    const { round_robin: roundRobin, event_collection_id: collectionId } = body;
-    const search = searchOf(body);
-    const found = await this.people.find(account, body, outsidersOf(body));
-    const people = await this.#people(found, body, body.emails, search);
+  async slots(account: AccountPrincipal, request: SlotRequest): Promise<FoundSlots> {
+    const { search, roundRobin, eventCollectionId: collectionId } = request;
+    const found = await this.people.find(account, request, outsidersOf(request));
+    const people = await this.#people(found, request, request.emails);
     if (!roundRobin) return { slots: collectiveSlots(people, search) };
     const emails = people.map(({ email }) => email);
     const accountIds = [...new Set([account.accountId, ...found.flatMap((one) => one.accountIds)])];
@@ -79,73 +97,49 @@ export class AvailabilityService {
    * in a list, has to be in all of them.
    * @throws {InvalidInputError}
    */
-  async chains(account: AccountPrincipal, body: ConsecutiveBody): Promise<Slot[][]> {
-    const search = searchOf(body);
-    const emails = [...new Set(body.emails.flat())];
-    const found = await this.people.find(account, { ...body, emails }, outsidersOf(body));
-    const people = await this.#people(found, body, emails, search);
+  async chains(account: AccountPrincipal, request: ChainRequest): Promise<Slot[][]> {
+    const emails = [...new Set(request.meetings.flat())];
+    const found = await this.people.find(account, { ...request, emails }, outsidersOf(request));
+    const people = await this.#people(found, request, emails);
     const isEverywhere = ({ email }: Person): boolean => !emails.includes(email);
     const everywhere = people.filter(isEverywhere);
-    const meetings = body.emails.map((group) => [
+    const meetings = request.meetings.map((group) => [
       ...people
         .filter(({ email }) => group.includes(email))
         .toSorted((a, b) => group.indexOf(a.email) - group.indexOf(b.email)),
       ...everywhere,
     ]);
-    return consecutiveSlots(meetings, search);
+    return consecutiveSlots(meetings, request.search);
   }
 
   /** Everybody of a request once, by address: those asked for by it in their order, then the others. */
   async #people(
     found: readonly Found[],
-    body: Meeting,
+    { search: { range, buffer }, tentativeBusy, outsiders, openHours }: MeetingRequest,
     emails: readonly string[],
-    { range, buffer }: Search,
   ): Promise<Person[]> {
     const reach = { start: Math.max(0, range.start - buffer), end: range.end + buffer };
-    const times = await this.people.read(found, reach, body.tentative_busy ?? true);
-    const given = [...found.map(({ email }) => email), ...body.free_busy.map(({ email }) => email)];
+    const times = await this.people.read(found, reach, tentativeBusy ?? true);
+    const given = [...found.map(({ email }) => email), ...outsiders.map(({ email }) => email)];
     return [...new Set([...emails, ...given])].map((email) => {
       const calendarIds = new Set(found.flatMap((one) => (one.email === email ? one.calendarIds : [])));
       const calendars = [...calendarIds].flatMap((id) => times.get(id) ?? []);
-      const told = body.free_busy.filter((one) => one.email === email);
-      const hours = body.open_hours.filter((one) => one.emails.includes(email));
+      const told = outsiders.filter((one) => one.email === email);
+      const hours = openHours.filter((one) => one.emails.includes(email));
       return {
         email,
-        busy: [
-          ...calendars.flatMap(({ busy }) => busy),
-          ...told.flatMap((one) => one.time_slots.map(spanOf)),
-        ],
+        busy: [...calendars.flatMap(({ busy }) => busy), ...told.flatMap((one) => one.busy)],
         groups: calendars.flatMap(({ groups }) => groups),
-        open: hours.length > 0 ? openSpans(hours.map(hoursOf), range) : null,
+        open: hours.length > 0 ? openSpans(hours, range) : null,
       };
     });
   }
 }
-
-const spanOf = ({ start_time, end_time }: { start_time: number; end_time: number }): Span => ({
-  start: start_time,
-  end: end_time,
-});
-
-const hoursOf = ({ days, timezone, start, end }: Meeting['open_hours'][number]) => ({
-  days,
-  timezone,
-  startMinute: start,
-  endMinute: end,
-});
 
 const timesOf = (times: ReadonlyMap<string, CalendarTimes>, id: string): Span[] => {
   const { busy = [], groups = [] } = times.get(id) ?? {};
   return [...busy, ...groups];
 };
 
-const outsidersOf = ({ free_busy }: Meeting): ReadonlySet<string> =>
-  new Set(free_busy.map(({ email }) => email));
-
-const searchOf = (body: Meeting): Search => ({
-  range: { start: body.start_time, end: body.end_time },
-  duration: body.duration_minutes * 60,
-  interval: body.interval_minutes * 60,
-  buffer: (body.buffer ?? 0) * 60,
-});
+const outsidersOf = ({ outsiders }: MeetingRequest): ReadonlySet<string> =>
+  new Set(outsiders.map(({ email }) => email));

@@ -11,10 +11,10 @@ import type { GroupMeeting } from './slots.ts';
 import type { Span } from './spans.ts';
 import { WorkBudget } from './work-budget.ts';
 
-/** Whose times are asked for, as requests have it. */
+/** Whose times are asked for. */
 export interface Wanted {
   emails: readonly string[];
-  calendars: readonly { account_id: string; calendar_ids: readonly string[] }[];
+  calendars: readonly { accountId: string; calendarIds: readonly string[] }[];
 }
 
 /** Somebody whose times are looked up: by address, or in one calendar. */
@@ -56,7 +56,7 @@ export class BusyPeople {
     { emails, calendars }: Wanted,
     outsiders: ReadonlySet<string> = new Set(),
   ): Promise<Found[]> {
-    const accountIds = calendars.map(({ account_id }) => account_id).filter(isId);
+    const accountIds = calendars.map(({ accountId }) => accountId).filter(isId);
     if (emails.length + accountIds.length + calendars.length === 0) return [];
     const rows = await this.repository.listCalendars(applicationId, emails, accountIds);
     const readable = rows.filter(({ asked, agreed }) =>
@@ -135,15 +135,15 @@ function byAddress(email: string, rows: readonly KnownCalendar[]): Found {
 
 /** @throws {InvalidInputError} */
 function byCalendar(
-  { account_id, calendar_ids }: Wanted['calendars'][number],
+  { accountId: wanted, calendarIds: ids }: Wanted['calendars'][number],
   index: number,
   rows: readonly KnownCalendar[],
 ): Found[] {
-  const theirs = rows.filter(({ accountId }) => accountId === account_id.toLowerCase());
+  const theirs = rows.filter(({ accountId }) => accountId === wanted.toLowerCase());
   const [first] = theirs;
-  if (!first) throw new InvalidInputError(`calendars.${index}.account_id: ${nobody([account_id])}`);
-  if (calendar_ids.length === 0) return [byAddress(first.email, theirs)];
-  return [...new Set(calendar_ids)].map((id) => {
+  if (!first) throw new InvalidInputError(`calendars.${index}.account_id: ${nobody([wanted])}`);
+  if (ids.length === 0) return [byAddress(first.email, theirs)];
+  return [...new Set(ids)].map((id) => {
     const calendar = theirs.find(({ calendarId }) => calendarId === id.toLowerCase());
     if (!calendar?.calendarId)
       throw new InvalidInputError(

@@ -4,6 +4,7 @@ import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { jobReference } from '../../platform/wire/wire.schema.ts';
+import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
@@ -34,7 +35,8 @@ export class CalendarsController {
     @CurrentAccount() account: AccountPrincipal,
     @Query({ schema: listCalendarsQuery }) query: ListCalendarsQuery,
   ) {
-    return toListView(await this.calendars.list(account, query), (calendar) => toCalendarView(calendar));
+    const wanted = { ...query, metadata: metadataFilter(query) };
+    return toListView(await this.calendars.list(account, wanted), (calendar) => toCalendarView(calendar));
   }
 
   @Get(':id')

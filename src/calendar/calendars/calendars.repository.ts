@@ -2,13 +2,12 @@ import { Injectable } from '@nestjs/common';
 import {
   addMetadataCondition,
   type Metadata,
-  metadataFilter,
+  type MetadataFilter,
 } from '../../platform/database/metadata-filter.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { Calendar } from './calendar.entity.ts';
-import type { ListCalendarsQuery } from './calendars.schema.ts';
 
 /** A calendar as a plain value. */
 export interface CalendarRecord {
@@ -23,6 +22,9 @@ export interface CalendarRecord {
   readOnly: boolean;
   metadata: Metadata;
 }
+
+/** A page of the calendars with this metadata. */
+export type CalendarQuery = PageOfView & { metadata?: MetadataFilter | undefined };
 
 const COLUMNS = `
   c.id, c.account_id as "accountId", c.name, c.description, c.location, c.timezone, c.hex_color as "hexColor",
@@ -48,11 +50,10 @@ export class CalendarsRepository {
   }
 
   /** Oldest first. */
-  list(accountId: string, query: ListCalendarsQuery): Promise<Listing<CalendarRecord>> {
+  list(accountId: string, query: CalendarQuery): Promise<Listing<CalendarRecord>> {
     const conditions = new Conditions();
     conditions.add(`c.account_id = ${conditions.value(accountId)}`);
-    const metadata = metadataFilter(query);
-    if (metadata) addMetadataCondition(conditions, 'c.metadata', metadata);
+    if (query.metadata) addMetadataCondition(conditions, 'c.metadata', query.metadata);
     return runListing<CalendarRecord>(this.database, {
       columns: COLUMNS,
       from: 'calendar c',

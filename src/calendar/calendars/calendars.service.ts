@@ -7,6 +7,7 @@ import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Listing } from '../../platform/database/listing.ts';
+import type { Metadata } from '../../platform/database/metadata-filter.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
@@ -17,8 +18,22 @@ import { CalendarListeners, type ChangedCalendar } from './calendar-listeners.ts
 import { contentOf } from './calendar-writes.ts';
 import { Calendar } from './calendar.entity.ts';
 import { PrimaryCalendarError, ReadOnlyCalendarError } from './calendars.errors.ts';
-import { type CalendarRecord, calendarRecord, CalendarsRepository } from './calendars.repository.ts';
-import type { CreateCalendar, ListCalendarsQuery, UpdateCalendar } from './calendars.schema.ts';
+import {
+  type CalendarQuery,
+  type CalendarRecord,
+  calendarRecord,
+  CalendarsRepository,
+} from './calendars.repository.ts';
+
+/** What a client says of a calendar; undefined: nothing. */
+export interface CalendarInput {
+  name?: string | undefined;
+  description?: string | null | undefined;
+  location?: string | null | undefined;
+  /** IANA name. */
+  timezone?: string | null | undefined;
+  metadata?: Metadata | undefined;
+}
 
 /** A calendar after a write, and the job that carries the write to the provider. */
 export interface WrittenCalendar {
@@ -45,7 +60,7 @@ export class CalendarsService {
   ) {}
 
   /** Oldest first. */
-  list(account: AccountPrincipal, query: ListCalendarsQuery): Promise<Listing<CalendarRecord>> {
+  list(account: AccountPrincipal, query: CalendarQuery): Promise<Listing<CalendarRecord>> {
     return this.repository.list(account.accountId, query);
   }
 
@@ -62,7 +77,7 @@ export class CalendarsService {
   }
 
   /** @throws {UnsupportedProviderError} when the account's provider has no calendars */
-  async create(account: AccountPrincipal, input: CreateCalendar): Promise<WrittenCalendar> {
+  async create(account: AccountPrincipal, input: CalendarInput & { name: string }): Promise<WrittenCalendar> {
     this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
     const written = await this.em.transactional(async (em) => {
@@ -89,7 +104,7 @@ export class CalendarsService {
    * @throws {NotFoundError}
    * @throws {ReadOnlyCalendarError}
    */
-  async update(account: AccountPrincipal, id: string, input: UpdateCalendar): Promise<WrittenCalendar> {
+  async update(account: AccountPrincipal, id: string, input: CalendarInput): Promise<WrittenCalendar> {
     this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
     const written = await this.em.transactional(async (em) => {

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type { ListResourcesQuery } from './resources.schema.ts';
 
 /** An account that is a room, with what its metadata says of it. */
 export interface Room {
@@ -17,7 +16,7 @@ export class ResourcesRepository {
   constructor(private readonly database: Database) {}
 
   /** Accounts of the application whose metadata has `room` as `true` or `"true"`; by name. */
-  list(applicationId: string, query: ListResourcesQuery): Promise<Listing<Room>> {
+  list(applicationId: string, page: PageOfView): Promise<Listing<Room>> {
     const conditions = new Conditions();
     conditions.add(`g.application_id = ${conditions.value(applicationId)}`);
     conditions.add(`g.metadata ->> 'room' = 'true'`);
@@ -27,8 +26,8 @@ export class ResourcesRepository {
       id: 'g.id',
       orderBy: `coalesce(nullif(g.metadata ->> 'room_name', ''), g.name), g.id`,
       conditions,
-      page: query,
-      view: query.view,
+      page,
+      view: page.view,
     });
   }
 }

@@ -1,6 +1,8 @@
 /*
  * The usual rules (RFC 5545 3.3.10) by arithmetic: every day, week, month or year, with what people's calendars write
- * next to it. They know the time with any number, so that what was years ago costs nothing.
+ * next to it. They know the time with any number, so that what was years ago costs nothing. A weekly rule takes 5 µs for a
+ * year, and 5.6 ms with rrule-temporal: availability of 50 people, with nine series each, would not fit in its 50 ms
+ * (docs/performance.md, Availability).
  */
 
 /** Times of a rule, in wall time: what clocks show, as if that were UTC. Milliseconds. */
