@@ -1,17 +1,15 @@
 import type { ChangeRecord } from '../platform/changes/change-log.ts';
-
-const EVENTS = { created: 'create', updated: 'modify', deleted: 'delete' } as const;
+import { type ChangeOwner, type ChangeVerb, objectChange } from '../platform/changes/object-change.ts';
 
 /**
  * What a change of a contact looks like in the change log and to subscribers (api facts 10.4).
  * @param dedupe makes a second notice of the same happening impossible; null: subscribers are not told
  */
 export function contactChange(
-  owner: Pick<ChangeRecord, 'applicationId' | 'accountId' | 'at'>,
+  owner: ChangeOwner,
   objectId: string,
-  verb: keyof typeof EVENTS,
+  verb: ChangeVerb,
   dedupe: string | null,
 ): ChangeRecord {
-  const change = { ...owner, object: 'contact', objectId, event: EVENTS[verb] } as const;
-  return dedupe === null ? change : { ...change, webhook: { trigger: `contact.${verb}`, dedupe } };
+  return objectChange('contact', owner, objectId, verb, dedupe === null ? null : { dedupe });
 }

@@ -3,6 +3,7 @@ import { newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
+import { type ChangeVerb, objectChange } from '../platform/changes/object-change.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type { CalendarPort, RemoteCalendar } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
@@ -79,10 +80,9 @@ export class CalendarSync {
         if (before !== timezone)
           await this.listeners.timezoneChanged(sql, { ...ownerOf(account), calendarId: id, timezone, at });
       }
-      const [news, changes] = first ? ([null, null] as const) : (['created', 'updated'] as const);
       await recordChanges(sql, [
-        ...added.map((one) => this.#record(account, one, 'create', news, at)),
-        ...changed.map((one) => this.#record(account, one, 'modify', changes, at)),
+        ...added.map((one) => this.#record(account, one, 'created', !first, at)),
+        ...changed.map((one) => this.#record(account, one, 'updated', !first, at)),
       ]);
     });
     await this.#vanished(account, port, claim, listed);
@@ -112,7 +112,7 @@ export class CalendarSync {
     if (!calendar) return;
     await this.listeners.deleted(sql, { ...ownerOf(account), calendarId, at });
     await removeCalendar(sql, calendarId);
-    await recordChanges(sql, [this.#record(account, calendar, 'delete', 'deleted', at)]);
+    await recordChanges(sql, [this.#record(account, calendar, 'deleted', true, at)]);
   }
 
   async #events(
@@ -136,18 +136,14 @@ export class CalendarSync {
   }
 
   #record(
-    { applicationId, accountId }: ConnectedAccount,
+    account: ConnectedAccount,
     { id, metadata }: MirroredCalendar,
-    event: ChangeRecord['event'],
-    verb: 'created' | 'updated' | 'deleted' | null,
+    verb: ChangeVerb,
+    told: boolean,
     at: Date,
   ): ChangeRecord {
-    const change = { applicationId, accountId, object: 'calendar', objectId: id, event, at } as const;
-    if (!verb) return change;
-    return {
-      ...change,
-      webhook: { trigger: `calendar.${verb}`, dedupe: `calendar:${id}:${verb}:${newId()}`, metadata },
-    };
+    const notice = told ? { dedupe: `calendar:${id}:${verb}:${newId()}`, metadata } : null;
+    return objectChange('calendar', { ...account, at }, id, verb, notice);
   }
 
   #in(seconds: number): Date {

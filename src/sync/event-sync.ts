@@ -3,6 +3,8 @@ import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
+import type { ChangeVerb } from '../platform/changes/object-change.ts';
+import { eventChange } from '../calendar/event-store/event-changes.ts';
 import { adoptMailed } from '../calendar/event-store/adopt-mailed.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
@@ -40,8 +42,6 @@ interface Batch {
   lookedAt: Date;
   at: Date;
 }
-
-type Verb = 'created' | 'updated' | 'deleted';
 
 /** Brings the events a calendar has at its provider into the mirror. */
 @Injectable()
@@ -152,8 +152,7 @@ export class EventSync {
     for (const id of tied) {
       if (logged.has(id)) continue;
       // Nothing has happened to the event: the log alone is told of what it says now.
-      const { webhook: _, ...change } = this.#record(batch, id, 'updated', null);
-      log.push(change);
+      log.push(eventChange({ ...account, at: batch.at }, { id, calendarId: calendar.id }, 'updated', null));
     }
     const whole = waiting.length === 0 && !known.some(({ row }) => busy(row)) && !alive.some(busy);
     await recordChanges(sql, log);
@@ -241,23 +240,12 @@ export class EventSync {
 
   #record(
     { account, calendar, at }: Batch,
-    objectId: string,
-    verb: Verb,
+    id: string,
+    verb: ChangeVerb,
     metadata: Record<string, string> | null,
   ): ChangeRecord {
-    const { applicationId, accountId } = account;
-    const event = ({ created: 'create', updated: 'modify', deleted: 'delete' } as const)[verb];
-    const change = { applicationId, accountId, object: 'event', objectId, event, at } as const;
-    if (!calendar.eventsSince) return change;
-    return {
-      ...change,
-      webhook: {
-        trigger: `event.${verb}`,
-        dedupe: `event:${objectId}:${verb}:${newId()}`,
-        attributes: { calendar_id: calendar.id, created_before_account_connection: false },
-        metadata,
-      },
-    };
+    const dedupe = calendar.eventsSince ? `event:${id}:${verb}:${newId()}` : null;
+    return eventChange({ ...account, at }, { id, calendarId: calendar.id, metadata }, verb, dedupe);
   }
 }
 

@@ -3,6 +3,7 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { amendWrites } from '../../accounts/provider-writes/open-writes.ts';
 import { CalendarListeners } from './calendar-listeners.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
+import { objectChange } from '../../platform/changes/object-change.ts';
 import {
   type ProviderWrite,
   type ProviderWriteHandler,
@@ -114,11 +115,10 @@ async function store(
   const kept = (await sql.query(HOLD, key.slice(0, 2))).length > 0;
   await listeners.twinsDeleted(sql, { accountId, applicationId, calendarId, providerId, kept, at });
   const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
+  const owner = { accountId, applicationId, at };
   await recordChanges(
     sql,
-    twins.map(({ id: objectId }) => {
-      return { applicationId, accountId, object: 'calendar', objectId, event: 'delete', at };
-    }),
+    twins.map(({ id }) => objectChange('calendar', owner, id, 'deleted', null)),
   );
   const stored = await sql.query(STORE, key);
   if (stored.length === 0) await tellDeletion(sql, calendarId, providerId);

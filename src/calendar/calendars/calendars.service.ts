@@ -10,6 +10,7 @@ import type { Listing } from '../../platform/database/listing.ts';
 import type { Metadata } from '../../platform/database/metadata-filter.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
+import { objectChange } from '../../platform/changes/object-change.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
@@ -43,9 +44,9 @@ export interface WrittenCalendar {
 
 /** What a write does to the change log. */
 const CHANGES = {
-  create_calendar: { event: 'create', trigger: 'calendar.created' },
-  update_calendar: { event: 'modify', trigger: 'calendar.updated' },
-  delete_calendar: { event: 'delete', trigger: 'calendar.deleted' },
+  create_calendar: 'created',
+  update_calendar: 'updated',
+  delete_calendar: 'deleted',
 } as const;
 
 /** Calendars of an account (spec 4.4): read from the mirror; written there at once and to the provider by a job. */
@@ -118,7 +119,7 @@ export class CalendarsService {
           timezone: after.timezone,
         });
       // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
-      const told = isDeepStrictEqual(contentOf(before), contentOf(after)) ? 'log' : 'webhook';
+      const told = !isDeepStrictEqual(contentOf(before), contentOf(after));
       return this.#writeThrough(em, account, calendar, 'update_calendar', at, told);
     });
     return written;
@@ -157,17 +158,17 @@ export class CalendarsService {
     return calendar;
   }
 
-  /** Opens the job and tells of the change: in the log only, or by webhook as well. */
+  /** Opens the job and logs the change. @param told whether subscribers are told, too */
   async #writeThrough(
     em: EntityManager,
     account: AccountPrincipal,
     calendar: Calendar,
     action: keyof typeof CHANGES & JobAction,
     at: Date,
-    told: 'log' | 'webhook' = 'webhook',
+    told = true,
   ): Promise<WrittenCalendar> {
     const sql = sqlOf(em);
-    const { accountId, applicationId } = account;
+    const { accountId } = account;
     const record = calendarRecord(calendar);
     const jobId = newId();
     await openProviderJob(sql, {
@@ -179,19 +180,9 @@ export class CalendarsService {
       payload: { providerId: calendar.providerId ?? null, content: contentOf(record) },
       at,
     });
-    const { event, trigger } = CHANGES[action];
+    const notice = told ? { dedupe: `${action}:${jobId}`, metadata: record.metadata } : null;
     await recordChanges(sql, [
-      {
-        applicationId,
-        accountId,
-        object: 'calendar',
-        objectId: record.id,
-        event,
-        at,
-        ...(told === 'webhook'
-          ? { webhook: { trigger, dedupe: `${action}:${jobId}`, metadata: record.metadata } }
-          : {}),
-      },
+      objectChange('calendar', { ...account, at }, record.id, CHANGES[action], notice),
     ]);
     return { calendar: record, jobId };
   }

@@ -10,6 +10,7 @@ import type { ProviderWriteHandler, WriteOutcome } from '../../accounts/provider
 import type { MeetingContent, MeetingDetails } from '../../providers/port/conferencing-port.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf } from '../../platform/quotas/quota.ts';
+import { eventChange } from '../event-store/event-changes.ts';
 import { showMeeting } from '../event-store/event-conferencing.ts';
 import { ConferencingAccess, type OpenService } from './conferencing-access.ts';
 import { type EventState, MeetingsRepository, type StoredMeeting } from './meetings.repository.ts';
@@ -186,23 +187,9 @@ export class Meetings {
     const version = shown ? state.version + 1 : state.version;
     await this.repository.storeMeeting(sql, id, { remoteId, details }, content, version, at);
     if (!shown) return false;
-    const { calendarId: calendar_id, metadata } = shown;
-    await recordChanges(sql, [
-      {
-        applicationId,
-        accountId,
-        object: 'event',
-        objectId: state.eventId,
-        event: 'modify',
-        at,
-        webhook: {
-          trigger: 'event.updated',
-          dedupe: `meeting:${id}:${newId()}`,
-          attributes: { calendar_id, created_before_account_connection: false },
-          metadata,
-        },
-      },
-    ]);
+    const owner = { accountId, applicationId, at };
+    const dedupe = `meeting:${id}:${newId()}`;
+    await recordChanges(sql, [eventChange(owner, { id: state.eventId, ...shown }, 'updated', dedupe)]);
     return true;
   }
 }

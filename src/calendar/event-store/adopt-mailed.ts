@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
+import { objectChange } from '../../platform/changes/object-change.ts';
 import type { RemoteEvent } from '../../providers/port/connector.ts';
 
 /** Into which of the account's calendars events come. */
@@ -56,9 +57,9 @@ export async function adoptMailed(
   if (adopted.length === 0) return [];
   const uids = [...new Set(events.map(({ icalUid }) => icalUid))];
   const dropped = await sql.query<{ id: string }>(DROP, [accountId, uids]);
-  const change = { applicationId, accountId, object: 'event', at } as const;
+  const owner = { applicationId, accountId, at };
   return [
-    ...adopted.map(({ id }) => ({ ...change, objectId: id, event: 'modify' }) as const),
-    ...dropped.map(({ id }) => ({ ...change, objectId: id, event: 'delete' }) as const),
+    ...adopted.map(({ id }) => objectChange('event', owner, id, 'updated', null)),
+    ...dropped.map(({ id }) => objectChange('event', owner, id, 'deleted', null)),
   ];
 }

@@ -3,7 +3,9 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
-import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
+import { recordChanges } from '../../platform/changes/change-log.ts';
+import type { ChangeVerb } from '../../platform/changes/object-change.ts';
+import { eventChange } from '../event-store/event-changes.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
 import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { PlannedReminder } from '../notifications/reminder-plan.ts';
@@ -19,19 +21,12 @@ export interface FollowedUpEvent {
   planned: PlannedReminder[];
 }
 
-/** What is told of an event that was created, changed or cancelled. */
-const CHANGES = {
-  created: { event: 'create', trigger: 'event.created' },
-  updated: { event: 'modify', trigger: 'event.updated' },
-  deleted: { event: 'delete', trigger: 'event.deleted' },
-} as const;
-
 /** One change of an event, with what decides what follows from it. */
 export interface ChangeToFollowUp {
   /** Of the job. */
   action: 'create_event' | 'update_event' | 'delete_event';
   /** Null: nothing has changed. */
-  change: keyof typeof CHANGES | null;
+  change: ChangeVerb | null;
   /** Only readers of the change log are told, no subscribers. */
   quiet?: boolean;
   /** Instances of the event that end with it. */
@@ -81,31 +76,12 @@ export class EventFollowUp {
         : [];
     const jobId = newId();
     await openProviderJob(sql, { id: jobId, accountId, action, object: 'event', objectId: event.id, at });
-    const record = (
-      told: EndedInstance,
-      verb: keyof typeof CHANGES,
-      dedupe: string,
-    ): ChangeRecord & { webhook: object } => ({
-      applicationId,
-      accountId,
-      object: 'event',
-      objectId: told.id,
-      event: CHANGES[verb].event,
-      at,
-      webhook: {
-        trigger: CHANGES[verb].trigger,
-        dedupe,
-        attributes: { calendar_id: event.calendarId, created_before_account_connection: false },
-        metadata: told.metadata,
-      },
-    });
-    const changes: ChangeRecord[] = ended.map((one) =>
-      record(one, 'deleted', `${action}:${jobId}:${one.id}`),
+    const { calendarId } = event;
+    const owner = { applicationId, accountId, at };
+    const changes = ended.map((one) =>
+      eventChange(owner, { ...one, calendarId }, 'deleted', `${action}:${jobId}:${one.id}`),
     );
-    if (change) {
-      const { webhook, ...silent } = record(event, change, `${action}:${jobId}`);
-      changes.push(quiet ? silent : { ...silent, webhook });
-    }
+    if (change) changes.push(eventChange(owner, event, change, quiet ? null : `${action}:${jobId}`));
     if (changes.length > 0) await recordChanges(sql, changes);
     const inviting = { before: before ?? null, notify, writeId: jobId, at };
     if (change) await this.invitations.follow(em, account, entity, inviting);

@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Meetings } from '../conferencing/meetings.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
+import { type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
 import {
   type FailedWrite,
   type ProviderWriteHandler,
@@ -189,9 +190,10 @@ async function store(
   at: Date,
 ): Promise<void> {
   const { twins, isNew } = await storeProviderIds(sql, accountId, eventId, { providerId, icalUid });
-  const change = { applicationId, accountId, object: 'event' as const, at };
+  const change = (id: string, verb: ChangeVerb) =>
+    objectChange('event', { applicationId, accountId, at }, id, verb, null);
   await recordChanges(sql, [
-    ...twins.map((objectId) => ({ ...change, objectId, event: 'delete' as const })),
-    ...(isNew ? [{ ...change, objectId: eventId, event: 'modify' as const }] : []),
+    ...twins.map((id) => change(id, 'deleted')),
+    ...(isNew ? [change(eventId, 'updated')] : []),
   ]);
 }

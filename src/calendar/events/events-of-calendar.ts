@@ -12,6 +12,7 @@ import {
   holdEvents,
   moveEvents,
 } from '../event-store/events-of-calendar.sql.ts';
+import { eventChange } from '../event-store/event-changes.ts';
 import { boundsOf } from '../event-store/when.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 
@@ -40,19 +41,14 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
       await this.planner.cancelEvents(sql, accountId, reminding, 'the calendar was deleted', at);
     await recordChanges(
       sql,
-      events.map(({ id }) => ({
-        applicationId,
-        accountId,
-        object: 'event' as const,
-        objectId: id,
-        event: 'delete' as const,
-        at,
-        webhook: {
-          trigger: 'event.deleted' as const,
-          dedupe: `delete_calendar:${calendarId}:${id}`,
-          attributes: { calendar_id: calendarId, created_before_account_connection: false },
-        },
-      })),
+      events.map(({ id }) =>
+        eventChange(
+          { accountId, applicationId, at },
+          { id, calendarId },
+          'deleted',
+          `delete_calendar:${calendarId}:${id}`,
+        ),
+      ),
     );
   }
 
@@ -80,12 +76,12 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
     sql: Sql,
     { kept, ...calendar }: ChangedCalendar & { providerId: string; kept: boolean },
   ): Promise<void> {
-    const { accountId, applicationId, at } = calendar;
-    const events = await eventsOfTwins(sql, calendar, kept);
-    const event = kept ? 'modify' : 'delete';
+    const { calendarId } = calendar;
+    const ids = await eventsOfTwins(sql, calendar, kept);
+    const verb = kept ? 'updated' : 'deleted';
     await recordChanges(
       sql,
-      events.map((objectId) => ({ applicationId, accountId, object: 'event', objectId, event, at })),
+      ids.map((id) => eventChange(calendar, { id, calendarId }, verb, null)),
     );
   }
 }

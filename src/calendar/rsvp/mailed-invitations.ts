@@ -4,6 +4,8 @@ import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import { openProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
+import { type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
+import { type ChangedEvent, eventChange } from '../event-store/event-changes.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { takeReply } from './mailed-reply.ts';
@@ -107,15 +109,28 @@ export class MailedInvitations {
     await mailed.removeEvents(sql, removed.map(({ id }) => id)); // prettier-ignore
     await storeStates(sql, accountId, book.states());
     await this.#tellProvider(sql, owner, answered);
-    const record = (id: string, verb: Verb, calendarId: string, isNews: boolean, metadata = {}) =>
-      eventChange(owner, { id, verb, calendarId, isNews, metadata });
+    const added = (id: string, isNews: boolean) =>
+      objectChange(
+        'calendar',
+        { ...account, at },
+        id,
+        'created',
+        isNews ? { dedupe: `calendar:${id}:created`, metadata: {} } : null,
+      );
+    const record = (event: ChangedEvent, verb: ChangeVerb, isNews: boolean) =>
+      eventChange(
+        { ...account, at },
+        { metadata: {}, ...event },
+        verb,
+        isNews ? `event:${event.id}:${verb}:${newId()}` : null,
+      );
     return [
-      ...(calendar?.created ? [calendarChange(owner, calendar.id, created.some(({ isNews }) => isNews))] : []), // prettier-ignore
-      ...created.map(({ event, isNews }) => record(event.id, 'created', calendar?.id ?? '', isNews)),
-      ...changed.map(({ event, verb, calendarId, isNews }) => record(event.id, verb, calendarId, isNews)),
-      ...links.map(({ id, calendarId }) => record(id, 'updated', calendarId, false)),
-      ...removed.map(({ id, calendarId, isNews }) => record(id, 'deleted', calendarId, isNews)),
-      ...answered.map(({ event, isNews }) => record(event.id, 'updated', event.calendarId, isNews, event.metadata)),
+      ...(calendar?.created ? [added(calendar.id, created.some(({ isNews }) => isNews))] : []),
+      ...created.map(({ event: { id }, isNews }) => record({ id, calendarId: calendar?.id ?? '' }, 'created', isNews)),
+      ...changed.map(({ event: { id }, verb, calendarId, isNews }) => record({ id, calendarId }, verb, isNews)),
+      ...links.map((event) => record(event, 'updated', false)),
+      ...removed.map(({ isNews, ...event }) => record(event, 'deleted', isNews)),
+      ...answered.map(({ event, isNews }) => record(event, 'updated', isNews)),
     ]; // prettier-ignore
   }
 
@@ -157,33 +172,4 @@ function saidBy(
     const isNews = newsSince === null || remote.receivedAt >= newsSince;
     return itip.map((message) => ({ mail, message, isNews }));
   });
-}
-
-export type Verb = 'created' | 'updated' | 'deleted';
-
-interface EventChange {
-  id: string;
-  verb: Verb;
-  calendarId: string;
-  isNews: boolean;
-  metadata: Record<string, string>;
-}
-
-function eventChange({ account, at }: MailOwner, change: EventChange): ChangeRecord {
-  const { accountId, applicationId } = account;
-  const { id, verb, calendarId, isNews, metadata } = change;
-  const event = ({ created: 'create', updated: 'modify', deleted: 'delete' } as const)[verb];
-  const record = { applicationId, accountId, object: 'event', objectId: id, event, at } as const;
-  if (!isNews) return record;
-  const attributes = { calendar_id: calendarId, created_before_account_connection: false };
-  const dedupe = `event:${id}:${verb}:${newId()}`;
-  return { ...record, webhook: { trigger: `event.${verb}`, dedupe, attributes, metadata } };
-}
-
-function calendarChange({ account, at }: MailOwner, id: string, isNews: boolean): ChangeRecord {
-  const { accountId, applicationId } = account;
-  const record = { applicationId, accountId, object: 'calendar', objectId: id, event: 'create', at } as const;
-  return isNews
-    ? { ...record, webhook: { trigger: 'calendar.created', dedupe: `calendar:${id}:created`, metadata: {} } }
-    : record;
 }

@@ -5,6 +5,7 @@ import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
+import { eventChange } from '../event-store/event-changes.ts';
 import type { EventRecord } from '../event-store/event-record.ts';
 import type { Participant } from '../event-store/event-values.ts';
 import { CancelledEventError } from '../event-store/events.errors.ts';
@@ -150,7 +151,7 @@ export class RsvpService {
   /** @returns the job to follow */
   async #write(sql: Sql, answering: Answering, options: AnswerOptions): Promise<string | null> {
     const { account, event, attendee, at } = answering;
-    const { accountId, applicationId } = account;
+    const { accountId } = account;
     const own = account.email.toLowerCase();
     const participants = event.fields.participants.map((one) =>
       one.email.toLowerCase() === own ? attendee : one,
@@ -163,17 +164,8 @@ export class RsvpService {
       const job = { id: writeId, accountId, action: 'update_event', object: 'event', objectId: event.id, at } as const;
       await openProviderJob(sql, job);
     }
-    await recordChanges(sql, [
-      {
-        applicationId, accountId, object: 'event', objectId: event.id, event: 'modify', at,
-        webhook: {
-          trigger: 'event.updated',
-          dedupe: `event:${event.id}:updated:${newId()}`,
-          attributes: { calendar_id: event.calendarId, created_before_account_connection: false },
-          metadata: event.metadata,
-        },
-      },
-    ]);
+    const dedupe = `event:${event.id}:updated:${newId()}`;
+    await recordChanges(sql, [eventChange({ ...account, at }, event, 'updated', dedupe)]);
     return mailId ?? writeId;
   } // prettier-ignore
 
