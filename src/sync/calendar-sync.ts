@@ -9,7 +9,7 @@ import type { CalendarPort, RemoteCalendar } from '../providers/port/connector.t
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { CalendarListeners } from '../calendar/calendars/calendar-listeners.ts';
 import {
-  holdCalendar,
+  lockCalendar,
   type MirrorCalendar,
   type MirroredCalendar,
   missingCalendars,
@@ -108,7 +108,7 @@ export class CalendarSync {
 
   async #remove(sql: Sql, account: ConnectedAccount, calendarId: string): Promise<void> {
     const at = this.clock.now();
-    const calendar = await holdCalendar(sql, account.accountId, calendarId);
+    const calendar = await lockCalendar(sql, account.accountId, calendarId);
     if (!calendar) return;
     await this.listeners.deleted(sql, { ...ownerOf(account), calendarId, at });
     await removeCalendar(sql, calendarId);

@@ -14,7 +14,7 @@ import type { MirrorEvent, NewMirrorEvent } from '../calendar/event-store/event-
 import {
   calendarsAtProvider,
   type MirrorCalendar,
-  shareCalendar,
+  lockCalendarForShare,
   storeEventCursor,
 } from '../calendar/calendars/calendar-mirror.ts';
 import {
@@ -94,7 +94,7 @@ export class EventSync {
 
   async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean }> {
     const { account, calendar, changes, lookedAt } = batch;
-    const held = await shareCalendar(sql, account.accountId, calendar.id);
+    const held = await lockCalendarForShare(sql, account.accountId, calendar.id);
     if (!held) return { whole: true };
     const adopted = await adoptMailed(sql, batch, changes.events);
     const zone = held.timezone ?? 'UTC';
@@ -209,7 +209,7 @@ export class EventSync {
     port: CalendarPort,
     calendar: MirrorCalendar,
   ): Promise<void> {
-    const held = await shareCalendar(sql, account.accountId, calendar.id);
+    const held = await lockCalendarForShare(sql, account.accountId, calendar.id);
     if (!held) return;
     const rows = await mirror.holdDiverged(sql, calendar.id);
     const at = this.clock.now();

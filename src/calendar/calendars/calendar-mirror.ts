@@ -84,7 +84,7 @@ export function calendarsAtProvider(sql: Sql, accountId: string): Promise<Mirror
 }
 
 /** Holds a calendar against being changed or deleted, until the transaction ends. @returns undefined when it is gone */
-export async function shareCalendar(
+export async function lockCalendarForShare(
   sql: Sql,
   accountId: string,
   calendarId: string,
@@ -126,7 +126,7 @@ export function missingCalendars(
 }
 
 /** A calendar, held against every other change. @returns undefined when it is gone */
-export async function holdCalendar(
+export async function lockCalendar(
   sql: Sql,
   accountId: string,
   calendarId: string,
