@@ -16,14 +16,9 @@ import {
   removeCalendar,
   writeCalendars,
 } from '../calendar/calendars/calendar-mirror.ts';
-import { beginCalendarLook, postponeCalendarLook } from './looks.ts';
+import { beginCalendarLook, nextLook, postponeLook } from './looks.ts';
 import { EventSync } from './event-sync.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
-
-/** Looks at an account's calendars are this far apart at least, however often its mailbox is looked at. */
-const LOOK_SECONDS = 55;
-/** After a look that failed. */
-const AFTER_FAILURE_SECONDS = 300;
 
 /** Brings the calendars an account has at its provider, and the events in them, into the mirror. */
 @Injectable()
@@ -51,7 +46,7 @@ export class CalendarSync {
   ): Promise<boolean> {
     if (wasCurrent && !port.listEventChanges) return false;
     const now = this.clock.now();
-    const look = await beginCalendarLook(this.database, claim, now, this.#in(LOOK_SECONDS));
+    const look = await beginCalendarLook(this.database, claim, now);
     try {
       if (look) await this.#calendars(account, port, claim, look.first);
       const calendars = await this.events.calendars(account.accountId);
@@ -59,8 +54,8 @@ export class CalendarSync {
       return port.listEventChanges !== undefined && calendars.length > 0;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      const seconds = Math.max(AFTER_FAILURE_SECONDS, error.retryAfterSeconds ?? 0);
-      await postponeCalendarLook(this.database, claim, look?.first ? null : this.#in(seconds));
+      const until = look?.first ? null : nextLook(this.clock.now(), error);
+      await postponeLook(this.database, claim, 'calendars', until);
       throw error;
     }
   }
@@ -144,10 +139,6 @@ export class CalendarSync {
   ): ChangeRecord {
     const notice = told ? { dedupe: `calendar:${id}:${verb}:${newId()}`, metadata } : null;
     return objectChange('calendar', { ...account, at }, id, verb, notice);
-  }
-
-  #in(seconds: number): Date {
-    return new Date(this.clock.now().getTime() + seconds * 1000);
   }
 }
 

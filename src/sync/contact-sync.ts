@@ -17,13 +17,9 @@ import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import {
   comingContacts, holdContacts, type MirrorContact, removeContacts, storeSeenContacts,
 } from '../contacts/contact-mirror.ts'; // prettier-ignore
-import { beginContactLook, type ContactLook, postponeContactLook, storeContactCursor } from './looks.ts';
+import { beginContactLook, type ContactLook, nextLook, postponeLook, storeContactCursor } from './looks.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
-/** Looks at an address book are this far apart at least, however often the mailbox is looked at. */
-const LOOK_SECONDS = 55;
-/** After a look that failed. */
-const AFTER_FAILURE_SECONDS = 300;
 /** Contacts that are stored with one transaction; a server may list the whole address book for each page. */
 const PAGE = 500;
 
@@ -71,17 +67,15 @@ export class ContactSync {
     goOn: () => boolean,
   ): Promise<ContactsLook> {
     if (!port.hasAddressBook(account)) return { hasBook: false, more: false };
-    const now = this.clock.now();
-    const look = await beginContactLook(this.database, claim, now, this.#in(LOOK_SECONDS));
+    const look = await beginContactLook(this.database, claim, this.clock.now());
     if (!look) return { hasBook: true, more: false };
     try {
       const more = await this.#pages(account, port, claim, look, goOn);
-      if (more) await postponeContactLook(this.database, claim, null);
+      if (more) await postponeLook(this.database, claim, 'contacts', null);
       return { hasBook: true, more };
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      const seconds = Math.max(AFTER_FAILURE_SECONDS, error.retryAfterSeconds ?? 0);
-      await postponeContactLook(this.database, claim, this.#in(seconds));
+      await postponeLook(this.database, claim, 'contacts', nextLook(this.clock.now(), error));
       throw error;
     }
   }
@@ -190,9 +184,5 @@ export class ContactSync {
     const { applicationId, accountId } = account;
     const dedupe = told ? `contact:${id}:${verb}:${newId()}` : null;
     return contactChange({ applicationId, accountId, at }, id, verb, dedupe);
-  }
-
-  #in(seconds: number): Date {
-    return new Date(this.clock.now().getTime() + seconds * 1000);
   }
 }

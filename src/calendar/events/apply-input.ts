@@ -14,17 +14,17 @@ import { InvalidRecurrenceError } from '../event-store/recurrence/recurrence-lin
 import { Series, TooManyOccurrencesError } from '../event-store/recurrence/series.ts';
 import { boundsOf } from '../event-store/when.ts';
 
+/** Fields that are stored as they come in. */
+const PLAIN_FIELDS = [
+  'title', 'description', 'location', 'busy', 'visibility', 'hideParticipants', 'metadata', 'customerEventId',
+  'eventCollectionId', 'capacity', 'roundRobinOrder',
+] as const satisfies readonly (keyof EventFields)[]; // prettier-ignore
+
 type Wanted<T> = { [K in keyof T]?: T[K] | undefined };
 type ParticipantInput = Pick<Participant, 'email'> & Wanted<Omit<Participant, 'email'>>;
 
 /** What a client says of an event; undefined: nothing. */
-export type EventInput = Wanted<
-  Pick<
-    EventFields,
-    | 'title' | 'description' | 'location' | 'when' | 'busy' | 'visibility' | 'hideParticipants' | 'metadata'
-    | 'customerEventId' | 'eventCollectionId' | 'capacity' | 'roundRobinOrder'
-  >
-> & {
+export type EventInput = Wanted<Pick<EventFields, (typeof PLAIN_FIELDS)[number] | 'when'>> & {
   participants?: readonly ParticipantInput[] | undefined;
   /** Without a zone: the calendar's. */
   recurrence?: (Pick<Recurrence, 'rrule'> & Wanted<Recurrence>) | undefined;
@@ -75,14 +75,12 @@ export function applyInput(before: EventFields, input: EventInput, zone: string)
   const { notifications, participants, recurrence } = input;
   const when = input.when ?? before.when;
   const after: EventFields = {
-    title: input.title ?? before.title,
-    description: input.description ?? before.description,
-    location: input.location ?? before.location,
+    ...before,
+    ...Object.fromEntries(
+      PLAIN_FIELDS.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]])),
+    ),
     when,
     ...boundsOf(when, zone),
-    busy: input.busy ?? before.busy,
-    visibility: keep(input.visibility, before.visibility),
-    hideParticipants: input.hideParticipants ?? before.hideParticipants,
     participants: participants ? mergeParticipants(before.participants, participants) : before.participants,
     recurrence: recurrence
       ? { rrule: recurrence.rrule, timezone: recurrence.timezone ?? zone }
@@ -92,11 +90,6 @@ export function applyInput(before: EventFields, input: EventInput, zone: string)
     notifications: notifications
       ? keepNotificationIds(before.notifications, notifications)
       : before.notifications,
-    metadata: input.metadata ?? before.metadata,
-    customerEventId: keep(input.customerEventId, before.customerEventId),
-    eventCollectionId: keep(input.eventCollectionId, before.eventCollectionId),
-    capacity: input.capacity ?? before.capacity,
-    roundRobinOrder: input.roundRobinOrder ?? before.roundRobinOrder,
   };
   assertCapacity(after);
   if (input.recurrence || input.when) assertRecurrence(after);
@@ -115,8 +108,6 @@ export function assertInstanceInput({ recurrence, notifications }: EventInput): 
   if (notifications && notifications.length > 0)
     throw new InvalidInputError('notifications: a recurring event cannot have notifications');
 }
-
-const keep = <T>(value: T | undefined, before: T): T => (value === undefined ? before : value);
 
 /** A list replaces the one before; what participants themselves have answered is kept by their address. */
 function mergeParticipants(
