@@ -88,12 +88,7 @@ export async function updateContacts(
 }
 
 /** Writes what contacts are found by, and the groups that are new. */
-export async function writeKeys(
-  sql: Sql,
-  accountId: string,
-  contacts: readonly StoredContact[],
-  at: Date,
-): Promise<void> {
+export async function writeKeys(sql: Sql, accountId: string, contacts: readonly StoredContact[], at: Date) {
   if (contacts.length === 0) return;
   const groups = await groupIds(sql, accountId, contacts, at);
   const keys = contacts.flatMap(({ id, fields }) => [

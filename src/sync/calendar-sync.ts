@@ -60,12 +60,7 @@ export class CalendarSync {
     }
   }
 
-  async #calendars(
-    account: ConnectedAccount,
-    port: CalendarPort,
-    claim: MirrorClaim,
-    first: boolean,
-  ): Promise<void> {
+  async #calendars(account: ConnectedAccount, port: CalendarPort, claim: MirrorClaim, first: boolean) {
     const { accountId } = account;
     const listed = await port.listCalendars(account);
     const at = this.clock.now();

@@ -125,12 +125,7 @@ export class DraftFiles {
     }
   }
 
-  async #collect(
-    account: ConnectedAccount,
-    draftId: string,
-    source: FileSource,
-    before: string | null,
-  ): Promise<void> {
+  async #collect(account: ConnectedAccount, draftId: string, source: FileSource, before: string | null) {
     const place = source.messageId === draftId ? before : source.messageProviderId;
     // Another draft that is being stored itself.
     if (place === null)

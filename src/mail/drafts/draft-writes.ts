@@ -150,11 +150,7 @@ function handOn(sql: Sql, write: { objectId: string; jobId: string }, replaces: 
 }
 
 /** The provider keeps the version before: whoever stores the next one has to know which that is. */
-async function keepReplaced(
-  sql: Sql,
-  { jobId, objectId, accountId, payload }: FailedWrite,
-  at: Date,
-): Promise<void> {
+async function keepReplaced(sql: Sql, { jobId, objectId, accountId, payload }: FailedWrite, at: Date) {
   const { replaces } = payload as unknown as DraftPayload;
   const [owner] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);
   if (replaces === null || !owner) return;

@@ -51,11 +51,7 @@ export class AttachmentSources {
    * Keeps uploads that a message is to name until the transaction ends: nobody removes them meanwhile.
    * @throws {InvalidInputError} naming the first one that has been removed since it was found
    */
-  async hold(
-    sql: Sql,
-    account: Pick<AccountPrincipal, 'accountId'>,
-    sources: readonly AttachmentSource[],
-  ): Promise<void> {
+  async hold(sql: Sql, account: Pick<AccountPrincipal, 'accountId'>, sources: readonly AttachmentSource[]) {
     const uploads = sources.filter(({ isUpload }) => isUpload).map(({ id }) => id);
     const held = await this.files.holdUploads(sql, account, uploads);
     const gone = uploads.find((id) => !held.has(id));

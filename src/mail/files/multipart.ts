@@ -30,11 +30,7 @@ const incomplete = () =>
  * one part fails, or the form does, nothing more is received, and it rejects when the receiver has ended.
  * @throws {InvalidInputError} for what is no form, is broken, ends early or has too many files; what `receive` throws
  */
-export async function readMultipart(
-  headers: IncomingHttpHeaders,
-  body: Readable,
-  receive: PartReceiver,
-): Promise<void> {
+export async function readMultipart(headers: IncomingHttpHeaders, body: Readable, receive: PartReceiver) {
   const parser = parserFor(headers);
   const parts = new Set<Readable>();
   let receiving = Promise.resolve();

@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
@@ -17,7 +18,6 @@ import {
   labelList,
   labelView,
   listFoldersQuery,
-  type ListFoldersQuery,
   updateFolder,
   type UpdateFolder,
 } from './folders.schema.ts';
@@ -47,7 +47,7 @@ function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitText
     @Endpoint({ summary: `List ${tag}, oldest first`, response: list })
     async list(
       @CurrentAccount() account: AccountPrincipal,
-      @Query({ schema: listFoldersQuery }) query: ListFoldersQuery,
+      @Query({ schema: listFoldersQuery }) query: z.infer<typeof listFoldersQuery>,
     ) {
       return toListView(await this.folders.list(account, unit, query), (one) => toFolderView(unit, one));
     }

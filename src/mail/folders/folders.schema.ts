@@ -19,7 +19,6 @@ const displayName = z
 
 /** Query of GET /folders and GET /labels. */
 export const listFoldersQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
-export type ListFoldersQuery = z.infer<typeof listFoldersQuery>;
 
 /** The older name of the field is taken where the other is absent. */
 const named = <T extends z.ZodRawShape>(shape: T) =>

@@ -69,11 +69,7 @@ const LEAVE = `
   where m.id = mf.message_id and m.account_id = $1 and m.id = any($2::uuid[])`;
 
 /** Takes messages out of all folders. */
-export async function leaveFolders(
-  sql: Sql,
-  accountId: string,
-  messageIds: readonly string[],
-): Promise<void> {
+export async function leaveFolders(sql: Sql, accountId: string, messageIds: readonly string[]) {
   if (messageIds.length > 0) await sql.query(LEAVE, [accountId, messageIds]);
 }
 
@@ -93,11 +89,7 @@ const ENTER = `
   on conflict do nothing`;
 
 /** Puts messages into folders; folders that the mirror does not have are left out. */
-export async function enterFolders(
-  sql: Sql,
-  accountId: string,
-  memberships: readonly Membership[],
-): Promise<void> {
+export async function enterFolders(sql: Sql, accountId: string, memberships: readonly Membership[]) {
   if (memberships.length === 0) return;
   await sql.query(ENTER, [accountId, ...columnsOf(memberships, 'messageId', 'folderProviderId', 'date')]);
 }
@@ -122,11 +114,7 @@ export const DISPLACED = '\x01';
  * Stores what the provider calls the messages of folders after somebody else has renamed these. An id that another
  * message has already is not given twice: the message keeps its old one, behind `DISPLACED`.
  */
-export async function moveMessages(
-  sql: Sql,
-  accountId: string,
-  prefixes: readonly MessagePrefix[],
-): Promise<void> {
+export async function moveMessages(sql: Sql, accountId: string, prefixes: readonly MessagePrefix[]) {
   const before = prefixes.map(({ from }) => from);
   await sql.query(MOVE_AWAY, [accountId, before]);
   await sql.query(MOVE, [accountId, before, prefixes.map(({ to }) => to)]);

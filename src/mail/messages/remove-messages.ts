@@ -55,12 +55,7 @@ export async function dropMessages(
 }
 
 /** Removes messages from the mirror, and threads that have become empty; in the log, without telling subscribers. */
-export async function removeMessages(
-  sql: Sql,
-  owner: MirrorOwnerIds,
-  ids: readonly string[],
-  at: Date,
-): Promise<void> {
+export async function removeMessages(sql: Sql, owner: MirrorOwnerIds, ids: readonly string[], at: Date) {
   await recordChanges(sql, await dropMessages(sql, owner, ids, at));
 }
 

@@ -117,12 +117,7 @@ const STORE_PROVIDER_ID = `
   update message set provider_id = $3 where account_id = $1 and id = $2 and provider_id <> $3`;
 
 /** Stores what the provider calls a message where it is now. */
-export async function storeProviderId(
-  sql: Sql,
-  accountId: string,
-  id: string,
-  providerId: string,
-): Promise<void> {
+export async function storeProviderId(sql: Sql, accountId: string, id: string, providerId: string) {
   await sql.query(STORE_PROVIDER_ID, [accountId, id, providerId]);
 }
 
@@ -137,11 +132,7 @@ const HOLD = `
   select 1 from message where account_id = $1 and thread_id = any($2::uuid[]) order by id for no key update`;
 
 /** Locks the messages of conversations: to be called before the conversations themselves are locked. */
-export async function holdMessagesOfThreads(
-  sql: Sql,
-  accountId: string,
-  threadIds: readonly string[],
-): Promise<void> {
+export async function holdMessagesOfThreads(sql: Sql, accountId: string, threadIds: readonly string[]) {
   await sql.query(HOLD, [accountId, threadIds]);
 }
 
@@ -158,10 +149,5 @@ export function rethreadMessages(
   merged: readonly { from: string; into: string }[],
   at: Date,
 ): Promise<RethreadedMessage[]> {
-  return sql.query<RethreadedMessage>(RETHREAD, [
-    accountId,
-    merged.map(({ from }) => from),
-    merged.map(({ into }) => into),
-    at,
-  ]);
+  return sql.query<RethreadedMessage>(RETHREAD, [accountId, ...columnsOf(merged, 'from', 'into'), at]);
 }

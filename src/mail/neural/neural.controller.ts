@@ -1,5 +1,6 @@
 import { Body, Controller, Post, Put } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
@@ -20,31 +21,23 @@ import {
 } from './neural.mapper.ts';
 import {
   categorizeBody,
-  type CategorizeBody,
   categorizeFeedbackBody,
-  type CategorizeFeedbackBody,
   categorizeList,
   conversationBody,
   type ConversationBody,
   conversationFeedbackBody,
-  type ConversationFeedbackBody,
   conversationList,
   ocrBody,
-  type OcrBody,
   ocrFeedbackBody,
-  type OcrFeedbackBody,
   ocrView,
   recategorizedView,
   sentimentAnswer,
   sentimentBody,
-  type SentimentBody,
   sentimentFeedbackBody,
-  type SentimentFeedbackBody,
   sentimentFeedbackView,
   signatureBody,
   type SignatureBody,
   signatureFeedbackBody,
-  type SignatureFeedbackBody,
   signatureList,
 } from './neural.schema.ts';
 import { NeuralService } from './neural.service.ts';
@@ -69,7 +62,7 @@ export class NeuralController {
   })
   async sentiment(
     @CurrentAccount() account: AccountPrincipal,
-    @Body({ schema: sentimentBody }) body: SentimentBody,
+    @Body({ schema: sentimentBody }) body: z.infer<typeof sentimentBody>,
   ) {
     if (body.text !== undefined)
       return toSentimentView(account, await this.neural.sentimentOfText(account, body.text));
@@ -105,7 +98,7 @@ export class NeuralController {
   @Endpoint({ summary: 'Tell conversations from feeds', response: categorizeList })
   async categorize(
     @CurrentAccount() account: AccountPrincipal,
-    @Body({ schema: categorizeBody }) body: CategorizeBody,
+    @Body({ schema: categorizeBody }) body: z.infer<typeof categorizeBody>,
   ) {
     const found = await this.neural.categories(account, body.message_id);
     return found.map((each) => toCategorizeView(account, each));
@@ -119,7 +112,10 @@ export class NeuralController {
     description: 'English, on this server; files of 20 MB, 25 million pixels and five pages at most.',
     response: ocrView,
   })
-  async ocr(@CurrentAccount() account: AccountPrincipal, @Body({ schema: ocrBody }) body: OcrBody) {
+  async ocr(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: ocrBody }) body: z.infer<typeof ocrBody>,
+  ) {
     const { file, pages } = await this.ocrService.read(account, body.file_id, body.pages ?? null);
     return { ...toFileView(file), ocr: pages, processed_pages: pages.length };
   }
@@ -129,7 +125,7 @@ export class NeuralController {
   @Endpoint({ summary: 'Say how a text or a message feels', response: sentimentFeedbackView })
   async sentimentFeedback(
     @CurrentAccount() account: AccountPrincipal,
-    @Body({ schema: sentimentFeedbackBody }) body: SentimentFeedbackBody,
+    @Body({ schema: sentimentFeedbackBody }) body: z.infer<typeof sentimentFeedbackBody>,
   ) {
     const { sentiment, message_id: messageId, text = '', overwrite = false } = body;
     const subject = messageId === undefined ? { text } : { messageId };
@@ -141,7 +137,7 @@ export class NeuralController {
   @Endpoint({ summary: 'Say that a signature was wrong', response: messageView })
   async signatureFeedback(
     @CurrentAccount() account: AccountPrincipal,
-    @Body({ schema: signatureFeedbackBody }) { message_id, signature }: SignatureFeedbackBody,
+    @Body({ schema: signatureFeedbackBody }) { message_id, signature }: z.infer<typeof signatureFeedbackBody>,
   ) {
     const message = await this.feedback.message(account, 'signature', message_id, { signature });
     return toMessageView(message, account.organizationUnit);
@@ -151,7 +147,8 @@ export class NeuralController {
   @Endpoint({ summary: 'Say that a conversation was wrong', response: messageView })
   async conversationFeedback(
     @CurrentAccount() account: AccountPrincipal,
-    @Body({ schema: conversationFeedbackBody }) { message_id, conversation }: ConversationFeedbackBody,
+    @Body({ schema: conversationFeedbackBody })
+    { message_id, conversation }: z.infer<typeof conversationFeedbackBody>,
   ) {
     const message = await this.feedback.message(account, 'conversation', message_id, { conversation });
     return toMessageView(message, account.organizationUnit);
@@ -162,7 +159,7 @@ export class NeuralController {
   @Endpoint({ summary: 'Say that the text of a file was wrong', response: fileView })
   async ocrFeedback(
     @CurrentAccount() account: AccountPrincipal,
-    @Body({ schema: ocrFeedbackBody }) { file_id, text }: OcrFeedbackBody,
+    @Body({ schema: ocrFeedbackBody }) { file_id, text }: z.infer<typeof ocrFeedbackBody>,
   ) {
     return toFileView(await this.feedback.ocr(account, file_id, { text }));
   }
@@ -175,7 +172,8 @@ export class NeuralController {
   })
   async categorizeFeedback(
     @CurrentAccount() account: AccountPrincipal,
-    @Body({ schema: categorizeFeedbackBody }) { message_id, category }: CategorizeFeedbackBody,
+    @Body({ schema: categorizeFeedbackBody })
+    { message_id, category }: z.infer<typeof categorizeFeedbackBody>,
   ) {
     return toRecategorizedView(account, await this.feedback.categorize(account, message_id, category));
   }

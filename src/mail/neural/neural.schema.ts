@@ -46,7 +46,6 @@ export const sentimentBody = z
     path: ['text'],
   })
   .meta({ id: 'AnalyseSentiment', example: { text: 'Thank you, this is great!' } });
-export type SentimentBody = z.infer<typeof sentimentBody>;
 
 export const sentimentView = z
   .object({
@@ -127,7 +126,6 @@ export const signatureList = z.array(signatureView);
 export const categorizeBody = z
   .object({ message_id: messageId })
   .meta({ id: 'Categorize', example: { message_id: [MESSAGE] } });
-export type CategorizeBody = z.infer<typeof categorizeBody>;
 
 const category = z.enum(CATEGORIES, `must be one of: ${CATEGORIES.join(', ')}`);
 const categorizer = z
@@ -162,7 +160,6 @@ export const ocrBody = z
       .describe('Numbers of pages, from 1; absent: the first five'),
   })
   .meta({ id: 'RecognizeText', example: { file_id: FILE, pages: [1, 2] } });
-export type OcrBody = z.infer<typeof ocrBody>;
 
 export const ocrView = fileView
   .extend({
@@ -188,7 +185,6 @@ export const sentimentFeedbackBody = z
     path: ['message_id'],
   })
   .meta({ id: 'SentimentFeedback', example: { message_id: MESSAGE, sentiment: 'neutral' } });
-export type SentimentFeedbackBody = z.infer<typeof sentimentFeedbackBody>;
 
 export const sentimentFeedbackView = z
   .object({
@@ -214,25 +210,21 @@ const comment = (what: string) =>
 export const conversationFeedbackBody = z
   .object({ message_id: id, conversation: comment('What would be right') })
   .meta({ id: 'ConversationFeedback', example: { message_id: MESSAGE } });
-export type ConversationFeedbackBody = z.infer<typeof conversationFeedbackBody>;
 
 /** Body of POST /neural/signature/feedback. */
 export const signatureFeedbackBody = z
   .object({ message_id: id, signature: comment('What would be right') })
   .meta({ id: 'SignatureFeedback', example: { message_id: MESSAGE, signature: 'Bo Smith' } });
-export type SignatureFeedbackBody = z.infer<typeof signatureFeedbackBody>;
 
 /** Body of POST /neural/ocr/feedback. */
 export const ocrFeedbackBody = z
   .object({ file_id: id, text: comment('What would be right') })
   .meta({ id: 'OcrFeedback', example: { file_id: FILE } });
-export type OcrFeedbackBody = z.infer<typeof ocrFeedbackBody>;
 
 /** Body of POST /neural/categorize/feedback. */
 export const categorizeFeedbackBody = z
   .object({ message_id: id, category })
   .meta({ id: 'CategorizeFeedback', example: { message_id: MESSAGE, category: 'conversation' } });
-export type CategorizeFeedbackBody = z.infer<typeof categorizeFeedbackBody>;
 
 export const recategorizedView = z
   .object({

@@ -1,6 +1,6 @@
 import { storable } from '../../platform/base/text/storable.ts';
 import type { LateRow, Settled } from '../../platform/work/dispatcher.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { discardSentDrafts } from '../drafts/sent-drafts.ts';
 import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
 import { type JobMove, moveJobs, recordAttempts } from '../../platform/job-statuses/jobs.ts';
@@ -44,11 +44,7 @@ const withoutDetail = ({ email, reason }: RefusedRecipient) => ({
 });
 
 /** Writes what attempts came to, in the transaction that settles their queue rows. */
-export async function recordSends(
-  sql: Sql,
-  settled: readonly Settled<SendJobRow, SendResult>[],
-  now: Date,
-): Promise<void> {
+export async function recordSends(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[], now: Date) {
   const results = settled.map(({ result }) => result);
   const refusals = results.flatMap(({ refusal }) => refusal ?? []);
   await markGrantsInvalid(sql, refusals, now);
@@ -76,19 +72,14 @@ async function recordProgress(sql: Sql, settled: readonly Settled<SendJobRow, Se
   );
   if (rows.length === 0) return;
   await sql.query(PROGRESS, [
-    rows.map(({ id }) => id),
-    rows.map(({ route }) => route),
+    ...columnsOf(rows, 'id', 'route'),
     rows.map(({ failures }) => Math.min(failures, MOST_FAILURES)),
-    rows.map(({ lookUps }) => lookUps),
-    rows.map(({ resendAttempt }) => resendAttempt),
+    ...columnsOf(rows, 'lookUps', 'resendAttempt'),
     rows.map(({ putOff }) => putOff && JSON.stringify(putOff)),
   ]);
 }
 
-async function recordRecipients(
-  sql: Sql,
-  settled: readonly Settled<SendJobRow, SendResult>[],
-): Promise<void> {
+async function recordRecipients(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]) {
   const rows = settled.flatMap(({ job, result: { recipients } }) =>
     recipients ? [{ id: job.id, ...recipients }] : [],
   );

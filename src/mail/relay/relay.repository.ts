@@ -178,11 +178,7 @@ export class RelayRepository {
   }
 
   /** The account does not want it any more. */
-  async markRemoved(
-    { applicationId, accountId }: AccountKey,
-    settingsSealed: string,
-    now: Date,
-  ): Promise<void> {
+  async markRemoved({ applicationId, accountId }: AccountKey, settingsSealed: string, now: Date) {
     await this.database.query(REMOVE, [applicationId, accountId, settingsSealed, now]);
   }
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { documentFor, type Searchable, searchDocument } from '../../formats/text/search-document.ts';
 
 const STORE = `
@@ -38,8 +38,7 @@ export async function insertDocuments(
   if (messages.length === 0) return;
   await sql.query(INSERT, [
     accountId,
-    messages.map(({ id }) => id),
-    messages.map(({ date }) => date),
+    ...columnsOf(messages, 'id', 'date'),
     messages.map(({ document }) => documentFor(accountId, document)),
   ]);
 }

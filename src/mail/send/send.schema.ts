@@ -39,4 +39,3 @@ export const sendQuery = z.object({
   sendnow: queryBoolean().optional().describe('false: as POST /v2/outbox; true or absent: as POST /send'),
   dry_run: queryBoolean().optional().describe('With sendnow=false: as of POST /v2/outbox'),
 });
-export type SendQuery = z.infer<typeof sendQuery>;

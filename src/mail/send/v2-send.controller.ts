@@ -16,7 +16,7 @@ import type { IdempotentRequest } from '../../platform/idempotency/idempotency-k
 import { changedMessageView } from '../messages/messages.schema.ts';
 import { answerRequest, OutboxRequests } from '../outbox/outbox-requests.ts';
 import { outboxMessage, outboxMessageOrPlan } from '../outbox/outbox.schema.ts';
-import { sendNowOrLater, type SendNowOrLater, sendQuery, type SendQuery } from './send.schema.ts';
+import { sendNowOrLater, type SendNowOrLater, sendQuery } from './send.schema.ts';
 import { type SendCall, SendService } from './send.service.ts';
 import { SentViews, shownTo } from './sent-view.ts';
 
@@ -48,7 +48,7 @@ export class V2SendController {
   })
   async send(
     @CurrentAccount() account: AccountPrincipal,
-    @Query({ schema: sendQuery }) { sendnow: now = true, dry_run }: SendQuery,
+    @Query({ schema: sendQuery }) { sendnow: now = true, dry_run }: z.infer<typeof sendQuery>,
     @Body({ schema: sendNowOrLater }) body: SendNowOrLater,
     @IdempotentCall() idempotent: IdempotentRequest | undefined,
     @Req() request: Request,

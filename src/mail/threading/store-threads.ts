@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { subjectKey } from './subject.ts';
 
 /* Rows of conversations, in the caller's transaction. The number of statements does not depend on the number of rows. */
@@ -27,18 +27,12 @@ const WRITE = `
     last_message_at = greatest(thread.last_message_at, excluded.last_message_at)`;
 
 /** Writes the conversations of new messages, before these. */
-export async function writeThreads(
-  sql: Sql,
-  accountId: string,
-  threads: readonly NewThread[],
-): Promise<void> {
+export async function writeThreads(sql: Sql, accountId: string, threads: readonly NewThread[]) {
   await sql.query(WRITE, [
     accountId,
-    threads.map(({ id }) => id),
-    threads.map(({ subject }) => subject),
+    ...columnsOf(threads, 'id', 'subject'),
     threads.map(({ subject }) => subjectKey(subject)),
-    threads.map(({ first }) => first),
-    threads.map(({ last }) => last),
+    ...columnsOf(threads, 'first', 'last'),
   ]);
 }
 
@@ -66,11 +60,7 @@ export async function writeReferences(
   accountId: string,
   references: readonly { header: string; threadId: string }[],
 ): Promise<void> {
-  await sql.query(WRITE_REFERENCES, [
-    accountId,
-    references.map(({ header }) => header),
-    references.map(({ threadId }) => threadId),
-  ]);
+  await sql.query(WRITE_REFERENCES, [accountId, ...columnsOf(references, 'header', 'threadId')]);
 }
 
 // Whoever is writing into one of them at this moment is waited for: what he writes would go with it.
@@ -115,8 +105,7 @@ export async function mergeThreads(
 ): Promise<string[]> {
   const gone = await sql.query<{ id: string; messages: number }>(MERGE, [
     accountId,
-    merged.map(({ from }) => from),
-    merged.map(({ into }) => into),
+    ...columnsOf(merged, 'from', 'into'),
   ]);
   await sql.query(DELETE, [accountId, gone.map(({ id }) => id)]);
   return gone.filter(({ messages }) => messages > 0).map(({ id }) => id);

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Param, Patch, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
@@ -13,7 +14,6 @@ import {
   type ListThreadsQuery,
   threadList,
   threadQuery,
-  type ThreadQuery,
   threadView,
   updateThread,
   type UpdateThread,
@@ -56,7 +56,7 @@ export class ThreadsController {
   async get(
     @CurrentAccount() account: AccountPrincipal,
     @Param('id') id: string,
-    @Query({ schema: threadQuery }) { view }: ThreadQuery,
+    @Query({ schema: threadQuery }) { view }: z.infer<typeof threadQuery>,
   ) {
     const thread = await this.threads.get(account, id, { expanded: view === 'expanded' });
     return toThreadView(thread, account.organizationUnit, view);

@@ -44,7 +44,6 @@ export const listThreadsQuery = z.object({
 export type ListThreadsQuery = z.infer<typeof listThreadsQuery>;
 
 export const threadQuery = z.object({ view: viewQuery(['expanded']) });
-export type ThreadQuery = z.infer<typeof threadQuery>;
 
 const ids = (words: string) => z.array(z.string()).optional().describe(words);
 

@@ -115,11 +115,7 @@ const APPLICATION = `select application_id as "applicationId" from "grant" where
  * The provider does not take a change: what it asked for is shown no longer, unless somebody has changed it since.
  * A later change that is still on its way learns what there was before.
  */
-async function putBack(
-  sql: Sql,
-  { jobId, objectId, accountId, payload }: FailedWrite,
-  at: Date,
-): Promise<void> {
+async function putBack(sql: Sql, { jobId, objectId, accountId, payload }: FailedWrite, at: Date) {
   const asked = payload as unknown as MessagePayload;
   const message = await holdMessage(sql, accountId, objectId);
   const [owner] = await sql.query<{ applicationId: string }>(APPLICATION, [accountId]);
