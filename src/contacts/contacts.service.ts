@@ -217,8 +217,7 @@ export class ContactsService {
 
   async #write(work: (sql: Sql, at: Date) => Promise<WrittenContact>): Promise<WrittenContact> {
     const at = this.clock.now();
-    const written = await this.database.transaction((sql) => work(sql, at));
-    return written;
+    return this.database.transaction((sql) => work(sql, at));
   }
 
   /** @param told whether subscribers are told, too */

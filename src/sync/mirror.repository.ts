@@ -68,8 +68,7 @@ export class MirrorRepository {
 
   /** Starts a run; what is reported from here on asks for another one. @returns undefined when the claim is lost */
   async begin({ id, fence }: MirrorClaim): Promise<MirrorState | undefined> {
-    const [state] = await this.database.query<MirrorState>(BEGIN, [id, fence]);
-    return state;
+    return (await this.database.query<MirrorState>(BEGIN, [id, fence]))[0];
   }
 
   /** Puts the cursor back, in a transaction that holds the claim. */

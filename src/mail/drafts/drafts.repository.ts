@@ -31,14 +31,12 @@ export class DraftsRepository {
 
   /** Also one that is being deleted. */
   async find(accountId: string, id: string): Promise<DraftRow | undefined> {
-    const [row] = await this.database.query<DraftRow>(FIND, [accountId, id]);
-    return row;
+    return (await this.database.query<DraftRow>(FIND, [accountId, id]))[0];
   }
 
   /** Held against every other change until the transaction ends; not one that is being deleted. */
   async hold(sql: Sql, accountId: string, id: string): Promise<DraftRow | undefined> {
-    const [row] = await sql.query<DraftRow>(`${FIND} and not m.deleting for update of m`, [accountId, id]);
-    return row;
+    return (await sql.query<DraftRow>(`${FIND} and not m.deleting for update of m`, [accountId, id]))[0];
   }
 
   /**

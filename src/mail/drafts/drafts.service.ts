@@ -111,7 +111,7 @@ export class DraftsService {
   async delete(account: AccountPrincipal, id: string, version: number): Promise<string> {
     this.connectors.requireMailbox(account.provider);
     const at = this.clock.now();
-    const jobId = await this.database.transaction(async (sql) => {
+    return this.database.transaction(async (sql) => {
       const draft = await this.#hold(sql, account, id, version);
       const owner = ownerOf(account, at);
       const files = await changesOfFiles(sql, owner, [draft.id]);
@@ -126,7 +126,6 @@ export class DraftsService {
         at,
       );
     });
-    return jobId;
   }
 
   async #hold(sql: Sql, account: AccountPrincipal, id: string, version: number): Promise<DraftRow> {

@@ -163,8 +163,7 @@ export class FilesRepository {
 
   /** Held until the transaction ends. */
   async hold(sql: Sql, accountId: string, id: string): Promise<{ attached: boolean } | undefined> {
-    const [row] = await sql.query<{ attached: boolean }>(HOLD, [accountId, id]);
-    return row;
+    return (await sql.query<{ attached: boolean }>(HOLD, [accountId, id]))[0];
   }
 
   /** Removes an upload; undefined: something carries it. */
@@ -173,8 +172,7 @@ export class FilesRepository {
     accountId: string,
     id: string,
   ): Promise<{ dataId: string | null } | undefined> {
-    const [row] = await sql.query<{ dataId: string | null }>(DELETE_UNUSED, [accountId, id]);
-    return row;
+    return (await sql.query<{ dataId: string | null }>(DELETE_UNUSED, [accountId, id]))[0];
   }
 }
 

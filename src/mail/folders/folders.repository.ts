@@ -76,8 +76,7 @@ export class FoldersRepository {
   }
 
   async find(accountId: string, id: string): Promise<FolderRecord | undefined> {
-    const [row] = await this.database.query<FolderRecord>(FIND, [accountId, id]);
-    return row;
+    return (await this.database.query<FolderRecord>(FIND, [accountId, id]))[0];
   }
 
   /** Those that the account has, in no order. */
@@ -86,8 +85,7 @@ export class FoldersRepository {
   }
 
   async hold(sql: Sql, accountId: string, id: string): Promise<HeldFolder | undefined> {
-    const [row] = await sql.query<HeldFolder>(HOLD, [accountId, id]);
-    return row;
+    return (await sql.query<HeldFolder>(HOLD, [accountId, id]))[0];
   }
 
   /** Whether another one than `id` has the name, in whatever case; it stays so until the transaction ends. */

@@ -141,8 +141,7 @@ export class FoldersService {
 
   async #write(work: (sql: Sql, at: Date) => Promise<WrittenFolder>): Promise<WrittenFolder> {
     const at = this.clock.now();
-    const written = await this.database.transaction((sql) => work(sql, at));
-    return written;
+    return this.database.transaction((sql) => work(sql, at));
   }
 
   /** @param changed ids of the folders that look different now */

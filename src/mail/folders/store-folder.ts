@@ -20,8 +20,7 @@ export async function readFolder(
   id: string,
   { deleting }: { deleting: boolean },
 ): Promise<StoredFolder | undefined> {
-  const [folder] = await sql.query<StoredFolder>(READ, [accountId, id, deleting]);
-  return folder;
+  return (await sql.query<StoredFolder>(READ, [accountId, id, deleting]))[0];
 }
 
 const DELETE_TWINS = `

@@ -95,7 +95,7 @@ export class MessageChangesService {
     assertScopes(account, change);
     if (!isId(threadId)) throw new NotFoundError('thread', threadId);
     const at = this.clock.now();
-    const written = await this.database.transaction(async (sql) => {
+    return this.database.transaction(async (sql) => {
       const messages = await holdThread(sql, account.accountId, threadId);
       if (messages.length === 0) throw new NotFoundError('thread', threadId);
       if (messages.length > MOST_MESSAGES)
@@ -104,7 +104,6 @@ export class MessageChangesService {
       const jobId = await this.#change(sql, account, newestFirst, change, { asThread: true }, at);
       return { jobId, thread: await read(sql) };
     });
-    return written;
   }
 
   /** @returns the job of the first of the messages */

@@ -44,8 +44,7 @@ const FOLDERS = `
 
 /** Holds a message, with its folders. @returns undefined when the account has no such message */
 export async function holdMessage(sql: Sql, accountId: string, id: string): Promise<HeldMessage | undefined> {
-  const [message] = await withFolders(sql, await sql.query<HeldRow>(HOLD_ONE, [accountId, id]));
-  return message;
+  return (await withFolders(sql, await sql.query<HeldRow>(HOLD_ONE, [accountId, id])))[0];
 }
 
 /** Holds all messages of a thread, not its drafts; none when the account has no such thread. */

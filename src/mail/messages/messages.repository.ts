@@ -47,8 +47,7 @@ export class MessagesRepository {
   }
 
   async find(accountId: string, id: string, sql: Sql = this.database): Promise<MessageRecord | undefined> {
-    const [message] = await this.findMany(accountId, [id], sql);
-    return message;
+    return (await this.findMany(accountId, [id], sql))[0];
   }
 
   /** Those of the messages that the account has, in no order. @throws {PageTooLargeError} */

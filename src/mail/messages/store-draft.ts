@@ -82,8 +82,7 @@ export async function hideDraft(
   { accountId, id, version }: { accountId: string; id: string; version: number },
   at: Date,
 ): Promise<HiddenDraft | undefined> {
-  const [hidden] = await sql.query<HiddenDraft>(HIDE, [accountId, id, version, at]);
-  return hidden;
+  return (await sql.query<HiddenDraft>(HIDE, [accountId, id, version, at]))[0];
 }
 
 const SHOW = `
@@ -97,8 +96,7 @@ export async function showDraft(
   id: string,
   at: Date,
 ): Promise<{ threadId: string } | undefined> {
-  const [shown] = await sql.query<{ threadId: string }>(SHOW, [accountId, id, at]);
-  return shown;
+  return (await sql.query<{ threadId: string }>(SHOW, [accountId, id, at]))[0];
 }
 
 const STORE_PROVIDER_ID = `

@@ -134,8 +134,7 @@ export class DirectSends implements OnModuleDestroy {
 
   /** What is known by now of a send; `pending`: it is under opened. Undefined: the account has no such send. */
   async find(accountId: string, id: string): Promise<DirectResult | undefined> {
-    const [row] = await this.database.query<DirectResult>(FIND, [id, accountId]);
-    return row;
+    return (await this.database.query<DirectResult>(FIND, [id, accountId]))[0];
   }
 
   /** What is under way is finished, or given up before its content leaves when there is no more time. */

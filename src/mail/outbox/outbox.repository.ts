@@ -142,8 +142,7 @@ export class OutboxRepository {
   }
 
   async find(accountId: string, id: string, sql: Sql = this.database): Promise<StoredItem | undefined> {
-    const [row] = await sql.query<StoredItem>(FIND, [id, accountId]);
-    return row;
+    return (await sql.query<StoredItem>(FIND, [id, accountId]))[0];
   }
 
   /** Messages that are still to be sent, oldest first. @throws {PageTooLargeError} */
@@ -168,8 +167,7 @@ export class OutboxRepository {
    * @returns undefined while it is being sent, may have been sent, or is finished
    */
   async lockWaiting(sql: Sql, accountId: string, id: string): Promise<WaitingSchedule | undefined> {
-    const [row] = await sql.query<WaitingSchedule>(LOCK_WAITING, [id, accountId]);
-    return row;
+    return (await sql.query<WaitingSchedule>(LOCK_WAITING, [id, accountId]))[0];
   }
 
   async update(sql: Sql, accountId: string, id: string, message: EditedMessage): Promise<void> {

@@ -120,8 +120,7 @@ export class RelayRepository {
   constructor(private readonly database: Database) {}
 
   async get(applicationId: string): Promise<StoredRelay | undefined> {
-    const [row] = await this.database.query<StoredRelay>(GET, [applicationId]);
-    return row;
+    return (await this.database.query<StoredRelay>(GET, [applicationId]))[0];
   }
 
   /** Makes or replaces it. What the former said about accounts is forgotten with it. */
@@ -145,8 +144,7 @@ export class RelayRepository {
 
   /** @returns undefined: the application has none, or the account is not its own */
   async find({ applicationId, accountId }: AccountKey): Promise<RelayOfAccount | undefined> {
-    const [row] = await this.database.query<RelayOfAccount>(FIND, [applicationId, accountId]);
-    return row;
+    return (await this.database.query<RelayOfAccount>(FIND, [applicationId, accountId]))[0];
   }
 
   /**

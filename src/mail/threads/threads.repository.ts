@@ -128,8 +128,7 @@ export class ThreadsRepository {
     id: string,
     options: { expanded: boolean; sql?: Sql },
   ): Promise<ThreadRecord | undefined> {
-    const [thread] = await this.findMany(accountId, [id], options);
-    return thread;
+    return (await this.findMany(accountId, [id], options))[0];
   }
 }
 
