@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { Database, recordset, type Sql } from '../../platform/database/sql.ts';
 import { placement } from '../files/attachment-sources.ts';
 import { AttachmentsTooLargeError, MOST_FILE_BYTES, refuseTooLarge } from '../files/file-limits.ts';
 import { type CarriedFile, type FileSource, mediaType } from '../files/file-record.ts';
@@ -86,17 +86,8 @@ export class DraftFiles {
     files: readonly CarriedFile[],
   ): Promise<{ gone: string[]; moved: string[] }> {
     const before = new Set((await sql.query<{ id: string }>(CLEAR, [draftId])).map(({ id }) => id));
-    const rows = files.map((file, position) => ({
-      position,
-      id: file.id,
-      filename: file.filename,
-      content_type: file.contentType,
-      content_disposition: file.contentDisposition,
-      content_id: file.contentId,
-      size: file.size,
-      data_id: file.dataId,
-    }));
-    if (rows.length > 0) await sql.query(WRITE, [draftId, JSON.stringify(rows)]);
+    const rows = files.map((file, position) => ({ ...file, position }));
+    if (rows.length > 0) await sql.query(WRITE, [draftId, recordset(rows)]);
     const after = new Set(files.map(({ id }) => id));
     // Attachments of the provider's copy that the draft does not have any more.
     const gone = await deleteOtherAttachments(sql, draftId, [...after]);

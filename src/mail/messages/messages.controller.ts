@@ -7,7 +7,7 @@ import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { MessageChangesService } from './message-changes.service.ts';
-import { toMessageChange, toMessageFilter, toMessageStateView, toMessageView } from './messages.mapper.ts';
+import { toMessageChange, toMessageFilter, toMessageView } from './messages.mapper.ts';
 import {
   changedMessageView,
   listMessagesQuery,
@@ -16,6 +16,7 @@ import {
   messageOrMessages,
   messageQuery,
   type MessageQuery,
+  messageStateView,
   updateMessage,
   type UpdateMessage,
 } from './messages.schema.ts';
@@ -92,7 +93,7 @@ export class MessagesController {
   ) {
     const { message, jobId } = await this.changes.update(account, id, toMessageChange(body));
     const view = toMessageView(message, account.organizationUnit, undefined, jobId);
-    return allows(account.scopes, SCOPES_FOR.readMail) ? view : toMessageStateView(view);
+    return allows(account.scopes, SCOPES_FOR.readMail) ? view : messageStateView.parse(view);
   }
 
   @Patch(':id')

@@ -3,7 +3,8 @@ import { fromUnixSeconds, toUnixSeconds } from '../../platform/base/time/unix-se
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { MessageFilter, MessageFolderRecord, MessageRecord, Span } from './message-filter.ts';
 import type { MessageChange } from './message-changes.service.ts';
-import type { ListMessagesQuery, MessageStateView, MessageView, UpdateMessage } from './messages.schema.ts';
+import type { ListThreadsQuery } from '../threads/threads.schema.ts';
+import type { ListMessagesQuery, MessageView, UpdateMessage } from './messages.schema.ts';
 
 /**
  * Seconds → instants. The wire shows whole seconds, so "later than" means from the next second on: a client that asks
@@ -21,22 +22,18 @@ export function span(
   };
 }
 
+/** The filters that lists of messages and of threads have in common. */
+export function commonFilter({ subject, from, to, cc, bcc, ...query }: ListMessagesQuery | ListThreadsQuery) {
+  const { in: folders, unread, starred, filename } = query;
+  const ids = { anyEmail: query.any_email, notIn: query.not_in, threadId: query.thread_id };
+  return { subject, from, to, cc, bcc, in: folders, unread, starred, filename, ...ids };
+}
+
 /** The filters of a query, in the terms of the service. */
 export function toMessageFilter(query: ListMessagesQuery): MessageFilter {
   return {
-    subject: query.subject,
-    from: query.from,
-    to: query.to,
-    cc: query.cc,
-    bcc: query.bcc,
-    anyEmail: query.any_email,
-    in: query.in,
-    notIn: query.not_in,
-    unread: query.unread,
-    starred: query.starred,
-    filename: query.filename,
+    ...commonFilter(query),
     hasAttachment: query.has_attachment,
-    threadId: query.thread_id,
     // Api facts 5.1: received_before includes its second, the others are strict.
     received: span(query.received_after, query.received_before, { beforeInclusive: true }),
     threadStarted: span(query.started_after, query.started_before, { beforeInclusive: false }),
@@ -110,21 +107,5 @@ export function toMessageView(
           },
         }
       : {}),
-  };
-}
-
-/** The part of a message that a token may see which must not read it. */
-export function toMessageStateView(message: MessageView): MessageStateView {
-  const { id, object, account_id, thread_id, unread, starred, folder, labels, job_status_id } = message;
-  return {
-    id,
-    object,
-    account_id,
-    thread_id,
-    unread,
-    starred,
-    // The official client takes the presence of a key for the kind of account.
-    ...(labels === undefined ? { folder } : { labels }),
-    ...(job_status_id === undefined ? {} : { job_status_id }),
   };
 }

@@ -144,7 +144,7 @@ export const messageView = z
   });
 export type MessageView = z.infer<typeof messageView>;
 
-/** What a token that may change a message but not read it gets to see of it. */
+/** What a token that may change a message but not read it gets to see of it: `parse` leaves out the rest. */
 export const messageStateView = messageView
   .pick({
     id: true,

@@ -85,13 +85,7 @@ export async function insertMessages(
 }
 
 /** What the provider says of a message that the mirror has. */
-export interface MessageFlagsRow {
-  id: string;
-  providerId: string;
-  unread: boolean;
-  starred: boolean;
-  draft: boolean;
-}
+export type MessageFlagsRow = Pick<NewMessageRow, 'id' | 'providerId' | 'unread' | 'starred' | 'draft'>;
 
 const UPDATE = `
   update message m set provider_id = x.provider_id, unread = x.unread, starred = x.starred, draft = x.draft, updated_at = $7
@@ -122,11 +116,7 @@ export async function storeProviderId(sql: Sql, accountId: string, id: string, p
 }
 
 /** A message that is part of another conversation now. */
-export interface RethreadedMessage {
-  id: string;
-  threadId: string;
-  draft: boolean;
-}
+export type RethreadedMessage = Pick<NewMessageRow, 'id' | 'threadId' | 'draft'>;
 
 const HOLD = `
   select 1 from message where account_id = $1 and thread_id = any($2::uuid[]) order by id for no key update`;

@@ -58,6 +58,8 @@ const IF_MATCH = {
   description: 'The version that is meant, as ETag gave it, or `*`; 412 when the message has another',
 };
 const HEADERS = { ETag: 'The version of the message, for If-Match' };
+const CURRENT = { response: outboxMessage, headers: HEADERS };
+const WRITE = { anyScope: SCOPES_FOR.sendMail, write: true } as const;
 
 @ApiTags('outbox')
 @AccountAuth({ anyScope: SCOPES_FOR.sendMail })
@@ -79,11 +81,7 @@ export class OutboxController {
 
   @Get(':job_status_id')
   @ApiErrors(404)
-  @Endpoint({
-    summary: 'Read a message of the outbox, whatever became of it',
-    response: outboxMessage,
-    headers: HEADERS,
-  })
+  @Endpoint({ summary: 'Read a message of the outbox, whatever became of it', ...CURRENT })
   async get(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,
@@ -93,7 +91,7 @@ export class OutboxController {
   }
 
   @Post()
-  @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
+  @Access(WRITE)
   @ApiErrors(409, 413, 501)
   @AcceptsIdempotencyKey()
   @ApiResponse({ status: 200, description: 'With dry_run: what would happen', standardSchema: outboxPlan })
@@ -118,15 +116,10 @@ export class OutboxController {
   }
 
   @Patch(':job_status_id')
-  @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
+  @Access(WRITE)
   @ApiErrors(404, 409, 412, 413, 501)
   @ApiHeader(IF_MATCH)
-  @Endpoint({
-    summary: 'Change a message before it is sent',
-    description: EDIT_RULE,
-    response: outboxMessage,
-    headers: HEADERS,
-  })
+  @Endpoint({ summary: 'Change a message before it is sent', description: EDIT_RULE, ...CURRENT })
   async update(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,
@@ -134,44 +127,29 @@ export class OutboxController {
     @IfMatch() ifMatch: VersionGuard['ifMatch'],
     @Res({ passthrough: true }) response: Response,
   ) {
-    return answer(
-      await this.outbox.update(account, id, toOutboxRequest(body), guardOf(ifMatch, body)),
-      response,
-    );
+    const guard = guardOf(ifMatch, body);
+    return answer(await this.outbox.update(account, id, toOutboxRequest(body), guard), response);
   }
 
   @Put(':job_status_id')
-  @Access({ anyScope: SCOPES_FOR.sendMail, write: true })
+  @Access(WRITE)
   @ApiErrors(404, 409, 412, 413, 501)
   @ApiHeader(IF_MATCH)
-  @Endpoint({
-    summary: 'The same as PATCH',
-    description: EDIT_RULE,
-    response: outboxMessage,
-    headers: HEADERS,
-  })
-  async replace(
+  @Endpoint({ summary: 'The same as PATCH', description: EDIT_RULE, ...CURRENT })
+  replace(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,
     @Body({ schema: updateOutboxMessage }) body: UpdateOutboxMessage,
     @IfMatch() ifMatch: VersionGuard['ifMatch'],
     @Res({ passthrough: true }) response: Response,
   ) {
-    return answer(
-      await this.outbox.update(account, id, toOutboxRequest(body), guardOf(ifMatch, body)),
-      response,
-    );
+    return this.update(account, id, body, ifMatch, response);
   }
 
   @Delete(':job_status_id')
   @ApiErrors(404, 409, 412)
   @ApiHeader(IF_MATCH)
-  @Endpoint({
-    summary: 'Cancel a message before it is sent',
-    description: CANCEL_RULE,
-    response: outboxMessage,
-    headers: HEADERS,
-  })
+  @Endpoint({ summary: 'Cancel a message before it is sent', description: CANCEL_RULE, ...CURRENT })
   async cancel(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,

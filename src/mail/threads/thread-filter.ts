@@ -8,20 +8,9 @@ import type {
 } from '../messages/message-filter.ts';
 
 /** Which threads of an account are wanted; what is absent does not restrict. Those without messages never are. */
-export interface ThreadFilter extends Pick<
+export interface ThreadFilter extends Omit<
   MessageFilter,
-  | 'from'
-  | 'to'
-  | 'cc'
-  | 'bcc'
-  | 'anyEmail'
-  | 'in'
-  | 'notIn'
-  | 'unread'
-  | 'starred'
-  | 'filename'
-  | 'subject'
-  | 'threadId'
+  'drafts' | 'hasAttachment' | 'metadata' | 'received' | 'threadStarted' | 'threadLastMessage'
 > {
   started?: Span;
   lastMessage?: Span;

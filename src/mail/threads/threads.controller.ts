@@ -7,13 +7,14 @@ import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { toThreadFilter, toThreadStateView, toThreadView } from './threads.mapper.ts';
+import { toThreadFilter, toThreadView } from './threads.mapper.ts';
 import {
   changedThreadView,
   listThreadsQuery,
   type ListThreadsQuery,
   threadList,
   threadQuery,
+  threadStateView,
   threadView,
   updateThread,
   type UpdateThread,
@@ -81,7 +82,7 @@ export class ThreadsController {
     const { unread, starred, folder_id: folderId, label_ids: labelIds } = body;
     const { thread, jobId } = await this.threads.update(account, id, { unread, starred, folderId, labelIds });
     const view = toThreadView(thread, account.organizationUnit, undefined, jobId);
-    return allows(account.scopes, SCOPES_FOR.readMail) ? view : toThreadStateView(view);
+    return allows(account.scopes, SCOPES_FOR.readMail) ? view : threadStateView.parse(view);
   }
 
   @Patch(':id')

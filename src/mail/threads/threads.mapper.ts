@@ -5,26 +5,15 @@ import {
 } from '../../platform/base/time/unix-seconds.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
 import type { Person, Span } from '../messages/message-filter.ts';
-import { folderView, span, toMessageView } from '../messages/messages.mapper.ts';
+import { commonFilter, folderView, span, toMessageView } from '../messages/messages.mapper.ts';
 import type { ThreadFilter, ThreadMessage, ThreadRecord } from './thread-filter.ts';
-import type { ListThreadsQuery, ThreadStateView, ThreadView } from './threads.schema.ts';
+import type { ListThreadsQuery, ThreadView } from './threads.schema.ts';
 
 /** The filters of a query, in the terms of the service. Dates are strict, as those of threads are for messages. */
 export function toThreadFilter(query: ListThreadsQuery): ThreadFilter {
   const strict = { beforeInclusive: false };
   return {
-    subject: query.subject,
-    from: query.from,
-    to: query.to,
-    cc: query.cc,
-    bcc: query.bcc,
-    anyEmail: query.any_email,
-    in: query.in,
-    notIn: query.not_in,
-    unread: query.unread,
-    starred: query.starred,
-    filename: query.filename,
-    threadId: query.thread_id,
+    ...commonFilter(query),
     started: span(query.started_after, query.started_before, strict),
     lastMessage: span(query.last_message_after, query.last_message_before, strict),
     lastUpdated: updated(query),
@@ -79,21 +68,6 @@ export function toThreadView(
       ? { messages: viewsOf(false), drafts: viewsOf(true) }
       : { message_ids: thread.messageIds, draft_ids: thread.draftIds }),
     ...(jobStatusId === undefined ? {} : { job_status_id: jobStatusId }),
-  };
-}
-
-/** The part of a thread that a token may see which must not read it. */
-export function toThreadStateView(thread: ThreadView): ThreadStateView {
-  const { id, object, account_id, unread, starred, version, folders, labels, job_status_id } = thread;
-  return {
-    id,
-    object,
-    account_id,
-    unread,
-    starred,
-    version,
-    ...(labels === undefined ? { folders } : { labels }),
-    ...(job_status_id === undefined ? {} : { job_status_id }),
   };
 }
 

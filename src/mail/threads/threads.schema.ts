@@ -108,7 +108,7 @@ export const threadView = z
   });
 export type ThreadView = z.infer<typeof threadView>;
 
-/** What a token that may change a thread but not read it gets to see of it. */
+/** What a token that may change a thread but not read it gets to see of it: `parse` leaves out the rest. */
 export const threadStateView = threadView
   .pick({
     id: true,
@@ -134,7 +134,6 @@ export const threadStateView = threadView
       folders: [{ id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' }],
     },
   });
-export type ThreadStateView = z.infer<typeof threadStateView>;
 
 /** Answer to a change: the thread, as far as the token may read it. */
 export const changedThreadView = z.union([threadView, threadStateView]);

@@ -199,6 +199,14 @@ export function columnsOf<R extends object, N extends keyof R>(rows: readonly R[
   return names.map((name) => rows.map((row) => row[name]));
 }
 
+/** Rows as JSON with their keys in snake_case, as columns have them: what `jsonb_to_recordset` takes. */
+export function recordset(rows: readonly object[]): string {
+  const column = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const record = (row: object) =>
+    Object.entries(row).map(([name, value]) => [column(name), value as unknown]);
+  return JSON.stringify(rows.map((row) => Object.fromEntries(record(row)) as object));
+}
+
 /** The request pool (features inject this). The engine has one of its own. */
 export class Database extends SqlPool {}
 
