@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../platform/auth/scopes.ts';
-import { ForbiddenError, InvalidInputError, NotFoundError } from '../platform/base/errors/domain-error.ts';
+import {
+  DomainError,
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+} from '../platform/base/errors/domain-error.ts';
 import { isEmailAddress } from '../platform/base/text/address.ts';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
@@ -22,7 +27,6 @@ import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../providers/port/provider-failure.ts';
 import { dropKeys, insertContacts, updateContacts } from './contact-store.ts';
 import { contactChange } from './contact-changes.ts';
-import { HarvestedContactError } from './contacts.errors.ts';
 import {
   type ContactAtProvider,
   type ContactFilter,
@@ -150,7 +154,7 @@ export class ContactsService {
 
   /**
    * Changes what is given and keeps the rest.
-   * @throws {NotFoundError} @throws {InvalidInputError} @throws {HarvestedContactError}
+   * @throws {NotFoundError} @throws {InvalidInputError} @throws {DomainError} for contacts harvested from mail
    */
   async update(
     account: AccountPrincipal,
@@ -172,7 +176,7 @@ export class ContactsService {
 
   /**
    * @returns the job that carries the deletion to the provider
-   * @throws {NotFoundError} @throws {HarvestedContactError}
+   * @throws {NotFoundError} @throws {DomainError} for contacts harvested from mail
    */
   async delete(account: AccountPrincipal, id: string): Promise<string> {
     const { jobId } = await this.#write(async (sql, at) => {
@@ -187,7 +191,12 @@ export class ContactsService {
   async #hold(sql: Sql, { accountId }: AccountPrincipal, id: string): Promise<ContactAtProvider> {
     const contact = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
     if (!contact) throw new NotFoundError('contact', id);
-    if (contact.source === 'inbox') throw new HarvestedContactError();
+    if (contact.source === 'inbox')
+      throw new DomainError(
+        'contact.harvested',
+        'invalid',
+        'Contacts with the source inbox are read-only: they come from the mailbox. Create a contact in the address book instead',
+      );
     return contact;
   }
 

@@ -66,12 +66,7 @@ export class EventSync {
    * @throws {ProviderError} `not-found` when the calendar is gone
    * @throws {ClaimLostError}
    */
-  async run(
-    account: ConnectedAccount,
-    port: CalendarPort,
-    calendar: MirrorCalendar,
-    claim: MirrorClaim,
-  ): Promise<void> {
+  async run(account: ConnectedAccount, port: CalendarPort, calendar: MirrorCalendar, claim: MirrorClaim) {
     if (!port.listEventChanges) return;
     let cursor = calendar.eventCursor;
     let complete = false;
@@ -203,12 +198,7 @@ export class EventSync {
   }
 
   /** Events whose writes have failed show again what the provider has. */
-  async #putRight(
-    sql: Sql,
-    account: ConnectedAccount,
-    port: CalendarPort,
-    calendar: MirrorCalendar,
-  ): Promise<void> {
+  async #putRight(sql: Sql, account: ConnectedAccount, port: CalendarPort, calendar: MirrorCalendar) {
     const held = await lockCalendarForShare(sql, account.accountId, calendar.id);
     if (!held) return;
     const rows = await mirror.holdDiverged(sql, calendar.id);

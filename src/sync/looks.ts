@@ -51,8 +51,7 @@ export async function beginCalendarLook(
   { id, fence }: MirrorClaim,
   now: Date,
 ): Promise<{ first: boolean } | undefined> {
-  const [look] = await sql.query<{ first: boolean }>(BEGIN_CALENDARS, [id, fence, now, nextLook(now)]);
-  return look;
+  return (await sql.query<{ first: boolean }>(BEGIN_CALENDARS, [id, fence, now, nextLook(now)]))[0];
 }
 
 /** Begins a look at the address book, when it is time. @returns undefined: it is not time */
@@ -61,8 +60,7 @@ export async function beginContactLook(
   { id, fence }: MirrorClaim,
   now: Date,
 ): Promise<ContactLook | undefined> {
-  const [look] = await sql.query<ContactLook>(BEGIN_CONTACTS, [id, fence, now, nextLook(now)]);
-  return look;
+  return (await sql.query<ContactLook>(BEGIN_CONTACTS, [id, fence, now, nextLook(now)]))[0];
 }
 
 /** @param until null: as soon as possible, as if there had been no look */

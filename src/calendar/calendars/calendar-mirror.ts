@@ -89,8 +89,7 @@ export async function lockCalendarForShare(
   accountId: string,
   calendarId: string,
 ): Promise<{ timezone: string | null } | undefined> {
-  const [row] = await sql.query<{ timezone: string | null }>(HOLD_CALENDAR, [calendarId, accountId]);
-  return row;
+  return (await sql.query<{ timezone: string | null }>(HOLD_CALENDAR, [calendarId, accountId]))[0];
 }
 
 /** Adds the calendars that are new, and brings the others up to date. */
@@ -131,8 +130,7 @@ export async function lockCalendar(
   accountId: string,
   calendarId: string,
 ): Promise<MirroredCalendar | undefined> {
-  const [calendar] = await sql.query<MirroredCalendar>(HOLD, [calendarId, accountId]);
-  return calendar;
+  return (await sql.query<MirroredCalendar>(HOLD, [calendarId, accountId]))[0];
 }
 
 /** Deletes a calendar that is held. */

@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
@@ -15,7 +16,6 @@ import {
   createCalendar,
   type CreateCalendar,
   listCalendarsQuery,
-  type ListCalendarsQuery,
   updateCalendar,
   type UpdateCalendar,
 } from './calendars.schema.ts';
@@ -33,7 +33,7 @@ export class CalendarsController {
   @Endpoint({ summary: 'List calendars, oldest first', response: calendarList })
   async list(
     @CurrentAccount() account: AccountPrincipal,
-    @Query({ schema: listCalendarsQuery }) query: ListCalendarsQuery,
+    @Query({ schema: listCalendarsQuery }) query: z.infer<typeof listCalendarsQuery>,
   ) {
     const wanted = { ...query, metadata: metadataFilter(query) };
     return toListView(await this.calendars.list(account, wanted), (calendar) => toCalendarView(calendar));

@@ -40,8 +40,7 @@ export class CalendarsRepository {
   constructor(private readonly database: Database) {}
 
   async find(accountId: string, id: string): Promise<CalendarRecord | undefined> {
-    const [row] = await this.database.query<CalendarRecord>(FIND, [id, accountId]);
-    return row;
+    return (await this.database.query<CalendarRecord>(FIND, [id, accountId]))[0];
   }
 
   /** Those that the account has, in no order. */

@@ -58,7 +58,6 @@ export const listCalendarsQuery = z.object({
   view: viewQuery(['ids', 'count']),
   ...metadataQuery,
 });
-export type ListCalendarsQuery = z.infer<typeof listCalendarsQuery>;
 
 /** A calendar (spec 2.7, api facts 7.1). */
 export const calendarView = z

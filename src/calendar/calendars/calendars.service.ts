@@ -3,7 +3,7 @@ import { LockMode } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { DomainError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Listing } from '../../platform/database/listing.ts';
@@ -18,7 +18,6 @@ import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { CalendarListeners, type ChangedCalendar } from './calendar-listeners.ts';
 import { contentOf } from './calendar-writes.ts';
 import { Calendar } from './calendar.entity.ts';
-import { PrimaryCalendarError, ReadOnlyCalendarError } from './calendars.errors.ts';
 import {
   type CalendarQuery,
   type CalendarRecord,
@@ -81,7 +80,7 @@ export class CalendarsService {
   async create(account: AccountPrincipal, input: CalendarInput & { name: string }): Promise<WrittenCalendar> {
     this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
-    const written = await this.em.transactional(async (em) => {
+    return this.em.transactional(async (em) => {
       const calendar = em.create(Calendar, {
         id: newId(),
         account: em.getReference(Grant, account.accountId),
@@ -97,18 +96,17 @@ export class CalendarsService {
       });
       return this.#writeThrough(em, account, calendar, 'create_calendar', at);
     });
-    return written;
   }
 
   /**
    * Changes what is given and keeps the rest.
    * @throws {NotFoundError}
-   * @throws {ReadOnlyCalendarError}
+   * @throws {DomainError} for a calendar the provider lets nobody change
    */
   async update(account: AccountPrincipal, id: string, input: CalendarInput): Promise<WrittenCalendar> {
     this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
-    const written = await this.em.transactional(async (em) => {
+    return this.em.transactional(async (em) => {
       const calendar = await this.#lock(em, account, id);
       const before = calendarRecord(calendar);
       em.assign(calendar, { ...definedOnly(input), updatedAt: at });
@@ -122,21 +120,20 @@ export class CalendarsService {
       const told = !isDeepStrictEqual(contentOf(before), contentOf(after));
       return this.#writeThrough(em, account, calendar, 'update_calendar', at, told);
     });
-    return written;
   }
 
   /**
    * Deletes a calendar with the events in it.
    * @returns the job that carries the deletion to the provider
    * @throws {NotFoundError}
-   * @throws {ReadOnlyCalendarError}
-   * @throws {PrimaryCalendarError}
+   * @throws {DomainError} for a calendar the provider lets nobody change, and for the primary one
    */
   async delete(account: AccountPrincipal, id: string): Promise<string> {
     const at = this.clock.now();
     const { jobId } = await this.em.transactional(async (em) => {
       const calendar = await this.#lock(em, account, id);
-      if (calendar.isPrimary) throw new PrimaryCalendarError();
+      if (calendar.isPrimary)
+        throw new DomainError('calendar.primary', 'invalid', 'The primary calendar cannot be deleted.');
       await this.listeners.deleted(sqlOf(em), changed(account, calendar.id, at));
       em.remove(calendar);
       return this.#writeThrough(em, account, calendar, 'delete_calendar', at);
@@ -154,7 +151,8 @@ export class CalendarsService {
         )
       : null;
     if (!calendar) throw new NotFoundError('calendar', id);
-    if (calendar.readOnly) throw new ReadOnlyCalendarError();
+    if (calendar.readOnly)
+      throw new DomainError('calendar.read-only', 'invalid', 'Cannot change a read_only calendar.');
     return calendar;
   }
 

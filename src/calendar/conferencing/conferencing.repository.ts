@@ -42,13 +42,11 @@ export class ConferencingRepository {
   }
 
   async find(applicationId: string, provider: string): Promise<StoredService | undefined> {
-    const [row] = await this.database.query<StoredService>(FIND, [applicationId, provider]);
-    return row;
+    return (await this.database.query<StoredService>(FIND, [applicationId, provider]))[0];
   }
 
   async get(applicationId: string, id: string): Promise<StoredService | undefined> {
-    const [row] = await this.database.query<StoredService>(GET, [applicationId, id]);
-    return row;
+    return (await this.database.query<StoredService>(GET, [applicationId, id]))[0];
   }
 
   /** Makes or replaces it. @param seal what is stored of the settings, for its id @returns the id */

@@ -16,7 +16,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf, windowOf } from '../../platform/quotas/quota.ts';
 import { Quotas } from '../../platform/quotas/quotas.ts';
 import { conferencingSettingsContext } from './conferencing-secrets.ts';
-import { isCounted } from './counted-kinds.ts';
+import { isCounted } from './meetings.repository.ts';
 import { toSettingsRefusal } from '../../providers/port/settings-refusal.ts';
 import { ConferencingRepository, type StoredService } from './conferencing.repository.ts';
 
@@ -101,11 +101,7 @@ export class ConferencingServices {
    * @throws {InvalidInputError} naming the field: an unknown name, none set up for it, settings it has not
    * @throws {DomainError} `rate-limited` when no more meetings are made today
    */
-  async accept(
-    applicationId: string,
-    request: ConferencingRequest | undefined,
-    forNew?: string,
-  ): Promise<void> {
+  async accept(applicationId: string, request: ConferencingRequest | undefined, forNew?: string) {
     if (!request?.autocreate) return;
     const { provider, autocreate } = request;
     const stored = await this.repository.find(applicationId, provider);

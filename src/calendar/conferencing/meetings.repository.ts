@@ -10,8 +10,12 @@ import type {
 import type { UsedUp } from '../../platform/quotas/quota.ts';
 import { Quotas } from '../../platform/quotas/quotas.ts';
 import { forgetWantedMeetings } from '../event-store/event-conferencing.ts';
-import { isCounted } from './counted-kinds.ts';
 import type { KnownMeeting, MeetingEvent } from './wanted-meeting.ts';
+
+/** Whether meetings of the kind count for the quota. Those of `link` are addresses: no service is asked to make them. */
+export function isCounted(kind: ConferencingKind): boolean {
+  return kind !== 'link';
+}
 
 /** About 129 bits. */
 const KEY_LENGTH = 25;
@@ -129,8 +133,7 @@ export class MeetingsRepository {
 
   /** @returns undefined: the event wants no meeting, or is gone */
   async state(accountId: string, eventId: string): Promise<EventState | undefined> {
-    const [row] = await this.database.query<EventState>(STATE, [eventId, accountId]);
-    return row;
+    return (await this.database.query<EventState>(STATE, [eventId, accountId]))[0];
   }
 
   /**

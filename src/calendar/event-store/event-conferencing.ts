@@ -22,14 +22,15 @@ export async function showMeeting(
   conferencing: Conferencing,
   at: Date,
 ): Promise<{ calendarId: string; metadata: Record<string, string> } | undefined> {
-  const [row] = await sql.query<{ calendarId: string; metadata: Record<string, string> }>(SHOW, [
-    eventId,
-    accountId,
-    JSON.stringify(conferencing),
-    JSON.stringify(autocreate),
-    at,
-  ]);
-  return row;
+  return (
+    await sql.query<{ calendarId: string; metadata: Record<string, string> }>(SHOW, [
+      eventId,
+      accountId,
+      JSON.stringify(conferencing),
+      JSON.stringify(autocreate),
+      at,
+    ])
+  )[0];
 }
 
 /** Events want no meeting at these providers any more. */

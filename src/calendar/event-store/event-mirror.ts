@@ -134,6 +134,19 @@ export async function comingEvents(
   return new Set(rows.map(({ id }) => id));
 }
 
+function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
+  return {
+    id,
+    provider_id: remote.providerId,
+    ical_uid: remote.icalUid,
+    provider_content: remote.content,
+    organizer_email: organizer?.email ?? null,
+    organizer_name: organizer?.name ?? null,
+    original_start: remote.originalStartTime,
+    sequence: remote.sequence,
+  };
+}
+
 /** @returns the ids that are really new */
 export async function insertMirrored(
   sql: Sql,
@@ -144,15 +157,8 @@ export async function insertMirrored(
 ): Promise<Set<string>> {
   if (events.length === 0) return new Set();
   const rows = events.map(({ id, remote, fields }) => ({
-    id,
-    provider_id: remote.providerId,
-    ical_uid: remote.icalUid,
+    ...seenColumns(id, remote),
     master_provider_id: remote.masterProviderId,
-    original_start: remote.originalStartTime,
-    organizer_email: remote.organizer?.email ?? null,
-    organizer_name: remote.organizer?.name ?? null,
-    sequence: remote.sequence,
-    provider_content: remote.content,
     ...columnValues(fields, PROVIDER_FIELDS),
   }));
   const inserted = await sql.query<{ id: string }>(INSERT, [accountId, calendarId, JSON.stringify(rows), at]);
@@ -172,19 +178,7 @@ export async function updateMirrored(
 /** After `update`: the version that is stored now is the provider's. */
 export async function storeSeenEvents(sql: Sql, events: readonly SeenEvent[], at: Date): Promise<void> {
   if (events.length === 0) return;
-  const rows = events.map(
-    ({ id, remote: { providerId, icalUid, content, organizer, originalStartTime, sequence } }) => ({
-      id,
-      provider_id: providerId,
-      ical_uid: icalUid,
-      provider_content: content,
-      organizer_email: organizer?.email ?? null,
-      organizer_name: organizer?.name ?? null,
-      original_start: originalStartTime,
-      sequence,
-    }),
-  );
-  await sql.query(SEEN, [JSON.stringify(rows), at]);
+  await sql.query(SEEN, [JSON.stringify(events.map(({ id, remote }) => seenColumns(id, remote))), at]);
 }
 
 /** Ties changed instances to their series. @returns those that say so now; not cancelled ones */

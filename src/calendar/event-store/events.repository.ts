@@ -66,8 +66,7 @@ export class EventsRepository {
   constructor(private readonly database: Database) {}
 
   async find(accountId: string, id: string): Promise<EventRecord | undefined> {
-    const [row] = await this.database.query<EventRecord>(FIND, [id, accountId]);
-    return row;
+    return (await this.database.query<EventRecord>(FIND, [id, accountId]))[0];
   }
 
   /** What takes place once: single events, and instances of series that were changed by themselves. By start. */
@@ -102,8 +101,7 @@ export class EventsRepository {
   }
 
   async findSeries(accountId: string, id: string): Promise<SeriesRecord | undefined> {
-    const [row] = await this.database.query<SeriesRecord>(FIND_SERIES, [id, accountId]);
-    return row;
+    return (await this.database.query<SeriesRecord>(FIND_SERIES, [id, accountId]))[0];
   }
 
   /**
@@ -116,8 +114,7 @@ export class EventsRepository {
     originalStart: Date,
   ): Promise<(EventRecord & { released: boolean }) | undefined> {
     const key = [accountId, masterId, originalStart];
-    const [row] = await this.database.query<EventRecord & { released: boolean }>(FIND_INSTANCE, key);
-    return row;
+    return (await this.database.query<EventRecord & { released: boolean }>(FIND_INSTANCE, key))[0];
   }
 
   /** Those that the account has, in no order. @throws {PageTooLargeError} */

@@ -71,20 +71,9 @@ const REMOVE = `delete from event where id = any($1::uuid[])`;
 const PARTICIPANTS = `
   update event set participants = $2, version = version + 1, updated_at = $3 where id = $1`;
 
-function rowOf({
-  id,
-  messageId,
-  masterEventId,
-  originalStart,
-  fields,
-}: MailedEvent): Record<string, unknown> {
-  return {
-    id,
-    message_id: messageId,
-    master_event_id: masterEventId,
-    original_start: originalStart,
-    ...columnValues(fields, MAILED_FIELDS),
-  };
+function rowOf({ id, fields, ...event }: MailedEvent): Record<string, unknown> {
+  const { messageId: message_id, masterEventId: master_event_id, originalStart: original_start } = event;
+  return { id, message_id, master_event_id, original_start, ...columnValues(fields, MAILED_FIELDS) };
 }
 
 type EventRow = Omit<StoredEvent, 'fields'> & ProviderFields;
@@ -123,10 +112,7 @@ export async function updateMailedEvents(sql: Sql, events: readonly MailedEvent[
 }
 
 /** Says which mails events were invited to by. */
-export async function linkEvents(
-  sql: Sql,
-  links: readonly { id: string; messageId: string }[],
-): Promise<void> {
+export async function linkEvents(sql: Sql, links: readonly { id: string; messageId: string }[]) {
   if (links.length > 0)
     await sql.query(LINK, [links.map(({ id }) => id), links.map(({ messageId }) => messageId)]);
 }

@@ -71,7 +71,7 @@ export class EventsService {
     this.connectors.requireCalendar(account.provider);
     await this.conferencing.accept(account.applicationId, input.conferencing, account.accountId);
     const at = this.clock.now();
-    const written = await this.em.transactional(async (em) => {
+    return this.em.transactional(async (em) => {
       const calendar = await holdCalendar(em, account.accountId, input.calendarId);
       if (!calendar)
         throw new InvalidInputError(`calendar_id: Couldn't find calendar ${input.calendarId.slice(0, 100)}`);
@@ -99,7 +99,6 @@ export class EventsService {
       };
       return this.followUp.run(em, account, event, write, at);
     });
-    return written;
   }
 
   /**
@@ -120,7 +119,7 @@ export class EventsService {
     this.connectors.requireCalendar(account.provider);
     await this.conferencing.accept(account.applicationId, input.conferencing);
     const at = this.clock.now();
-    const written = await this.em.transactional(async (em) => {
+    return this.em.transactional(async (em) => {
       const held = await holdEvent(em, account.accountId, id);
       if (input.calendarId !== undefined && input.calendarId !== held.calendar.id)
         throw new InvalidInputError('calendar_id: an event cannot be moved to another calendar');
@@ -128,7 +127,6 @@ export class EventsService {
         ? this.#changeInstance(em, account, held, { ...options, input }, at)
         : this.#change(em, account, held, { ...options, input }, at);
     });
-    return written;
   }
 
   async #change(

@@ -64,8 +64,7 @@ export class FeedsRepository {
   }
 
   async find(accountId: string, calendarId: string): Promise<{ createdAt: Date } | undefined> {
-    const [row] = await this.database.query<{ createdAt: Date }>(FIND, [accountId, calendarId]);
-    return row;
+    return (await this.database.query<{ createdAt: Date }>(FIND, [accountId, calendarId]))[0];
   }
 
   async remove(accountId: string, calendarId: string): Promise<void> {
@@ -74,8 +73,7 @@ export class FeedsRepository {
 
   /** The calendar at an address; undefined: there is none. */
   async open(hash: Buffer): Promise<FedCalendar | undefined> {
-    const [row] = await this.database.query<FedCalendar>(OPEN, [hash]);
-    return row;
+    return (await this.database.query<FedCalendar>(OPEN, [hash]))[0];
   }
 
   /** Series, and what has not ended before `since`. */

@@ -123,8 +123,7 @@ export class InvitationsRepository {
   }
 
   async find(accountId: string, id: string): Promise<WaitingInvitation | undefined> {
-    const [row] = await this.database.query<WaitingInvitation>(FIND, [id, accountId]);
-    return row;
+    return (await this.database.query<WaitingInvitation>(FIND, [id, accountId]))[0];
   }
 
   /** Its mails are made, in the same transaction. */

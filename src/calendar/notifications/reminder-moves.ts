@@ -1,6 +1,6 @@
 import { canTransition } from '../../platform/base/state/transitions.ts';
 import { storable } from '../../platform/base/text/storable.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './reminder-status.ts';
 
@@ -63,8 +63,7 @@ const MOVE = `
 export async function moveReminders(sql: Sql, moves: readonly ReminderMove[], at: Date): Promise<string[]> {
   if (moves.length === 0) return [];
   const rows = await sql.query<{ id: string }>(MOVE, [
-    moves.map(({ id }) => id),
-    moves.map(({ to }) => to),
+    ...columnsOf(moves, 'id', 'to'),
     moves.map(({ reason }) => (reason === null ? null : storable(reason, MOST_REASON))),
     moves.map(({ attempts }) => attempts ?? 0),
     moves.map(({ to }) => SOURCES[to]),
@@ -94,15 +93,10 @@ const NOTE = `
   where r.id = n.id and r.status = 'scheduled'`;
 
 /** Tells on reminders that are still scheduled why they have not been sent yet. */
-export async function noteFailedAttempts(
-  sql: Sql,
-  failed: readonly FailedAttempt[],
-  at: Date,
-): Promise<void> {
+export async function noteFailedAttempts(sql: Sql, failed: readonly FailedAttempt[], at: Date) {
   if (failed.length === 0) return;
   await sql.query(NOTE, [
-    failed.map(({ id }) => id),
-    failed.map(({ attempts }) => attempts),
+    ...columnsOf(failed, 'id', 'attempts'),
     failed.map(({ reason }) => storable(reason, MOST_REASON)),
     at,
   ]);

@@ -125,13 +125,7 @@ export class ReminderPlanner {
    * transaction and two round trips.
    * @param reason shown to callers, e.g. `the calendar was deleted`
    */
-  async cancelEvents(
-    sql: Sql,
-    accountId: string,
-    eventIds: readonly string[],
-    reason: string,
-    at: Date,
-  ): Promise<void> {
+  async cancelEvents(sql: Sql, accountId: string, eventIds: readonly string[], reason: string, at: Date) {
     const rows = await sql.query<{ id: string }>(CANCEL_EVENTS, [accountId, eventIds]);
     await moveReminders(
       sql,

@@ -1,5 +1,6 @@
 import { Body, Controller, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { z } from 'zod';
 import { AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
@@ -9,7 +10,7 @@ import { toEventView } from '../events/events.mapper.ts';
 import { eventView } from '../events/events.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { sendRsvp, type SendRsvp, sendRsvpQuery, type SendRsvpQuery } from './rsvp.schema.ts';
+import { sendRsvp, type SendRsvp, sendRsvpQuery } from './rsvp.schema.ts';
 import { RsvpService } from './rsvp.service.ts';
 
 @ApiTags('events')
@@ -29,7 +30,7 @@ export class RsvpController {
   async send(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: sendRsvp }) body: SendRsvp,
-    @Query({ schema: sendRsvpQuery }) query: SendRsvpQuery,
+    @Query({ schema: sendRsvpQuery }) query: z.infer<typeof sendRsvpQuery>,
   ) {
     const { account_id, ...answer } = body;
     if (account_id && account_id !== account.accountId)

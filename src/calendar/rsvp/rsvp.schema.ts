@@ -32,4 +32,3 @@ export const sendRsvpQuery = z.object({
       'Default true, which needs the scope email.send or email; false: the answer is kept here, and the organizer is not told',
     ),
 });
-export type SendRsvpQuery = z.infer<typeof sendRsvpQuery>;

@@ -21,7 +21,20 @@ import type { StoredEvent } from '../event-store/mailed-events.ts';
 import { hasFailed, holdStates, noteReply, type StoredState, storeStates } from './meeting-states.sql.ts';
 import { type Reply, replyFile, replyWords } from './reply-mail.ts';
 import { meetingKey } from '../../formats/ical/revisions.ts';
-import { NoInvitationError, NotInvitedError } from './rsvp.errors.ts';
+
+/** Only what has come as an invitation can be answered. */
+export class NoInvitationError extends InvalidInputError {
+  constructor() {
+    super('event_id: the event did not come from an invitation in mail, so there is nobody to answer');
+  }
+}
+
+/** The invitation names others, e.g. a mailing list the account is on. */
+export class NotInvitedError extends InvalidInputError {
+  constructor(email: string) {
+    super(`event_id: ${email} is not a participant of this event`);
+  }
+}
 
 /** What an account answers to an invitation. */
 export interface Answer {

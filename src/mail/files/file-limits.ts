@@ -12,28 +12,19 @@ const ESTIMATE_SLACK = 1.05;
 const MEGABYTES = MOST_FILE_BYTES / 1024 / 1024;
 
 /** A file of an upload is larger than `MOST_FILE_BYTES`. */
-export class FileTooLargeError extends DomainError {
-  constructor(filename: string) {
-    super(
-      'file.too-large',
-      'too-large',
-      `${filename.slice(0, 100)}: a file must not be larger than ${MEGABYTES} MB`,
-    );
-  }
+export function fileTooLarge(filename: string): DomainError {
+  const words = `${filename.slice(0, 100)}: a file must not be larger than ${MEGABYTES} MB`;
+  return new DomainError('file.too-large', 'too-large', words);
 }
 
 /** What counts of a small upload: so the number of an account's uploads has an end, too. */
 export const LEAST_COUNTED_BYTES = 64 * 1024;
 
 /** An account has as many uploads that nothing carries as it may have. */
-export class UploadsFullError extends DomainError {
-  constructor(mostBytes: number) {
-    super(
-      'file.uploads-full',
-      'too-large',
-      `The account has ${Math.floor(mostBytes / 1024 / 1024)} MB of uploads that nothing carries: delete some of them first`,
-    );
-  }
+export function uploadsFull(mostBytes: number): DomainError {
+  const most = `${Math.floor(mostBytes / 1024 / 1024)} MB`;
+  const words = `The account has ${most} of uploads that nothing carries: delete some of them first`;
+  return new DomainError('file.uploads-full', 'too-large', words);
 }
 
 /** The files of a message are larger than `MOST_FILE_BYTES` together. */

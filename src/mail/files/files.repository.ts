@@ -3,7 +3,7 @@ import type { AccountListener } from '../../accounts/grants/account-listeners.ts
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { Database, recordset, type Sql } from '../../platform/database/sql.ts';
 import { filenameCondition } from '../messages/message-conditions.ts';
 import { LEAST_COUNTED_BYTES } from './file-limits.ts';
 import type { CarriedFile, FileFilter, FileRecord, FileSource, NewUpload } from './file-record.ts';
@@ -136,10 +136,7 @@ export class FilesRepository {
 
   /** Writes uploads whose bytes are there. */
   async add(sql: Sql, accountId: string, uploads: readonly NewUpload[]): Promise<FileRecord[]> {
-    const rows = uploads.map(({ id, dataId, filename, contentType, size }) => {
-      return { id, data_id: dataId, filename, content_type: contentType, size };
-    });
-    await sql.query(ADD, [accountId, JSON.stringify(rows)]);
+    await sql.query(ADD, [accountId, recordset(uploads)]);
     return uploads.map(({ id, filename, contentType, size }) => {
       const none = { messageIds: [], contentDisposition: null, contentId: null };
       return { id, accountId, filename, contentType, size, ...none };

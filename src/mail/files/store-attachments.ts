@@ -1,17 +1,11 @@
 import { newId } from '../../platform/base/ids/ids.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { recordset, type Sql } from '../../platform/database/sql.ts';
+import type { ParsedFile } from '../parsing/mime-parser.ts';
 
 /* Rows of attachments, in the caller's transaction. */
 
-export interface NewAttachment {
+export interface NewAttachment extends ParsedFile {
   messageId: string;
-  part: number;
-  section: string | null;
-  filename: string;
-  contentType: string;
-  contentDisposition: string;
-  contentId: string | null;
-  size: number;
 }
 
 const INSERT = `
@@ -27,18 +21,8 @@ export async function insertAttachments(
   attachments: readonly NewAttachment[],
 ): Promise<string[]> {
   if (attachments.length === 0) return [];
-  const rows = attachments.map((file) => ({
-    id: newId(),
-    message_id: file.messageId,
-    part: file.part,
-    section: file.section,
-    filename: file.filename,
-    content_type: file.contentType,
-    content_disposition: file.contentDisposition,
-    content_id: file.contentId,
-    size: file.size,
-  }));
-  await sql.query(INSERT, [accountId, JSON.stringify(rows)]);
+  const rows = attachments.map((file) => ({ ...file, id: newId() }));
+  await sql.query(INSERT, [accountId, recordset(rows)]);
   return rows.map(({ id }) => id);
 }
 

@@ -9,7 +9,7 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
-import { FileTooLargeError, MOST_FILE_BYTES, UploadsFullError } from './file-limits.ts';
+import { fileTooLarge, MOST_FILE_BYTES, uploadsFull } from './file-limits.ts';
 import type { FileRecord, NewUpload } from './file-record.ts';
 import { FilesRepository } from './files.repository.ts';
 import { readMultipart, type ReceivedPart } from './multipart.ts';
@@ -38,8 +38,8 @@ export class UploadsService {
 
   /**
    * Stores the files of a form, all of them or none, in their order.
-   * @throws {FileTooLargeError}
-   * @throws {UploadsFullError} when the account would have more than is configured of what nothing carries
+   * @throws {DomainError} 413 for a file that is too large, and when the account would have more than is configured of
+   *   what nothing carries
    * @throws {InvalidInputError} for what is no form, is broken, ends early or has no file
    */
   async upload(account: AccountPrincipal, { headers, body }: UploadRequest): Promise<FileRecord[]> {
@@ -53,8 +53,8 @@ export class UploadsService {
         upload.size = await this.bytes.store(accountId, bytes, {
           use: (id) => begun.push((upload.dataId = id)),
           check: (size) => {
-            if (size > MOST_FILE_BYTES) throw new FileTooLargeError(upload.filename);
-            if (size > left) throw this.#full();
+            if (size > MOST_FILE_BYTES) throw fileTooLarge(upload.filename);
+            if (size > left) throw uploadsFull(this.config.uploads.mostUnusedBytes);
           },
         });
         left -= upload.size;
@@ -64,17 +64,9 @@ export class UploadsService {
       const at = this.clock.now();
       return await this.database.transaction(async (sql) => {
         const files = await this.repository.add(sql, accountId, uploads);
-        await recordChanges(
-          sql,
-          uploads.map(({ id: objectId }) => ({
-            applicationId,
-            accountId,
-            object: 'file',
-            objectId,
-            event: 'create',
-            at,
-          })),
-        );
+        const change = { applicationId, accountId, object: 'file', event: 'create', at } as const;
+        const changes = uploads.map(({ id }) => ({ ...change, objectId: id }));
+        await recordChanges(sql, changes);
         return files;
       });
     } catch (error) {
@@ -109,12 +101,8 @@ export class UploadsService {
     const most = this.config.uploads.mostUnusedBytes;
     if (most === 0) return Infinity;
     const left = most - (await this.repository.unusedBytes(accountId));
-    if (left <= 0) throw this.#full();
+    if (left <= 0) throw uploadsFull(most);
     return left;
-  }
-
-  #full(): UploadsFullError {
-    return new UploadsFullError(this.config.uploads.mostUnusedBytes);
   }
 
   /** What cannot be removed now is pruned later: that is no reason to fail. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { DomainError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Listing, PageOfView } from '../../platform/database/listing.ts';
@@ -9,13 +9,29 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
 import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import {
-  DuplicateFolderError,
-  FolderNotEmptyError,
-  OtherUnitError,
-  StandardFolderError,
-} from './folders.errors.ts';
 import { type FolderRecord, FoldersRepository, type HeldFolder } from './folders.repository.ts';
+
+/** Folders were asked for where there are labels, or the other way round. */
+export class OtherUnitError extends DomainError {
+  constructor(asked: OrganizationUnit) {
+    const other = asked === 'folder' ? 'label' : 'folder';
+    super('folder.other-unit', 'not-found', `This account has ${other}s and no ${asked}s: use /${other}s`);
+  }
+}
+
+/** There is one of that name, in whatever case. */
+export class DuplicateFolderError extends InvalidInputError {
+  constructor(unit: OrganizationUnit, displayName: string) {
+    super(`display_name: there is a ${unit} named ${displayName.slice(0, 100)} already`);
+  }
+}
+
+/** The provider's own folders are neither renamed nor deleted. */
+export class StandardFolderError extends InvalidInputError {
+  constructor(unit: OrganizationUnit, name: string) {
+    super(`id: the ${unit} ${name} belongs to the provider and cannot be changed`);
+  }
+}
 
 /** A folder after a write, and the job that carries the write to the provider. */
 export interface WrittenFolder {
@@ -111,14 +127,15 @@ export class FoldersService {
   /**
    * Deletes an empty folder, or a label, whose messages stay.
    * @returns the job that carries the deletion to the provider
-   * @throws {NotFoundError} @throws {OtherUnitError} @throws {StandardFolderError} @throws {FolderNotEmptyError}
+   * @throws {NotFoundError} @throws {OtherUnitError} @throws {StandardFolderError}
+   * @throws {InvalidInputError} for a folder with messages or other folders in it
    */
   async delete(account: AccountPrincipal, unit: OrganizationUnit, id: string): Promise<string> {
     this.#assertWritable(account, unit);
     const { jobId } = await this.#write(async (sql, at) => {
       const folder = await this.#hold(sql, account, id);
       if (unit === 'folder' && (await this.repository.isOccupied(sql, folder)))
-        throw new FolderNotEmptyError();
+        throw new InvalidInputError('id: the folder has messages or other folders in it: move them first');
       await this.repository.hide(sql, folder, at);
       const { displayName, providerId } = folder;
       return this.#open(sql, account, 'delete', folder, { displayName, providerId }, [folder.id], at);

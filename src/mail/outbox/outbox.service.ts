@@ -118,7 +118,7 @@ export class OutboxService {
   /**
    * Applies an edit in full or not at all; possible until the first attempt has begun.
    * @throws {OutboxMessageNotEditableError} @throws {NotFoundError} @throws {InvalidInputError}
-   * @throws {PreconditionFailedError} @throws {VersionConflictError}
+   * @throws {DomainError} as `assertVersion`
    */
   async update(
     account: AccountPrincipal,
@@ -171,7 +171,7 @@ export class OutboxService {
   /**
    * Cancels a message nobody is sending; afterwards it cannot leave any more.
    * @throws {OutboxMessageNotEditableError} @throws {NotFoundError}
-   * @throws {PreconditionFailedError} @throws {VersionConflictError}
+   * @throws {DomainError} as `assertVersion`
    */
   async cancel(account: AccountPrincipal, id: string, guard: VersionGuard): Promise<OutboxItem> {
     await this.get(account, id);

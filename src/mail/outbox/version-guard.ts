@@ -9,24 +9,6 @@ export interface VersionGuard {
   version?: number;
 }
 
-/** The message is not the one the caller has seen: nothing was changed. */
-export class PreconditionFailedError extends DomainError {
-  constructor(version: number) {
-    super(
-      'outbox.changed-since',
-      'precondition',
-      `If-Match: the message has changed, it is "${version}" now`,
-    );
-  }
-}
-
-/** The same, where the version was in the body. */
-export class VersionConflictError extends ConflictError {
-  constructor(given: number, version: number) {
-    super('outbox.version-conflict', `version: the message is at version ${version}, not ${given}`);
-  }
-}
-
 const LIST = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"([ \t]*,[ \t]*(W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/;
 
 /**
@@ -50,10 +32,18 @@ export const entityTag = (version: number): string => `"${version}"`;
 
 /**
  * Call it under the lock of the row, before anything is written.
- * @throws {PreconditionFailedError} @throws {VersionConflictError}
+ * @throws {DomainError} 412 or 409: the message is not the one the caller has seen
  */
 export function assertVersion({ ifMatch, version: given }: VersionGuard, version: number): void {
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(String(version)))
-    throw new PreconditionFailedError(version);
-  if (given !== undefined && given !== version) throw new VersionConflictError(given, version);
+    throw new DomainError(
+      'outbox.changed-since',
+      'precondition',
+      `If-Match: the message has changed, it is ${entityTag(version)} now`,
+    );
+  if (given !== undefined && given !== version)
+    throw new ConflictError(
+      'outbox.version-conflict',
+      `version: the message is at version ${version}, not ${given}`,
+    );
 }
