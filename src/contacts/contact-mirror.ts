@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/database/sql.ts';
+import { idsOf, type Sql } from '../platform/database/sql.ts';
 import { hasOpenWrite } from '../accounts/provider-writes/open-writes.ts';
 import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 
@@ -65,7 +65,7 @@ export async function comingContacts(
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await sql.query<{ id: string }>(COMING, [accountId, ids]);
-  return new Set(rows.map(({ id }) => id));
+  return new Set(idsOf(rows));
 }
 
 /** What the provider has now. */

@@ -1,5 +1,5 @@
 import { newId } from '../platform/base/ids/ids.ts';
-import { columnsOf, type Sql } from '../platform/database/sql.ts';
+import { columnsOf, idsOf, type Sql } from '../platform/database/sql.ts';
 import type { ContactFields } from '../providers/port/contact-content.ts';
 import { keysOf } from './contact-keys.ts';
 
@@ -69,7 +69,7 @@ export async function insertContacts(
     return { id, provider_id: providerId, content: fields, picture };
   });
   const inserted = await sql.query<{ id: string }>(INSERT, [accountId, JSON.stringify(rows), at]);
-  const ids = new Set(inserted.map(({ id }) => id));
+  const ids = new Set(idsOf(inserted));
   await writeKeys(sql, accountId, contacts.filter(({ id }) => ids.has(id)), at); // prettier-ignore
   return ids;
 }
@@ -98,11 +98,7 @@ export async function writeKeys(sql: Sql, accountId: string, contacts: readonly 
       return value === undefined ? [] : [{ field: 'group', value, id }];
     }),
   ]);
-  await sql.query(WRITE_KEYS, [
-    accountId,
-    contacts.map(({ id }) => id),
-    ...columnsOf(keys, 'id', 'field', 'value'),
-  ]);
+  await sql.query(WRITE_KEYS, [accountId, idsOf(contacts), ...columnsOf(keys, 'id', 'field', 'value')]);
 }
 
 async function groupIds(

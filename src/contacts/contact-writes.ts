@@ -95,10 +95,8 @@ async function storeCreated(
   const twins = await sql.query<{ id: string }>(DELETE_TWINS, [contactId, accountId, providerId]);
   await sql.query(STORE, [contactId, accountId, providerId]);
   const owner = { applicationId, accountId, at };
-  await recordChanges(
-    sql,
-    twins.map(({ id }) => contactChange(owner, id, 'deleted', `contact:${id}:twin`)),
-  );
+  const changes = twins.map(({ id }) => contactChange(owner, id, 'deleted', `contact:${id}:twin`));
+  await recordChanges(sql, changes);
 }
 
 const HELD = `

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../platform/base/time/clock.ts';
-import type { Sql } from '../platform/database/sql.ts';
+import { idsOf, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { holdKnown, holdStrays } from '../mail/messages/mirrored-messages.ts';
@@ -91,7 +91,7 @@ export class BatchStore {
       this.#withoutMarks(plan, known);
       const written = await writePlan(sql, accountId, plan, owner.at);
       const seen = [...known.known.values(), ...plan.changed.map((change) => change.known)];
-      if (batch.hasVanished) await unvanish(sql, accountId, seen.map(({ id }) => id)); // prettier-ignore
+      if (batch.hasVanished) await unvanish(sql, accountId, idsOf(seen));
       const gone = await this.#removeGone(sql, account, batch, { known, plan, at: owner.at });
       const met = await harvestContacts(sql, owner, plan.added, folders);
       const invited = await this.invitations.take(sql, owner, plan.added, folders);
@@ -132,7 +132,7 @@ export class BatchStore {
     const gone = known.strays.filter(({ id, providerId }) => !found.has(id) && removed.has(providerId ?? ''));
     const patient = changes.more && (!changes.present || gone.length >= MANY_GONE);
     const waitedFor = gone.filter(({ id }) => patient || known.writes.has(id));
-    await vanish(sql, accountId, waitedFor.map(({ id }) => id), at); // prettier-ignore
+    await vanish(sql, accountId, idsOf(waitedFor), at);
     const now = gone.filter((one) => !waitedFor.includes(one)).map(({ id }) => id);
     const before = new Date(at.getTime() - (changes.more ? WAIT_MS : 0));
     const latest = new Date(at.getTime() - LONGEST_WAIT_MS);

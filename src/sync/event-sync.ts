@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
-import { Database, type Sql } from '../platform/database/sql.ts';
+import { Database, idsOf, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ChangeVerb } from '../platform/changes/object-change.ts';
 import { eventChange } from '../calendar/event-store/event-changes.ts';
@@ -138,10 +138,7 @@ export class EventSync {
     // The rules leave out, or not, what has no event of its own: unless those that are here are still on their way.
     const pending = new Set(rows.filter(busy).map(groupOf));
     const over = gone.filter((row) => !pending.has(groupOf(row)));
-    await mirror.releaseInstances(
-      sql,
-      over.map(({ id }) => id),
-    );
+    await mirror.releaseInstances(sql, idsOf(over));
     const tied = await mirror.tieInstances(sql, calendar.id, [...groups]);
     const logged = new Set(log.map(({ objectId }) => objectId));
     for (const id of tied) {
@@ -186,11 +183,7 @@ export class EventSync {
 
   async #cancel(sql: Sql, batch: Batch, rows: readonly MirrorEvent[]): Promise<ChangeRecord[]> {
     const { account, at } = batch;
-    await mirror.cancelMirrored(
-      sql,
-      rows.map(({ id }) => id),
-      at,
-    );
+    await mirror.cancelMirrored(sql, idsOf(rows), at);
     const reminding = rows.filter(({ notifications }) => notifications.length > 0).map(({ id }) => id);
     if (reminding.length > 0)
       await this.planner.cancelEvents(sql, account.accountId, reminding, 'the event was deleted', at);

@@ -116,10 +116,8 @@ async function store(
   await listeners.twinsDeleted(sql, { accountId, applicationId, calendarId, providerId, kept, at });
   const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
   const owner = { accountId, applicationId, at };
-  await recordChanges(
-    sql,
-    twins.map(({ id }) => objectChange('calendar', owner, id, 'deleted', null)),
-  );
+  const changes = twins.map(({ id }) => objectChange('calendar', owner, id, 'deleted', null));
+  await recordChanges(sql, changes);
   const stored = await sql.query(STORE, key);
   if (stored.length === 0) await tellDeletion(sql, calendarId, providerId);
 }

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { openWritesUntil } from '../../accounts/provider-writes/open-writes.ts';
 import type { EventContent, WrittenEvent } from '../../providers/port/connector.ts';
 import { RECORD_FIELDS, selected } from './event-columns.ts';
@@ -124,5 +124,5 @@ export async function storeProviderIds(
   const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
   const stored = await sql.query<{ id: string }>(STORE, [...key, icalUid]);
   await sql.query(STORE_SERIES, [eventId, accountId, providerId]);
-  return { twins: twins.map(({ id }) => id), isNew: stored.length > 0 };
+  return { twins: idsOf(twins), isNew: stored.length > 0 };
 }

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 import type { EventContent, RemoteEvent } from '../../providers/port/connector.ts';
 import {
@@ -131,7 +131,7 @@ export async function comingEvents(
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await sql.query<{ id: string }>(COMING, [calendarId, ids]);
-  return new Set(rows.map(({ id }) => id));
+  return new Set(idsOf(rows));
 }
 
 function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
@@ -162,7 +162,7 @@ export async function insertMirrored(
     ...columnValues(fields, PROVIDER_FIELDS),
   }));
   const inserted = await sql.query<{ id: string }>(INSERT, [accountId, calendarId, JSON.stringify(rows), at]);
-  return new Set(inserted.map(({ id }) => id));
+  return new Set(idsOf(inserted));
 }
 
 export async function updateMirrored(

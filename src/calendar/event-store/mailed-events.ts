@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import {
   assignments, columnNames, columnValues, pickFields, PROVIDER_FIELDS, type ProviderFields, selected, typedColumns,
 } from './event-columns.ts'; // prettier-ignore
@@ -113,8 +113,7 @@ export async function updateMailedEvents(sql: Sql, events: readonly MailedEvent[
 
 /** Says which mails events were invited to by. */
 export async function linkEvents(sql: Sql, links: readonly { id: string; messageId: string }[]) {
-  if (links.length > 0)
-    await sql.query(LINK, [links.map(({ id }) => id), links.map(({ messageId }) => messageId)]);
+  if (links.length > 0) await sql.query(LINK, [idsOf(links), links.map(({ messageId }) => messageId)]);
 }
 
 export async function removeEvents(sql: Sql, ids: readonly string[]): Promise<void> {

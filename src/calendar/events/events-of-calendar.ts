@@ -79,9 +79,7 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
     const { calendarId } = calendar;
     const ids = await eventsOfTwins(sql, calendar, kept);
     const verb = kept ? 'updated' : 'deleted';
-    await recordChanges(
-      sql,
-      ids.map((id) => eventChange(calendar, { id, calendarId }, verb, null)),
-    );
+    const changes = ids.map((id) => eventChange(calendar, { id, calendarId }, verb, null));
+    await recordChanges(sql, changes);
   }
 }

@@ -1,6 +1,6 @@
 import { canTransition } from '../../platform/base/state/transitions.ts';
 import { storable } from '../../platform/base/text/storable.ts';
-import { columnsOf, type Sql } from '../../platform/database/sql.ts';
+import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './reminder-status.ts';
 
@@ -70,7 +70,7 @@ export async function moveReminders(sql: Sql, moves: readonly ReminderMove[], at
     at,
   ]);
   if (moves.some(({ to }) => to === 'scheduled')) wakeAfterCommit(sql, 'reminder');
-  return rows.map(({ id }) => id);
+  return idsOf(rows);
 }
 
 const LOCK = 'select id from reminder where id = any($1::uuid[]) order by id for update';

@@ -127,11 +127,8 @@ export class ReminderPlanner {
    */
   async cancelEvents(sql: Sql, accountId: string, eventIds: readonly string[], reason: string, at: Date) {
     const rows = await sql.query<{ id: string }>(CANCEL_EVENTS, [accountId, eventIds]);
-    await moveReminders(
-      sql,
-      rows.map(({ id }) => ({ id, to: 'cancelled', reason })),
-      at,
-    );
+    const moves = rows.map(({ id }) => ({ id, to: 'cancelled', reason }) as const);
+    await moveReminders(sql, moves, at);
   }
 
   /** @returns what becomes of the notifications of each event */
@@ -146,11 +143,8 @@ export class ReminderPlanner {
       event,
       changes: planChanges(event, existing.get(event.eventId) ?? [], at),
     }));
-    await moveReminders(
-      sql,
-      plans.flatMap(({ changes }) => changes.moves),
-      at,
-    );
+    const moves = plans.flatMap(({ changes }) => changes.moves);
+    await moveReminders(sql, moves, at);
     await this.#write(sql, accountId, plans, at);
     return plans.map(({ changes }) => changes.fates);
   }

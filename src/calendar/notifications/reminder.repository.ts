@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { JointLookUp } from '../../platform/base/concurrency/joint-look-up.ts';
-import { Database } from '../../platform/database/sql.ts';
+import { Database, idsOf } from '../../platform/database/sql.ts';
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
@@ -153,7 +153,7 @@ export class ReminderRepository {
         if (by) admissions.set(keyOf(id, accountId), { kind: 'refused', by });
       }
       const counted = uncounted.filter((_, index) => !refusals[index]);
-      if (counted.length > 0) await sql.query(CHARGED, [counted.map(({ id }) => id)]);
+      if (counted.length > 0) await sql.query(CHARGED, [idsOf(counted)]);
       return admissions;
     });
   }

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import { openProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
 import { type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
@@ -106,7 +106,7 @@ export class MailedInvitations {
     if (calendar) await mailed.insertMailedEvents(sql, accountId, calendar.id, created, at);
     await mailed.updateMailedEvents(sql, changed.map(({ event }) => event), at); // prettier-ignore
     await mailed.linkEvents(sql, links);
-    await mailed.removeEvents(sql, removed.map(({ id }) => id)); // prettier-ignore
+    await mailed.removeEvents(sql, idsOf(removed));
     await storeStates(sql, accountId, book.states());
     await this.#tellProvider(sql, owner, answered);
     const added = (id: string, isNews: boolean) =>

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import { Database, recordset, type Sql } from '../../platform/database/sql.ts';
+import { Database, idsOf, recordset, type Sql } from '../../platform/database/sql.ts';
 import { placement } from '../files/attachment-sources.ts';
 import { AttachmentsTooLargeError, MOST_FILE_BYTES, refuseTooLarge } from '../files/file-limits.ts';
 import { type CarriedFile, type FileSource, mediaType } from '../files/file-record.ts';
@@ -52,7 +52,7 @@ export class DraftFiles {
     fileIds: readonly string[] | undefined,
   ): Promise<CarriedFile[]> {
     const carried = await this.files.ofMessage(draft.id, sql);
-    const ids = [...new Set((fileIds ?? carried.map(({ id }) => id)).map((id) => id.toLowerCase()))];
+    const ids = [...new Set((fileIds ?? idsOf(carried)).map((id) => id.toLowerCase()))];
     if (ids.length === 0) return [];
     const now = new Map(carried.map((file) => [file.id, file]));
     const found = await this.#find(sql, account, ids);
@@ -88,7 +88,7 @@ export class DraftFiles {
     const before = new Set((await sql.query<{ id: string }>(CLEAR, [draftId])).map(({ id }) => id));
     const rows = files.map((file, position) => ({ ...file, position }));
     if (rows.length > 0) await sql.query(WRITE, [draftId, recordset(rows)]);
-    const after = new Set(files.map(({ id }) => id));
+    const after = new Set(idsOf(files));
     // Attachments of the provider's copy that the draft does not have any more.
     const gone = await deleteOtherAttachments(sql, draftId, [...after]);
     const moved = [...before, ...after].filter((id) => before.has(id) !== after.has(id));

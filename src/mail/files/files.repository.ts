@@ -3,7 +3,7 @@ import type { AccountListener } from '../../accounts/grants/account-listeners.ts
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
-import { Database, recordset, type Sql } from '../../platform/database/sql.ts';
+import { Database, idsOf, recordset, type Sql } from '../../platform/database/sql.ts';
 import { filenameCondition } from '../messages/message-conditions.ts';
 import { LEAST_COUNTED_BYTES } from './file-limits.ts';
 import type { CarriedFile, FileFilter, FileRecord, FileSource, NewUpload } from './file-record.ts';
@@ -155,7 +155,7 @@ export class FilesRepository {
   /** Holds those of the uploads that are there until the transaction ends: nobody removes them meanwhile. */
   async holdUploads(sql: Sql, accountId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const held = ids.length === 0 ? [] : await sql.query<{ id: string }>(HOLD_UPLOADS, [accountId, ids]);
-    return new Set(held.map(({ id }) => id));
+    return new Set(idsOf(held));
   }
 
   /** Held until the transaction ends. */

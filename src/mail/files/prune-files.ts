@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { IS_UNUSED } from './unused-uploads.ts';
 
@@ -41,13 +41,10 @@ export async function pruneFiles(sql: Sql, now: Date): Promise<number> {
   const expired =
     held.length === 0
       ? []
-      : await sql.query<{ id: string; accountId: string; applicationId: string }>(EXPIRE, [
-          held.map(({ id }) => id),
-        ]);
-  await recordChanges(
-    sql,
-    expired.map(({ id, ...owner }) => ({ ...owner, object: 'file', objectId: id, event: 'delete', at: now })),
-  );
+      : await sql.query<{ id: string; accountId: string; applicationId: string }>(EXPIRE, [idsOf(held)]);
+  const change = { object: 'file', event: 'delete', at: now } as const;
+  const changes = expired.map(({ id, ...owner }) => ({ ...owner, ...change, objectId: id }));
+  await recordChanges(sql, changes);
   const orphans = await sql.query(ORPHANS, [firstIdAt(new Date(now.getTime() - ARRIVAL_MS)), BATCH]);
   return expired.length + orphans.length;
 }

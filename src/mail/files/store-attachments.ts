@@ -1,5 +1,5 @@
 import { newId } from '../../platform/base/ids/ids.ts';
-import { recordset, type Sql } from '../../platform/database/sql.ts';
+import { idsOf, recordset, type Sql } from '../../platform/database/sql.ts';
 import type { ParsedFile } from '../parsing/mime-parser.ts';
 
 /* Rows of attachments, in the caller's transaction. */
@@ -23,7 +23,7 @@ export async function insertAttachments(
   if (attachments.length === 0) return [];
   const rows = attachments.map((file) => ({ ...file, id: newId() }));
   await sql.query(INSERT, [accountId, recordset(rows)]);
-  return rows.map(({ id }) => id);
+  return idsOf(rows);
 }
 
 const DELETE_OTHERS = 'delete from file where message_id = $1 and not (id = any($2::uuid[])) returning id';
@@ -35,7 +35,7 @@ export async function deleteOtherAttachments(
   kept: readonly string[],
 ): Promise<string[]> {
   const deleted = await sql.query<{ id: string }>(DELETE_OTHERS, [messageId, kept]);
-  return deleted.map(({ id }) => id);
+  return idsOf(deleted);
 }
 
 const STORE_BYTES = 'update file set data_id = $3, size = $4 where id = $2 and message_id = $1';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 
 /** A folder or label as it is shown. */
 export interface FolderRecord {
@@ -108,7 +108,7 @@ export class FoldersRepository {
       displayName,
       at,
     ]);
-    return rows.map((row) => row.id);
+    return idsOf(rows);
   }
 
   /** Whether there are messages or other folders in it. */

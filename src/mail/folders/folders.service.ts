@@ -175,10 +175,8 @@ export class FoldersService {
     const job = { id: jobId, accountId, object, objectId: folder.id, payload: { ...payload }, at } as const;
     await openProviderJob(sql, { ...job, action: `${verb}_${object}` });
     const event = EVENTS[verb];
-    await recordChanges(
-      sql,
-      changed.map((objectId) => ({ applicationId, accountId, object, objectId, event, at })),
-    );
+    const changes = changed.map((objectId) => ({ applicationId, accountId, object, objectId, event, at }));
+    await recordChanges(sql, changes);
     return { folder, jobId };
   }
 }

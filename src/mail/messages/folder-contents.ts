@@ -1,4 +1,4 @@
-import { columnsOf, type Sql } from '../../platform/database/sql.ts';
+import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type MirrorOwnerIds, removeMessages } from './remove-messages.ts';
 
 /** A message that is in another folder now. */
@@ -55,12 +55,7 @@ export async function renameMessages(
   if (from === to) return;
   const key = [folderId, owner.accountId, from, to];
   const twins = await sql.query<{ id: string }>(TWINS, key);
-  await removeMessages(
-    sql,
-    owner,
-    twins.map(({ id }) => id),
-    at,
-  );
+  await removeMessages(sql, owner, idsOf(twins), at);
   await sql.query(RENAME, key);
 }
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { FoundFolder } from '../folders/find-folders.ts';
 import { peopleAskedFor } from './message-conditions.ts';
 import type { MessageFilter } from './message-filter.ts';
@@ -37,8 +37,7 @@ export async function countByThreads(
   );
   if (another !== undefined) return undefined;
   if (asked === undefined || (asked === 'notIn' && notIn.length === 0)) return count(ALL);
-  if (asked === 'notIn')
-    return (await count(ALL)) - (await count(IN_FOLDERS, notIn.map(({ id }) => id))); // prettier-ignore
+  if (asked === 'notIn') return (await count(ALL)) - (await count(IN_FOLDERS, idsOf(notIn)));
   const [[person] = []] = peopleAskedFor(filter);
   const header = PEOPLE_HEADERS.find((one) => one === asked);
   return header && person ? count(OF_PERSON, person) : undefined;

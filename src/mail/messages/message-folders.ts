@@ -1,7 +1,7 @@
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type LabelRef, labelsAfter, threadLabelsAfter } from './label-rules.ts';
 import type { HeldMessage } from './message-state.ts';
 
@@ -60,7 +60,7 @@ export async function foldersAfter(
       const after = asThread
         ? threadLabelsAfter(current, union, given, all)
         : labelsAfter(current, given, all);
-      return [id, after.map((label) => label.id).sort()];
+      return [id, idsOf(after).sort()];
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import type { MirrorOwnerIds } from './remove-messages.ts';
@@ -56,7 +56,7 @@ type HeldRow = Omit<HeldMessage, 'folders'>;
 
 async function withFolders(sql: Sql, messages: readonly HeldRow[]): Promise<HeldMessage[]> {
   if (messages.length === 0) return [];
-  const ids = messages.map(({ id }) => id);
+  const ids = idsOf(messages);
   const rows = await sql.query<{ messageId: string; folderId: string }>(FOLDERS, [ids]);
   const folders = Map.groupBy(rows, ({ messageId }) => messageId);
   return messages.map((message) => ({
@@ -102,8 +102,8 @@ export async function writeMessages(
   const rows = messages.map(({ id, unread, starred, metadata }) => ({ id, unread, starred, metadata }));
   await sql.query(WRITE, [accountId, JSON.stringify(rows), at]);
   const memberships = messages.flatMap(({ id, folders }) => folders.map((folderId) => ({ id, folderId })));
-  const pairs = [memberships.map(({ id }) => id), memberships.map(({ folderId }) => folderId)];
-  await sql.query(LEAVE, [messages.map(({ id }) => id), ...pairs]);
+  const pairs = [idsOf(memberships), memberships.map(({ folderId }) => folderId)];
+  await sql.query(LEAVE, [idsOf(messages), ...pairs]);
   await sql.query(ENTER, [accountId, ...pairs]);
   const threadIds = [...new Set(writes.flatMap((write) => (write.dedupe ? write.message.threadId : [])))];
   const threads = await refreshThreads(sql, accountId, threadIds, at);

@@ -1,5 +1,5 @@
 import type { Address } from '../../platform/base/text/address.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 
 /* What the mirror asks about messages before it stores a batch. The number of statements does not depend on the number of messages. */
 
@@ -97,10 +97,7 @@ export async function holdStrays(
   if (removed.length + headers.length === 0 && !nameless) return [];
   const rows = await sql.query<KnownMessage>(STRAYS, [accountId, removed, headers, nameless]);
   const compared = nameless ? rows.filter(({ messageIdHeader }) => messageIdHeader === null) : [];
-  const keys = await contentKeys(
-    sql,
-    compared.map(({ id }) => id),
-  );
+  const keys = await contentKeys(sql, idsOf(compared));
   return rows.map((row) => ({ ...row, contentKey: keys.get(row.id) ?? null }));
 }
 

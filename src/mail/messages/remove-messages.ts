@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
@@ -71,10 +71,5 @@ export async function removeTwins(
   at: Date,
 ): Promise<void> {
   const twins = await sql.query<{ id: string }>(TWINS, [owner.accountId, providerIds, id]);
-  await removeMessages(
-    sql,
-    owner,
-    twins.map((twin) => twin.id),
-    at,
-  );
+  await removeMessages(sql, owner, idsOf(twins), at);
 }

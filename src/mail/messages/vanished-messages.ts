@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 import { DISPLACED } from './folder-contents.ts';
 
@@ -37,7 +37,7 @@ export async function unvanish(sql: Sql, accountId: string, ids: readonly string
  */
 export async function expiredOf(sql: Sql, accountId: string, before: Date, latest: Date): Promise<string[]> {
   const rows = await sql.query<{ id: string }>(EXPIRED, [accountId, before, latest]);
-  return rows.map(({ id }) => id);
+  return idsOf(rows);
 }
 
 // What is left has its place taken: the mirror has had it twice.

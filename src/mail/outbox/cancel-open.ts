@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/database/sql.ts';
+import { type Database, idsOf } from '../../platform/database/sql.ts';
 import { moveJobs } from '../../platform/job-statuses/jobs.ts';
 
 // A row in the hands of a worker that lives is left to it: what it does cannot be taken back. The others were held by
@@ -32,7 +32,7 @@ export async function cancelOpenMessages(
   for (let last = FIRST_ID; ;) {
     const ids = await database.transaction(async (sql) => {
       const rows = await sql.query<{ id: string }>(TAKE, [last, dueBefore, BATCH]);
-      const taken = rows.map(({ id }) => id).sort();
+      const taken = idsOf(rows).sort();
       const moved = await moveJobs(
         sql,
         taken.map((id) => ({ id, to: 'cancelled', reason })),

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Listing, type Page, runListing } from '../../platform/database/listing.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type RateGateDelay, rateGateDelay } from '../../platform/work/rate-gates.ts';
 import type { ComposedMessage } from '../composing/outgoing-messages.ts';
 import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';
@@ -138,7 +138,7 @@ export class OutboxRepository {
     const values = [...insertValues(messages), accounts];
     const rows = await this.database.query<{ id: string }>(INSERT_WITHOUT_WAITING, values);
     if (messages.some(({ sendAt, at }) => sendAt <= at)) wakeAfterCommit(this.database, 'send');
-    return new Set(rows.map(({ id }) => id));
+    return new Set(idsOf(rows));
   }
 
   async find(accountId: string, id: string, sql: Sql = this.database): Promise<StoredItem | undefined> {

@@ -1,6 +1,6 @@
 import { storable } from '../../platform/base/text/storable.ts';
 import type { LateRow, Settled } from '../../platform/work/dispatcher.ts';
-import { columnsOf, type Sql } from '../../platform/database/sql.ts';
+import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { discardSentDrafts } from '../drafts/sent-drafts.ts';
 import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
 import { type JobMove, moveJobs, recordAttempts } from '../../platform/job-statuses/jobs.ts';
@@ -85,7 +85,7 @@ async function recordRecipients(sql: Sql, settled: readonly Settled<SendJobRow, 
   );
   if (rows.length === 0) return;
   await sql.query(RECIPIENTS, [
-    rows.map(({ id }) => id),
+    idsOf(rows),
     rows.map(({ accepted }) => JSON.stringify(accepted.map((email) => storable(email)))),
     rows.map(({ refused }) => JSON.stringify(refused.map(withoutDetail))),
   ]);
@@ -118,7 +118,7 @@ async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<read
   });
   const all = [...partly.values()];
   await sql.query(RECIPIENTS, [
-    all.map(({ id }) => id),
+    idsOf(all),
     all.map(({ accepted }) => JSON.stringify(accepted)),
     all.map(({ refused }) => JSON.stringify(refused.map(withoutDetail))),
   ]);
@@ -127,8 +127,8 @@ async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<read
 
 /** Messages that wait for their account's gate and have never been attempted are `delayed`, with the gate's reason. */
 export async function recordLateSends(sql: Sql, late: readonly LateRow[], now: Date): Promise<void> {
-  const rows = await sql.query<{ id: string }>(STILL_WAITING, [late.map(({ id }) => id)]);
-  const waiting = new Set(rows.map(({ id }) => id));
+  const rows = await sql.query<{ id: string }>(STILL_WAITING, [idsOf(late)]);
+  const waiting = new Set(idsOf(rows));
   const moves = late
     .filter(({ id }) => waiting.has(id))
     .map(({ id, reason }): JobMove => ({ id, to: 'delayed', reason: `could not be sent yet: ${reason}` }));

@@ -1,4 +1,4 @@
-import { columnsOf, type Sql } from '../../platform/database/sql.ts';
+import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { documentFor, type Searchable, searchDocument } from '../../formats/text/search-document.ts';
 
 const STORE = `
@@ -20,7 +20,7 @@ export async function storeDocuments(
   if (messages.length === 0) return;
   await sql.query(STORE, [
     accountId,
-    messages.map(({ id }) => id),
+    idsOf(messages),
     messages.map((message) => documentFor(accountId, searchDocument(message))),
   ]);
 }

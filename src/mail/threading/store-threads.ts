@@ -1,4 +1,4 @@
-import { columnsOf, type Sql } from '../../platform/database/sql.ts';
+import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { subjectKey } from './subject.ts';
 
 /* Rows of conversations, in the caller's transaction. The number of statements does not depend on the number of rows. */
@@ -107,6 +107,6 @@ export async function mergeThreads(
     accountId,
     ...columnsOf(merged, 'from', 'into'),
   ]);
-  await sql.query(DELETE, [accountId, gone.map(({ id }) => id)]);
+  await sql.query(DELETE, [accountId, idsOf(gone)]);
   return gone.filter(({ messages }) => messages > 0).map(({ id }) => id);
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Listing, type Page, runListing } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
 import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/message-columns.ts';
 import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
@@ -169,7 +169,7 @@ const DRAFT = 'select 1 from message m where m.thread_id = t.id and m.draft and 
 /** Folders of messages; the one of drafts, where its drafts are meant, too. */
 function addFolderConditions(conditions: Conditions, { in: wanted, notIn: unwanted }: FilterFolders): void {
   const condition = (folders: readonly FoundFolder[]) => {
-    const isIn = `t.folder_ids && ${conditions.value(folders.map(({ id }) => id))}::uuid[]`;
+    const isIn = `t.folder_ids && ${conditions.value(idsOf(folders))}::uuid[]`;
     return folders.some(({ name }) => name === 'drafts') ? `${isIn} or exists (${DRAFT})` : isIn;
   };
   if (wanted) conditions.add(wanted.length > 0 ? condition(wanted) : 'false');

@@ -200,8 +200,6 @@ async function recordFolders(
   const [owner] = await sql.query<{ applicationId: string; unit: OrganizationUnit }>(OWNER, [accountId]);
   if (!owner) return;
   const { applicationId, unit: object } = owner;
-  await recordChanges(
-    sql,
-    folderIds.map((objectId) => ({ applicationId, accountId, object, objectId, event, at })),
-  );
+  const changes = folderIds.map((objectId) => ({ applicationId, accountId, object, objectId, event, at }));
+  await recordChanges(sql, changes);
 }

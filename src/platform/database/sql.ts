@@ -199,6 +199,11 @@ export function columnsOf<R extends object, N extends keyof R>(rows: readonly R[
   return names.map((name) => rows.map((row) => row[name]));
 }
 
+/** The ids of rows, in their order. */
+export function idsOf(rows: readonly { id: string }[]): string[] {
+  return rows.map(({ id }) => id);
+}
+
 /** Rows as JSON with their keys in snake_case, as columns have them: what `jsonb_to_recordset` takes. */
 export function recordset(rows: readonly object[]): string {
   const column = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
