@@ -11,6 +11,7 @@ import {
 } from '../../accounts/provider-writes/provider-writes.ts';
 import type {
   CalendarPort,
+  EventContent,
   InstancePlace,
   ProviderAccount,
   WrittenEvent,
@@ -106,12 +107,21 @@ async function create(
   }
   const content = toEventContent(event);
   const created = await port.createEvent(account, calendarProviderId, event.id, content, event.sequence);
+  return written(account, event, content, created);
+}
+
+function written(
+  account: ProviderAccount,
+  event: EventAtProvider,
+  content: EventContent,
+  there: WrittenEvent & WrittenRevision,
+): WriteOutcome {
   return {
     kind: 'written',
     store: async (sql, at) => {
-      await store(sql, account, event.id, created, at);
+      await store(sql, account, event.id, there, at);
       await storeSeen(sql, event, content, at);
-      await storeRevision(sql, event, created);
+      await storeRevision(sql, event, there);
     },
   };
 }
@@ -132,15 +142,8 @@ async function writeInstance(
   const place = placeOf(event);
   if (!place) throw new ProviderError('rejected', 'Its recurring event could not be created at the provider');
   const content = toEventContent(event);
-  const written = await port.writeInstance(account, place, content, event.providerContent, event.sequence);
-  return {
-    kind: 'written',
-    store: async (sql, at) => {
-      await store(sql, account, event.id, written, at);
-      await storeSeen(sql, event, content, at);
-      await storeRevision(sql, event, written);
-    },
-  };
+  const there = await port.writeInstance(account, place, content, event.providerContent, event.sequence);
+  return written(account, event, content, there);
 }
 
 async function deleteInstance(

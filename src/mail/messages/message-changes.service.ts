@@ -173,17 +173,11 @@ function assertScopes({ scopes }: AccountPrincipal, { unread, starred, metadata 
  */
 function payloadOf(before: HeldMessage, after: HeldMessage, asked: MessageChange): MessagePayload {
   const payload: MessagePayload = { before: {} };
-  if (asked.unread !== undefined) {
-    payload.unread = after.unread;
-    payload.before.unread = before.unread;
-  }
-  if (asked.starred !== undefined) {
-    payload.starred = after.starred;
-    payload.before.starred = before.starred;
-  }
-  if (!sameState(before.folders, after.folders)) {
-    payload.folders = after.folders;
-    payload.before.folders = before.folders;
+  for (const key of STATE_KEYS) {
+    const isAsked = key === 'folders' ? !sameState(before[key], after[key]) : asked[key] !== undefined;
+    if (!isAsked) continue;
+    Object.assign(payload, { [key]: after[key] });
+    Object.assign(payload.before, { [key]: before[key] });
   }
   return payload;
 }

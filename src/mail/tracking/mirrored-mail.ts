@@ -101,18 +101,15 @@ async function repliesOf(
   }));
   const rows = await sql.query<Answered>(ANSWERED, [accountId, JSON.stringify(asked), now]);
   const answers = new Map(rows.map((row) => [row.id, row]));
+  const told = { applicationId, accountId, event: 'modify', at: now, logged: false } as const;
   return arrived.flatMap((message): ChangeRecord[] => {
     const answered = answers.get(message.id);
     if (!answered) return [];
     return [
       {
-        applicationId,
-        accountId,
+        ...told,
         object: 'thread',
         objectId: message.threadId,
-        event: 'modify',
-        at: now,
-        logged: false,
         webhook: {
           trigger: 'thread.replied',
           dedupe: `tracking:${answered.messageId}:replied:${nameOf(message)}`,
@@ -155,19 +152,16 @@ async function bouncesOf(
   const known = new Map<string, { messageId: string; threadId: string }>(own.map((row) => [row.header, row]));
   // The id that was promised is the one that was told.
   for (const [header, sent] of await findSent(headers)) known.set(header, sent);
+  const told = { applicationId, accountId, event: 'modify', at: now, logged: false } as const;
   return arrived.flatMap((message): ChangeRecord[] => {
     const header = message.report?.about.find((one) => known.has(one));
     const about = header === undefined ? undefined : known.get(header);
     if (!about || !message.report) return [];
     return [
       {
-        applicationId,
-        accountId,
+        ...told,
         object: 'message',
         objectId: about.messageId,
-        event: 'modify',
-        at: now,
-        logged: false,
         webhook: {
           trigger: 'message.bounced',
           dedupe: `message:${about.messageId}:bounced:${nameOf(message)}`,
