@@ -33,14 +33,10 @@ const WRITE = { anyScope: SCOPES_FOR.writeContacts, write: true } as const;
 @AccountAuth({ anyScope: SCOPES_FOR.readContacts })
 @Controller('contacts')
 export class ContactsController {
-  readonly #baseUrl: string;
-
   constructor(
     private readonly contacts: ContactsService,
-    @Inject(APP_CONFIG) { baseUrl }: AppConfig,
-  ) {
-    this.#baseUrl = baseUrl;
-  }
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+  ) {}
 
   @Get()
   @Endpoint({ summary: 'List contacts, oldest first', response: contactList })
@@ -49,7 +45,7 @@ export class ContactsController {
     @Query({ schema: listContactsQuery }) query: ListContactsQuery,
   ) {
     return toListView(await this.contacts.list(account, toContactFilter(query), query), (contact) =>
-      toContactView(contact, this.#baseUrl),
+      toContactView(contact, this.config.baseUrl),
     );
   }
 
@@ -63,7 +59,7 @@ export class ContactsController {
   @ApiErrors(404)
   @Endpoint({ summary: 'Read a contact', response: contactView })
   async get(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
-    return toContactView(await this.contacts.get(account, id), this.#baseUrl);
+    return toContactView(await this.contacts.get(account, id), this.config.baseUrl);
   }
 
   @Get(':id/picture')
@@ -130,6 +126,6 @@ export class ContactsController {
   }
 
   #written({ contact, jobId }: WrittenContact) {
-    return toContactView(contact, this.#baseUrl, jobId);
+    return toContactView(contact, this.config.baseUrl, jobId);
   }
 }

@@ -48,18 +48,15 @@ const NOBODY = { organizer: null, attendeesOf: () => [] };
 @Injectable()
 export class Feeds {
   readonly #log = new Logger(Feeds.name);
-  readonly #address: string;
   readonly #readings = new WindowedCounts(WINDOW_SECONDS);
   readonly #guesses = new WindowedCounts(WINDOW_SECONDS);
 
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly repository: FeedsRepository,
     private readonly calendars: CalendarsService,
     private readonly clock: Clock,
-  ) {
-    this.#address = config.baseUrl;
-  }
+  ) {}
 
   /** Makes an address; the one before is no longer good. @throws {NotFoundError} */
   async make(account: AccountPrincipal, calendarId: string): Promise<{ url: string; createdAt: Date }> {
@@ -67,7 +64,7 @@ export class Feeds {
     const secret = randomBase36(SECRET_LENGTH);
     const createdAt = this.clock.now();
     await this.repository.replace(account.accountId, id, hashToken(secret), createdAt);
-    return { url: new URL(`feeds/${secret}.ics`, `${this.#address}/`).href, createdAt };
+    return { url: new URL(`feeds/${secret}.ics`, `${this.config.baseUrl}/`).href, createdAt };
   }
 
   /** @throws {NotFoundError} also when the calendar has no address */

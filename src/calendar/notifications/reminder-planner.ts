@@ -87,11 +87,7 @@ interface Plan {
 /** Keeps the reminders of events in line with the events (design 9). */
 @Injectable()
 export class ReminderPlanner {
-  readonly #domain: string;
-
-  constructor(@Inject(APP_CONFIG) config: AppConfig) {
-    this.#domain = config.outbox.mailDomain;
-  }
+  constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
   /**
    * Brings the reminders of an event in line with the event as it now is, in the transaction that writes the event:
@@ -178,7 +174,7 @@ export class ReminderPlanner {
     const { notificationId, participant, type, status, reason } = reminder;
     const id = newId();
     // Fixed now: every attempt to send it carries the same, and a doubtful one can be looked up.
-    const message_id = type === 'email' ? `<${id}@${this.#domain}>` : null;
+    const message_id = type === 'email' ? `<${id}@${this.config.outbox.mailDomain}>` : null;
     const columns = columnsOf(reminder);
     return { id, notification_id: notificationId, participant, type, status, reason, message_id, ...columns };
   }

@@ -16,14 +16,10 @@ const FEATURE: ApplicationFeature = 'sms';
 export class SmsReminderSender implements ReminderSender {
   readonly type = 'sms';
 
-  readonly #countries: readonly string[];
-
   constructor(
     private readonly gateway: SmsGateway,
-    @Inject(APP_CONFIG) config: AppConfig,
-  ) {
-    this.#countries = config.quotas.smsCountries;
-  }
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+  ) {}
 
   /** A gateway that keeps count of keys has no look-up: there the text is handed over again. */
   async wasSent(reminder: DueReminder, _account: ConnectedAccount, { signal }: Lease): Promise<boolean> {
@@ -35,7 +31,7 @@ export class SmsReminderSender implements ReminderSender {
       return { kind: 'refused', reason: 'SMS is not enabled for this application' };
     }
     // The operator may have changed the list since the event was written.
-    const refusal = phoneRefusal(reminder.recipient, this.#countries);
+    const refusal = phoneRefusal(reminder.recipient, this.config.quotas.smsCountries);
     if (refusal !== null) return { kind: 'refused', reason: `this number gets no text messages: ${refusal}` };
     try {
       await this.gateway.send(requestOf(reminder), lease.signal);

@@ -50,19 +50,15 @@ export interface ComposedMessage {
 /** Composes whatever is sent: for the outbox and for POST /send, with the same rules. Writes nothing. */
 @Injectable()
 export class OutgoingMessages {
-  readonly #domain: string;
-
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly attachments: AttachmentSources,
     private readonly tracker: Tracker,
-  ) {
-    this.#domain = config.outbox.mailDomain;
-  }
+  ) {}
 
   /** A Message-ID for what has this id, with angle brackets; another one each time. */
   newMessageIdHeader(id: string): string {
-    return `<${id}.${randomBase36(10)}@${this.#domain}>`;
+    return `<${id}.${randomBase36(10)}@${this.config.outbox.mailDomain}>`;
   }
 
   /**

@@ -53,10 +53,8 @@ export interface DraftPayload {
 /** Drafts of an account (api facts 6.1): read from the mirror; written there at once and to the provider by a job. */
 @Injectable()
 export class DraftsService {
-  readonly #domain: string;
-
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly database: Database,
     private readonly repository: DraftsRepository,
     private readonly files: DraftFiles,
@@ -64,9 +62,7 @@ export class DraftsService {
     private readonly replies: ReplyTargets,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
-  ) {
-    this.#domain = config.outbox.mailDomain;
-  }
+  ) {}
 
   /** Newest first. */
   list(account: AccountPrincipal, request: MessageListRequest): Promise<Listing<MessageRecord>> {
@@ -178,7 +174,7 @@ export class DraftsService {
     const reply = await this.replies.place(account, { threadId, messageId }, sql);
     const own = { email: account.email, name: account.name };
     const subject = change.subject ?? before.subject;
-    const messageIdHeader = `<${newId()}.${randomBase36(10)}@${this.#domain}>`;
+    const messageIdHeader = `<${newId()}.${randomBase36(10)}@${this.config.outbox.mailDomain}>`;
     const answered = reply?.message;
     return {
       ...before,

@@ -49,20 +49,17 @@ const LONG_MIME = 'select mime from outbox_message where id = $1 and account_id 
  */
 @Injectable()
 export class MessageSender {
-  readonly #retryRejected: boolean;
   readonly #long = new ByteBudget(MOST_LONG_BYTES);
   #fetching: Promise<unknown> = Promise.resolve();
 
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly database: Database,
     private readonly accounts: ProviderAccounts,
     private readonly routes: SendRoutes,
     private readonly unknown: UnknownOutcomes,
     private readonly clock: Clock,
-  ) {
-    this.#retryRejected = config.outbox.retryRejected;
-  }
+  ) {}
 
   /**
    * Makes one attempt.
@@ -260,7 +257,7 @@ export class MessageSender {
       now: now < job.dueAt ? job.dueAt : now,
       retryLimitAt: job.retryLimitAt,
       retryAfterSeconds: end.retryAfterSeconds ?? null,
-      retryRejected: this.#retryRejected,
+      retryRejected: this.config.outbox.retryRejected,
     };
   }
 }

@@ -19,16 +19,12 @@ const NOT_FOUND = 'the outcome is unknown, and it was not found among the sent m
 /** Finds out what became of an earlier attempt of unknown outcome (docs/adr/0019). */
 @Injectable()
 export class UnknownOutcomes {
-  readonly #onUnknown: AppConfig['outbox']['onUnknown'];
-
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly routes: SendRoutes,
     private readonly accounts: ProviderAccounts,
     private readonly clock: Clock,
-  ) {
-    this.#onUnknown = config.outbox.onUnknown;
-  }
+  ) {}
 
   /**
    * Looks the message up where it was handed over.
@@ -115,7 +111,7 @@ export class UnknownOutcomes {
     const { job, message } = attempt;
     const lookUps = job.lookUps + 1;
     const now = this.clock.now();
-    const onUnknown = message.onUnknown ?? this.#onUnknown;
+    const onUnknown = message.onUnknown ?? this.config.outbox.onUnknown;
     const decision = decideUnproven(lookUps, now, job.retryLimitAt, onUnknown);
     const end = { code: 'outcome-unknown', phase: null, detail: PROVES_NOTHING } as const;
     return concluded({ ...attempt, job: { ...job, lookUps } }, now, end, decision);

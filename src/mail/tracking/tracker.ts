@@ -70,15 +70,11 @@ const FORGET = 'delete from tracked_message where message_id = $1 and account_id
 /** Prepares messages that are to be tracked, and shows their senders what they have written. */
 @Injectable()
 export class Tracker {
-  readonly #address: string;
-
   constructor(
-    @Inject(APP_CONFIG) config: AppConfig,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly tokens: TrackingTokens,
     private readonly threads: WorkThreads,
-  ) {
-    this.#address = config.baseUrl;
-  }
+  ) {}
 
   /**
    * The HTML that is sent instead of what was written, and what is to be stored with the message; writes nothing.
@@ -154,12 +150,12 @@ export class Tracker {
   }
 
   #opening(messageId: string): string {
-    return `${this.#address}/${OPENING_PATH}?${OPENING_QUERY}=${this.tokens.opening(messageId)}`;
+    return `${this.config.baseUrl}/${OPENING_PATH}?${OPENING_QUERY}=${this.tokens.opening(messageId)}`;
   }
 
   #link(messageId: string, index: number, url: string): string {
     const token = this.tokens.link({ messageId, index, url });
-    return `${this.#address}/${LINK_PATH}?${LINK_QUERY}=${token}`;
+    return `${this.config.baseUrl}/${LINK_PATH}?${LINK_QUERY}=${token}`;
   }
 }
 
