@@ -75,8 +75,8 @@ module.exports = {
       to: { path: '^src/(app/scheduler|platform/work/engine\\.ts$)' },
     },
     {
-      name: 'private-files-of-a-room',
-      comment: "Another room's tables and wire formats are reached through its services and functions.",
+      name: 'private-files-of-a-module',
+      comment: "Another module's tables and wire formats are reached through its services and functions.",
       severity: 'error',
       from: { path: '^src/([^/]+/[^/]+)/', pathNot: NOT_TESTS },
       to: { path: '^src/[^/]+/[^/]+/.*\\.(repository|controller)\\.ts$', pathNot: '^src/$1/' },
@@ -85,7 +85,7 @@ module.exports = {
       name: 'services-know-no-wire',
       comment:
         'Schemas and mappers know snake_case and Unix seconds; services, repositories and entities do not.',
-      severity: 'warn',
+      severity: 'error',
       from: { path: '\\.(service|repository|entity)\\.ts$' },
       to: { path: '^src/.+\\.(controller|module|schema|mapper)\\.ts$' },
     },

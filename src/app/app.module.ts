@@ -53,7 +53,7 @@ export interface AppOverrides {
   logTo?: LogDestination;
 }
 
-/** Every room of the house; nothing else. */
+/** Every module of the application; nothing else. */
 @Module({})
 export class AppModule {
   static register(config: AppConfig, overrides: AppOverrides = {}): DynamicModule {

@@ -5,7 +5,7 @@ import { keysOf } from './contact-keys.ts';
 
 /*
  * Writing contacts of address books with what they are found by. Set-based: the number of statements does not depend on the number of
- * contacts. For the services of this room and for the mirror, in their transactions.
+ * contacts. For the services of this module and for the mirror, in their transactions.
  */
 
 export interface StoredContact {

@@ -10,7 +10,7 @@ import { WorkPermit } from './work/work-permit.ts';
 import { APP_CONFIG, type AppConfig } from './config/app-config.ts';
 import { LOG_DESTINATION, type LogDestination } from './config/log-destination.ts';
 
-/** The configuration and the values made from it that every room may use. */
+/** The configuration and the values made from it that every module may use. */
 @Global()
 @Module({})
 export class ConfigModule {

@@ -4,24 +4,24 @@ import ts from 'typescript';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** One place where the SQL of a room names a table that another room owns. */
+/** One place where the SQL of a module names a table that another module owns. */
 export interface TableUse {
   kind: 'read' | 'write';
   table: string;
-  /** The room whose SQL it is: `mail/messages`, or a group without rooms: `sync`. */
+  /** The module whose SQL it is: `mail/messages`, or a group without modules: `sync`. */
   by: string;
   file: string;
 }
 
 /**
- * Which room owns which table: the one that has its entity.
- * @returns room by table name
+ * Which module owns which table: the one that has its entity.
+ * @returns module by table name
  */
 export function tableOwners(): Map<string, string> {
   const owners = new Map<string, string>();
   for (const file of sourceFiles().filter((name) => name.endsWith('.entity.ts'))) {
     for (const [, table = ''] of contentOf(file).matchAll(/tableName: '(\w+)'/g))
-      owners.set(table, roomOf(file));
+      owners.set(table, moduleOf(file));
   }
   return owners;
 }
@@ -41,7 +41,7 @@ export function createdTables(): string[] {
   return [...tables];
 }
 
-/** Every place in `src` where SQL reads or writes a table of another room. Tests beside the code are left out. */
+/** Every place in `src` where SQL reads or writes a table of another module. Tests beside the code are left out. */
 export function foreignTableUses(): TableUse[] {
   const owners = tableOwners();
   const tables = [...owners.keys()].join('|');
@@ -53,7 +53,7 @@ export function foreignTableUses(): TableUse[] {
     ['read', new RegExp(`(?<!delete )\\b(?:from|join|using)${name}`, 'gi')],
   ] as const;
   return sourceFiles().flatMap((file) => {
-    const by = roomOf(file);
+    const by = moduleOf(file);
     return literalsOf(file).flatMap((text) =>
       patterns.flatMap(([kind, pattern]) =>
         [...text.matchAll(pattern)]
@@ -71,7 +71,7 @@ function sourceFiles(): string[] {
     .map((file) => `src/${file}`);
 }
 
-function roomOf(file: string): string {
+function moduleOf(file: string): string {
   const [, group = '', ...rest] = file.split('/');
   return rest.length > 1 ? `${group}/${rest[0]}` : group;
 }

@@ -6,7 +6,7 @@ import { PublicAddressesService } from './public-addresses.service.ts';
 
 /** Applications as their owners and the operator see them. */
 @Module({
-  // The guards of its controllers; the operator's command has no other room than this.
+  // The guards of its controllers; the operator's command has no other module than this.
   imports: [AuthModule],
   controllers: [ApplicationsController],
   providers: [ApplicationsService, PublicAddressesService],

@@ -19,7 +19,7 @@ export interface NewAccount extends ChangedAccount {
 /** Queues with work of accounts, in the order in which everything locks their rows: after `sync_job`, before the grant. */
 const LOCK_ORDER = ['send', 'provider', 'reminder'] as const;
 
-/** What a room keeps of accounts, and what it does in the transaction that changes one. */
+/** What a module keeps of accounts, and what it does in the transaction that changes one. */
 export interface AccountListener {
   /** The queue that `endWork` clears. */
   queue?: (typeof LOCK_ORDER)[number];
@@ -36,14 +36,14 @@ export interface AccountListener {
   reconnected?(sql: Sql, account: ChangedAccount): Promise<void>;
   /**
    * Statements that select `id` and `object` (`ChangeObject`) of what clients see of the mailbox of account `$1`. When the
-   * account is moved, the change log says that these are gone before any room deletes anything.
+   * account is moved, the change log says that these are gone before any module deletes anything.
    */
   shown?: readonly string[];
-  /** Statements that delete what the room mirrors of account `$1`, once it is moved. */
+  /** Statements that delete what the module mirrors of account `$1`, once it is moved. */
   mirrored?: readonly string[];
 }
 
-/** Rooms that keep something of accounts add themselves when their module starts. */
+/** Modules that keep something of accounts add themselves when their module starts. */
 @Injectable()
 export class AccountListeners {
   readonly #listeners: AccountListener[] = [];

@@ -14,7 +14,7 @@ export interface WritePorts {
   contacts: ContactsPort | null;
 }
 
-/** One write to a provider, as its room sees it. */
+/** One write to a provider, as its module sees it. */
 export interface ProviderWrite {
   /** The job_status_id. */
   jobId: string;
@@ -27,7 +27,7 @@ export interface ProviderWrite {
   attempt: number;
 }
 
-/** A write that has failed for good, for the room to put right what it has shown already. */
+/** A write that has failed for good, for the module to put right what it has shown already. */
 export type FailedWrite = Pick<ProviderWrite, 'jobId' | 'objectId' | 'payload'> & {
   accountId: string;
   /** The provider has said that the object is not there (any more). */
@@ -63,7 +63,7 @@ export type ProviderWriteHandler<Port = CalendarPort> = (
   write: ProviderWrite,
 ) => Promise<WriteOutcome>;
 
-/** What a room does about its writes besides performing them. */
+/** What a module does about its writes besides performing them. */
 export interface WriteHooks {
   /** Called in the transaction that ends a write which has failed for good. No network here. */
   failed?(sql: Sql, write: FailedWrite, at: Date): Promise<void>;
@@ -83,7 +83,7 @@ const REQUIRE: {
   contacts: (connectors, provider) => connectors.contacts(provider),
 };
 
-/** What each action does: rooms register theirs when their module starts. */
+/** What each action does: modules register theirs when their module starts. */
 @Injectable()
 export class ProviderWrites {
   readonly #handlers = new Map<JobAction, Registered>();

@@ -197,7 +197,7 @@ export class OutboxRepository {
     await sql.query(REMOVE, [id, accountId]);
   }
 
-  /** The one transaction helper of this room; a few of one account at a time. */
+  /** The one transaction helper of this module; a few of one account at a time. */
   transaction<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#limit.run(accountId, () => this.database.transaction(work));
   }

@@ -49,7 +49,7 @@ class DatabaseCloser implements OnApplicationShutdown {
   }
 }
 
-/** The ORM, the request pool and the clock; global, because every room needs them. */
+/** The ORM, the request pool and the clock; global, because every module needs them. */
 @Global()
 @Module({})
 export class DatabaseModule implements NestModule {

@@ -1,11 +1,11 @@
 import { type EntityClass, p } from '@mikro-orm/core';
 
-/** Row of another room that rows belong to, and are deleted with. Only its key is known here. */
+/** Row of another module that rows belong to, and are deleted with. Only its key is known here. */
 export interface OwnerRow {
   id: string;
 }
 
-/** Entities of the rows that those of lower rooms belong to. */
+/** Entities of the rows that those of lower modules belong to. */
 export interface OwnerEntities {
   account: EntityClass<OwnerRow>;
   application: EntityClass<OwnerRow>;

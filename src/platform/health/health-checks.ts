@@ -5,7 +5,7 @@ import { Database } from '../database/sql.ts';
 import { Draining } from '../http/http.module.ts';
 import type { ReadyView } from './health.schema.ts';
 
-/** The checks every role has; rooms add their own to `Readiness`. */
+/** The checks every role has; modules add their own to `Readiness`. */
 @Injectable()
 export class HealthChecks implements OnModuleInit {
   #schemaSeen = false;

@@ -1,5 +1,5 @@
 /**
- * This process as a worker, for rooms that hold leases of their own which are to end with its heartbeat. The engine
+ * This process as a worker, for modules that hold leases of their own which are to end with its heartbeat. The engine
  * says who it is.
  */
 export class CurrentWorker {

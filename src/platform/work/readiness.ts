@@ -11,8 +11,8 @@ export interface CheckResult {
 const CHECK_LIMIT_MS = 2_000;
 
 /**
- * Whether this process should get work. Rooms register what they need to work; `health/` asks. Rooms do not know who
- * asks, and `health/` does not know the rooms.
+ * Whether this process should get work. Modules register what they need to work; `health/` asks. Modules do not know who
+ * asks, and `health/` does not know the modules.
  */
 export class Readiness {
   readonly #checks = new Map<string, ReadinessCheck>();

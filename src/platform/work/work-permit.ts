@@ -1,6 +1,6 @@
 /**
- * Whether this process may begin due work. Rooms that know a reason against it say so; the engine asks before it registers as
- * a worker. Rooms do not know the engine, and the engine does not know the rooms.
+ * Whether this process may begin due work. Modules that know a reason against it say so; the engine asks before it registers as
+ * a worker. Modules do not know the engine, and the engine does not know the modules.
  */
 export class WorkPermit {
   readonly #reasons: (() => string | null)[] = [];

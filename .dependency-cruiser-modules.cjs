@@ -1,5 +1,5 @@
 /**
- * No two rooms need each other, types included. A room is a folder `src/<group>/<room>` with all that is in it, or a group
+ * No two modules need each other, types included. A module is a folder `src/<group>/<module>` with all that is in it, or a group
  * without folders. Tests beside the code are left out: they may use what is above them.
  */
 const { options } = require('./.dependency-cruiser.cjs');
@@ -16,8 +16,8 @@ const noCycles = (name, folder) => ({
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    noCycles('no-cycles-of-rooms', '^src/([^/]+/[^/]+)'),
-    noCycles('no-cycles-of-groups-without-rooms', '^src/([^/]+)$'),
+    noCycles('no-cycles-between-modules', '^src/([^/]+/[^/]+)'),
+    noCycles('no-cycles-between-groups-without-modules', '^src/([^/]+)$'),
   ],
   options: { ...options, exclude: { path: ['\\.spec\\.ts$', 'node_modules'] } },
 };
