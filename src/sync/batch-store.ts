@@ -17,7 +17,7 @@ import { MailedInvitations } from '../calendar/rsvp/mailed-invitations.ts';
 import { Tracker } from '../mail/tracking/tracker.ts';
 import type { StandardFolders } from './folder-mirror.ts';
 import { changesOf, type MirrorOwner } from './mirror-changes.ts';
-import { openWrites } from './mirror-knowledge.ts';
+import { openWrites, versionsOfDrafts } from './mirror-knowledge.ts';
 import {
   type IncomingMessage,
   type Knowledge,
@@ -160,7 +160,7 @@ async function knowledgeOf(
   email: string,
   batch: Batch,
 ): Promise<Knowledge & { outdated: boolean }> {
-  const { changes, incoming, hasVanished } = batch;
+  const { changes, incoming, hasVanished, folders, lookedAt } = batch;
   const known = await holdKnown(
     sql,
     accountId,
@@ -184,22 +184,23 @@ async function knowledgeOf(
   });
   const writes = known.size + strays.length > 0 ? await openWrites(sql, accountId) : new Map();
   const ids = [...known.values(), ...strays].map(({ id }) => id);
-  const ended = await objectsOfEndedJobs(
-    sql,
-    accountId,
-    ['update_message', 'save_draft'],
-    batch.lookedAt,
-    ids,
-  );
+  const ended = await objectsOfEndedJobs(sql, accountId, ['update_message', 'save_draft'], lookedAt, ids);
   const stays = new Set([...known.values()].map(({ id }) => id));
   // One that is gone from its place has been moved by somebody else since: it is followed there.
   for (const id of ended)
     writes.set(id, { ...ALL_WRITTEN, folders: stays.has(id) || writes.get(id)?.folders === true });
+  const unknownDrafts = incoming.flatMap(({ remote: { providerId, folderIds }, parsed }) =>
+    parsed && !known.has(providerId) && folderIds.includes(folders.drafts ?? '')
+      ? [{ providerId, messageIdHeader: parsed.messageIdHeader }]
+      : [],
+  );
+  const drafts = await versionsOfDrafts(sql, accountId, unknownDrafts, lookedAt);
   return {
     known,
     strays,
     writes,
-    outdated: ended.length > 0,
+    draftVersions: drafts.draftVersions,
+    outdated: ended.length > 0 || drafts.outdated,
     threads: await findThreads(sql, accountId, related),
     subjects: await findThreadsBySubject(sql, accountId, questions),
     sent: await sentByUs(sql, accountId, own),

@@ -1,5 +1,6 @@
 import { openWritesOfAccount } from '../accounts/provider-writes/open-writes.ts';
 import type { Sql } from '../platform/database/sql.ts';
+import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
 import type { OpenWrite } from './mirror-plan.ts';
 
 /** Keys of a job's payload that say that a message is being moved. */
@@ -19,4 +20,31 @@ export async function openWrites(sql: Sql, accountId: string): Promise<Map<strin
     });
   }
   return writes;
+}
+
+/** A message in the folder of drafts that the mirror does not know. */
+export interface UnknownDraft {
+  providerId: string;
+  messageIdHeader: string | null;
+}
+
+/**
+ * Which of the unknown drafts are versions of drafts of ours. A version that an open write stores or replaces is one. When a
+ * write of any draft has ended since the look began, each may be one: the look is outdated then.
+ */
+export async function versionsOfDrafts(
+  sql: Sql,
+  accountId: string,
+  unknown: readonly UnknownDraft[],
+  lookedAt: Date,
+): Promise<{ draftVersions: Set<string>; outdated: boolean }> {
+  if (unknown.length === 0) return { draftVersions: new Set(), outdated: false };
+  const open = await openWritesOfAccount(sql, accountId, ['save_draft', 'delete_draft']);
+  const names = new Set(open.flatMap(({ payload }) => [payload['replaces'], payload['messageIdHeader']]));
+  const ended = await objectsOfEndedJobs(sql, accountId, ['save_draft', 'delete_draft'], lookedAt);
+  const outdated = ended.length > 0;
+  const versions = unknown.filter((one) => {
+    return outdated || names.has(one.providerId) || (one.messageIdHeader && names.has(one.messageIdHeader));
+  });
+  return { draftVersions: new Set(versions.map(({ providerId }) => providerId)), outdated };
 }

@@ -12,6 +12,7 @@ const NOTHING: Knowledge = {
   threads: new Map(),
   subjects: new Map(),
   sent: new Map(),
+  draftVersions: new Set(),
 };
 
 const remote = (providerId: string, overrides: Partial<RemoteMessage> = {}): RemoteMessage => ({
@@ -58,6 +59,15 @@ describe('planBatch', () => {
     expect(of({ inReplyTo: '<parent>' })).toBe('T');
     expect(of({ references: ['<unknown>', '<parent>'] })).toBe('T');
     expect(of({ inReplyTo: '<unknown>' })).not.toBe('T');
+  });
+
+  it('does not add the version of a draft that is being replaced', () => {
+    const incoming = [
+      { remote: remote('old', { folderIds: ['drafts'] }), parsed: parsed('<old>') },
+      { remote: remote('other', { folderIds: ['drafts'] }), parsed: parsed('<other>') },
+    ];
+    const { added } = planBatch(incoming, { ...NOTHING, draftVersions: new Set(['old']) }, FOLDERS);
+    expect(added.map((message) => message.remote.providerId)).toEqual(['other']);
   });
 
   it('joins messages of one batch, whatever their order in it', () => {

@@ -24,6 +24,8 @@ export interface Knowledge {
   /** Conversations that subjects connect messages with, by the provider's id of the message. */
   subjects: ReadonlyMap<string, string>;
   sent: ReadonlyMap<string, SentByUs>;
+  /** Provider's ids of versions of our drafts that are being replaced or have just been: they are not messages. */
+  draftVersions: ReadonlySet<string>;
 }
 
 /** Whose mailbox it is. */
@@ -90,7 +92,7 @@ export function planBatch(
   knowledge: Knowledge,
   mailbox: MailboxTraits,
 ): MirrorPlan {
-  const { known, writes, threads, subjects, sent } = knowledge;
+  const { known, writes, threads, subjects, sent, draftVersions } = knowledge;
   const plan: MirrorPlan = { added: [], changed: [], merged: [], named: [], said: [] };
   const threadPlan = new ThreadPlan(threads, mailbox.email);
   const strays = new Strays(knowledge.strays);
@@ -109,7 +111,7 @@ export function planBatch(
       if (change) plan.changed.push(change);
       continue;
     }
-    if (!parsed) continue;
+    if (!parsed || draftVersions.has(remote.providerId)) continue;
     const own = parsed.messageIdHeader === null ? undefined : sent.get(parsed.messageIdHeader);
     const participants = participantsOf(parsed);
     const threaded = { ...parsed, date: remote.receivedAt, participants };

@@ -176,6 +176,90 @@ describe('/drafts', () => {
     }
   });
 
+  /** Holds the next look that lists a draft, between the answer of the provider and the mirror. */
+  function holdLook() {
+    const mail = server.app.get(ConnectorRegistry).requireMail('sandbox');
+    const list = mail.listChanges.bind(mail);
+    const [held, release, stored] = [
+      Promise.withResolvers(),
+      Promise.withResolvers(),
+      Promise.withResolvers(),
+    ];
+    let looks = 0;
+    mail.listChanges = async (...parameters) => {
+      if (looks > 0) {
+        // The look before this one has been stored.
+        stored.resolve(undefined);
+        return list(...parameters);
+      }
+      const changes = await list(...parameters);
+      if (changes.messages.length === 0) return changes;
+      looks += 1;
+      held.resolve(undefined);
+      await release.promise;
+      return changes;
+    };
+    const end = () => {
+      mail.listChanges = list;
+    };
+    return { held: held.promise, release: () => release.resolve(undefined), stored: stored.promise, end };
+  }
+  const draftRows = () =>
+    rowsOf(server, `select subject from message where account_id = $1 and draft order by id`, [ada.id]);
+
+  it.each(['changed', 'deleted'])(
+    'does not show a version that the mailbox listed just before the draft was %s',
+    async (how) => {
+      const look = holdLook();
+      try {
+        const draft = await ok('post', '/drafts', { subject: 'v0' });
+        await done(draft);
+        await look.held;
+        const path = `/drafts/${draft.id}`;
+        if (how === 'changed') await done(await ok('put', path, { version: 0, subject: 'v1' }));
+        else await done(await ok('delete', path, { version: 0 }));
+        look.release();
+        await deliver(server, ada, ['Subject: wakes the mirror', '', 'x']);
+        await look.stored;
+        expect(await draftRows()).toEqual(how === 'changed' ? [{ subject: 'v1' }] : []);
+        await until('the other message', async () => (await ok<object[]>('get', '/messages')).length === 1);
+        expect(await draftRows()).toEqual(how === 'changed' ? [{ subject: 'v1' }] : []);
+      } finally {
+        look.end();
+      }
+    },
+  );
+
+  it('does not show a version beside the one that is replacing it', async () => {
+    const mailbox = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
+    const save = mailbox.saveDraft.bind(mailbox);
+    const [saving, goOn] = [Promise.withResolvers(), Promise.withResolvers()];
+    const look = holdLook();
+    try {
+      const draft = await ok('post', '/drafts', { subject: 'v0' });
+      await done(draft);
+      await look.held;
+      mailbox.saveDraft = async (...parameters) => {
+        saving.resolve(undefined);
+        await goOn.promise;
+        return save(...parameters);
+      };
+      const changed = await ok('put', `/drafts/${draft.id}`, { version: 0, subject: 'v1' });
+      await saving.promise;
+      look.release();
+      await deliver(server, ada, ['Subject: wakes the mirror', '', 'x']);
+      await look.stored;
+      expect(await draftRows()).toEqual([{ subject: 'v1' }]);
+      goOn.resolve(undefined);
+      await done(changed);
+      expect(await draftRows()).toEqual([{ subject: 'v1' }]);
+    } finally {
+      look.end();
+      mailbox.saveDraft = save;
+      goOn.resolve(undefined);
+    }
+  });
+
   it('creates replies in the threads of their messages', async () => {
     const header = await deliver(server, ada, ['Subject: Lunch?', '', 'x']);
     const [message] = await until('the message', async () => {

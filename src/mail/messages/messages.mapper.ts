@@ -3,7 +3,6 @@ import { fromUnixSeconds, toUnixSeconds } from '../../platform/base/time/unix-se
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { MessageFilter, MessageFolderRecord, MessageRecord, Span } from './message-filter.ts';
 import type { MessageChange } from './message-changes.service.ts';
-import type { ListThreadsQuery } from '../threads/threads.schema.ts';
 import type { ListMessagesQuery, MessageView, UpdateMessage } from './messages.schema.ts';
 
 /**
@@ -22,8 +21,14 @@ export function span(
   };
 }
 
+type CommonQuery = Pick<
+  ListMessagesQuery,
+  | 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'any_email'
+  | 'in' | 'not_in' | 'unread' | 'starred' | 'filename' | 'thread_id'
+>; // prettier-ignore
+
 /** The filters that lists of messages and of threads have in common. */
-export function commonFilter({ subject, from, to, cc, bcc, ...query }: ListMessagesQuery | ListThreadsQuery) {
+export function commonFilter({ subject, from, to, cc, bcc, ...query }: CommonQuery) {
   const { in: folders, unread, starred, filename } = query;
   const ids = { anyEmail: query.any_email, notIn: query.not_in, threadId: query.thread_id };
   return { subject, from, to, cc, bcc, in: folders, unread, starred, filename, ...ids };
