@@ -132,7 +132,7 @@ export class DirectSends implements OnModuleDestroy {
     }
   }
 
-  /** What is known by now of a send; `pending`: it is under opened. Undefined: the account has no such send. */
+  /** What is known by now of a send; `pending`: it is under way. Undefined: the account has no such send. */
   async find(accountId: string, id: string): Promise<DirectResult | undefined> {
     return (await this.database.query<DirectResult>(FIND, [id, accountId]))[0];
   }
