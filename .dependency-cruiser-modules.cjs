@@ -6,7 +6,8 @@ const { options } = require('./.dependency-cruiser.cjs');
 
 const noCycles = (name, folder) => ({
   name,
-  comment: 'What both need moves down, or the lower one declares a port that the upper one implements.',
+  comment:
+    'What both need moves down, or the lower one declares a port that the upper one implements.',
   severity: 'error',
   scope: 'folder',
   from: { path: folder },

@@ -17,7 +17,8 @@ const NOT_TESTS = '\\.spec\\.ts$';
 
 const groupRules = Object.entries(GROUPS_BELOW).map(([group, below]) => ({
   name: `${group}-imports-what-is-below-it`,
-  comment: 'What two groups need moves down, or the lower one declares a port that the upper one implements.',
+  comment:
+    'What two groups need moves down, or the lower one declares a port that the upper one implements.',
   severity: 'error',
   from: { path: `^src/${group}/`, pathNot: NOT_TESTS },
   to: { path: '^src/', pathNot: `^src/(${[group, ...below].join('|')})/` },
@@ -29,7 +30,8 @@ module.exports = {
     ...groupRules,
     {
       name: 'no-cycles',
-      comment: 'A cycle is a design error: move the shared part down. Types may refer to each other.',
+      comment:
+        'A cycle is a design error: move the shared part down. Types may refer to each other.',
       severity: 'error',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
@@ -51,7 +53,10 @@ module.exports = {
       name: 'entities-by-the-orm-configuration-only',
       severity: 'error',
       from: { path: '^src/app/mikro-orm\\.config\\.ts$' },
-      to: { path: '^src/', pathNot: ['\\.entity\\.ts$', '^src/platform/database/owner-keys\\.ts$'] },
+      to: {
+        path: '^src/',
+        pathNot: ['\\.entity\\.ts$', '^src/platform/database/owner-keys\\.ts$'],
+      },
     },
     {
       name: 'a-provider-does-not-know-another',
@@ -64,19 +69,24 @@ module.exports = {
       name: 'connectors-behind-the-port',
       comment: 'Features call ConnectorRegistry; only the module that lists connectors knows them.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/providers/', '^src/app/mikro-orm\\.config\\.ts$', NOT_TESTS] },
+      from: {
+        path: '^src/',
+        pathNot: ['^src/providers/', '^src/app/mikro-orm\\.config\\.ts$', NOT_TESTS],
+      },
       to: { path: '^src/providers/(?!port/)[^/]+/' },
     },
     {
       name: 'nobody-waits-for-the-engine',
-      comment: 'Features signal it through platform/work/signals.ts; only the application starts it.',
+      comment:
+        'Features signal it through platform/work/signals.ts; only the application starts it.',
       severity: 'error',
       from: { path: '^src/(?!app/|platform/work/)', pathNot: NOT_TESTS },
       to: { path: '^src/(app/scheduler|platform/work/engine\\.ts$)' },
     },
     {
       name: 'private-files-of-a-module',
-      comment: "Another module's tables and wire formats are reached through its services and functions.",
+      comment:
+        "Another module's tables and wire formats are reached through its services and functions.",
       severity: 'error',
       from: { path: '^src/([^/]+/[^/]+)/', pathNot: NOT_TESTS },
       to: { path: '^src/[^/]+/[^/]+/.*\\.(repository|controller)\\.ts$', pathNot: '^src/$1/' },
@@ -101,7 +111,8 @@ module.exports = {
     },
     {
       name: 'the-client-stands-alone',
-      comment: 'The api command is an HTTP client: it starts fast and could live in a package of its own.',
+      comment:
+        'The api command is an HTTP client: it starts fast and could live in a package of its own.',
       severity: 'error',
       from: { path: '^src/cli/(api[^/]*|groups)\\.ts$' },
       to: { path: '^src/', pathNot: '^src/(platform/base/|cli/(api[^/]*|groups)\\.ts$)' },
@@ -114,10 +125,14 @@ module.exports = {
     },
     {
       name: 'no-development-packages',
-      comment: 'The image has production packages only. The embedded database is looked up when it starts.',
+      comment:
+        'The image has production packages only. The embedded database is looked up when it starts.',
       severity: 'error',
       from: { path: '^src/', pathNot: NOT_TESTS },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'everything-resolves',

@@ -48,13 +48,15 @@ export default {
       roots: ['<rootDir>/src', '<rootDir>/test/structure'],
       testMatch: ['**/*.spec.ts'],
     },
-    ...['medium', 'e2e', 'sdk', 'providers', 'hostile', 'faults', 'faults/patient', 'long'].map((tier) => ({
-      ...base,
-      displayName: tier.split('/').at(-1),
-      roots: ['<rootDir>/test'],
-      // Faults whose tests mostly wait are a project of their own: others run beside them.
-      testMatch: [`<rootDir>/test/${tier}/${tier.startsWith('faults') ? '' : '**/'}*-spec.ts`],
-      ...servers,
-    })),
+    ...['medium', 'e2e', 'sdk', 'providers', 'hostile', 'faults', 'faults/patient', 'long'].map(
+      (tier) => ({
+        ...base,
+        displayName: tier.split('/').at(-1),
+        roots: ['<rootDir>/test'],
+        // Faults whose tests mostly wait are a project of their own: others run beside them.
+        testMatch: [`<rootDir>/test/${tier}/${tier.startsWith('faults') ? '' : '**/'}*-spec.ts`],
+        ...servers,
+      }),
+    ),
   ],
 };

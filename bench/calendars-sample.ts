@@ -15,7 +15,13 @@ export interface CalendarsSample {
 }
 
 /** About 150 events a month: 93 that stand alone, eight of each week, and one of every working day. */
-export const USUAL: CalendarsSample = { singles: 93, monthsBefore: 36, monthsAfter: 6, series: 9, ended: 30 };
+export const USUAL: CalendarsSample = {
+  singles: 93,
+  monthsBefore: 36,
+  monthsAfter: 6,
+  series: 9,
+  ended: 30,
+};
 
 const CALENDARS = `
   insert into calendar (id, account_id, provider_id, name, timezone, is_primary, read_only, metadata, created_at, updated_at)

@@ -54,7 +54,11 @@ export class BenchProcess {
    * @param environment the whole of it, but for PATH
    * @param profiles folder for its CPU profile; null: none
    */
-  constructor(entry: string, environment: Readonly<Record<string, string>>, profiles: string | null = null) {
+  constructor(
+    entry: string,
+    environment: Readonly<Record<string, string>>,
+    profiles: string | null = null,
+  ) {
     this.#name = entry;
     this.#child = fork(path.join(ROOT, entry), [], {
       cwd: ROOT,
@@ -100,7 +104,8 @@ export class BenchProcess {
 
   /** Stops it in order; kills it when that takes too long. */
   async stop(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
+    if (this.#child.exitCode === null && this.#child.signalCode === null)
+      this.#child.kill('SIGTERM');
     const limit = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS);
     await this.#gone;
     clearTimeout(limit);
@@ -121,7 +126,11 @@ export class BenchProcess {
         else reject(new Error(error));
       };
       const limit = setTimeout(
-        () => settle({ number, error: `${this.#name}: waited in vain for ${what}: ${this.#lastWords}` }),
+        () =>
+          settle({
+            number,
+            error: `${this.#name}: waited in vain for ${what}: ${this.#lastWords}`,
+          }),
         limitMs,
       );
       this.#waiting.set(number, settle);

@@ -90,13 +90,20 @@ const CONTACTS = `
  * has a file.
  * @param labels whether messages are in several
  */
-export async function seedLists(sql: Sql, accountId: string, count: number, labels: boolean): Promise<void> {
+export async function seedLists(
+  sql: Sql,
+  accountId: string,
+  count: number,
+  labels: boolean,
+): Promise<void> {
   const folders = PLACES.map(() => newId());
   await sql.query(FOLDERS, [accountId, folders, PLACES]);
   await sql.query(MESSAGES, [accountId, count, folders, labels]);
   // Else the next statements are planned for empty tables.
   await sql.query('analyze message, message_folder, thread, folder');
-  const threads = await sql.query<{ id: string }>('select id from thread where account_id = $1', [accountId]);
+  const threads = await sql.query<{ id: string }>('select id from thread where account_id = $1', [
+    accountId,
+  ]);
   for (let low = 0; low < threads.length; low += THREADS_AT_ONCE) {
     const ids = threads.slice(low, low + THREADS_AT_ONCE).map(({ id }) => id);
     await refreshThreads(sql, accountId, ids, new Date());

@@ -84,7 +84,10 @@ export async function fillInbox(dovecot: Dovecot, email: string, count: number):
   for (let number = 0; number < count; number += 1) {
     const mime = mailboxMessage(number);
     const at = FIRST_AT + number * 60;
-    const file = path.join(folder, `${at}.M${number}P1.bench,S=${mime.length},W=${mime.length}:2,S`);
+    const file = path.join(
+      folder,
+      `${at}.M${number}P1.bench,S=${mime.length},W=${mime.length}:2,S`,
+    );
     await fs.writeFile(file, mime);
     await fs.utimes(file, at, at);
     await fs.chown(file, uid, gid);

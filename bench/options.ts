@@ -122,7 +122,10 @@ export const usageOf = (name: string): string => `Usage: npm run ${name} -- [opt
 `;
 
 /** @throws {TypeError} when an option is not one of ours; {Error} when a row is unknown */
-export function parseOptions(args: readonly string[], rows: readonly string[]): BenchOptions | 'help' {
+export function parseOptions(
+  args: readonly string[],
+  rows: readonly string[],
+): BenchOptions | 'help' {
   const { values } = parseArgs({
     args: [...args],
     options: {

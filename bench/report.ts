@@ -82,9 +82,13 @@ export class Report {
         met,
       ]);
     }
-    for (const { row } of this.#failures) table.push([row, 'could not be measured', '', '', '', 'NO']);
+    for (const { row } of this.#failures)
+      table.push([row, 'could not be measured', '', '', '', 'NO']);
     say(`\n${table.toString()}`);
-    return this.#failures.length === 0 && this.#findings.every((finding) => reaches(finding, finding.needed));
+    return (
+      this.#failures.length === 0 &&
+      this.#findings.every((finding) => reaches(finding, finding.needed))
+    );
   }
 
   write(file: string): void {

@@ -13,7 +13,12 @@ export interface Bench {
 }
 
 /** Measures row by row until it is `ended` from outside. */
-async function measure({ rows }: Bench, world: World, report: Report, ended: () => boolean): Promise<void> {
+async function measure(
+  { rows }: Bench,
+  world: World,
+  report: Report,
+  ended: () => boolean,
+): Promise<void> {
   const { only } = world.options;
   await world.open();
   report.begin(world.options, await world.serverFacts());
@@ -65,7 +70,10 @@ export async function runBench(bench: Bench, args: readonly string[]): Promise<n
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => end(`ended by ${signal}`, 130));
   }
-  const limit = setTimeout(() => end('this takes too long: ended', 1), world.scale.limitSeconds * 1000);
+  const limit = setTimeout(
+    () => end('this takes too long: ended', 1),
+    world.scale.limitSeconds * 1000,
+  );
   try {
     await measure(bench, world, report, () => ended !== null);
   } catch (error) {

@@ -86,7 +86,11 @@ export async function seedMailbox(
     const rows = Array.from({ length: Math.min(BATCH, count - low) }, (_, index) => {
       const number = low + index;
       if (number % CONVERSATION === 0) threadId = newId();
-      return messageOf(number, { threadId, date: new Date(begin + number * EVERY_MS), accountId }, random);
+      return messageOf(
+        number,
+        { threadId, date: new Date(begin + number * EVERY_MS), accountId },
+        random,
+      );
     });
     await sql.query(MESSAGES, [accountId, JSON.stringify(rows), folderId]);
   }
@@ -99,7 +103,9 @@ function messageOf(
 ) {
   // As in a language, a word's share falls with its rank.
   const word = () => wordOf(Math.floor(VOCABULARY ** random()) - 1);
-  const text = Array.from({ length: WORDS }, (_, index) => (index === 60 ? EVERYWHERE.join(' ') : word()));
+  const text = Array.from({ length: WORDS }, (_, index) =>
+    index === 60 ? EVERYWHERE.join(' ') : word(),
+  );
   if (number % 20_000 === 7) text.push(RARE);
   const person = Math.floor(random() * PEOPLE);
   const from = [{ name: `Person ${wordOf(person)}`, email: `person-${person}@elsewhere.test` }];

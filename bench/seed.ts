@@ -33,7 +33,12 @@ export async function seedApplication(sql: pg.Client, box: SecretBox): Promise<B
     `insert into application (id, client_id, name, secret_hash, secret_sealed, plan, features, region, redirect_uris,
                               created_at, updated_at)
      values ($1, $2, 'Bench', $3, $4, 'standard', '{}', 'us', '{}', now(), now())`,
-    [applicationId, clientId, hashToken(secret), box.seal(secret, `application.secret:${applicationId}`)],
+    [
+      applicationId,
+      clientId,
+      hashToken(secret),
+      box.seal(secret, `application.secret:${applicationId}`),
+    ],
   );
   return { id: applicationId, clientId, clientSecret: secret };
 }
@@ -82,14 +87,21 @@ export async function seedAccounts(
 }
 
 /** Subscribes the application to what becomes of its messages, with the pace that webhooks get. */
-export async function seedWebhook(sql: pg.Client, applicationId: string, port: number): Promise<void> {
+export async function seedWebhook(
+  sql: pg.Client,
+  applicationId: string,
+  port: number,
+): Promise<void> {
   const id = newId();
   await sql.query(
     `insert into webhook (id, application_id, callback_url, state, triggers, subscribed_at, created_at, updated_at)
      values ($1, $2, $3, 'active', '{job.successful,job.failed}', now(), now(), now())`,
     [id, applicationId, `http://127.0.0.1:${port}/hook`],
   );
-  await openGate({ query: async (text, values = []) => (await sql.query(text, [...values])).rows }, id);
+  await openGate(
+    { query: async (text, values = []) => (await sql.query(text, [...values])).rows },
+    id,
+  );
 }
 
 /** Messages to be written, one per entry. */
@@ -130,7 +142,10 @@ const CONTENT = JSON.stringify({
 });
 
 /** Writes messages as accepting them does, in one transaction, and wakes the workers as the product does. */
-export async function seedMessages(sql: pg.Client, { tag, accounts, dueMs }: DueMessages): Promise<void> {
+export async function seedMessages(
+  sql: pg.Client,
+  { tag, accounts, dueMs }: DueMessages,
+): Promise<void> {
   const mime = await sampleMime();
   await sql.query('begin');
   await sql.query(MESSAGES, [
@@ -184,7 +199,8 @@ export async function untilSettled(sql: pg.Client, limitMs: number, everyMs = 10
     const { rows } = await sql.query<{ open: boolean }>({ name: 'open', text: OPEN });
     const now = performance.now();
     if (!rows[0]?.open) return now;
-    if (now > deadline) throw new Error(`the queue did not become empty within ${limitMs / 1000} s`);
+    if (now > deadline)
+      throw new Error(`the queue did not become empty within ${limitMs / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

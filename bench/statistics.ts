@@ -13,7 +13,12 @@ export function median(values: readonly number[]): number {
 }
 
 /** Median, 99th percentile and maximum of times in milliseconds, to a hundredth. */
-export function spread(values: readonly number[]): { count: number; p50: number; p99: number; max: number } {
+export function spread(values: readonly number[]): {
+  count: number;
+  p50: number;
+  p99: number;
+  max: number;
+} {
   return {
     count: values.length,
     p50: round(percentile(values, 0.5)),

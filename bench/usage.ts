@@ -38,7 +38,9 @@ function statOf(pid: number | string): Stat | null {
 export function usage(pid: number): Usage | null {
   const stat = statOf(pid);
   if (!stat) return null;
-  const rssKb = Number(/^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  const rssKb = Number(
+    /^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1],
+  );
   return { rssMb: rssKb / 1024, cpuSeconds: stat.ticks / TICKS_PER_SECOND };
 }
 
@@ -72,7 +74,8 @@ export interface CpuEach {
  * @returns a function that answers what has been used since, divided by the pieces of work
  */
 export function startCpuCount(pid: number, postgres: number | null): (pieces: number) => CpuEach {
-  const used = () => [statOf(pid)?.ticks ?? null, postgres === null ? null : familyTicks(postgres)] as const;
+  const used = () =>
+    [statOf(pid)?.ticks ?? null, postgres === null ? null : familyTicks(postgres)] as const;
   const before = used();
   return (pieces) => {
     const after = used();

@@ -24,7 +24,9 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `alter table "authorization_code" add constraint "authorization_code_hash_unique" unique ("hash");`,
     );
-    this.addSql(`create index "authorization_code_application" on "authorization_code" ("application_id");`);
+    this.addSql(
+      `create index "authorization_code_application" on "authorization_code" ("application_id");`,
+    );
     this.addSql(`create index "authorization_code_expiry" on "authorization_code" ("expires_at");`);
 
     this.addSql(
@@ -74,7 +76,9 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `create table "access_token" ("id" uuid not null, "grant_id" uuid not null, "hash" bytea not null, "created_at" timestamptz not null, "revoked_at" timestamptz null, "expires_at" timestamptz null, primary key ("id"));`,
     );
-    this.addSql(`alter table "access_token" add constraint "access_token_hash_unique" unique ("hash");`);
+    this.addSql(
+      `alter table "access_token" add constraint "access_token_hash_unique" unique ("hash");`,
+    );
     this.addSql(`create index "access_token_grant" on "access_token" ("grant_id");`);
 
     this.addSql(
@@ -96,7 +100,9 @@ export class Migration20261121000000_initial extends Migration {
       `create table "provider_job" ("id" uuid not null, "run_at" timestamptz not null, "due_at" timestamptz not null, "handoff_at" timestamptz null, "fence" int not null default 0, "worker_id" int null, "shard" smallint not null default 0, "state" smallint not null default 0, "attempt" smallint not null default 0, "ambiguous" boolean not null default false, "crashes" smallint not null default 0, "account_id" uuid not null, "action" text not null, "object_id" uuid not null, "payload" jsonb not null, primary key ("id"));`,
     );
     this.addSql(`create index "provider_job_due" on "provider_job" ("run_at") where state = 0;`);
-    this.addSql(`create index "provider_job_busy" on "provider_job" ("account_id") where state = 1;`);
+    this.addSql(
+      `create index "provider_job_busy" on "provider_job" ("account_id") where state = 1;`,
+    );
     this.addSql(`create index "provider_job_object" on "provider_job" ("object_id");`);
 
     this.addSql(
@@ -116,7 +122,9 @@ export class Migration20261121000000_initial extends Migration {
       `create table "reminder_job" ("id" uuid not null, "run_at" timestamptz not null, "due_at" timestamptz not null, "handoff_at" timestamptz null, "fence" int not null default 0, "worker_id" int null, "shard" smallint not null default 0, "state" smallint not null default 0, "attempt" smallint not null default 0, "ambiguous" boolean not null default false, "crashes" smallint not null default 0, "account_id" uuid not null, primary key ("id"));`,
     );
     this.addSql(`create index "reminder_job_due" on "reminder_job" ("run_at") where state = 0;`);
-    this.addSql(`create index "reminder_job_busy" on "reminder_job" ("account_id") where state = 1;`);
+    this.addSql(
+      `create index "reminder_job_busy" on "reminder_job" ("account_id") where state = 1;`,
+    );
 
     this.addSql(
       `create table "sandbox_calendar" ("id" uuid not null, "application_id" uuid not null, "address" text not null, "is_primary" boolean not null, "data" jsonb not null, primary key ("id"));`,
@@ -154,25 +162,33 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `create table "sms_message" ("id" uuid not null, "account_id" uuid not null, "phone_number" text not null, "text" text not null, "dedupe" text not null, "created_at" timestamptz not null default now(), primary key ("id"));`,
     );
-    this.addSql(`alter table "sms_message" add constraint "sms_message_dedupe_unique" unique ("dedupe");`);
+    this.addSql(
+      `alter table "sms_message" add constraint "sms_message_dedupe_unique" unique ("dedupe");`,
+    );
 
     this.addSql(
       `create table "sync_job" ("id" uuid not null, "run_at" timestamptz not null, "due_at" timestamptz not null, "handoff_at" timestamptz null, "fence" int not null default 0, "worker_id" int null, "shard" smallint not null default 0, "state" smallint not null default 0, "attempt" smallint not null default 0, "ambiguous" boolean not null default false, "crashes" smallint not null default 0, "account_id" uuid not null, "cursor" text null, "current_since" timestamptz null, "again" boolean not null default false, "failures" smallint not null default 0, primary key ("id"));`,
     );
-    this.addSql(`alter table "sync_job" add constraint "sync_job_account_id_unique" unique ("account_id");`);
+    this.addSql(
+      `alter table "sync_job" add constraint "sync_job_account_id_unique" unique ("account_id");`,
+    );
     this.addSql(`create index "sync_job_due" on "sync_job" ("run_at") where state = 0;`);
     this.addSql(`create index "sync_job_busy" on "sync_job" ("account_id") where state = 1;`);
 
     this.addSql(
       `create table "thread" ("id" uuid not null, "account_id" uuid not null, "subject" text not null, "first_message_at" timestamptz not null, "last_message_at" timestamptz not null, primary key ("id"));`,
     );
-    this.addSql(`create index "thread_account_last" on "thread" ("account_id", "last_message_at");`);
+    this.addSql(
+      `create index "thread_account_last" on "thread" ("account_id", "last_message_at");`,
+    );
 
     this.addSql(
       `create table "message" ("id" uuid not null, "account_id" uuid not null, "provider_id" text not null, "thread_id" uuid not null, "subject" text not null, "snippet" text not null, "date" timestamptz not null, "from_addresses" jsonb not null, "to_addresses" jsonb not null, "cc_addresses" jsonb not null, "bcc_addresses" jsonb not null, "reply_to_addresses" jsonb not null, "participants" text[] not null, "unread" boolean not null, "starred" boolean not null, "has_attachments" boolean not null, "draft" boolean not null, "message_id_header" text null, "in_reply_to" text null, "reference_ids" text[] not null, "metadata" jsonb not null, "created_at" timestamptz not null default now(), "updated_at" timestamptz not null default now(), primary key ("id"));`,
     );
     this.addSql(`create index "message_account_date" on "message" ("account_id", "date", "id");`);
-    this.addSql(`create index "message_account_header" on "message" ("account_id", "message_id_header");`);
+    this.addSql(
+      `create index "message_account_header" on "message" ("account_id", "message_id_header");`,
+    );
     this.addSql(`create index "message_thread" on "message" ("thread_id");`);
     this.addSql(
       `create index "message_account_unread" on "message" ("account_id", "date", "id") where unread;`,
@@ -217,7 +233,9 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `create table "webhook_attempt" ("id" uuid not null, "webhook_id" uuid not null, "event_id" uuid not null, "attempt" smallint not null, "started_at" timestamptz not null, "took_ms" int not null, "http_status" smallint null, "outcome" text not null, "detail" text null, "next_at" timestamptz null, primary key ("id"));`,
     );
-    this.addSql(`create index "webhook_attempt_webhook" on "webhook_attempt" ("webhook_id", "id");`);
+    this.addSql(
+      `create index "webhook_attempt_webhook" on "webhook_attempt" ("webhook_id", "id");`,
+    );
 
     this.addSql(
       `create table "webhook_event" ("id" uuid not null, "application_id" uuid not null, "type" text not null, "body" bytea not null, "dedupe" text not null, "created_at" timestamptz not null default now(), primary key ("id"));`,
@@ -225,7 +243,9 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(
       `alter table "webhook_event" add constraint "webhook_event_dedupe_unique" unique ("dedupe");`,
     );
-    this.addSql(`create index "webhook_event_application" on "webhook_event" ("application_id", "id");`);
+    this.addSql(
+      `create index "webhook_event_application" on "webhook_event" ("application_id", "id");`,
+    );
 
     this.addSql(
       `create table "worker" ("id" serial primary key, "host" text not null, "pid" int not null, "started_at" timestamptz not null default now(), "seen_at" timestamptz not null default now());`,
@@ -377,9 +397,13 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`alter table "event" drop constraint "event_account_id_foreign";`);
     this.addSql(`alter table "access_token" drop constraint "access_token_grant_id_foreign";`);
     this.addSql(`alter table "job_status" drop constraint "job_status_account_id_foreign";`);
-    this.addSql(`alter table "outbox_message" drop constraint "outbox_message_account_id_foreign";`);
+    this.addSql(
+      `alter table "outbox_message" drop constraint "outbox_message_account_id_foreign";`,
+    );
     this.addSql(`alter table "reminder" drop constraint "reminder_account_id_foreign";`);
-    this.addSql(`alter table "reminder_content" drop constraint "reminder_content_account_id_foreign";`);
+    this.addSql(
+      `alter table "reminder_content" drop constraint "reminder_content_account_id_foreign";`,
+    );
     this.addSql(`alter table "sync_job" drop constraint "sync_job_account_id_foreign";`);
     this.addSql(`alter table "thread" drop constraint "thread_account_id_foreign";`);
     this.addSql(`alter table "message" drop constraint "message_account_id_foreign";`);
@@ -388,7 +412,9 @@ export class Migration20261121000000_initial extends Migration {
     this.addSql(`alter table "event" drop constraint "event_calendar_id_foreign";`);
     this.addSql(`alter table "job_attempt" drop constraint "job_attempt_job_id_foreign";`);
     this.addSql(`alter table "message" drop constraint "message_thread_id_foreign";`);
-    this.addSql(`alter table "message_folder" drop constraint "message_folder_message_id_foreign";`);
+    this.addSql(
+      `alter table "message_folder" drop constraint "message_folder_message_id_foreign";`,
+    );
     this.addSql(`alter table "message_body" drop constraint "message_body_message_id_foreign";`);
     this.addSql(`alter table "file" drop constraint "file_message_id_foreign";`);
     this.addSql(`alter table "hook_job" drop constraint "hook_job_webhook_id_foreign";`);

@@ -8,7 +8,9 @@ export class Migration20261121173500_mirror_that_keeps_up extends Migration {
       `create table "mailbox_watch" ("account_id" uuid not null, "worker_id" int null, "up_since" timestamptz null, "retry_at" timestamptz not null default now(), "failures" smallint not null default 0, primary key ("account_id"));`,
     );
     this.addSql(`create index "mailbox_watch_worker" on "mailbox_watch" ("worker_id");`);
-    this.addSql(`create index "mailbox_watch_free" on "mailbox_watch" ("retry_at") where worker_id is null;`);
+    this.addSql(
+      `create index "mailbox_watch_free" on "mailbox_watch" ("retry_at") where worker_id is null;`,
+    );
 
     this.addSql(
       `create table "sync_failure" ("account_id" uuid not null, "provider_id" text not null, "reason" text not null, "first_at" timestamptz not null, "last_at" timestamptz not null, "times" int not null default 1, primary key ("account_id", "provider_id"));`,
@@ -32,7 +34,9 @@ export class Migration20261121173500_mirror_that_keeps_up extends Migration {
 
     this.addSql(`create index "provider_job_account" on "provider_job" ("account_id");`);
 
-    this.addSql(`alter table "sync_job" add "well_since" timestamptz null, add "reading" text null;`);
+    this.addSql(
+      `alter table "sync_job" add "well_since" timestamptz null, add "reading" text null;`,
+    );
 
     this.addSql(`alter table "thread" add "subject_key" text null;`);
     this.addSql(

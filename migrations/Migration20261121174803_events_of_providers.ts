@@ -4,7 +4,9 @@ export class Migration20261121174803_events_of_providers extends Migration {
   override name = 'Migration20261121174803_events_of_providers';
 
   override up(): void | Promise<void> {
-    this.addSql(`alter table "calendar" add "event_cursor" text null, add "events_since" timestamptz null;`);
+    this.addSql(
+      `alter table "calendar" add "event_cursor" text null, add "events_since" timestamptz null;`,
+    );
 
     this.addSql(
       `alter table "event" add "master_provider_id" text null, add "master_event_id" uuid null, add "original_start" timestamptz null, add "provider_content" jsonb null, add "provider_version" int null, add "provider_seen_at" timestamptz null;`,

@@ -17,7 +17,9 @@ export class Migration20261121201631_mail_lists extends Migration {
     this.addSql(
       `create index "thread_account_exact_subject" on "thread" (account_id, md5(subject), last_message_at, id);`,
     );
-    this.addSql(`create index "thread_account_first" on "thread" ("account_id", "first_message_at");`);
+    this.addSql(
+      `create index "thread_account_first" on "thread" ("account_id", "first_message_at");`,
+    );
     this.addSql(`create index "thread_account_updated" on "thread" ("account_id", "updated_at");`);
     this.addSql(`create index "thread_folders" on "thread" using gin ("folder_ids");`);
     this.addSql(
@@ -38,7 +40,9 @@ export class Migration20261121201631_mail_lists extends Migration {
     this.addSql(
       `create index "message_account_metadata" on "message" ("account_id", "date", "id") where metadata <> '{}'::jsonb;`,
     );
-    this.addSql(`create index "message_account_subject" on "message" (account_id, md5(subject), date, id);`);
+    this.addSql(
+      `create index "message_account_subject" on "message" (account_id, md5(subject), date, id);`,
+    );
     this.addSql(
       `create index "message_account_date" on "message" ("account_id", "date", "id") where not draft;`,
     );
@@ -117,6 +121,8 @@ export class Migration20261121201631_mail_lists extends Migration {
     this.addSql(
       `alter table "thread" drop column "last_received_at", drop column "last_sent_at", drop column "message_count", drop column "unread", drop column "starred", drop column "participants", drop column "folder_ids", drop column "version", drop column "updated_at";`,
     );
-    this.addSql(`create index "thread_account_last" on "thread" ("account_id", "last_message_at");`);
+    this.addSql(
+      `create index "thread_account_last" on "thread" ("account_id", "last_message_at");`,
+    );
   }
 }

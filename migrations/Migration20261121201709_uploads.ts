@@ -20,7 +20,9 @@ export class Migration20261121201709_uploads extends Migration {
       `create table "draft_file" ("message_id" uuid not null, "position" int not null, "file_id" uuid not null, "filename" text not null, "content_type" text not null, "content_disposition" text not null, "content_id" text null, "size" int not null, "data_id" uuid null, primary key ("message_id", "position"));`,
     );
     this.addSql(`create index "draft_file_file" on "draft_file" ("file_id");`);
-    this.addSql(`create index "draft_file_data" on "draft_file" ("data_id") where data_id is not null;`);
+    this.addSql(
+      `create index "draft_file_data" on "draft_file" ("data_id") where data_id is not null;`,
+    );
 
     this.addSql(`alter table "file" add "data_id" uuid null;`);
     this.addSql(

@@ -14,7 +14,9 @@ export class Migration20261121203332_contacts extends Migration {
     this.addSql(
       `create table "contact" ("id" uuid not null, "account_id" uuid not null, "source" text not null, "provider_id" text null, "content" jsonb not null, "picture" text null, "name_rank" smallint not null default 0, "provider_content" jsonb null, "provider_seen_at" timestamptz null, "deleting" boolean not null default false, "created_at" timestamptz not null, "updated_at" timestamptz not null, primary key ("id"));`,
     );
-    this.addSql(`create index "contact_list" on "contact" ("account_id", "id") where not deleting;`);
+    this.addSql(
+      `create index "contact_list" on "contact" ("account_id", "id") where not deleting;`,
+    );
     this.addSql(
       `create index "contact_source" on "contact" ("account_id", "source", "id") where not deleting;`,
     );

@@ -4,7 +4,9 @@ export class Migration20261121203435_foreign_message_ids extends Migration {
   override name = 'Migration20261121203435_foreign_message_ids';
 
   override up(): void | Promise<void> {
-    this.addSql(`alter table "outbox_message" add "foreign_header" boolean not null default false;`);
+    this.addSql(
+      `alter table "outbox_message" add "foreign_header" boolean not null default false;`,
+    );
     this.addSql(
       `create index "outbox_message_foreign_header" on "outbox_message" ("account_id", "message_id_header") where foreign_header;`,
     );

@@ -18,6 +18,8 @@ export class Migration20261121212346_source_of_contact_keys extends Migration {
   override down(): void | Promise<void> {
     this.addSql(`alter table "contact_key" drop constraint "contact_key_pkey";`);
     this.addSql(`alter table "contact_key" drop column "source";`);
-    this.addSql(`alter table "contact_key" add primary key ("account_id", "field", "value", "contact_id");`);
+    this.addSql(
+      `alter table "contact_key" add primary key ("account_id", "field", "value", "contact_id");`,
+    );
   }
 }

@@ -14,7 +14,9 @@ export class Migration20261121235354_conferencing extends Migration {
     this.addSql(
       `create table "event_meeting" ("id" uuid not null, "account_id" uuid not null, "event_id" uuid not null, "provider" text not null, "kind" text not null, "key" text not null, "asked_at" timestamptz not null, "remote_id" text null, "details" jsonb null, "written" jsonb null, "event_version" int null, "released" boolean not null default false, "due_at" timestamptz null, "attempts" smallint not null default 0, "created_at" timestamptz not null, "updated_at" timestamptz not null, primary key ("id"));`,
     );
-    this.addSql(`create index "event_meeting_due" on "event_meeting" ("due_at") where due_at is not null;`);
+    this.addSql(
+      `create index "event_meeting_due" on "event_meeting" ("due_at") where due_at is not null;`,
+    );
     this.addSql(`create index "event_meeting_account" on "event_meeting" ("account_id");`);
     this.addSql(
       `create unique index "event_meeting_event" on "event_meeting" ("event_id") where not released;`,

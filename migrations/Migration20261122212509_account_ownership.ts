@@ -4,7 +4,9 @@ export class Migration20261122212509_account_ownership extends Migration {
   override name = 'Migration20261122212509_account_ownership';
 
   override up(): void | Promise<void> {
-    this.addSql(`alter table "integration" add "require_proven_address" boolean not null default false;`);
+    this.addSql(
+      `alter table "integration" add "require_proven_address" boolean not null default false;`,
+    );
 
     this.addSql(`alter table "send_job" add "held" boolean not null default false;`);
 
@@ -13,7 +15,9 @@ export class Migration20261122212509_account_ownership extends Migration {
       `alter table "grant" add "mailbox" text null, add "proof" text null, add "proven_at" timestamptz null, add "prove_at" timestamptz null, add "prove_failures" smallint not null default 0;`,
     );
     this.addSql(`update "grant" set prove_at = now();`);
-    this.addSql(`create index "grant_prove_at" on "grant" ("prove_at") where prove_at is not null;`);
+    this.addSql(
+      `create index "grant_prove_at" on "grant" ("prove_at") where prove_at is not null;`,
+    );
     this.addSql(
       `alter table "grant" add constraint "grant_application_provider_email_mailbox" unique ("application_id", "provider", "email", "mailbox");`,
     );

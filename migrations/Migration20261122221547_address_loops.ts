@@ -8,7 +8,9 @@ export class Migration20261122221547_address_loops extends Migration {
       `create table "address_loop" ("id" uuid not null, "account_id" uuid not null, "application_id" uuid not null, "address" text not null, "code_hash" bytea not null, "sent_at" timestamptz not null, "failed" boolean not null default false, primary key ("id"));`,
     );
     this.addSql(`create index "address_loop_address" on "address_loop" ("address", "sent_at");`);
-    this.addSql(`create index "address_loop_application" on "address_loop" ("application_id", "sent_at");`);
+    this.addSql(
+      `create index "address_loop_application" on "address_loop" ("application_id", "sent_at");`,
+    );
     this.addSql(`create index "address_loop_account" on "address_loop" ("account_id", "sent_at");`);
     this.addSql(`create index "address_loop_sent" on "address_loop" ("sent_at");`);
   }

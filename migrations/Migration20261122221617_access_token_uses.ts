@@ -8,7 +8,9 @@ export class Migration20261122221617_access_token_uses extends Migration {
       `alter table "application" add "token_lifetime" int null, add "revokes_older_tokens" boolean not null default false;`,
     );
 
-    this.addSql(`alter table "access_token" add "scope" text[] null, add "last_used_at" timestamptz null;`);
+    this.addSql(
+      `alter table "access_token" add "scope" text[] null, add "last_used_at" timestamptz null;`,
+    );
     this.addSql(
       `create index "access_token_revoked" on "access_token" ("revoked_at") where revoked_at is not null;`,
     );

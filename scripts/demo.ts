@@ -60,7 +60,8 @@ async function main(): Promise<number> {
     process.stdout.write(
       `\nFailed at step ${report.steps}: ${error instanceof Error ? error.message : String(error)}\n`,
     );
-    if (server.lastOutput) process.stdout.write(`\nLast words of the server:\n${server.lastOutput}\n`);
+    if (server.lastOutput)
+      process.stdout.write(`\nLast words of the server:\n${server.lastOutput}\n`);
     await server.stop();
     return 1;
   } finally {

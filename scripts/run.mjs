@@ -16,7 +16,8 @@ function refuse(message) {
   process.exit(1);
 }
 
-if (!existsSync(path.join(root, 'node_modules'))) refuse('The dependencies are missing. Run: npm ci');
+if (!existsSync(path.join(root, 'node_modules')))
+  refuse('The dependencies are missing. Run: npm ci');
 const script = path.join(root, 'scripts', `${name}.ts`);
 if (!name || !existsSync(script)) refuse(`There is no script ${name}`);
 
@@ -26,7 +27,8 @@ if (Number.parseInt(process.versions.node, 10) >= WANTED) {
 } else if (existsSync(ownNode)) {
   const child = spawn(ownNode, [self, name, ...rest], { stdio: 'inherit' });
   // The child stops in order; this process waits for it, so that nothing is left behind.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 } else {
   refuse(

@@ -1,8 +1,19 @@
 import type { AppConfig } from './platform/config/app-config.ts';
 import { EmbeddedPostgresError } from './platform/database/embedded-postgres.ts';
 import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from './app/local/environment.ts';
-import { firstWelcome, laterWelcome, productionWelcome, serverWelcome } from './app/local/welcome.ts';
-import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from './app/startup.ts';
+import {
+  firstWelcome,
+  laterWelcome,
+  productionWelcome,
+  serverWelcome,
+} from './app/local/welcome.ts';
+import {
+  fail,
+  listen,
+  requireCurrentSchema,
+  requireFreePort,
+  stopOnSignals,
+} from './app/startup.ts';
 
 export { openLocalEnvironment } from './app/local/environment.ts';
 
@@ -30,12 +41,14 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   await requireFreePort(config);
   const opening = openLocalEnvironment({ config, share: false });
   // Loading the program and starting the database take about as long: they go side by side.
-  const [environment, { closeApp, createApp }, { migrate }, { createDemoData }] = await Promise.all([
-    opening,
-    import('./app/app.ts'),
-    import('./app/migrate.ts'),
-    import('./app/local/demo-data.ts'),
-  ]);
+  const [environment, { closeApp, createApp }, { migrate }, { createDemoData }] = await Promise.all(
+    [
+      opening,
+      import('./app/app.ts'),
+      import('./app/migrate.ts'),
+      import('./app/local/demo-data.ts'),
+    ],
+  );
   const { embedded } = environment.config.database;
   const production = environment.config.environment === 'production';
   try {

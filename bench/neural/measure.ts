@@ -22,7 +22,11 @@ const OPTIONS = {
   removeConclusionPhrases: true,
 };
 
-function compare<T>(what: string, samples: readonly T[], judge: (sample: T) => string | null): Accuracy {
+function compare<T>(
+  what: string,
+  samples: readonly T[],
+  judge: (sample: T) => string | null,
+): Accuracy {
   const wrong = samples.map(judge).filter((each) => each !== null);
   return { what, right: samples.length - wrong.length, of: samples.length, wrong };
 }
@@ -55,7 +59,10 @@ export function measure(): Accuracy[] {
       differs(conversation, cleanConversation(message, OPTIONS)),
     ),
     compare('signature', TEXTS, ({ message, signature }) =>
-      differs(signature, signatureOf({ ...message, fromEmail: 'bo@acme.example' }, OPTIONS, false).signature),
+      differs(
+        signature,
+        signatureOf({ ...message, fromEmail: 'bo@acme.example' }, OPTIONS, false).signature,
+      ),
     ),
   ];
 }

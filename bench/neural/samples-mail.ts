@@ -73,7 +73,8 @@ export const HELD_OUT: readonly MailSample[] = [
 export function inputOf(sample: MailSample): CategorizeInput {
   const { links, images } = sample.layout ?? { links: 0, images: 0 };
   const layout =
-    '<a href="https://x.example"> </a>'.repeat(links) + '<img src="https://x.example/i">'.repeat(images);
+    '<a href="https://x.example"> </a>'.repeat(links) +
+    '<img src="https://x.example/i">'.repeat(images);
   return {
     subject: sample.subject,
     body: `<p>${sample.text}</p>${layout}`,

@@ -27,7 +27,11 @@ serve(null, {
     const begun = performance.now();
     await client.mailboxOpen('INBOX', { readOnly: true });
     let count = 0;
-    for await (const { source } of client.fetch('1:*', { uid: true, source: true }, { uid: true })) {
+    for await (const { source } of client.fetch(
+      '1:*',
+      { uid: true, source: true },
+      { uid: true },
+    )) {
       if (!source) continue;
       await PostalMime.parse(source);
       count += 1;

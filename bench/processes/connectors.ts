@@ -56,7 +56,12 @@ export function instantConnector(delayMs: number, lateness: Lateness): Connector
       lateness.note(message.messageIdHeader);
       control.onPhase('content');
       if (delayMs > 0) await delay(delayMs);
-      return { accepted: message.envelope.recipients, refused: [], deferred: [], response: '250 taken' };
+      return {
+        accepted: message.envelope.recipients,
+        refused: [],
+        deferred: [],
+        response: '250 taken',
+      };
     }),
   );
 }

@@ -29,7 +29,12 @@ const pool = new pg.Pool({
 });
 const accountId = process.env['BENCH_ACCOUNT'] ?? '';
 const mime = await sampleMime();
-const addresses = { from: [{ email: 'ada@bench.test', name: 'Ada' }], cc: [], bcc: [], reply_to: [] };
+const addresses = {
+  from: [{ email: 'ada@bench.test', name: 'Ada' }],
+  cc: [],
+  bcc: [],
+  reply_to: [],
+};
 const envelope = JSON.stringify({ from: 'ada@bench.test', recipients: ['bo@example.test'] });
 
 async function accept(request: Request, response: Response): Promise<void> {

@@ -20,7 +20,8 @@ export function serve(ready: unknown, handlers: Readonly<Record<string, Handler>
       })
       .then(
         (value) => send({ number, value }),
-        (error: unknown) => send({ number, error: error instanceof Error ? error.stack : String(error) }),
+        (error: unknown) =>
+          send({ number, error: error instanceof Error ? error.stack : String(error) }),
       );
   });
   process.on('disconnect', () => process.exit(0));

@@ -14,9 +14,9 @@ const { closeApp, createApp } = await load<typeof import('../../src/app/app.ts')
 const { loadConfig } = await load<typeof import('../../src/platform/config/app-config.ts')>(
   'platform/config/app-config',
 );
-const { ConnectorRegistry } = await load<typeof import('../../src/providers/port/connector-registry.ts')>(
-  'providers/port/connector-registry',
-);
+const { ConnectorRegistry } = await load<
+  typeof import('../../src/providers/port/connector-registry.ts')
+>('providers/port/connector-registry');
 
 const mail = JSON.parse(process.env['BENCH_MAIL'] ?? '{"kind":"instant","delayMs":0}') as BenchMail;
 const lateness = new Lateness();
@@ -34,9 +34,9 @@ async function connectorOf(): Promise<Connector> {
 
 /** The statement that claims messages, as this program runs it. */
 async function claimStatement(): Promise<string> {
-  const { queueStatements } = await load<typeof import('../../src/platform/work/queue-statements.ts')>(
-    'platform/work/queue-statements',
-  );
+  const { queueStatements } = await load<
+    typeof import('../../src/platform/work/queue-statements.ts')
+  >('platform/work/queue-statements');
   const { SendDispatcher } = await load<typeof import('../../src/mail/outbox/send-dispatcher.ts')>(
     'mail/outbox/send-dispatcher',
   );

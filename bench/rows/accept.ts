@@ -27,7 +27,9 @@ type Server = Program;
 /** How many messages are stored, once no more are coming: requests go on for a moment when a round has ended. */
 async function countMessages({ sql }: BenchDatabase): Promise<number> {
   for (let last = -1; ;) {
-    const { rows } = await sql.query<{ n: number }>('select count(*)::int as n from outbox_message');
+    const { rows } = await sql.query<{ n: number }>(
+      'select count(*)::int as n from outbox_message',
+    );
     const count = rows[0]?.n ?? 0;
     if (count === last) return count;
     last = count;
@@ -89,7 +91,9 @@ async function measure(
   for (let number = 1; number <= world.scale.rounds; number += 1) {
     for (const side of ['raw', 'carillon'] as const) {
       await world.settle(database);
-      const result = await fire(world, database, servers[side], { duration: world.scale.acceptSeconds });
+      const result = await fire(world, database, servers[side], {
+        duration: world.scale.acceptSeconds,
+      });
       rounds[side].push(result);
       const { perSecond, p50, p99, cpu } = result;
       report.round(

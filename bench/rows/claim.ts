@@ -42,7 +42,8 @@ async function claims(
   // What was taken back has left dead rows behind; for both sides alike, but they are not what is measured.
   for (const { sql } of Object.values(databases)) await sql.query('vacuum send_job');
   for (let n = 0; n < count; n += 1) {
-    for (const size of ['small', 'large'] as const) times[size].push(await claimOnce(databases[size].sql));
+    for (const size of ['small', 'large'] as const)
+      times[size].push(await claimOnce(databases[size].sql));
   }
   return { small: median(times.small), large: median(times.large) };
 }
@@ -53,7 +54,8 @@ async function prepare(world: World, { sql }: BenchDatabase, statement: string):
   const dueMs = Array.from({ length: DUE }, (_, index) => nowMs + index);
   await seedMessages(sql, { tag: KEY, accounts: world.accounts, dueMs });
   await sql.query('vacuum (analyze) send_job');
-  for (const [name, value] of Object.entries(STEADY_PLAN_SETTINGS)) await sql.query(`set ${name} = ${value}`);
+  for (const [name, value] of Object.entries(STEADY_PLAN_SETTINGS))
+    await sql.query(`set ${name} = ${value}`);
   await sql.query(`prepare claim (int, int, timestamptz, int, int, uuid[]) as ${statement}`);
   for (let n = 0; n < WARM; n += 1) await claimOnce(sql);
 }
@@ -80,7 +82,12 @@ async function measure(
 
 /** The statement of the program itself. */
 async function claimStatement(world: World, database: BenchDatabase): Promise<string> {
-  const { child } = await startWorker(world, database, { kind: 'instant', delayMs: 0 }, { ROLES: 'api' });
+  const { child } = await startWorker(
+    world,
+    database,
+    { kind: 'instant', delayMs: 0 },
+    { ROLES: 'api' },
+  );
   const statement = await child.ask<string>('claimStatement');
   await world.stop(child);
   return statement;

@@ -38,7 +38,12 @@ async function acceptedAt(sink: BenchProcess): Promise<Map<string, bigint>> {
 }
 
 /** Posts one by one, each for an account that has no connection yet. @returns milliseconds until that was accepted */
-async function singles(world: World, sql: pg.Client, port: number, sink: BenchProcess): Promise<number[]> {
+async function singles(
+  world: World,
+  sql: pg.Client,
+  port: number,
+  sink: BenchProcess,
+): Promise<number[]> {
   const accounts = world.accounts.slice(0, WARM + world.scale.connectPosts);
   const posted: { email: string; at: bigint }[] = [];
   for (const { email, token } of accounts) {

@@ -62,7 +62,12 @@ export const engineRow: BenchRow = {
   title: `engine alone: a sender of 0 ms, SEND_SLOTS=${SLOTS}`,
   async run(world, report) {
     const database = await world.pendingDatabase(KEY);
-    const worker = await startWorker(world, database, { kind: 'instant', delayMs: 0 }, { SEND_SLOTS: SLOTS });
+    const worker = await startWorker(
+      world,
+      database,
+      { kind: 'instant', delayMs: 0 },
+      { SEND_SLOTS: SLOTS },
+    );
     const findings = await measure(world, report, database, worker.child.pid);
     await world.stop(worker.child);
     await database.drop();

@@ -83,7 +83,14 @@ export const idleRow: BenchRow = {
     const common = { better: 'less', figures: { rssMb, queriesPerSecond, cpuPercent } } as const;
     return [
       { what: 'memory (RSS)', measured: rssMb, needed: 200, aim: 120, unit: ' MB', ...common },
-      { what: 'queries a second', measured: queriesPerSecond, needed: 3, aim: null, unit: '', ...common },
+      {
+        what: 'queries a second',
+        measured: queriesPerSecond,
+        needed: 3,
+        aim: null,
+        unit: '',
+        ...common,
+      },
     ] satisfies Finding[];
   },
 };

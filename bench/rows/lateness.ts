@@ -9,7 +9,12 @@ const PER_SECOND = 200;
 const LEAD_MS = 5_000;
 
 /** Schedules messages evenly over the seconds to come; returns when they have left. */
-async function schedule(world: World, { sql }: BenchDatabase, tag: string, seconds: number): Promise<void> {
+async function schedule(
+  world: World,
+  { sql }: BenchDatabase,
+  tag: string,
+  seconds: number,
+): Promise<void> {
   const before = await countJobs(sql, 'successful');
   const count = seconds * PER_SECOND;
   const firstMs = Math.round(await databaseNowMs(sql)) + LEAD_MS;
@@ -33,7 +38,11 @@ export const latenessRow: BenchRow = {
     await schedule(world, database, KEY, latenessSeconds);
     const { [KEY]: values = [] } = await child.ask<Record<string, number[]>>('lateness');
     const late = spread(values);
-    report.round(KEY, `${latenessSeconds} s`, `p50 ${late.p50} ms, p99 ${late.p99} ms, max ${late.max} ms`);
+    report.round(
+      KEY,
+      `${latenessSeconds} s`,
+      `p50 ${late.p50} ms, p99 ${late.p99} ms, max ${late.max} ms`,
+    );
     await world.stop(child);
     await database.drop();
     const common = { better: 'less', unit: ' ms', figures: { ...late, pending } } as const;

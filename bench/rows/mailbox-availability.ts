@@ -53,7 +53,8 @@ async function measure(
     const found: number[] = [];
     for (let number = 0; number < WARM; number += 1) await ask(program, token, path, body);
     const count = startCpuCount(program.child.pid, world.postgresPid);
-    for (let number = 0; number < times; number += 1) found.push(await ask(program, token, path, body));
+    for (let number = 0; number < times; number += 1)
+      found.push(await ask(program, token, path, body));
     const cpu = count(times);
     figures[name] = found;
     figures[`${name}, CPU`] = cpu;
@@ -86,8 +87,12 @@ export const availabilityRow: BenchRow = {
       database.sql,
       people.map(({ id }) => id),
     );
-    const { rows } = await database.sql.query<{ count: number }>('select count(*)::int as count from event');
-    report.note(`${rows[0]?.count} events written in ${round((performance.now() - begun) / 1000, 0)} s`);
+    const { rows } = await database.sql.query<{ count: number }>(
+      'select count(*)::int as count from event',
+    );
+    report.note(
+      `${rows[0]?.count} events written in ${round((performance.now() - begun) / 1000, 0)} s`,
+    );
     await world.settle(database);
     const program = await startProgram(world, database, { ROLES: 'api' });
     const emails = people.map(({ email }) => email);

@@ -13,7 +13,8 @@ const PAUSE_MS = 300;
 /** From the moment when the mail server has taken a message to the moment when the API shows it. */
 export const deliveryRow: BenchRow = {
   key: KEY,
-  title: 'delivery: from the answer of the mail server to the message in GET /messages, mailbox watched',
+  title:
+    'delivery: from the answer of the mail server to the message in GET /messages, mailbox watched',
   async run(world, report) {
     const servers = await startServers(world);
     const user = await servers.addUser('ada');
@@ -21,7 +22,9 @@ export const deliveryRow: BenchRow = {
     const program = await startProgram(world, database);
     const mailbox = await connectOver(program, world, user, servers.settingsOf(user));
     const isWatched = async () => {
-      const { rowCount } = await database.sql.query('select 1 from mailbox_watch where up_since is not null');
+      const { rowCount } = await database.sql.query(
+        'select 1 from mailbox_watch where up_since is not null',
+      );
       return rowCount === 1;
     };
     await untilTrue('the watch', isWatched, { limitMs: LIMIT_MS, everyMs: 100 });
@@ -30,7 +33,8 @@ export const deliveryRow: BenchRow = {
       const subject = `Delivered as number ${number}`;
       await servers.deliver(user, mimeOf({ Subject: subject }));
       const begun = performance.now();
-      const isThere = async () => (await newestMessages(program, mailbox, 1))[0]?.subject === subject;
+      const isThere = async () =>
+        (await newestMessages(program, mailbox, 1))[0]?.subject === subject;
       const shown = await untilTrue(subject, isThere, { limitMs: LIMIT_MS, everyMs: EVERY_MS });
       times.push(shown - begun);
       await delay(Math.random() * PAUSE_MS);

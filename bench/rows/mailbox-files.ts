@@ -40,7 +40,9 @@ async function exchange(
     method: body ? 'POST' : 'GET',
     headers: {
       authorization: `Bearer ${token}`,
-      ...(body ? { 'content-type': 'multipart/form-data; boundary=b', 'content-length': length } : {}),
+      ...(body
+        ? { 'content-type': 'multipart/form-data; boundary=b', 'content-length': length }
+        : {}),
     },
   });
   const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
@@ -59,7 +61,8 @@ async function exchange(
 }
 
 const upload = async (port: number, account: BenchAccount): Promise<string> =>
-  (JSON.parse((await exchange(port, account, '/files', form)).head) as { id: string }[])[0]?.id ?? '';
+  (JSON.parse((await exchange(port, account, '/files', form)).head) as { id: string }[])[0]?.id ??
+  '';
 
 async function download(port: number, account: BenchAccount, id: string): Promise<void> {
   const { size } = await exchange(port, account, `/files/${id}/download`);
@@ -102,11 +105,17 @@ export const filesRow: BenchRow = {
       Promise.all(Array.from({ length: count }, (_, number) => work(number)));
     const up = await watched(pid, () => each(async () => ids.push(await upload(port, account))));
     report.note(`up: at most ${up.rssMb} MB, ${up.seconds} s; ${before} MB before`);
-    const down = await watched(pid, () => each((number) => download(port, account, ids[number] ?? '')));
+    const down = await watched(pid, () =>
+      each((number) => download(port, account, ids[number] ?? '')),
+    );
     await world.stop(child);
     await database.drop();
     const words = ({ rssMb, seconds }: typeof up) => `at most ${rssMb} MB, ${seconds} s`;
-    report.round(KEY, `${count} files`, `${before} MB before; up: ${words(up)}; down: ${words(down)}`);
+    report.round(
+      KEY,
+      `${count} files`,
+      `${before} MB before; up: ${words(up)}; down: ${words(down)}`,
+    );
     return [
       {
         what: `RSS while ${count} files of 25 MB are under way`,

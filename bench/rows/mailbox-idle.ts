@@ -47,7 +47,12 @@ interface IdleFigures {
   cpuPercent: number;
 }
 
-async function watch(world: World, report: Report, url: string, sql: pg.Client): Promise<IdleFigures> {
+async function watch(
+  world: World,
+  report: Report,
+  url: string,
+  sql: pg.Client,
+): Promise<IdleFigures> {
   const { watchedMailboxes, watchedSeconds } = world.scale;
   const { child } = await startProgram(world, { url }, { ROLES: 'worker' });
   const begun = performance.now();

@@ -13,14 +13,23 @@ const OTHERS = 5;
 const WARM = 3;
 const NEEDED_MS = 20;
 
-async function ask(program: Program, token: string, path: string, values: Values): Promise<[number, string]> {
+async function ask(
+  program: Program,
+  token: string,
+  path: string,
+  values: Values,
+): Promise<[number, string]> {
   const begun = performance.now();
-  const response = await fetch(`http://127.0.0.1:${program.port}${path}?${new URLSearchParams(values)}`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
+  const response = await fetch(
+    `http://127.0.0.1:${program.port}${path}?${new URLSearchParams(values)}`,
+    {
+      headers: { authorization: `Bearer ${token}` },
+    },
+  );
   const text = await response.text();
   const ms = performance.now() - begun;
-  if (!response.ok) throw new Error(`${path} ${JSON.stringify(values)}: ${response.status}: ${text}`);
+  if (!response.ok)
+    throw new Error(`${path} ${JSON.stringify(values)}: ${response.status}: ${text}`);
   const found = JSON.parse(text) as unknown[] | { count: number };
   return [ms, Array.isArray(found) ? `${found.length} found` : `count ${found.count}`];
 }
@@ -53,7 +62,9 @@ async function measure(
 }
 
 function slowest(what: string, figures: Record<string, number[]>): Finding {
-  const sorted = Object.entries(figures).toSorted(([, a], [, b]) => percentile(b, 0.5) - percentile(a, 0.5));
+  const sorted = Object.entries(figures).toSorted(
+    ([, a], [, b]) => percentile(b, 0.5) - percentile(a, 0.5),
+  );
   const [name, times] = sorted[0] ?? ['', []];
   return {
     what: `${what}: the slowest of ${sorted.length} (${name}), p50`,
@@ -102,18 +113,28 @@ export const listsRow: BenchRow = {
   async run(world, report) {
     const database = await world.database(KEY);
     const [{ id, token }, other] = await seed(world, report, database);
-    const { rows } = await database.sql.query<{ email: string }>('select email from "grant" where id = $1', [
-      id,
-    ]);
+    const { rows } = await database.sql.query<{ email: string }>(
+      'select email from "grant" where id = $1',
+      [id],
+    );
     const own = rows[0]?.email ?? '';
     const program = await startProgram(world, database, { ROLES: 'api' });
-    const lists = await measure(world, report, program, token, listsOf(own, world.scale.searchedMessages));
+    const lists = await measure(
+      world,
+      report,
+      program,
+      token,
+      listsOf(own, world.scale.searchedMessages),
+    );
     const folders = await measure(world, report, program, other.token, {
       '/folders': [{}, { view: 'count' }],
     });
     const whole = await measure(world, report, program, token, wholeOf(own));
     await world.stop(program.child);
     await database.drop();
-    return [slowest('lists and filters', { ...lists, ...folders }), slowest('counts and deep pages', whole)];
+    return [
+      slowest('lists and filters', { ...lists, ...folders }),
+      slowest('counts and deep pages', whole),
+    ];
   },
 };

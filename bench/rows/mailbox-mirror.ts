@@ -62,7 +62,12 @@ async function carillon(
 }
 
 /** Reads the same mailbox with imapflow and postal-mime alone. @returns messages a second */
-async function bare(world: World, report: Report, { servers, user }: Mailbox, name: string): Promise<number> {
+async function bare(
+  world: World,
+  report: Report,
+  { servers, user }: Mailbox,
+  name: string,
+): Promise<number> {
   const child = world.spawn('bench/processes/bare-mirror.ts');
   await child.ready();
   const cpu = startCpuCount(child.pid, null);

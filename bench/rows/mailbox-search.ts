@@ -35,9 +35,12 @@ async function ask(
   q: string,
 ): Promise<{ ms: number; count: number }> {
   const begun = performance.now();
-  const response = await fetch(`http://127.0.0.1:${port}/${what}/search?${new URLSearchParams({ q })}`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
+  const response = await fetch(
+    `http://127.0.0.1:${port}/${what}/search?${new URLSearchParams({ q })}`,
+    {
+      headers: { authorization: `Bearer ${token}` },
+    },
+  );
   const text = await response.text();
   const ms = performance.now() - begun;
   if (!response.ok) throw new Error(`${q}: ${response.status}: ${text}`);
@@ -61,7 +64,11 @@ async function measure(
       if (number >= 0) times.push(asked.ms);
     }
     figures[name] = times;
-    report.round(KEY, what, `${round(median(times), 1).toString().padStart(6)} ms  ${name} (${count} found)`);
+    report.round(
+      KEY,
+      what,
+      `${round(median(times), 1).toString().padStart(6)} ms  ${name} (${count} found)`,
+    );
   }
   const worst = Object.entries(figures).toSorted(([, a], [, b]) => median(b) - median(a))[0];
   return [

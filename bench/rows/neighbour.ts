@@ -27,7 +27,11 @@ async function seed(world: World, sql: pg.Client): Promise<{ count: number; endM
       { length: seconds * OTHERS_PER_SECOND },
       (_, index) => fromMs + (index * 1000) / OTHERS_PER_SECOND,
     );
-  await seedMessages(sql, { tag: 'before', accounts: others, dueMs: times(BEFORE_SECONDS, firstMs) });
+  await seedMessages(sql, {
+    tag: 'before',
+    accounts: others,
+    dueMs: times(BEFORE_SECONDS, firstMs),
+  });
   const dueMs = times(neighbourSeconds, burstMs);
   await seedMessages(sql, { tag: 'others', accounts: others, dueMs });
   await seedMessages(sql, {
@@ -56,8 +60,16 @@ export const neighbourRow: BenchRow = {
     const missing = Array.from({ length: count - others.length }, () => Infinity);
     const all = [...others, ...missing];
     const [alone, beside] = [spread(before), spread(all)];
-    report.round(KEY, 'before', `others p50 ${alone.p50} ms, p99 ${alone.p99} ms, max ${alone.max} ms`);
-    report.round(KEY, 'beside', `others p50 ${beside.p50} ms, p99 ${beside.p99} ms, max ${beside.max} ms`);
+    report.round(
+      KEY,
+      'before',
+      `others p50 ${alone.p50} ms, p99 ${alone.p99} ms, max ${alone.max} ms`,
+    );
+    report.round(
+      KEY,
+      'beside',
+      `others p50 ${beside.p50} ms, p99 ${beside.p99} ms, max ${beside.max} ms`,
+    );
     report.note(
       `of the large account ${large.length} of ${world.scale.neighbourMessages} were sent meanwhile`,
     );
@@ -72,7 +84,12 @@ export const neighbourRow: BenchRow = {
         aim: 0.6,
         better: 'less',
         unit: ' s',
-        figures: { before: alone, beside, missing: missing.length, ofTheLargeAccount: large.length },
+        figures: {
+          before: alone,
+          beside,
+          missing: missing.length,
+          ofTheLargeAccount: large.length,
+        },
       },
     ] satisfies Finding[];
   },

@@ -24,7 +24,11 @@ export async function startProgram(
   more: Readonly<Record<string, string>> = {},
 ): Promise<Program> {
   const port = await freePort();
-  const environment = world.environment(database, { PORT: String(port), ROLES: 'api,worker', ...more });
+  const environment = world.environment(database, {
+    PORT: String(port),
+    ROLES: 'api,worker',
+    ...more,
+  });
   const child = world.spawn('dist/src/main.js', environment);
   const deadline = performance.now() + START_LIMIT_MS;
   while (!(await serves(port))) {

@@ -73,7 +73,8 @@ async function sendRaw(world: World, { raw, sink }: Stage, count: number): Promi
 async function requireEvents({ sql }: BenchDatabase): Promise<void> {
   const sent = await countJobs(sql, 'successful');
   const { rows } = await sql.query<{ n: number }>('select count(*)::int as n from webhook_event');
-  if (rows[0]?.n !== sent) throw new Error(`${sent} messages were sent, and ${rows[0]?.n} events written`);
+  if (rows[0]?.n !== sent)
+    throw new Error(`${sent} messages were sent, and ${rows[0]?.n} events written`);
 }
 
 async function measure(world: World, report: Report, stage: Stage): Promise<Finding[]> {
@@ -95,7 +96,9 @@ async function measure(world: World, report: Report, stage: Stage): Promise<Find
     }
   }
   await requireEvents(stage.database);
-  report.note(`${await stage.receiver.ask<number>('received')} webhook deliveries were made meanwhile`);
+  report.note(
+    `${await stage.receiver.ask<number>('received')} webhook deliveries were made meanwhile`,
+  );
   const [ours, raw] = [median(rates.carillon), median(rates.raw)];
   return [
     {
@@ -119,7 +122,11 @@ export const sendRow: BenchRow = {
     const sink = world.spawn('bench/processes/smtp-sink.ts');
     const receiver = world.spawn('bench/processes/receiver.ts');
     const port = await sink.ready<number>();
-    await seedWebhook(database.sql, world.accounts[0]?.applicationId ?? '', await receiver.ready<number>());
+    await seedWebhook(
+      database.sql,
+      world.accounts[0]?.applicationId ?? '',
+      await receiver.ready<number>(),
+    );
     const raw = world.spawn('bench/processes/raw-pool.ts', { BENCH_SINK: String(port) });
     await raw.ready();
     const { child: worker } = await startWorker(world, database, { kind: 'smtp', port });

@@ -17,7 +17,11 @@ export async function startWorker(
 ): Promise<BenchWorker> {
   const child = world.spawn(
     'bench/processes/worker.ts',
-    world.environment(database, { ROLES: 'worker', BENCH_MAIL: JSON.stringify(mail), ...environment }),
+    world.environment(database, {
+      ROLES: 'worker',
+      BENCH_MAIL: JSON.stringify(mail),
+      ...environment,
+    }),
   );
   return { child, port: await child.ready<number>() };
 }

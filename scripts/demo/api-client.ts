@@ -32,7 +32,9 @@ export function field(value: Json, ...names: readonly (string | number)[]): Json
   let current = value;
   for (const name of names) {
     current =
-      typeof current === 'object' && current !== null ? (current as Record<string, Json>)[name] : undefined;
+      typeof current === 'object' && current !== null
+        ? (current as Record<string, Json>)[name]
+        : undefined;
   }
   return current;
 }
@@ -66,7 +68,12 @@ export class ApiClient {
     this.#report = report;
   }
 
-  async call(caller: Caller, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  async call(
+    caller: Caller,
+    method: string,
+    path: string,
+    options: CallOptions = {},
+  ): Promise<Answer> {
     const { body, show = (all: Json) => all, silent = false } = options;
     if (!silent) this.#report.sent(`${method} ${path}   as ${caller.name}`, body);
     const { status, text: content } = await this.#send(caller, method, path, body);
@@ -109,7 +116,9 @@ export class ApiClient {
       } catch (error) {
         if (tries === MOST_TRIES) {
           const { code } = ((error as Error).cause ?? {}) as { code?: string };
-          throw new DemoFailure(`${method} ${path}: the connection was lost (${code ?? String(error)})`);
+          throw new DemoFailure(
+            `${method} ${path}: the connection was lost (${code ?? String(error)})`,
+          );
         }
         await new Promise((resolve) => setTimeout(resolve, 250));
       }

@@ -95,8 +95,11 @@ export class DemoServer {
   async stop(): Promise<number | null> {
     this.#stopping = true;
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-    const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+    if (!child || child.exitCode !== null || child.signalCode !== null)
+      return child?.exitCode ?? null;
+    const gone = new Promise<number | null>((resolve) =>
+      child.once('exit', (code) => resolve(code)),
+    );
     child.kill('SIGTERM');
     return gone;
   }
@@ -126,7 +129,10 @@ export class DemoServer {
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       });
       this.#child = child;
-      const limit = setTimeout(() => reject(new DemoFailure('Carillon did not start')), START_LIMIT_MS);
+      const limit = setTimeout(
+        () => reject(new DemoFailure('Carillon did not start')),
+        START_LIMIT_MS,
+      );
       const read = (chunk: Buffer): void => {
         this.#output = (this.#output + chunk.toString()).slice(-KEPT_OUTPUT);
         if (/is listening on/.test(this.#output)) {

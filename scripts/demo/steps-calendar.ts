@@ -11,7 +11,12 @@ const PHONE = '+15550100';
 export async function createCalendar({ report, api, ada }: Cast): Promise<string> {
   report.step('Ada makes a calendar');
   const { status, body } = await api.call(ada, 'POST', '/calendars', {
-    body: { name: 'Team', description: 'What we do together', location: 'Berlin', timezone: 'Europe/Berlin' },
+    body: {
+      name: 'Team',
+      description: 'What we do together',
+      location: 'Berlin',
+      timezone: 'Europe/Berlin',
+    },
     show: only('id', 'name', 'timezone', 'read_only', 'job_status_id'),
   });
   report.verify('made', status === 200 && field(body, 'name') === 'Team', body);
@@ -39,7 +44,12 @@ export async function remind(cast: Cast, calendarId: string): Promise<void> {
       when: { start_time: start, end_time: start + 900 },
       participants: [{ name: 'Bo', email: bo.email, phone_number: PHONE }],
       notifications: [
-        { type: 'email', minutes_before_event: 1, subject: 'Standup in a minute', body: '<b>Room 1</b>' },
+        {
+          type: 'email',
+          minutes_before_event: 1,
+          subject: 'Standup in a minute',
+          body: '<b>Room 1</b>',
+        },
         { type: 'sms', minutes_before_event: 1, message: 'Standup in a minute, room 1' },
         {
           type: 'webhook',
@@ -69,8 +79,12 @@ async function verifyReminders(
 ): Promise<void> {
   report.step('The reminders fire');
   const fates = await until('the reminders', async () => {
-    const { body } = await api.call(ada, 'GET', `/events/${eventId}/notifications`, { silent: true });
-    return items(body).every((fate) => field(fate, 'status') !== 'scheduled') ? items(body) : undefined;
+    const { body } = await api.call(ada, 'GET', `/events/${eventId}/notifications`, {
+      silent: true,
+    });
+    return items(body).every((fate) => field(fate, 'status') !== 'scheduled')
+      ? items(body)
+      : undefined;
   });
   report.sent(`GET /events/${eventId}/notifications   as ${ada.name}`);
   for (const fate of fates)
@@ -107,6 +121,7 @@ async function verifyReminders(
   );
   report.verify(
     `the receiver got the payload ${receiver.reminders[0]}`,
-    receiver.reminders.length > 0 && receiver.reminders.every((payload) => payload === '{"event":"standup"}'),
+    receiver.reminders.length > 0 &&
+      receiver.reminders.every((payload) => payload === '{"event":"standup"}'),
   );
 }

@@ -23,7 +23,14 @@ async function startServer({ report, server, api }: DemoContext): Promise<void> 
 
 async function createApplication({ report, server }: DemoContext): Promise<DemoApplication> {
   report.step('The operator makes an application: the customer of this server');
-  const args = ['--json', 'application', 'create', '--name=Demo', '--plan=standard', '--feature=sms'];
+  const args = [
+    '--json',
+    'application',
+    'create',
+    '--name=Demo',
+    '--plan=standard',
+    '--feature=sms',
+  ];
   report.sent(`carillon ${args.join(' ')}`);
   const made: unknown = JSON.parse(await server.operator(args));
   const clientId = text(made, 'client_id');
@@ -69,7 +76,10 @@ async function registerIntegration(
   const again = await api.call(application.integrations, 'POST', '/connect/integrations', {
     body: { name: 'Another sandbox', provider: 'sandbox', settings: {} },
   });
-  report.verify('a second one for the same provider is refused', again.status >= 400 && again.status < 500);
+  report.verify(
+    'a second one for the same provider is refused',
+    again.status >= 400 && again.status < 500,
+  );
 }
 
 async function connectAccount(
@@ -117,13 +127,18 @@ export async function connectEverybody(context: DemoContext): Promise<Cast> {
   context.report.step('Two sandbox accounts are connected');
   const ada = await connectAccount(context, application, 'Ada Example', 'ada@sandbox.test');
   const bo = await connectAccount(context, application, 'Bo Tanaka', 'bo@sandbox.test');
-  const grants = await context.api.call(application.integrations, 'GET', '/connect/grants?provider=sandbox', {
-    show: (all) => items(field(all, 'data')).map(only('email', 'provider', 'grant_status')),
-  });
+  const grants = await context.api.call(
+    application.integrations,
+    'GET',
+    '/connect/grants?provider=sandbox',
+    {
+      show: (all) => items(field(all, 'data')).map(only('email', 'provider', 'grant_status')),
+    },
+  );
   context.report.verify(
     'two valid grants',
-    items(field(grants.body, 'data')).filter((grant) => field(grant, 'grant_status') === 'valid').length ===
-      2,
+    items(field(grants.body, 'data')).filter((grant) => field(grant, 'grant_status') === 'valid')
+      .length === 2,
   );
   return { ...context, application, ada, bo };
 }

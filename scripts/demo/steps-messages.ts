@@ -15,20 +15,30 @@ export async function readMessages({ report, api, ada }: Cast): Promise<void> {
     const { body } = await api.call(ada, 'GET', '/messages?view=count', { silent: true });
     return Number(field(body, 'count')) >= 3 ? true : undefined;
   });
-  const all = await api.call(ada, 'GET', '/messages?limit=10', { show: (list) => items(list).map(headline) });
+  const all = await api.call(ada, 'GET', '/messages?limit=10', {
+    show: (list) => items(list).map(headline),
+  });
   report.verify(
     'newest first',
     isDescending(items(all.body).map((message) => Number(field(message, 'date')))),
   );
 
   const filters: [string, string, (message: unknown) => boolean][] = [
-    ['unread=true&limit=2', 'only unread ones, two at most', (message) => field(message, 'unread') === true],
+    [
+      'unread=true&limit=2',
+      'only unread ones, two at most',
+      (message) => field(message, 'unread') === true,
+    ],
     [
       'from=bo@sandbox.test',
       'only what Bo wrote',
       (message) => field(message, 'from', 0, 'email') === 'bo@sandbox.test',
     ],
-    ['has_attachment=true', 'only those with a file', (message) => items(field(message, 'files')).length > 0],
+    [
+      'has_attachment=true',
+      'only those with a file',
+      (message) => items(field(message, 'files')).length > 0,
+    ],
   ];
   for (const [query, meaning, matches] of filters) {
     const { body } = await api.call(ada, 'GET', `/messages?${query}`, {
@@ -44,6 +54,7 @@ export async function readMessages({ report, api, ada }: Cast): Promise<void> {
 
 function isDescending(values: readonly number[]): boolean {
   return (
-    values.length > 1 && values.every((value, index) => index === 0 || value <= (values[index - 1] ?? 0))
+    values.length > 1 &&
+    values.every((value, index) => index === 0 || value <= (values[index - 1] ?? 0))
   );
 }

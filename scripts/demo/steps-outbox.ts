@@ -11,22 +11,36 @@ export interface Sent {
 const HOUR = 3600;
 const accepted = only('job_status_id', 'status');
 
-async function post({ report, api, ada, bo }: Cast, subject: string, more: object = {}): Promise<Sent> {
+async function post(
+  { report, api, ada, bo }: Cast,
+  subject: string,
+  more: object = {},
+): Promise<Sent> {
   const { status, body } = await api.call(ada, 'POST', '/v2/outbox', {
     body: { to: [{ email: bo.email, name: 'Bo' }], subject, body: `<p>${subject}</p>`, ...more },
     show: (all) => ({
       ...accepted(all),
-      original_data: only('subject', 'send_at', 'retry_limit_datetime')(field(all, 'original_data')),
+      original_data: only(
+        'subject',
+        'send_at',
+        'retry_limit_datetime',
+      )(field(all, 'original_data')),
     }),
   });
-  report.verify('accepted: 202, pending', status === 202 && field(body, 'status') === 'pending', body);
+  report.verify(
+    'accepted: 202, pending',
+    status === 202 && field(body, 'status') === 'pending',
+    body,
+  );
   return { jobStatusId: text(body, 'job_status_id'), subject };
 }
 
 /** Waits until the job is no longer pending. */
 function outcome({ api, ada }: Cast, sent: Sent): Promise<unknown> {
   return until(`the outcome of "${sent.subject}"`, async () => {
-    const { body } = await api.call(ada, 'GET', `/job-statuses/${sent.jobStatusId}`, { silent: true });
+    const { body } = await api.call(ada, 'GET', `/job-statuses/${sent.jobStatusId}`, {
+      silent: true,
+    });
     return field(body, 'status') === 'pending' ? undefined : body;
   });
 }
@@ -117,7 +131,9 @@ export async function schedule(cast: Cast): Promise<{ delivered: Sent[]; cancell
 
 /** A recipient that the provider refuses for good. */
 export async function sendInVain(cast: Cast): Promise<Sent> {
-  cast.report.step('Ada writes to an address that the provider refuses (a magic recipient of the sandbox)');
+  cast.report.step(
+    'Ada writes to an address that the provider refuses (a magic recipient of the sandbox)',
+  );
   const refused = await post(cast, 'To nobody', { to: [{ email: 'rejected@sandbox.test' }] });
   const job = await outcome(cast, refused);
   cast.report.received('job status', only('status', 'reason')(job));
@@ -134,7 +150,9 @@ export async function listJobs({ report, api, ada }: Cast, sends: readonly Sent[
   report.step('Ada fetches her job statuses');
   const { body } = await api.call(ada, 'GET', '/job-statuses?limit=20', {
     show: (all) =>
-      items(all).map((job) => only('action', 'status', ...(field(job, 'reason') ? ['reason'] : []))(job)),
+      items(all).map((job) =>
+        only('action', 'status', ...(field(job, 'reason') ? ['reason'] : []))(job),
+      ),
   });
   const hasEnded = ({ jobStatusId }: Sent): boolean => {
     const job = items(body).find((one) => field(one, 'job_status_id') === jobStatusId);

@@ -7,13 +7,18 @@ import type { Sent } from './steps-outbox.ts';
 /** A subscription, confirmed by the challenge. */
 export async function subscribe({ report, api, application, receiver }: Cast): Promise<void> {
   report.step('The application subscribes to the ends of jobs');
-  const { status, body } = await api.call(application.owner, 'POST', `/a/${application.clientId}/webhooks`, {
-    body: {
-      callback_url: `${receiver.url}/webhooks`,
-      triggers: ['job.successful', 'job.failed'],
-      state: 'active',
+  const { status, body } = await api.call(
+    application.owner,
+    'POST',
+    `/a/${application.clientId}/webhooks`,
+    {
+      body: {
+        callback_url: `${receiver.url}/webhooks`,
+        triggers: ['job.successful', 'job.failed'],
+        state: 'active',
+      },
     },
-  });
+  );
   report.verify('active', status === 200 && text(body, 'state') === 'active', body);
   report.verify(
     `${receiver.url} was asked for the challenge first, and answered it`,

@@ -47,7 +47,11 @@ interface AuditSource {
 export function readAllowed(file = ALLOWED): AllowedAdvisory[] {
   const entries = JSON.parse(fs.readFileSync(file, 'utf8')) as Partial<AllowedAdvisory>[];
   return entries.map(({ id = '', reason = '', until = '' }, index) => {
-    if (!/^GHSA(-[a-z0-9]{4}){3}$/.test(id) || reason.trim() === '' || !/^\d{4}-\d{2}-\d{2}$/.test(until))
+    if (
+      !/^GHSA(-[a-z0-9]{4}){3}$/.test(id) ||
+      reason.trim() === '' ||
+      !/^\d{4}-\d{2}-\d{2}$/.test(until)
+    )
       throw new Error(
         `${path.basename(file)}: entry ${index + 1} needs id (GHSA-…), reason and until (YYYY-MM-DD)`,
       );
@@ -59,12 +63,21 @@ export function readAllowed(file = ALLOWED): AllowedAdvisory[] {
  * Judges what `npm audit --json` printed.
  * @param today YYYY-MM-DD
  */
-export function judge(output: string, allowed: readonly AllowedAdvisory[], today: string): AdvisoryReport {
+export function judge(
+  output: string,
+  allowed: readonly AllowedAdvisory[],
+  today: string,
+): AdvisoryReport {
   let answer: AuditAnswer;
   try {
-    answer = JSON.parse(output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1)) as AuditAnswer;
+    answer = JSON.parse(
+      output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1),
+    ) as AuditAnswer;
   } catch {
-    return { checked: false, why: output.trim().split('\n')[0] || `no answer within ${LIMIT_MS / 1000} s` };
+    return {
+      checked: false,
+      why: output.trim().split('\n')[0] || `no answer within ${LIMIT_MS / 1000} s`,
+    };
   }
   if (!answer.vulnerabilities)
     return { checked: false, why: answer.message ?? 'the registry gave no advisories' };
@@ -79,7 +92,8 @@ export function judge(output: string, allowed: readonly AllowedAdvisory[], today
     }
   }
   const serious = [...found.values()].filter(({ severity }) => FAILING.has(severity));
-  const isAllowed = ({ id }: Advisory) => allowed.some((entry) => entry.id === id && entry.until >= today);
+  const isAllowed = ({ id }: Advisory) =>
+    allowed.some((entry) => entry.id === id && entry.until >= today);
   return {
     checked: true,
     failing: serious.filter((advisory) => !isAllowed(advisory)),
@@ -89,7 +103,9 @@ export function judge(output: string, allowed: readonly AllowedAdvisory[], today
 }
 
 /** Asks the registry about the packages that production needs; takes ten seconds at most. */
-export async function lookUpAdvisories(allowed: readonly AllowedAdvisory[]): Promise<AdvisoryReport> {
+export async function lookUpAdvisories(
+  allowed: readonly AllowedAdvisory[],
+): Promise<AdvisoryReport> {
   const { output } = await runCommand(
     `npm audit --omit=dev --json --fetch-retries=0 --fetch-timeout=${LIMIT_MS - 2_000}`,
     'pipe',
@@ -109,7 +125,8 @@ export function describeReport(report: AdvisoryReport): string {
   }
   const { failing, allowed, lesser } = report;
   const parts = [
-    failing.length > 0 && ['Advisories of high or critical severity:', ...failing.map(line)].join('\n'),
+    failing.length > 0 &&
+      ['Advisories of high or critical severity:', ...failing.map(line)].join('\n'),
     failing.length > 0 &&
       'Update the package. If it does not concern us, say why in scripts/advisories-allowed.json, until a day.',
     allowed.length > 0 && ['Allowed for now:', ...allowed.map(line)].join('\n'),

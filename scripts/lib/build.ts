@@ -19,7 +19,9 @@ function filesBelow(folder: string, suffix: string): string[] {
 }
 
 function sources(): string[] {
-  const files = ['src', 'migrations'].flatMap((folder) => filesBelow(path.join(ROOT, folder), '.ts'));
+  const files = ['src', 'migrations'].flatMap((folder) =>
+    filesBelow(path.join(ROOT, folder), '.ts'),
+  );
   return files.filter((file) => !file.endsWith('.spec.ts')).sort();
 }
 
@@ -85,6 +87,8 @@ export async function runCompiled(name: string): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  const { main } = (await import(compiled(name))) as { main(args: readonly string[]): Promise<void> };
+  const { main } = (await import(compiled(name))) as {
+    main(args: readonly string[]): Promise<void>;
+  };
   await main(process.argv.slice(2));
 }

@@ -32,7 +32,9 @@ export async function runChecks(): Promise<Summary> {
       const { code, output } = await runCommand(npmScript(script), 'pipe');
       summary[code === 0 ? 'passed' : 'failed'] += 1;
       const unknown = code === 0 && output.includes(NOT_CHECKED);
-      process.stdout.write(`${unknown ? '?' : code === 0 ? '✓' : '✗'} ${title} (npm run ${script})\n`);
+      process.stdout.write(
+        `${unknown ? '?' : code === 0 ? '✓' : '✗'} ${title} (npm run ${script})\n`,
+      );
       if (code !== 0 || unknown) process.stdout.write(`${output.trimEnd()}\n`);
     }
   };

@@ -57,7 +57,11 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
           messages: failureMessages.join('\n'),
         })),
     );
-    return { passed: results.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, tests };
+    return {
+      passed: results.numPassedTests,
+      failed: failed === 0 && code !== 0 ? 1 : failed,
+      tests,
+    };
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
@@ -83,7 +87,9 @@ export async function runJestTwice(
   const isFew = failed.length === first.failed && failed.length <= MOST_UNSTABLE;
   if (first.failed === 0 || !isFew) return { ...first, unstable: [] };
   const files = [...new Set(failed.flatMap(({ file, messages }) => specFilesOf(file, messages)))];
-  process.stdout.write(`\nOnce more, alone:\n${failed.map(({ name }) => `  ${name}\n`).join('')}\n`);
+  process.stdout.write(
+    `\nOnce more, alone:\n${failed.map(({ name }) => `  ${name}\n`).join('')}\n`,
+  );
   const second = await runJest([...alone, '--runTestsByPath', ...files]);
   const known = readUnstable();
   const today = new Date().toISOString().slice(0, 10);

@@ -8,14 +8,20 @@ export const OPENAPI_FILE = path.join(ROOT, 'openapi.json');
 
 /** The document of the built program, as the text to commit. */
 export async function generateOpenApi(): Promise<string> {
-  const [{ createApp }, { createOpenApiDocument, openApiText }, { loadConfig }] = await Promise.all([
-    import(compiled('app/app')) as Promise<typeof import('../../src/app/app.ts')>,
-    import(compiled('platform/http/openapi')) as Promise<typeof import('../../src/platform/http/openapi.ts')>,
-    import(compiled('platform/config/app-config')) as Promise<
-      typeof import('../../src/platform/config/app-config.ts')
-    >,
-  ]);
-  const { migrate } = (await import(compiled('app/migrate'))) as typeof import('../../src/app/migrate.ts');
+  const [{ createApp }, { createOpenApiDocument, openApiText }, { loadConfig }] = await Promise.all(
+    [
+      import(compiled('app/app')) as Promise<typeof import('../../src/app/app.ts')>,
+      import(compiled('platform/http/openapi')) as Promise<
+        typeof import('../../src/platform/http/openapi.ts')
+      >,
+      import(compiled('platform/config/app-config')) as Promise<
+        typeof import('../../src/platform/config/app-config.ts')
+      >,
+    ],
+  );
+  const { migrate } = (await import(
+    compiled('app/migrate')
+  )) as typeof import('../../src/app/migrate.ts');
   return withScratchDatabase(async (url) => {
     await migrate(url);
     const config = loadConfig({

@@ -42,7 +42,8 @@ export function runCommand(
       // A group of its own can be ended as a whole.
       detached: limitMs !== undefined,
     });
-    const limit = limitMs && setTimeout(() => child.pid && process.kill(-child.pid, 'SIGKILL'), limitMs);
+    const limit =
+      limitMs && setTimeout(() => child.pid && process.kill(-child.pid, 'SIGKILL'), limitMs);
     let output = '';
     const keep = (chunk: Buffer): void => {
       output += chunk.toString();

@@ -36,7 +36,8 @@ function nameOf(place: string, { name }: LockedPackage): string {
   return name ?? place.slice(place.lastIndexOf(MODULES) + MODULES.length);
 }
 
-const refOf = (place: string, locked: LockedPackage): string => `${nameOf(place, locked)}@${locked.version}`;
+const refOf = (place: string, locked: LockedPackage): string =>
+  `${nameOf(place, locked)}@${locked.version}`;
 
 function componentOf(place: string, locked: LockedPackage): Component {
   const { version = '', license, integrity } = locked;
@@ -80,7 +81,9 @@ export function makeSbom(): string {
   };
   const { '': root = {}, ...locked } = lock.packages;
   const installed = new Map(
-    Object.entries(locked).filter(([place, { dev }]) => !dev && fs.existsSync(path.join(ROOT, place))),
+    Object.entries(locked).filter(
+      ([place, { dev }]) => !dev && fs.existsSync(path.join(ROOT, place)),
+    ),
   );
   const own = `${root.name}@${root.version}`;
   const components = new Map<string, Component>();
@@ -90,7 +93,11 @@ export function makeSbom(): string {
     if (place !== '') components.set(ref, componentOf(place, entry));
     const { dependencies, optionalDependencies, peerDependencies } = entry;
     const targets = edges.get(ref) ?? new Set<string>();
-    for (const name of Object.keys({ ...peerDependencies, ...optionalDependencies, ...dependencies })) {
+    for (const name of Object.keys({
+      ...peerDependencies,
+      ...optionalDependencies,
+      ...dependencies,
+    })) {
       const target = resolve(installed, place, name);
       if (target) targets.add(refOf(target, installed.get(target) ?? {}));
     }

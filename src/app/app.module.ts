@@ -62,7 +62,11 @@ export class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.register(config, overrides.logTo),
-        DatabaseModule.register(config, ormConfig(database.url, database.poolSize), overrides.clock),
+        DatabaseModule.register(
+          config,
+          ormConfig(database.url, database.poolSize),
+          overrides.clock,
+        ),
         WorkThreadsModule,
         KeysModule,
         HttpModule,

@@ -25,7 +25,12 @@ export function migrate(url: string): Promise<string[]> {
     const connection = orm.em.getConnection();
     // One session at a time; the lock goes with the session if this process dies.
     return orm.em.fork().transactional(async (em) => {
-      await connection.execute('select pg_advisory_xact_lock(727001)', [], 'all', em.getTransactionContext());
+      await connection.execute(
+        'select pg_advisory_xact_lock(727001)',
+        [],
+        'all',
+        em.getTransactionContext(),
+      );
       return (await orm.migrator.up()).map(({ name }) => name);
     });
   });

@@ -96,7 +96,9 @@ export function ormConfig(url: string, poolSize: number): Options {
     extensions: [Migrator],
     migrations: {
       path: fileURLToPath(new URL('../../migrations', import.meta.url)),
-      pathTs: fileURLToPath(new URL(compiled ? '../../../migrations' : '../../migrations', import.meta.url)),
+      pathTs: fileURLToPath(
+        new URL(compiled ? '../../../migrations' : '../../migrations', import.meta.url),
+      ),
       snapshot: false,
       emit: 'ts',
       silent: true,

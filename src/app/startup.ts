@@ -23,7 +23,9 @@ export class SchemaBehindError extends Error {
 /** Somebody else listens on the port. */
 export class PortTakenError extends Error {
   constructor(port: number) {
-    super(`Port ${port} is taken. Choose another one: PORT=${port === 65_535 ? 3000 : port + 1} npm start`);
+    super(
+      `Port ${port} is taken. Choose another one: PORT=${port === 65_535 ? 3000 : port + 1} npm start`,
+    );
     this.name = 'PortTakenError';
   }
 }
@@ -78,7 +80,8 @@ export async function waitForDatabase(look: () => Promise<void>): Promise<void> 
     try {
       return await look();
     } catch (error) {
-      const absent = error instanceof DatabaseAccessError && databaseTrouble(error.cause) === 'away';
+      const absent =
+        error instanceof DatabaseAccessError && databaseTrouble(error.cause) === 'away';
       if (!absent || performance.now() - begun > DATABASE_PATIENCE_MS) throw error;
       if (tries === 0) process.stderr.write(`${error.message}; waiting for it\n`);
     }
@@ -117,9 +120,13 @@ export async function listen(app: NestExpressApplication, config: AppConfig): Pr
   try {
     await app.listen(config.port, config.host);
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? new PortTakenError(config.port) : error;
+    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      ? new PortTakenError(config.port)
+      : error;
   }
-  new Logger('Carillon').log(`listening on ${await app.getUrl()} (roles: ${config.roles.join(', ')})`);
+  new Logger('Carillon').log(
+    `listening on ${await app.getUrl()} (roles: ${config.roles.join(', ')})`,
+  );
 }
 
 /** Stops in order on SIGTERM, SIGINT and SIGHUP; a second signal changes nothing, the time limit ends it. */

@@ -15,9 +15,13 @@ export const CALENDAR_GROUPS: Readonly<Record<string, Group>> = {
       feed: call('GET /calendars/{id}/feed', 'Whether it can be read at a secret address', {
         columns: ['calendar_id', 'created_at'],
       }),
-      'feed:make': call('POST /calendars/{id}/feed', 'Make a secret address of it; one made before ends', {
-        columns: ['url'],
-      }),
+      'feed:make': call(
+        'POST /calendars/{id}/feed',
+        'Make a secret address of it; one made before ends',
+        {
+          columns: ['url'],
+        },
+      ),
       'feed:revoke': call('DELETE /calendars/{id}/feed', 'End its secret address'),
       'free-busy': call('POST /calendars/free-busy', 'When people have no time', {
         body: true,
@@ -75,9 +79,13 @@ export const CALENDAR_GROUPS: Readonly<Record<string, Group>> = {
     summary: 'Answers to invitations',
     columns: ['id', 'title', 'when', 'participants', 'job_status_id'],
     actions: {
-      post: call('POST /send-rsvp', 'Answer an event_id with the status yes, no or maybe, and a comment', {
-        body: true,
-      }),
+      post: call(
+        'POST /send-rsvp',
+        'Answer an event_id with the status yes, no or maybe, and a comment',
+        {
+          body: true,
+        },
+      ),
     },
   },
 };

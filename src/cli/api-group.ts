@@ -54,4 +54,5 @@ export const create = (path: string, what: string): Action =>
 export const change = (verb: 'PUT' | 'PATCH', path: string, what: string): Action =>
   call(`${verb} ${path}/{id}`, `Change ${what}`, { body: true });
 /** Deletes the one with the id. */
-export const remove = (path: string, what: string): Action => call(`DELETE ${path}/{id}`, `Delete ${what}`);
+export const remove = (path: string, what: string): Action =>
+  call(`DELETE ${path}/{id}`, `Delete ${what}`);

@@ -49,10 +49,13 @@ export function readArguments(
     else ids.push(word);
   }
   if (transfer === 'upload') return { paths: ids, filters };
-  if (transfer === 'download' && ids.length <= 2) return { id: ids[0], paths: ids.slice(1), filters };
+  if (transfer === 'download' && ids.length <= 2)
+    return { id: ids[0], paths: ids.slice(1), filters };
   if (tokenId && ids.length <= 2) return { id: ids[0], tokenId: ids[1], paths: [], filters };
   if (ids.length > 1)
-    throw new ApiCommandError(`One id is enough; several have commas between them: ${ids.join(',')}`);
+    throw new ApiCommandError(
+      `One id is enough; several have commas between them: ${ids.join(',')}`,
+    );
   return { id: ids[0], paths: [], filters };
 }
 

@@ -1,6 +1,7 @@
 import { call, change, create, list, remove, type Group } from './api-group.ts';
 
-const found = (what: string, summary: string) => call(`PUT /neural/${what}`, summary, { body: true });
+const found = (what: string, summary: string) =>
+  call(`PUT /neural/${what}`, summary, { body: true });
 const feedback = (what: string, summary: string) =>
   call(`POST /neural/${what}/feedback`, summary, { body: true });
 
@@ -14,7 +15,9 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
       post: create('/contacts', 'a contact'),
       put: change('PUT', '/contacts', 'a contact'),
       delete: remove('/contacts', 'a contact'),
-      groups: call('GET /contacts/groups', 'List groups of contacts', { columns: ['id', 'name', 'path'] }),
+      groups: call('GET /contacts/groups', 'List groups of contacts', {
+        columns: ['id', 'name', 'path'],
+      }),
       picture: call(
         'GET /contacts/{id}/picture',
         'Write its picture to the path behind the id, or to standard output',

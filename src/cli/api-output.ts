@@ -19,7 +19,8 @@ const WIDEST = 60;
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(cell).join(', ');
-  if (isRow(value)) return typeof value['email'] === 'string' ? value['email'] : JSON.stringify(value);
+  if (isRow(value))
+    return typeof value['email'] === 'string' ? value['email'] : JSON.stringify(value);
   return String(value);
 }
 
@@ -42,14 +43,17 @@ export function formatTable(answer: unknown, columns: readonly string[]): string
     const rows = content.filter(isRow);
     // `view=ids` answers plain strings.
     if (rows.length === 0)
-      return content.length === 0 ? '(none)' : content.map((item) => onOneLine(cell(item))).join('\n');
+      return content.length === 0
+        ? '(none)'
+        : content.map((item) => onOneLine(cell(item))).join('\n');
     const table = new Table({ head: [...columns], style: STYLE });
     for (const row of rows) table.push(columns.map((column) => shorten(cell(pick(row, column)))));
     return table.toString();
   }
   if (!isRow(content)) return forTerminal(cell(content));
   const table = new Table({ style: STYLE });
-  for (const [name, value] of Object.entries(content)) table.push({ [shorten(name)]: shorten(cell(value)) });
+  for (const [name, value] of Object.entries(content))
+    table.push({ [shorten(name)]: shorten(cell(value)) });
   return table.toString();
 }
 

@@ -88,7 +88,9 @@ function refusal(status: number, text: string): ApiCommandError {
   }
   const message = body.error?.message ?? body.message ?? 'The server gave no reason';
   const type = body.error?.type ?? body.type;
-  const missing = Array.isArray(body.missing_fields) ? ` [missing: ${body.missing_fields.join(', ')}]` : '';
+  const missing = Array.isArray(body.missing_fields)
+    ? ` [missing: ${body.missing_fields.join(', ')}]`
+    : '';
   return new ApiCommandError(
     `${String(message)}${missing} (${type ? `${String(type)}, ` : ''}HTTP ${status})`,
   );
@@ -104,7 +106,9 @@ const limitOf = ({ action }: ApiRequest): number => (action.patient ? PATIENT_MS
 function unreachable(url: URL, error: unknown, limitMs = TIMEOUT_MS): ApiCommandError {
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
   const why =
-    name === 'TimeoutError' ? `no answer in ${limitMs / 1000} s` : (cause?.code ?? cause?.message ?? message);
+    name === 'TimeoutError'
+      ? `no answer in ${limitMs / 1000} s`
+      : (cause?.code ?? cause?.message ?? message);
   return new ApiCommandError(`Cannot reach ${url.origin} (${why}). Is Carillon running there?`);
 }
 

@@ -14,7 +14,13 @@ export interface ApiSettings {
   clientSecret?: string;
 }
 
-const NAMES = ['api_url', 'integrations_url', 'access_token', 'client_id', 'client_secret'] as const;
+const NAMES = [
+  'api_url',
+  'integrations_url',
+  'access_token',
+  'client_id',
+  'client_secret',
+] as const;
 type Name = (typeof NAMES)[number];
 type Values = Partial<Record<Name, string>>;
 
@@ -68,7 +74,9 @@ export function readSettings(
   const named = (flags['config_file'] as string | undefined) ?? environment['CARILLON_CONFIG_FILE'];
   const file = readConfigFile(named ?? defaultConfigFile(), named !== undefined);
   const value = (name: Name): string | undefined =>
-    (flags[name] as string | undefined) || environment[`CARILLON_${name.toUpperCase()}`] || file[name];
+    (flags[name] as string | undefined) ||
+    environment[`CARILLON_${name.toUpperCase()}`] ||
+    file[name];
   const apiUrl = address('api_url', value('api_url') ?? 'http://localhost:3000');
   return {
     apiUrl,

@@ -30,7 +30,9 @@ async function run(
   if (action.id === 'required' && !id)
     throw new ApiCommandError('This needs an id: api <group> <method> <id>');
   if (action.tokenId && !tokenId)
-    throw new ApiCommandError('This needs the id of a token too: api <group> <method> <id> <token_id>');
+    throw new ApiCommandError(
+      'This needs the id of a token too: api <group> <method> <id> <token_id>',
+    );
   if (!action.id && id) throw new ApiCommandError(`This takes no id (${id})`);
   if (flags.raw && (name !== 'messages' || !id))
     throw new ApiCommandError('--raw belongs to: api messages get <id>');
@@ -47,7 +49,8 @@ async function run(
     raw: flags.raw,
     onLine: action.lines ? (line) => process.stdout.write(`${formatJsonLine(line)}\n`) : undefined,
   };
-  if (flags.body !== undefined && !action.body) throw new ApiCommandError('This method sends no body');
+  if (flags.body !== undefined && !action.body)
+    throw new ApiCommandError('This method sends no body');
   const settings = readSettings({ ...flags }, process.env);
   if (action.transfer === 'download') {
     await downloadFile(request, settings, paths[0] ?? '-');
@@ -62,7 +65,9 @@ async function run(
   // A message as it travelled: exactly that for a file or a program, readable text for a person.
   if ('text' in answer) return process.stdout.isTTY ? forTerminal(answer.text) : answer.text;
   const columns =
-    flags.display_columns?.split(',').map((column) => column.trim()) ?? action.columns ?? group.columns;
+    flags.display_columns?.split(',').map((column) => column.trim()) ??
+    action.columns ??
+    group.columns;
   return `${flags.output === 'table' ? formatTable(answer.json, columns) : formatJson(answer.json)}\n`;
 }
 
@@ -127,7 +132,9 @@ function createProgram(): Command {
 /** The `api` command: answers on standard output; what went wrong on standard error, with exit code 1. */
 export async function main(args: readonly string[]): Promise<void> {
   // The reader of a pipe may leave before everything is written (`api … | head`): that is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+    process.exit(error.code === 'EPIPE' ? 0 : 1),
+  );
   try {
     await createProgram().parseAsync(args, { from: 'user' });
   } catch (error) {

@@ -9,7 +9,14 @@ export interface OutputOptions {
   json?: boolean;
 }
 
-const APPLICATION_COLUMNS = ['client_id', 'name', 'plan', 'features', 'region', 'created_at'] as const;
+const APPLICATION_COLUMNS = [
+  'client_id',
+  'name',
+  'plan',
+  'features',
+  'region',
+  'created_at',
+] as const;
 
 const applicationRow = (application: Application, clientSecret?: string) => ({
   client_id: application.clientId,
@@ -38,7 +45,10 @@ export function showApplication(
     : `${formatTable(row, [])}\nThe client secret is shown this once: keep it.`;
 }
 
-export function showApplications(applications: readonly Application[], { json }: OutputOptions): string {
+export function showApplications(
+  applications: readonly Application[],
+  { json }: OutputOptions,
+): string {
   const rows = applications.map((application) => applicationRow(application));
   return json ? formatJson(rows) : formatTable(rows, APPLICATION_COLUMNS);
 }
@@ -52,7 +62,11 @@ const readable = (row: object): Record<string, unknown> =>
     ]),
   );
 
-function showRows(rows: readonly object[], columns: readonly string[], { json }: OutputOptions): string {
+function showRows(
+  rows: readonly object[],
+  columns: readonly string[],
+  { json }: OutputOptions,
+): string {
   const shown = rows.map(readable);
   return json ? formatJson(shown) : formatTable(shown, columns);
 }

@@ -1,12 +1,20 @@
 #!/usr/bin/env node
 import { randomBytes } from 'node:crypto';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { APPLICATION_FEATURES, type ApplicationFeature, type Plan, PLANS } from '../platform/auth/plan.ts';
+import {
+  APPLICATION_FEATURES,
+  type ApplicationFeature,
+  type Plan,
+  PLANS,
+} from '../platform/auth/plan.ts';
 import {
   LONGEST_TOKEN_SECONDS,
   SHORTEST_TOKEN_SECONDS,
 } from '../accounts/applications/applications.schema.ts';
-import { ApplicationsService, type SignInRules } from '../accounts/applications/applications.service.ts';
+import {
+  ApplicationsService,
+  type SignInRules,
+} from '../accounts/applications/applications.service.ts';
 import { isScope, type Scope, SCOPES } from '../platform/auth/scopes.ts';
 import { SecretBox } from '../platform/base/crypto/secret-box.ts';
 import { DomainError } from '../platform/base/errors/domain-error.ts';
@@ -88,7 +96,9 @@ function scopesOf(value: string): Scope[] | 'all' {
   if (names.length === 1 && names[0] === 'all') return 'all';
   const unknown = names.find((name) => !isScope(name));
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`"${unknown}" is no scope. There are: all, ${SCOPES.join(', ')}.`);
+    throw new InvalidArgumentError(
+      `"${unknown}" is no scope. There are: all, ${SCOPES.join(', ')}.`,
+    );
   return names.filter(isScope);
 }
 
@@ -113,10 +123,15 @@ const ruleOptions = () => [
     '--access-token-expires-in <seconds>',
     'how long tokens of sign-ins work; never: until they are revoked',
   ).argParser(lifetimeOf),
-  new Option('--revoke-tokens-on-sign-in', 'let a sign-in revoke the tokens its account had before'),
+  new Option(
+    '--revoke-tokens-on-sign-in',
+    'let a sign-in revoke the tokens its account had before',
+  ),
 ];
-const planOption = () => new Option('--plan <plan>', 'quickstart: one connected account').choices(PLANS);
-const regionOption = () => new Option('--region <region>', 'which integrations address').choices(REGIONS);
+const planOption = () =>
+  new Option('--plan <plan>', 'quickstart: one connected account').choices(PLANS);
+const regionOption = () =>
+  new Option('--region <region>', 'which integrations address').choices(REGIONS);
 const featureOption = () =>
   new Option('--feature <name...>', 'switch on; repeatable').choices(APPLICATION_FEATURES);
 
@@ -164,7 +179,8 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
       });
       print(showApplication(changed, flags));
     });
-  for (const command of [create, update]) for (const option of ruleOptions()) command.addOption(option);
+  for (const command of [create, update])
+    for (const option of ruleOptions()) command.addOption(option);
   update
     .option('--no-response-type-token', 'refuse response_type=token')
     .option('--no-revoke-tokens-on-sign-in', 'let older tokens work on');
@@ -182,13 +198,17 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
     .command('list')
     .description('all of them, oldest first')
     .action(async (_: unknown, command: Command) => {
-      const all = await withOperator(environment, (context) => context.get(ApplicationsService).list());
+      const all = await withOperator(environment, (context) =>
+        context.get(ApplicationsService).list(),
+      );
       print(showApplications(all, command.optsWithGlobals()));
     });
 }
 
 function addKeys(program: Command, { environment, print }: Omit<OperatorIo, 'write'>): void {
-  const keys = program.command('keys').description('Keys that secrets are sealed with (ENCRYPTION_KEYS)');
+  const keys = program
+    .command('keys')
+    .description('Keys that secrets are sealed with (ENCRYPTION_KEYS)');
   keys
     .command('generate')
     .description('print a new entry for ENCRYPTION_KEYS')
@@ -214,7 +234,11 @@ function addKeys(program: Command, { environment, print }: Omit<OperatorIo, 'wri
         return reseal(database, box);
       });
       const { json } = command.optsWithGlobals<OutputOptions>();
-      print(json ? formatJson({ resealed, unopened }) : `${resealed} values sealed with the newest key.`);
+      print(
+        json
+          ? formatJson({ resealed, unopened })
+          : `${resealed} values sealed with the newest key.`,
+      );
       if (unopened.length === 0) return;
       const rows = unopened.map(({ table, id }) => `  ${table} ${id}`);
       throw new UnopenedSecretsError(
@@ -263,12 +287,17 @@ function addQuotas(program: Command, { environment, print }: OperatorIo): void {
     .description('limits that were reached first, then by use')
     .option('--reached', 'only limits that were reached')
     .option('--limit <n>', 'how many at most', countOf, 50)
-    .action(async ({ limit, reached = false }: { limit: number; reached?: boolean }, command: Command) => {
-      const uses = await withOperator(environment, (context) =>
-        listQuotaUse(context.get(Database), context.get(Clock).now(), reached, limit),
-      );
-      print(showQuotas(uses, command.optsWithGlobals()));
-    });
+    .action(
+      async (
+        { limit, reached = false }: { limit: number; reached?: boolean },
+        command: Command,
+      ) => {
+        const uses = await withOperator(environment, (context) =>
+          listQuotaUse(context.get(Database), context.get(Clock).now(), reached, limit),
+        );
+        print(showQuotas(uses, command.optsWithGlobals()));
+      },
+    );
 }
 
 function accountIdOf(value: string): string {
@@ -336,7 +365,13 @@ export async function main(): Promise<void> {
     });
   } catch (error) {
     if (error instanceof CommanderError) process.exit(error.exitCode);
-    fail(error, [...LOCAL_ERRORS, DomainError, UnopenedSecretsError, WrongKeysError, NotConfirmedError]);
+    fail(error, [
+      ...LOCAL_ERRORS,
+      DomainError,
+      UnopenedSecretsError,
+      WrongKeysError,
+      NotConfirmedError,
+    ]);
   }
 }
 

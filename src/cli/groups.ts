@@ -28,9 +28,13 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
         'Revoke its access tokens, but for keep_access_token',
         { body: true },
       ),
-      'token-info': call(`POST ${ACCOUNTS}/{id}/token-info`, 'State and scopes of an access_token', {
-        body: true,
-      }),
+      'token-info': call(
+        `POST ${ACCOUNTS}/{id}/token-info`,
+        'State and scopes of an access_token',
+        {
+          body: true,
+        },
+      ),
     },
   },
   applications: {
@@ -58,14 +62,21 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       patch: change('PATCH', GRANTS, 'settings, metadata or scopes'),
       delete: remove(GRANTS, 'a grant and revoke its access'),
       sync: call(`POST ${GRANTS}/{id}/sync`, 'Fetch its mailbox now'),
-      tokens: call(`GET ${GRANTS}/{id}/tokens`, 'List its access tokens, never the tokens themselves', {
-        columns: ['id', 'state', 'created_at', 'last_used_at', 'expires_at'],
-      }),
+      tokens: call(
+        `GET ${GRANTS}/{id}/tokens`,
+        'List its access tokens, never the tokens themselves',
+        {
+          columns: ['id', 'state', 'created_at', 'last_used_at', 'expires_at'],
+        },
+      ),
       'tokens:make': call(`POST ${GRANTS}/{id}/tokens`, 'Make another access token for it', {
         body: true,
         columns: ['id', 'access_token', 'expires_at'],
       }),
-      'tokens:revoke': call(`DELETE ${GRANTS}/{id}/tokens/{token_id}`, 'Revoke one of its access tokens'),
+      'tokens:revoke': call(
+        `DELETE ${GRANTS}/{id}/tokens/{token_id}`,
+        'Revoke one of its access tokens',
+      ),
     },
   },
   integrations: {
@@ -109,9 +120,13 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       post: create(WEBHOOKS, 'a webhook'),
       put: change('PUT', WEBHOOKS, 'the state of a webhook'),
       delete: remove(WEBHOOKS, 'a webhook'),
-      deliveries: call(`GET ${WEBHOOKS}/{id}/deliveries`, 'Attempts to deliver to it, latest first', {
-        columns: ['trigger', 'attempt', 'started_at', 'outcome', 'http_status', 'detail'],
-      }),
+      deliveries: call(
+        `GET ${WEBHOOKS}/{id}/deliveries`,
+        'Attempts to deliver to it, latest first',
+        {
+          columns: ['trigger', 'attempt', 'started_at', 'outcome', 'http_status', 'detail'],
+        },
+      ),
     },
   },
 };

@@ -58,7 +58,10 @@ const COUNTS = `
 type Counts = Pick<InstanceReport, keyof typeof QUEUES | 'workers' | 'active_webhooks'>;
 
 /** What `carillon instance show` tells. Changes nothing. */
-export async function reportInstance(database: Database, config: AppConfig): Promise<InstanceReport> {
+export async function reportInstance(
+  database: Database,
+  config: AppConfig,
+): Promise<InstanceReport> {
   const here = await placeHere(database, config);
   const known = await recordedPlace(database);
   const differences = known ? placeDifferences(known.place, here) : [];

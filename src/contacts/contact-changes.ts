@@ -1,5 +1,9 @@
 import type { ChangeRecord } from '../platform/changes/change-log.ts';
-import { type ChangeOwner, type ChangeVerb, objectChange } from '../platform/changes/object-change.ts';
+import {
+  type ChangeOwner,
+  type ChangeVerb,
+  objectChange,
+} from '../platform/changes/object-change.ts';
 
 /**
  * What a change of a contact looks like in the change log and to subscribers (api facts 10.4).

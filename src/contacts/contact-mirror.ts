@@ -78,6 +78,10 @@ export async function storeSeenContacts(
   if (contacts.length > 0) await sql.query(SEEN, [accountId, JSON.stringify(contacts), at]);
 }
 
-export async function removeContacts(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
+export async function removeContacts(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<void> {
   if (ids.length > 0) await sql.query(REMOVE, [accountId, ids]);
 }

@@ -88,7 +88,12 @@ export async function updateContacts(
 }
 
 /** Writes what contacts are found by, and the groups that are new. */
-export async function writeKeys(sql: Sql, accountId: string, contacts: readonly StoredContact[], at: Date) {
+export async function writeKeys(
+  sql: Sql,
+  accountId: string,
+  contacts: readonly StoredContact[],
+  at: Date,
+) {
   if (contacts.length === 0) return;
   const groups = await groupIds(sql, accountId, contacts, at);
   const keys = contacts.flatMap(({ id, fields }) => [
@@ -98,7 +103,11 @@ export async function writeKeys(sql: Sql, accountId: string, contacts: readonly 
       return value === undefined ? [] : [{ field: 'group', value, id }];
     }),
   ]);
-  await sql.query(WRITE_KEYS, [accountId, idsOf(contacts), ...columnsOf(keys, 'id', 'field', 'value')]);
+  await sql.query(WRITE_KEYS, [
+    accountId,
+    idsOf(contacts),
+    ...columnsOf(keys, 'id', 'field', 'value'),
+  ]);
 }
 
 async function groupIds(

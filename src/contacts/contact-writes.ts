@@ -69,7 +69,10 @@ export class ContactWrites implements OnModuleInit {
 }
 
 async function forget(sql: Sql, accountId: string, id: string): Promise<void> {
-  await sql.query(`delete from contact where id = $1 and account_id = $2 and deleting`, [id, accountId]);
+  await sql.query(`delete from contact where id = $1 and account_id = $2 and deleting`, [
+    id,
+    accountId,
+  ]);
 }
 
 /** Stores what the provider has now: what further changes of ours differ from. */

@@ -6,7 +6,9 @@ import type { ContactFields } from '../providers/port/contact-content.ts';
 const ContactSchema = defineEntity({
   name: 'Contact',
   tableName: 'contact',
-  uniques: [{ name: 'contact_account_provider_id', properties: ['account', 'source', 'providerId'] }],
+  uniques: [
+    { name: 'contact_account_provider_id', properties: ['account', 'source', 'providerId'] },
+  ],
   indexes: [
     { name: 'contact_list', properties: ['account', 'id'], where: 'not deleting' },
     // For counts: with nothing but the account its entries are kept together, and are a tenth as long.

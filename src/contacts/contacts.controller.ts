@@ -52,7 +52,9 @@ export class ContactsController {
   @Get('groups')
   @Endpoint({ summary: 'List the groups that contacts are in', response: contactGroupList })
   async groups(@CurrentAccount() account: AccountPrincipal) {
-    return (await this.contacts.groups(account)).map((group) => toGroupView(account.accountId, group));
+    return (await this.contacts.groups(account)).map((group) =>
+      toGroupView(account.accountId, group),
+    );
   }
 
   @Get(':id')
@@ -72,7 +74,11 @@ export class ContactsController {
   })
   async picture(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
     const { bytes, contentType } = await this.contacts.picture(account, id);
-    return new StreamableFile(bytes, { type: contentType, length: bytes.length, disposition: 'inline' });
+    return new StreamableFile(bytes, {
+      type: contentType,
+      length: bytes.length,
+      disposition: 'inline',
+    });
   }
 
   @Post()

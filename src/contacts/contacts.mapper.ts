@@ -1,6 +1,11 @@
 import { KEY_FIELDS } from './contact-keys.ts';
 import type { ContactFilter, ContactGroupRecord, ContactRecord } from './contacts.repository.ts';
-import type { ContactGroupView, ContactView, ListContactsQuery, UpdateContact } from './contacts.schema.ts';
+import type {
+  ContactGroupView,
+  ContactView,
+  ListContactsQuery,
+  UpdateContact,
+} from './contacts.schema.ts';
 import type { ContactInput } from './contacts.service.ts';
 
 /** The filters of a query, in the terms of the service. */
@@ -28,7 +33,11 @@ export function toGroupView(accountId: string, { id, path }: ContactGroupRecord)
  * @param baseUrl of this server, for the address of the picture
  * @param jobStatusId the job that carries the change to the provider, after a write
  */
-export function toContactView(contact: ContactRecord, baseUrl: string, jobStatusId?: string): ContactView {
+export function toContactView(
+  contact: ContactRecord,
+  baseUrl: string,
+  jobStatusId?: string,
+): ContactView {
   const { id, accountId, source, fields, groups } = contact;
   return {
     id,

@@ -94,7 +94,11 @@ export class ContactsRepository {
   constructor(private readonly database: Database) {}
 
   /** Oldest first. */
-  async list(accountId: string, filter: ContactFilter, page: PageOfView): Promise<Listing<ContactRecord>> {
+  async list(
+    accountId: string,
+    filter: ContactFilter,
+    page: PageOfView,
+  ): Promise<Listing<ContactRecord>> {
     const conditions = new Conditions();
     const account = conditions.value(accountId);
     const { from, id } = fromOf(conditions, account, filter);
@@ -142,12 +146,20 @@ export class ContactsRepository {
   }
 
   /** Those of the ids that are groups of the account. */
-  async groupsById(sql: Sql, accountId: string, ids: readonly string[]): Promise<ContactGroupRecord[]> {
+  async groupsById(
+    sql: Sql,
+    accountId: string,
+    ids: readonly string[],
+  ): Promise<ContactGroupRecord[]> {
     if (ids.length === 0) return [];
     return sql.query<ContactGroupRecord>(GROUPS_BY_ID, [accountId, ids]);
   }
 
-  async groupsByPath(sql: Sql, accountId: string, paths: readonly string[]): Promise<ContactGroupRecord[]> {
+  async groupsByPath(
+    sql: Sql,
+    accountId: string,
+    paths: readonly string[],
+  ): Promise<ContactGroupRecord[]> {
     if (paths.length === 0) return [];
     return sql.query<ContactGroupRecord>(GROUPS_BY_PATH, [accountId, paths]);
   }
@@ -156,7 +168,10 @@ export class ContactsRepository {
 function atProvider([row]: Row<ContactAtProvider>[]): ContactAtProvider | undefined {
   if (!row) return undefined;
   const contact = record(row);
-  return { ...contact, providerContent: contact.providerContent && contactFields(contact.providerContent) };
+  return {
+    ...contact,
+    providerContent: contact.providerContent && contactFields(contact.providerContent),
+  };
 }
 
 /**
@@ -179,7 +194,9 @@ function fromOf(
     return { from: 'contact c', id: 'c.id' };
   }
   for (const other of others)
-    conditions.add(`exists (select 1 from contact_key where ${other} and contact_id = k.contact_id)`);
+    conditions.add(
+      `exists (select 1 from contact_key where ${other} and contact_id = k.contact_id)`,
+    );
   const wanted = source === undefined ? first : `${first} and source = ${source}`;
   const select = recurse && keys.group !== undefined ? 'select distinct' : 'select';
   const from = `(${select} contact_id from contact_key where ${wanted}) k`;

@@ -255,4 +255,6 @@ export const contactList = z.union([z.array(contactView), idsView, countView]);
 export const contactGroupList = z.array(contactGroupView);
 
 /** The bytes of a picture; documented, not serialised. */
-export const pictureBytes = z.unknown().meta({ id: 'PictureBytes', description: 'The bytes of the image' });
+export const pictureBytes = z
+  .unknown()
+  .meta({ id: 'PictureBytes', description: 'The bytes of the image' });

@@ -99,7 +99,9 @@ export class ContactsService {
     ids: readonly string[],
   ): Promise<ContactRecord[]> {
     const found = await this.repository.findMany(account.accountId, ids);
-    return knowsPeopleOfMail(account) ? found : found.filter(({ source }) => source === 'address_book');
+    return knowsPeopleOfMail(account)
+      ? found
+      : found.filter(({ source }) => source === 'address_book');
   }
 
   /** @throws {NotFoundError} also for somebody of the mail whom the scopes do not let be seen */
@@ -115,7 +117,9 @@ export class ContactsService {
    * @throws {DomainError} when the provider cannot give it at the moment
    */
   async picture(principal: AccountPrincipal, id: string): Promise<ContactPicture> {
-    const contact = isId(id) ? await this.repository.findAtProvider(principal.accountId, id) : undefined;
+    const contact = isId(id)
+      ? await this.repository.findAtProvider(principal.accountId, id)
+      : undefined;
     if (!contact || contact.deleting) throw new NotFoundError('contact', id);
     const account = await this.accounts.find(principal.accountId);
     const port = account ? this.connectors.contacts(account.provider) : null;
@@ -134,7 +138,10 @@ export class ContactsService {
   }
 
   /** @throws {InvalidInputError} */
-  async create(account: AccountPrincipal, { content, groups, group }: ContactInput): Promise<WrittenContact> {
+  async create(
+    account: AccountPrincipal,
+    { content, groups, group }: ContactInput,
+  ): Promise<WrittenContact> {
     assertEmails(content.emails, []);
     const { accountId } = account;
     return this.#write(async (sql, at) => {
@@ -165,7 +172,9 @@ export class ContactsService {
       const before = await this.#hold(sql, account, id);
       assertEmails(content.emails, before.fields.emails);
       const paths = await this.#groups(sql, account, groups, group, before.fields.groups);
-      const given = Object.fromEntries(Object.entries(content).filter(([, value]) => value !== undefined));
+      const given = Object.fromEntries(
+        Object.entries(content).filter(([, value]) => value !== undefined),
+      );
       const fields = contactFields({ ...before.fields, ...given, groups: paths });
       const contact = { ...before, fields };
       const changed = CONTACT_FIELDS.some((name) => !sameField(fields[name], before.fields[name]));
@@ -181,7 +190,10 @@ export class ContactsService {
   async delete(account: AccountPrincipal, id: string): Promise<string> {
     const { jobId } = await this.#write(async (sql, at) => {
       const contact = await this.#hold(sql, account, id);
-      await sql.query(`update contact set deleting = true, updated_at = $2 where id = $1`, [contact.id, at]);
+      await sql.query(`update contact set deleting = true, updated_at = $2 where id = $1`, [
+        contact.id,
+        at,
+      ]);
       await dropKeys(sql, account.accountId, contact.id);
       return this.#open(sql, account, 'delete', contact, contact.providerId, at);
     });
@@ -218,7 +230,9 @@ export class ContactsService {
     const missing = wanted.find((id) => !found.some((group) => group.id === id));
     if (missing !== undefined) {
       const field = ids.includes(missing) ? 'groups' : 'group';
-      throw new InvalidInputError(`${field}: there is no group ${missing.slice(0, 100).toWellFormed()}`);
+      throw new InvalidInputError(
+        `${field}: there is no group ${missing.slice(0, 100).toWellFormed()}`,
+      );
     }
     const named = given?.flatMap((group) => ('path' in group ? [group.path] : [])) ?? present;
     return [...named, ...found.map(({ path }) => path)];
@@ -259,7 +273,10 @@ export class ContactsService {
 }
 
 /** Those that the contact has may be anything: address books take what people write. */
-function assertEmails(given: ContactInput['content']['emails'], present: ContactFields['emails']): void {
+function assertEmails(
+  given: ContactInput['content']['emails'],
+  present: ContactFields['emails'],
+): void {
   const known = new Set(present.map(({ email }) => email));
   for (const [index, { email }] of (given ?? []).entries()) {
     if (known.has(email) || isEmailAddress(email)) continue;

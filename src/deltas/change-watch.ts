@@ -97,7 +97,8 @@ export class ChangeWatch implements OnModuleDestroy {
       return await work(waiting);
     } finally {
       others.delete(waiting);
-      if (others.size === 0 && this.#waiting.get(accountId) === others) this.#waiting.delete(accountId);
+      if (others.size === 0 && this.#waiting.get(accountId) === others)
+        this.#waiting.delete(accountId);
       if (this.#waiting.size === 0) this.#stop();
     }
   }
@@ -132,10 +133,13 @@ export class ChangeWatch implements OnModuleDestroy {
     this.#looking = true;
     try {
       for (const [accountId, seq] of await this.repository.newest([...this.#waiting.keys()])) {
-        for (const waiting of this.#waiting.get(accountId) ?? []) if (seq > waiting.seenTo) waiting.ring();
+        for (const waiting of this.#waiting.get(accountId) ?? [])
+          if (seq > waiting.seenTo) waiting.ring();
       }
     } catch (error) {
-      this.#log.warn(`could not look for changes: ${error instanceof Error ? error.message : String(error)}`);
+      this.#log.warn(
+        `could not look for changes: ${error instanceof Error ? error.message : String(error)}`,
+      );
     } finally {
       this.#looking = false;
     }

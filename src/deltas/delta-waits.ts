@@ -97,7 +97,11 @@ export class DeltaWaits {
         try {
           let from = await writeAll(sink, first, waiting);
           while (from && (from.more || (await waiting.next()))) {
-            const page = await this.#readOn(reader, { ...request, ...bounds, cursor: from.end }, waiting);
+            const page = await this.#readOn(
+              reader,
+              { ...request, ...bounds, cursor: from.end },
+              waiting,
+            );
             from = page && (await writeAll(sink, page, waiting));
           }
         } finally {

@@ -67,7 +67,10 @@ export class DeltasController {
       'One delta for each object, with the object as it is now. Read on from `cursor_end` until it stays the same.',
     response: deltasView,
   })
-  async since(@CurrentAccount() account: AccountPrincipal, @Query({ schema: deltaQuery }) query: DeltaQuery) {
+  async since(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: deltaQuery }) query: DeltaQuery,
+  ) {
     const types = toTypes(query, account.scopes);
     return toDeltasView(await this.deltas.read(account, { ...query, types }));
   }
@@ -76,7 +79,8 @@ export class DeltasController {
   @ApiErrors(410)
   @Endpoint({
     summary: 'The same, answered when there is something to tell',
-    description: 'At the end of `timeout` the answer has no deltas. At most 10 at once for one account.',
+    description:
+      'At the end of `timeout` the answer has no deltas. At most 10 at once for one account.',
     response: deltasView,
   })
   async longPoll(
@@ -124,7 +128,12 @@ export class DeltasController {
     };
     const reader = { account, token, timeoutMs: request.method === 'HEAD' ? 0 : timeout * 1000 };
     keepSmall(response);
-    await this.waits.stream(reader, { ...query, types }, (gone) => response.once('close', gone), open);
+    await this.waits.stream(
+      reader,
+      { ...query, types },
+      (gone) => response.once('close', gone),
+      open,
+    );
     response.end();
     // Nobody waits for a client that does not read.
     const patience = setTimeout(() => response.destroy(), LAST_WORDS_MS);

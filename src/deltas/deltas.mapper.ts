@@ -24,7 +24,9 @@ export function toTypes(
     );
   return DELTA_TYPES.filter(
     (type) =>
-      (included.length === 0 || included.includes(type)) && !excluded.includes(type) && maySee(scopes, type),
+      (included.length === 0 || included.includes(type)) &&
+      !excluded.includes(type) &&
+      maySee(scopes, type),
   );
 }
 

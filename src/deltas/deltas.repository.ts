@@ -118,13 +118,17 @@ export class DeltasRepository {
       changes.push({ seq, at: at.getTime(), object, objectId, event });
     }
     const last = changes.at(-1);
-    const whole = changes.length < limit && changes.length === rows.filter(({ seq }) => seq !== null).length;
+    const whole =
+      changes.length < limit && changes.length === rows.filter(({ seq }) => seq !== null).length;
     if (whole) return { changes, end: { seq: first.endSeq, at: first.endAt.getTime() } };
     return { changes, end: last ? { seq: last.seq, at: last.at } : null };
   }
 
   async atOrBefore(accountId: string, seq: number): Promise<Position | undefined> {
-    const [row] = await this.database.query<{ seq: number; at: Date }>(AT_OR_BEFORE, [accountId, seq]);
+    const [row] = await this.database.query<{ seq: number; at: Date }>(AT_OR_BEFORE, [
+      accountId,
+      seq,
+    ]);
     return row && { seq: row.seq, at: row.at.getTime() };
   }
 
@@ -136,7 +140,9 @@ export class DeltasRepository {
 
   /** Number of the newest change of each of the accounts that has any, whether it can be read already or not. */
   async newest(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.database.query<{ accountId: string; seq: number }>(NEWEST, [accountIds]);
+    const rows = await this.database.query<{ accountId: string; seq: number }>(NEWEST, [
+      accountIds,
+    ]);
     return new Map(rows.map(({ accountId, seq }) => [accountId, seq]));
   }
 }

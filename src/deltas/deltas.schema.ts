@@ -3,7 +3,8 @@ import { pageQuery, viewQuery } from '../platform/wire/pagination.schema.ts';
 import { integerLike, queryText, unixSeconds } from '../platform/wire/wire.schema.ts';
 import { DELTA_TYPES, type DeltaType } from '../platform/changes/delta-types.ts';
 
-const isType = (name: string): name is DeltaType => (DELTA_TYPES as readonly string[]).includes(name);
+const isType = (name: string): name is DeltaType =>
+  (DELTA_TYPES as readonly string[]).includes(name);
 
 /** Comma separated or repeated. */
 const types = z
@@ -14,7 +15,10 @@ const types = z
     const unknown = names.find((name) => !isType(name));
     if (unknown !== undefined) {
       const known = DELTA_TYPES.join(', ');
-      context.addIssue({ code: 'custom', message: `Unknown type ${unknown.slice(0, 50)}; known: ${known}` });
+      context.addIssue({
+        code: 'custom',
+        message: `Unknown type ${unknown.slice(0, 50)}; known: ${known}`,
+      });
     }
     return names.filter(isType);
   })
@@ -22,7 +26,9 @@ const types = z
 
 const readQuery = {
   cursor: queryText().describe('`0`: the beginning of the kept log'),
-  view: viewQuery(['expanded']).describe('`expanded`: objects with everything their own endpoints can show'),
+  view: viewQuery(['expanded']).describe(
+    '`expanded`: objects with everything their own endpoints can show',
+  ),
   include_types: types.describe('Only these kinds of objects; comma separated or repeated'),
   includeTypes: types.describe('The same as `include_types`'),
   exclude_types: types.describe('All but these kinds of objects; comma separated or repeated'),
@@ -32,7 +38,9 @@ const readQuery = {
 /** Query of GET /delta (api facts 9). */
 export const deltaQuery = z.object({
   ...readQuery,
-  limit: pageQuery.limit.describe('Most changes to read, 0 to 1000; repeated ones are rolled up among them'),
+  limit: pageQuery.limit.describe(
+    'Most changes to read, 0 to 1000; repeated ones are rolled up among them',
+  ),
 });
 export type DeltaQuery = z.infer<typeof deltaQuery>;
 
@@ -45,7 +53,9 @@ export type LongPollQuery = z.infer<typeof longPollQuery>;
 /** Query of GET /delta/streaming. */
 export const streamQuery = z.object({
   ...readQuery,
-  timeout: integerLike({ min: 1, max: 86_400 }).default(1800).describe('Seconds after which the stream ends'),
+  timeout: integerLike({ min: 1, max: 86_400 })
+    .default(1800)
+    .describe('Seconds after which the stream ends'),
 });
 export type StreamQuery = z.infer<typeof streamQuery>;
 
@@ -56,7 +66,9 @@ export type GenerateCursor = z.infer<typeof generateCursor>;
 
 const cursor = '3c-mi8zkq0x-1f0c9b2a7d3e';
 
-export const cursorView = z.object({ cursor: z.string() }).meta({ id: 'Cursor', example: { cursor } });
+export const cursorView = z
+  .object({ cursor: z.string() })
+  .meta({ id: 'Cursor', example: { cursor } });
 
 const folderId = '019aa1b2-0000-7000-8000-000000000003';
 

@@ -43,7 +43,10 @@ describe('rollUp', () => {
 
   it('lets nobody miss a change who stops after any delta and reads on from its cursor', () => {
     for (let round = 0; round < 200; round += 1) {
-      const ids = Array.from({ length: 12 }, (_, index) => 'abcde'[(index * (round + 3) * 7 + round) % 5]);
+      const ids = Array.from(
+        { length: 12 },
+        (_, index) => 'abcde'[(index * (round + 3) * 7 + round) % 5],
+      );
       const changes = page(...ids.map((id) => `modify ${id}`));
       const deltas = rollUp(changes);
       for (const [stop, { readTo }] of deltas.entries()) {

@@ -116,7 +116,8 @@ export class BatchStore {
   /** What was sent is shown as it was written: whoever looks at it here is no reader of it. */
   #withoutMarks({ added }: MirrorPlan, { sent }: Knowledge): void {
     for (const message of added) {
-      if (sent.has(message.messageIdHeader ?? '')) message.body = this.tracker.withoutMarks(message.body);
+      if (sent.has(message.messageIdHeader ?? ''))
+        message.body = this.tracker.withoutMarks(message.body);
     }
   }
 
@@ -129,7 +130,9 @@ export class BatchStore {
     const { accountId } = account;
     const found = new Set(plan.changed.map((change) => change.known.id));
     const removed = new Set(changes.removed);
-    const gone = known.strays.filter(({ id, providerId }) => !found.has(id) && removed.has(providerId ?? ''));
+    const gone = known.strays.filter(
+      ({ id, providerId }) => !found.has(id) && removed.has(providerId ?? ''),
+    );
     const patient = changes.more && (!changes.present || gone.length >= MANY_GONE);
     const waitedFor = gone.filter(({ id }) => patient || known.writes.has(id));
     await vanish(sql, accountId, idsOf(waitedFor), at);
@@ -147,7 +150,9 @@ export class BatchStore {
 
 /** What subscribers are told of messages that are news, besides that they are there. */
 function happenings(sql: Sql, { account, newsSince, at }: MirrorOwner, { added }: MirrorPlan) {
-  const news = added.filter(({ draft, remote }) => !draft && (!newsSince || remote.receivedAt >= newsSince));
+  const news = added.filter(
+    ({ draft, remote }) => !draft && (!newsSince || remote.receivedAt >= newsSince),
+  );
   const arrived = news.map((message) => ({ ...message, receivedAt: message.remote.receivedAt }));
   const findSent = (headers: readonly string[]) => sentByUs(sql, account.accountId, headers);
   return happeningsOf(sql, account, arrived, findSent, at);
@@ -178,13 +183,23 @@ async function knowledgeOf(
   const related = [...new Set(added.flatMap(headersOf))];
   const questions = added.flatMap((message) => {
     const key = subjectToFind(message);
-    const participants = message.participants.filter((one) => one !== email).flatMap(personAnywhere);
+    const participants = message.participants
+      .filter((one) => one !== email)
+      .flatMap(personAnywhere);
     const { providerId, date } = message;
-    return key === null || participants.length === 0 ? [] : [{ providerId, key, date, participants }];
+    return key === null || participants.length === 0
+      ? []
+      : [{ providerId, key, date, participants }];
   });
   const writes = known.size + strays.length > 0 ? await openWrites(sql, accountId) : new Map();
   const ids = [...known.values(), ...strays].map(({ id }) => id);
-  const ended = await objectsOfEndedJobs(sql, accountId, ['update_message', 'save_draft'], lookedAt, ids);
+  const ended = await objectsOfEndedJobs(
+    sql,
+    accountId,
+    ['update_message', 'save_draft'],
+    lookedAt,
+    ids,
+  );
   const stays = new Set([...known.values()].map(({ id }) => id));
   // One that is gone from its place has been moved by somebody else since: it is followed there.
   for (const id of ended)

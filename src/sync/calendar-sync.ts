@@ -60,7 +60,12 @@ export class CalendarSync {
     }
   }
 
-  async #calendars(account: ConnectedAccount, port: CalendarPort, claim: MirrorClaim, first: boolean) {
+  async #calendars(
+    account: ConnectedAccount,
+    port: CalendarPort,
+    claim: MirrorClaim,
+    first: boolean,
+  ) {
     const { accountId } = account;
     const listed = await port.listCalendars(account);
     const at = this.clock.now();
@@ -68,7 +73,12 @@ export class CalendarSync {
       const { added, changed } = await writeCalendars(sql, accountId, listed, at);
       for (const { id, before, timezone } of changed) {
         if (before !== timezone)
-          await this.listeners.timezoneChanged(sql, { ...ownerOf(account), calendarId: id, timezone, at });
+          await this.listeners.timezoneChanged(sql, {
+            ...ownerOf(account),
+            calendarId: id,
+            timezone,
+            at,
+          });
       }
       await recordChanges(sql, [
         ...added.map((one) => this.#record(account, one, 'created', !first, at)),
@@ -139,7 +149,11 @@ export class CalendarSync {
 
 const ownerOf = ({ accountId, applicationId }: ConnectedAccount) => ({ accountId, applicationId });
 
-async function isGone(port: CalendarPort, account: ConnectedAccount, providerId: string): Promise<boolean> {
+async function isGone(
+  port: CalendarPort,
+  account: ConnectedAccount,
+  providerId: string,
+): Promise<boolean> {
   try {
     await port.listEventChanges?.(account, providerId, null, 1);
     return false;

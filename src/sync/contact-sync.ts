@@ -17,7 +17,13 @@ import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import {
   comingContacts, holdContacts, type MirrorContact, removeContacts, storeSeenContacts,
 } from '../contacts/contact-mirror.ts'; // prettier-ignore
-import { beginContactLook, type ContactLook, nextLook, postponeLook, storeContactCursor } from './looks.ts';
+import {
+  beginContactLook,
+  type ContactLook,
+  nextLook,
+  postponeLook,
+  storeContactCursor,
+} from './looks.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 /** Contacts that are stored with one transaction; a server may list the whole address book for each page. */
@@ -94,7 +100,8 @@ export class ContactSync {
       const lookedAt = this.clock.now();
       const changes = await port.listContactChanges(account, cursor, PAGE);
       const complete = !changes.more;
-      const idle = changes.cursor === cursor && changes.contacts.length + changes.removed.length === 0;
+      const idle =
+        changes.cursor === cursor && changes.contacts.length + changes.removed.length === 0;
       if (idle && look.since && !changes.present) return !complete;
       const at = this.clock.now();
       await this.claims.holding(claim, null, async (sql) => {
@@ -128,7 +135,9 @@ export class ContactSync {
     const busy = (row: MirrorContact) => row.writing || row.touchedAt > lookedAt;
     const known = rows.filter(({ providerId }) => remotes.has(providerId));
     const present = changes.present && new Set(changes.present);
-    const gone = rows.filter(({ providerId }) => !remotes.has(providerId) && !present?.has(providerId));
+    const gone = rows.filter(
+      ({ providerId }) => !remotes.has(providerId) && !present?.has(providerId),
+    );
     const removed = gone.filter((row) => !busy(row)).map(({ id }) => id);
     await removeContacts(sql, accountId, removed);
     const log: ChangeRecord[] = [

@@ -8,7 +8,12 @@ import { eventChange } from '../calendar/event-store/event-changes.ts';
 import { adoptMailed } from '../calendar/event-store/adopt-mailed.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
-import type { CalendarPort, EventChanges, EventContent, RemoteEvent } from '../providers/port/connector.ts';
+import type {
+  CalendarPort,
+  EventChanges,
+  EventContent,
+  RemoteEvent,
+} from '../providers/port/connector.ts';
 import * as mirror from '../calendar/event-store/event-mirror.ts';
 import type { MirrorEvent, NewMirrorEvent } from '../calendar/event-store/event-mirror.ts';
 import {
@@ -66,7 +71,12 @@ export class EventSync {
    * @throws {ProviderError} `not-found` when the calendar is gone
    * @throws {ClaimLostError}
    */
-  async run(account: ConnectedAccount, port: CalendarPort, calendar: MirrorCalendar, claim: MirrorClaim) {
+  async run(
+    account: ConnectedAccount,
+    port: CalendarPort,
+    calendar: MirrorCalendar,
+    claim: MirrorClaim,
+  ) {
     if (!port.listEventChanges) return;
     let cursor = calendar.eventCursor;
     let complete = false;
@@ -80,7 +90,8 @@ export class EventSync {
         const result = await this.#apply(sql, { account, calendar, port, changes, lookedAt, at });
         // A page that could not be taken up as a whole is read again, with all that follows.
         mayStore &&= result.whole;
-        if (mayStore) await storeEventCursor(sql, calendar.id, changes.cursor, complete ? at : null);
+        if (mayStore)
+          await storeEventCursor(sql, calendar.id, changes.cursor, complete ? at : null);
       });
       cursor = changes.cursor;
     }
@@ -144,14 +155,21 @@ export class EventSync {
     for (const id of tied) {
       if (logged.has(id)) continue;
       // Nothing has happened to the event: the log alone is told of what it says now.
-      log.push(eventChange({ ...account, at: batch.at }, { id, calendarId: calendar.id }, 'updated', null));
+      log.push(
+        eventChange({ ...account, at: batch.at }, { id, calendarId: calendar.id }, 'updated', null),
+      );
     }
     const whole = waiting.length === 0 && !known.some(({ row }) => busy(row)) && !alive.some(busy);
     await recordChanges(sql, log);
     return { whole };
   }
 
-  async #add(sql: Sql, batch: Batch, events: readonly RemoteEvent[], zone: string): Promise<ChangeRecord[]> {
+  async #add(
+    sql: Sql,
+    batch: Batch,
+    events: readonly RemoteEvent[],
+    zone: string,
+  ): Promise<ChangeRecord[]> {
     const rows: NewMirrorEvent[] = events.map((remote) => {
       const content = storableContent(remote.content);
       return { id: newId(), remote: { ...remote, content }, fields: fieldsOf(content, zone) };
@@ -184,14 +202,27 @@ export class EventSync {
   async #cancel(sql: Sql, batch: Batch, rows: readonly MirrorEvent[]): Promise<ChangeRecord[]> {
     const { account, at } = batch;
     await mirror.cancelMirrored(sql, idsOf(rows), at);
-    const reminding = rows.filter(({ notifications }) => notifications.length > 0).map(({ id }) => id);
+    const reminding = rows
+      .filter(({ notifications }) => notifications.length > 0)
+      .map(({ id }) => id);
     if (reminding.length > 0)
-      await this.planner.cancelEvents(sql, account.accountId, reminding, 'the event was deleted', at);
+      await this.planner.cancelEvents(
+        sql,
+        account.accountId,
+        reminding,
+        'the event was deleted',
+        at,
+      );
     return rows.map((row) => this.#record(batch, row.id, 'deleted', row.metadata));
   }
 
   /** Events whose writes have failed show again what the provider has. */
-  async #putRight(sql: Sql, account: ConnectedAccount, port: CalendarPort, calendar: MirrorCalendar) {
+  async #putRight(
+    sql: Sql,
+    account: ConnectedAccount,
+    port: CalendarPort,
+    calendar: MirrorCalendar,
+  ) {
     const held = await lockCalendarForShare(sql, account.accountId, calendar.id);
     if (!held) return;
     const rows = await mirror.holdDiverged(sql, calendar.id);

@@ -67,10 +67,13 @@ export class FolderMirror {
     const at = this.clock.now();
     return this.repository.holding(claim, null, async (sql) => {
       const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
-      const outdated = (await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, lookedAt)).length > 0;
-      const displaced = !outdated && renamed.length > 0 && (await rename(sql, accountId, renamed, at));
+      const outdated =
+        (await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, lookedAt)).length > 0;
+      const displaced =
+        !outdated && renamed.length > 0 && (await rename(sql, accountId, renamed, at));
       const mirrored = await mirroredFolders(sql, accountId);
-      if (!folders || outdated) return { standard: standardOf(mirrored), setAside: displaced, outdated };
+      if (!folders || outdated)
+        return { standard: standardOf(mirrored), setAside: displaced, outdated };
       const plan = planFolders(folders, mirrored, writes);
       let homeless = false;
       if (plan.written.length + plan.goneIds.length > 0) {
@@ -110,7 +113,10 @@ function changesOf(
   ];
 }
 
-function standardOf(folders: readonly { name: string | null; providerId: string | null }[]): StandardFolders {
-  const idOf = (name: string) => folders.find((folder) => folder.name === name)?.providerId ?? undefined;
+function standardOf(
+  folders: readonly { name: string | null; providerId: string | null }[],
+): StandardFolders {
+  const idOf = (name: string) =>
+    folders.find((folder) => folder.name === name)?.providerId ?? undefined;
   return { drafts: idOf('drafts'), sent: idOf('sent'), spam: idOf('spam'), trash: idOf('trash') };
 }

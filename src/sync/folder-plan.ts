@@ -46,7 +46,8 @@ export function planFolders(
     // The name that was asked for goes on being shown.
     const displayName = known && underWay.has(id) ? known.displayName : folder.displayName;
     const { providerId, name } = folder;
-    const same = known?.providerId === providerId && known.name === name && known.displayName === displayName;
+    const same =
+      known?.providerId === providerId && known.name === name && known.displayName === displayName;
     if (!same) plan.written.push({ id, providerId, name, displayName });
   }
   plan.goneIds = mirrored.filter(({ id }) => !kept.has(id)).map(({ id }) => id);

@@ -38,7 +38,9 @@ export interface ContactLook {
 
 /** When the next look may begin. @param failure of the one before */
 export function nextLook(now: Date, failure?: ProviderError): Date {
-  const seconds = failure ? Math.max(AFTER_FAILURE_SECONDS, failure.retryAfterSeconds ?? 0) : LOOK_SECONDS;
+  const seconds = failure
+    ? Math.max(AFTER_FAILURE_SECONDS, failure.retryAfterSeconds ?? 0)
+    : LOOK_SECONDS;
   return new Date(now.getTime() + seconds * 1000);
 }
 

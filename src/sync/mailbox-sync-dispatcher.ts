@@ -22,7 +22,12 @@ import { type ContactsLook, ContactSync } from './contact-sync.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { WatchLeases } from './watch-leases.ts';
 import { MailboxSync, type RunControl } from './mailbox-sync.ts';
-import { ClaimLostError, type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
+import {
+  ClaimLostError,
+  type MirrorClaim,
+  MirrorRepository,
+  type MirrorState,
+} from './mirror.repository.ts';
 import {
   FAILURES_UNTIL_SHOWN,
   INVALID_WAIT_SECONDS,
@@ -97,7 +102,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     ]);
     // The row is somebody else's by now, or went with its account.
     if (!state || !account) return null;
-    if (account.grantStatus === 'invalid') return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
+    if (account.grantStatus === 'invalid')
+      return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
     const goOn = () => lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TURN_MS;
     try {
       const { mail, calendar, contacts } = this.connectors.require(account.provider);
@@ -105,7 +111,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
       // After the mailbox: that is what somebody waits for.
       const hasCalendars =
         calendar && (await this.#calendars(account, calendar, claim, state, mail !== undefined));
-      const book = contacts && (await this.#contacts(account, contacts, claim, goOn, mail !== undefined));
+      const book =
+        contacts && (await this.#contacts(account, contacts, claim, goOn, mail !== undefined));
       // No watch tells of calendars and contacts.
       const watched = state.watched && !hasCalendars && !book?.hasBook;
       if (current && book?.more) return this.#wait(0, { kind: 'current' });
@@ -115,7 +122,11 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
       if (!(error instanceof ProviderError)) throw error;
       if (error.code === 'auth-invalid') {
         const { settingsSealed } = account;
-        return this.#wait(INVALID_WAIT_SECONDS, { kind: 'refused', reason: error.message, settingsSealed });
+        return this.#wait(INVALID_WAIT_SECONDS, {
+          kind: 'refused',
+          reason: error.message,
+          settingsSealed,
+        });
       }
       return this.#failed(state.failures + 1, error.message, error.retryAfterSeconds);
     }
@@ -126,7 +137,11 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
   }
 
   onPoison(): Outcome<SyncResult> {
-    return this.#failed(FAILURES_UNTIL_SHOWN, 'set aside: mirroring it ended its worker several times', null);
+    return this.#failed(
+      FAILURES_UNTIL_SHOWN,
+      'set aside: mirroring it ended its worker several times',
+      null,
+    );
   }
 
   async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<void> {
@@ -182,7 +197,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
       return await this.calendars.run(account, calendar, claim, state);
     } catch (error) {
       if (!(error instanceof ProviderError) || !hasMailbox) throw error;
-      this.#log.warn(`calendars of account ${account.accountId} cannot be mirrored: ${error.message}`);
+      this.#log.warn(
+        `calendars of account ${account.accountId} cannot be mirrored: ${error.message}`,
+      );
       return true;
     }
   }
@@ -199,7 +216,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
       return await this.contacts.run(account, contacts, claim, goOn);
     } catch (error) {
       if (!(error instanceof ProviderError) || !hasMailbox) throw error;
-      this.#log.warn(`contacts of account ${account.accountId} cannot be mirrored: ${error.message}`);
+      this.#log.warn(
+        `contacts of account ${account.accountId} cannot be mirrored: ${error.message}`,
+      );
       return { hasBook: true, more: false };
     }
   }
@@ -212,7 +231,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     goOn: () => boolean,
   ): Promise<boolean> {
     const { horizonDays } = this.config.sync;
-    const since = horizonDays === 0 ? null : new Date(this.clock.now().getTime() - horizonDays * DAY_MS);
+    const since =
+      horizonDays === 0 ? null : new Date(this.clock.now().getTime() - horizonDays * DAY_MS);
     let shown = state.syncState;
     let { watchable } = state;
     const control: RunControl = {
@@ -241,7 +261,11 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
 
   #poll({ watched }: Pick<MirrorState, 'watched'>): Outcome<SyncResult> {
     const { pollSeconds, pollWatchedSeconds } = this.config.sync;
-    const at = nextPoll(this.clock.now(), watched ? pollWatchedSeconds : pollSeconds, Math.random());
+    const at = nextPoll(
+      this.clock.now(),
+      watched ? pollWatchedSeconds : pollSeconds,
+      Math.random(),
+    );
     return { next: { kind: 'again', at, ambiguous: false }, result: { kind: 'current' } };
   }
 

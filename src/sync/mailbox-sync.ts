@@ -140,12 +140,17 @@ export class MailboxSync {
   ): Promise<StoredBatch> {
     const { account, claim, state } = run;
     // First, as a renamed folder renames its messages.
-    const { standard: folders, setAside, outdated } = await this.#followFolders(run, changes, lookedAt);
+    const {
+      standard: folders,
+      setAside,
+      outdated,
+    } = await this.#followFolders(run, changes, lookedAt);
     if (outdated) return { hasVanished: hasVanished || setAside, outdated };
     const mayTurnUp = hasVanished || setAside;
     // A server that does not count changes tells of flags without a cursor that moves.
     const told = changes.messages.length + changes.removed.length > 0;
-    if (changes.cursor === cursor && !told && !mayTurnUp) return { hasVanished: false, outdated: false };
+    if (changes.cursor === cursor && !told && !mayTurnUp)
+      return { hasVanished: false, outdated: false };
     const { incoming, failures } = await this.#read(run, changes.messages);
     // Servers tell whole seconds: what comes in the one in which the account was connected is news.
     const newsSince = state.wasCurrent ? null : fromUnixSeconds(toUnixSeconds(state.connectedAt));
@@ -168,7 +173,11 @@ export class MailboxSync {
   ): Promise<FollowedFolders> {
     return changes.folders || changes.renamed.length > 0
       ? this.folders.follow(account, claim, changes, lookedAt)
-      : { standard: await this.folders.standard(account.accountId), setAside: false, outdated: false };
+      : {
+          standard: await this.folders.standard(account.accountId),
+          setAside: false,
+          outdated: false,
+        };
   }
 
   /** Reads what is new. A message that cannot be read does not stop the mailbox: what is known of it is kept. */
@@ -183,7 +192,8 @@ export class MailboxSync {
     const fresh: { remote: RemoteMessage; content: MessageContent }[] = [];
     for (const remote of messages) {
       // Only its flags have changed, and it was never wanted.
-      const unwanted = remote.content === null && run.since !== null && remote.receivedAt < run.since;
+      const unwanted =
+        remote.content === null && run.since !== null && remote.receivedAt < run.since;
       if (mirrored.has(remote.providerId)) batch.incoming.push({ remote, parsed: null });
       else if (!unwanted) {
         const content = await this.#contentOf(run, remote);

@@ -129,7 +129,8 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
     }
     if (id === 0) return true;
     await this.#tell(id);
-    if (monotonicMs() - this.#comparedAt > COMPARE_MS && this.#held.size > 0) await this.#compare(id);
+    if (monotonicMs() - this.#comparedAt > COMPARE_MS && this.#held.size > 0)
+      await this.#compare(id);
     const most = Math.min(this.#most - this.#held.size, MOST_PER_CLAIM);
     const { total, fair, leases } = await this.leases.claim(id, Math.max(0, most), this.#held.size);
     for (const lease of leases) this.#take(lease);
@@ -215,7 +216,8 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
       const account = await this.accounts.find(held.lease.accountId);
       if (!account) throw new ProviderError('not-found', 'The account is gone');
       const { mail } = this.connectors.require(account.provider);
-      if (!mail?.watch) throw new ProviderError('unsupported', 'The provider does not tell of changes');
+      if (!mail?.watch)
+        throw new ProviderError('unsupported', 'The provider does not tell of changes');
       const watch = await mail.watch(account, {
         onChange: () => this.#changed(held, account),
         onEnd: (error) => this.#onEnd(held, account, error),
@@ -254,6 +256,8 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
     this.#ended.set(accountId, { accountId, waitSeconds, wasStable });
     // Nobody tells of changes now: a look finds them, and finds out what is wrong.
     if (account) this.waker.changed(account);
-    this.#log.debug(`the watch of account ${accountId} has ended: ${error?.message ?? 'without a reason'}`);
+    this.#log.debug(
+      `the watch of account ${accountId} has ended: ${error?.message ?? 'without a reason'}`,
+    );
   }
 }

@@ -49,7 +49,12 @@ export function changesOf(
       if (draft) return { ...base, object: 'draft', objectId: id, event: 'create' } as const;
       return created(base, { id, threadId, date: remote.receivedAt }, isNews(remote.receivedAt));
     }),
-    ...fileIds.map((objectId): ChangeRecord => ({ ...base, object: 'file', objectId, event: 'create' })),
+    ...fileIds.map((objectId): ChangeRecord => ({
+      ...base,
+      object: 'file',
+      objectId,
+      event: 'create',
+    })),
     ...visible.flatMap((change) => modified(base, change, isNews(change.known.date))),
   ];
 }
@@ -75,7 +80,11 @@ function modified(base: Base, { known, draft }: ChangedMessage, isNews: boolean)
   const object = draft ? 'draft' : 'message';
   const change = { ...base, object, objectId: known.id, event: 'modify' } as const;
   if (known.draft !== draft) {
-    const before = { ...base, object: known.draft ? 'draft' : 'message', objectId: known.id } as const;
+    const before = {
+      ...base,
+      object: known.draft ? 'draft' : 'message',
+      objectId: known.id,
+    } as const;
     const now = draft ? ({ ...change, event: 'create' } as const) : created(base, known, isNews);
     return [{ ...before, event: 'delete' }, now];
   }

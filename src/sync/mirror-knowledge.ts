@@ -8,7 +8,11 @@ const FOLDER_KEYS = ['folders', 'folderIds'];
 
 /** Messages with an open write of ours, by our id. */
 export async function openWrites(sql: Sql, accountId: string): Promise<Map<string, OpenWrite>> {
-  const rows = await openWritesOfAccount(sql, accountId, ['update_message', 'save_draft', 'delete_draft']);
+  const rows = await openWritesOfAccount(sql, accountId, [
+    'update_message',
+    'save_draft',
+    'delete_draft',
+  ]);
   const writes = new Map<string, OpenWrite>();
   for (const { objectId, action, payload } of rows) {
     const before = writes.get(objectId);
@@ -16,7 +20,8 @@ export async function openWrites(sql: Sql, accountId: string): Promise<Map<strin
     writes.set(objectId, {
       unread: all || Boolean(before?.unread) || payload['unread'] !== undefined,
       starred: all || Boolean(before?.starred) || payload['starred'] !== undefined,
-      folders: all || Boolean(before?.folders) || FOLDER_KEYS.some((key) => payload[key] !== undefined),
+      folders:
+        all || Boolean(before?.folders) || FOLDER_KEYS.some((key) => payload[key] !== undefined),
     });
   }
   return writes;
@@ -40,11 +45,17 @@ export async function versionsOfDrafts(
 ): Promise<{ draftVersions: Set<string>; outdated: boolean }> {
   if (unknown.length === 0) return { draftVersions: new Set(), outdated: false };
   const open = await openWritesOfAccount(sql, accountId, ['save_draft', 'delete_draft']);
-  const names = new Set(open.flatMap(({ payload }) => [payload['replaces'], payload['messageIdHeader']]));
+  const names = new Set(
+    open.flatMap(({ payload }) => [payload['replaces'], payload['messageIdHeader']]),
+  );
   const ended = await objectsOfEndedJobs(sql, accountId, ['save_draft', 'delete_draft'], lookedAt);
   const outdated = ended.length > 0;
   const versions = unknown.filter((one) => {
-    return outdated || names.has(one.providerId) || (one.messageIdHeader && names.has(one.messageIdHeader));
+    return (
+      outdated ||
+      names.has(one.providerId) ||
+      (one.messageIdHeader && names.has(one.messageIdHeader))
+    );
   });
   return { draftVersions: new Set(versions.map(({ providerId }) => providerId)), outdated };
 }

@@ -1,6 +1,10 @@
 import type { RemoteMessage } from '../providers/port/connector.ts';
 import { UNREADABLE, type ParsedMessage } from '../mail/parsing/mime-parser.ts';
-import { contentKey, type KnownMessage, type StrayMessage } from '../mail/messages/mirrored-messages.ts';
+import {
+  contentKey,
+  type KnownMessage,
+  type StrayMessage,
+} from '../mail/messages/mirrored-messages.ts';
 import type { SentByUs } from '../mail/outbox/sent-by-us.ts';
 import { type Knowledge, type OpenWrite, planBatch } from './mirror-plan.ts';
 
@@ -24,7 +28,10 @@ const remote = (providerId: string, overrides: Partial<RemoteMessage> = {}): Rem
   content: null,
   ...overrides,
 });
-const parsed = (messageIdHeader: string | null, overrides: Partial<ParsedMessage> = {}): ParsedMessage => ({
+const parsed = (
+  messageIdHeader: string | null,
+  overrides: Partial<ParsedMessage> = {},
+): ParsedMessage => ({
   ...UNREADABLE,
   messageIdHeader,
   ...overrides,
@@ -73,7 +80,10 @@ describe('planBatch', () => {
   it('joins messages of one batch, whatever their order in it', () => {
     const plan = planBatch(
       [
-        { remote: remote('2', { receivedAt: new Date(2) }), parsed: parsed('<b>', { inReplyTo: '<a>' }) },
+        {
+          remote: remote('2', { receivedAt: new Date(2) }),
+          parsed: parsed('<b>', { inReplyTo: '<a>' }),
+        },
         { remote: remote('1', { receivedAt: new Date(1) }), parsed: parsed('<a>') },
       ],
       NOTHING,
@@ -114,7 +124,10 @@ describe('planBatch', () => {
     });
 
     it('gives the promised id once', () => {
-      const twice = plan([remote('1', { folderIds: ['sent'] }), remote('2', { folderIds: ['sent'] })]);
+      const twice = plan([
+        remote('1', { folderIds: ['sent'] }),
+        remote('2', { folderIds: ['sent'] }),
+      ]);
       expect(twice.filter(({ id }) => id === 'promised')).toHaveLength(1);
       expect(plan([remote('1', { folderIds: ['sent'] })], true)[0]?.id).not.toBe('promised');
     });
@@ -146,7 +159,11 @@ describe('planBatch', () => {
   });
 
   describe('with a message that is gone elsewhere', () => {
-    const arrive = (providerId: string, header: string | null, overrides: Partial<ParsedMessage> = {}) => ({
+    const arrive = (
+      providerId: string,
+      header: string | null,
+      overrides: Partial<ParsedMessage> = {},
+    ) => ({
       remote: remote(providerId, { folderIds: ['archive'] }),
       parsed: parsed(header, overrides),
     });
@@ -209,7 +226,9 @@ describe('planBatch', () => {
         FOLDERS,
       );
     expect(of({ unread: true, folders: true })).toMatchObject({
-      changed: [{ remote: { unread: true, starred: true, folderIds: ['inbox'] }, foldersChanged: false }],
+      changed: [
+        { remote: { unread: true, starred: true, folderIds: ['inbox'] }, foldersChanged: false },
+      ],
       said: [{ id: 'id-1', remote: said }],
     });
     expect(of({ unread: true, starred: true, folders: true }).changed).toEqual([]);

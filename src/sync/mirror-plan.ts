@@ -2,7 +2,11 @@ import { newId } from '../platform/base/ids/ids.ts';
 import type { RemoteMessage } from '../providers/port/connector.ts';
 import type { ParsedMessage } from '../mail/parsing/mime-parser.ts';
 import { type KnownThread, ThreadPlan } from '../mail/threading/thread-plan.ts';
-import { contentKey, type KnownMessage, type StrayMessage } from '../mail/messages/mirrored-messages.ts';
+import {
+  contentKey,
+  type KnownMessage,
+  type StrayMessage,
+} from '../mail/messages/mirrored-messages.ts';
 import { MAX_EMAIL_LENGTH } from '../mail/messages/people.ts';
 import type { SentByUs } from '../mail/outbox/sent-by-us.ts';
 
@@ -116,7 +120,8 @@ export function planBatch(
     const participants = participantsOf(parsed);
     const threaded = { ...parsed, date: remote.receivedAt, participants };
     const threadId = threadPlan.place(threaded, own?.threadId, subjects.get(remote.providerId));
-    const promised = own && isIn(mailbox.sent, remote) && !own.mirrored && !taken.has(own.messageId);
+    const promised =
+      own && isIn(mailbox.sent, remote) && !own.mirrored && !taken.has(own.messageId);
     const id = promised ? own.messageId : newId();
     taken.add(id);
     const [draft, metadata] = [isIn(mailbox.drafts, remote), own?.metadata ?? {}];

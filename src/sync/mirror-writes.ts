@@ -12,7 +12,12 @@ import {
 } from '../mail/messages/store-messages.ts';
 import { insertDocuments } from '../mail/search/store-document.ts';
 import { type RefreshedThread, refreshThreads } from '../mail/threading/refresh-threads.ts';
-import { holdThreads, mergeThreads, writeReferences, writeThreads } from '../mail/threading/store-threads.ts';
+import {
+  holdThreads,
+  mergeThreads,
+  writeReferences,
+  writeThreads,
+} from '../mail/threading/store-threads.ts';
 import { rethreadJobs } from '../platform/job-statuses/jobs.ts';
 import type { MirrorPlan, NewMessage } from './mirror-plan.ts';
 
@@ -30,7 +35,12 @@ export interface Written {
 }
 
 /** Writes the messages of a plan with everything that belongs to them. */
-export async function writePlan(sql: Sql, accountId: string, plan: MirrorPlan, at: Date): Promise<Written> {
+export async function writePlan(
+  sql: Sql,
+  accountId: string,
+  plan: MirrorPlan,
+  at: Date,
+): Promise<Written> {
   const { added, changed } = plan;
   if (added.length > 0) await writeThreads(sql, accountId, threadsToWrite(added));
   const merged = await merge(sql, accountId, plan.merged, at);
@@ -60,7 +70,12 @@ function threadsToWrite(added: readonly NewMessage[]) {
   const threads = new Map<string, { id: string; subject: string; first: Date; last: Date }>();
   for (const { threadId: id, subject, remote } of added) {
     // `added` is oldest first: the first message names the thread.
-    const thread = threads.get(id) ?? { id, subject, first: remote.receivedAt, last: remote.receivedAt };
+    const thread = threads.get(id) ?? {
+      id,
+      subject,
+      first: remote.receivedAt,
+      last: remote.receivedAt,
+    };
     threads.set(id, { ...thread, last: remote.receivedAt });
   }
   return [...threads.values()];
@@ -73,7 +88,9 @@ function rowOf({ remote, ...message }: NewMessage) {
     date: remote.receivedAt,
     unread: remote.unread,
     starred: remote.starred,
-    hasAttachments: message.files.some(({ contentDisposition }) => contentDisposition === 'attachment'),
+    hasAttachments: message.files.some(
+      ({ contentDisposition }) => contentDisposition === 'attachment',
+    ),
   };
 }
 
@@ -94,7 +111,11 @@ async function merge(
   return { mergedThreads: await mergeThreads(sql, accountId, merged), rethreaded };
 }
 
-async function rememberReferences(sql: Sql, accountId: string, { named, added }: MirrorPlan): Promise<void> {
+async function rememberReferences(
+  sql: Sql,
+  accountId: string,
+  { named, added }: MirrorPlan,
+): Promise<void> {
   // Only of conversations that something is written to: one that was promised and did not come about has no row.
   const written = new Set(added.map(({ threadId }) => threadId));
   const kept = named.filter(({ threadId }) => written.has(threadId));
@@ -116,7 +137,9 @@ async function writeMemberships(sql: Sql, accountId: string, plan: MirrorPlan): 
 
 async function rememberSaid(sql: Sql, accountId: string, said: MirrorPlan['said']): Promise<void> {
   if (said.length === 0) return;
-  const ids = await folderIds(sql, accountId, [...new Set(said.flatMap(({ remote }) => remote.folderIds))]);
+  const ids = await folderIds(sql, accountId, [
+    ...new Set(said.flatMap(({ remote }) => remote.folderIds)),
+  ]);
   const fields = said.map(({ id: objectId, remote: { unread, starred, folderIds: places } }) => {
     const folders = places.flatMap((place) => ids.get(place) ?? []).sort();
     return { objectId, before: { unread, starred, folders } };

@@ -81,7 +81,11 @@ export class MirrorRepository {
    * @param cursor stored with what `work` writes; null leaves it
    * @throws {ClaimLostError} when the claim is lost; nothing is written
    */
-  holding<T>({ id, fence }: MirrorClaim, cursor: string | null, work: (sql: Sql) => Promise<T>): Promise<T> {
+  holding<T>(
+    { id, fence }: MirrorClaim,
+    cursor: string | null,
+    work: (sql: Sql) => Promise<T>,
+  ): Promise<T> {
     return this.database.transaction(async (sql) => {
       const held = await sql.query(HOLD, [id, fence, cursor]);
       if (held.length === 0) throw new ClaimLostError('the claim on the mailbox is lost');

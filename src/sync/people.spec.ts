@@ -71,7 +71,10 @@ describe('people of messages', () => {
       rank: 3,
     });
     expect(name(from('Ada'), to('Countess of Lovelace'))).toMatchObject({ name: 'Ada', rank: 2 });
-    expect(name(to("'ada@example.test'"), from('Ada via Team'))).toMatchObject({ name: '', rank: 0 });
+    expect(name(to("'ada@example.test'"), from('Ada via Team'))).toMatchObject({
+      name: '',
+      rank: 0,
+    });
     expect(name({}, { news: true })).toMatchObject({ news: true });
   });
 

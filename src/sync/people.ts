@@ -78,7 +78,8 @@ function nameIn({ name, email }: Address): string {
     .replaceAll(/["“”]|^'+|'+$/g, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  const says = bare !== '' && !bare.includes('@') && bare.length <= MOST_NAME && !/ via /i.test(bare);
+  const says =
+    bare !== '' && !bare.includes('@') && bare.length <= MOST_NAME && !/ via /i.test(bare);
   return says && bare.toLowerCase() !== email.toLowerCase() ? bare : '';
 }
 

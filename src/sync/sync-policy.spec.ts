@@ -21,9 +21,15 @@ describe('nextAttempt', () => {
     [1, 300, 0.5, 300],
     [1, 10, 0.5, 15],
     [1, 1e9, 0.5, 86_400],
-  ])('after %d failures, told %p seconds, random %d: %d s', (failures, retryAfter, random, seconds) => {
-    expect(nextAttempt(now, failures, retryAfter, random).getTime()).toBeCloseTo(seconds * 1000, 3);
-  });
+  ])(
+    'after %d failures, told %p seconds, random %d: %d s',
+    (failures, retryAfter, random, seconds) => {
+      expect(nextAttempt(now, failures, retryAfter, random).getTime()).toBeCloseTo(
+        seconds * 1000,
+        3,
+      );
+    },
+  );
 });
 
 describe('watchWaitSeconds', () => {

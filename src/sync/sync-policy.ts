@@ -42,7 +42,11 @@ const WATCH_BACKOFF_SECONDS = { first: 10, longest: 900 };
  * @param failures times it ended since it was last stable, this one included
  * @param random 0 to 1
  */
-export function watchWaitSeconds(failures: number, retryAfterSeconds: number | null, random: number): number {
+export function watchWaitSeconds(
+  failures: number,
+  retryAfterSeconds: number | null,
+  random: number,
+): number {
   const longest = backoff(WATCH_BACKOFF_SECONDS, failures);
   return Math.max(longest * (0.5 + 0.5 * random), retryAfterSeconds ?? 0);
 }

@@ -51,7 +51,10 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
   }
 
   #remember(mailbox: ChangedMailbox): void {
-    this.#changed.set(JSON.stringify([mailbox.provider, mailbox.applicationId, mailbox.email]), mailbox);
+    this.#changed.set(
+      JSON.stringify([mailbox.provider, mailbox.applicationId, mailbox.email]),
+      mailbox,
+    );
   }
 
   #writeIn(ms: number): void {

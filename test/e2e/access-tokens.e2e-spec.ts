@@ -43,19 +43,28 @@ describe('access tokens of an account', () => {
     const { body } = await request(server.url)
       .post('/connect/grants')
       .set(application.basic)
-      .send({ provider: 'sandbox', settings: { email: 'ada@sandbox.test', password: 'x' }, ...more })
+      .send({
+        provider: 'sandbox',
+        settings: { email: 'ada@sandbox.test', password: 'x' },
+        ...more,
+      })
       .expect(200);
     return { id: body.data.id, token: body.data.access_token };
   };
   const put = (body: object) =>
-    request(server.url).put(`/a/${application.clientId}`).set(application.secretBasic).send(body).expect(200);
+    request(server.url)
+      .put(`/a/${application.clientId}`)
+      .set(application.secretBasic)
+      .send(body)
+      .expect(200);
   const path = (id = grantId) => `/connect/grants/${id}/tokens`;
   const make = (body: object = {}, caller = application) =>
     request(server.url).post(path()).set(caller.basic).send(body);
   const made = async (body: object = {}) =>
     (await make(body).expect(200)).body.data as Listed & { access_token: string };
   const list = async (): Promise<Listed[]> =>
-    (await request(server.url).get(path()).set(application.basic).expect(200)).body.data as Listed[];
+    (await request(server.url).get(path()).set(application.basic).expect(200)).body
+      .data as Listed[];
   const remove = (id: string, caller = application) =>
     request(server.url).delete(`${path()}/${id}`).set(caller.basic);
   const use = (value: string, at = '/account') => request(server.url).get(at).auth(value, '');
@@ -82,7 +91,9 @@ describe('access tokens of an account', () => {
     });
     expect(response.text).not.toContain(token);
     expect(response.text).not.toContain(second.access_token);
-    const { body } = await request(server.url).get(`${path()}?limit=1&offset=1`).set(application.basic);
+    const { body } = await request(server.url)
+      .get(`${path()}?limit=1&offset=1`)
+      .set(application.basic);
     expect(body.data).toEqual([expect.objectContaining({ id: second.id })]);
   });
 
@@ -216,7 +227,11 @@ describe('access tokens of an account', () => {
       (
         await request(server.url)
           .post(at)
-          .send({ client_id: application.clientId, client_secret: application.clientSecret, code: value })
+          .send({
+            client_id: application.clientId,
+            client_secret: application.clientSecret,
+            code: value,
+          })
           .expect(200)
       ).body as { access_token: string; expires_at?: number };
 
@@ -267,7 +282,9 @@ describe('access tokens of an account', () => {
       await browser.get(body.data.url);
       await browser.follow('credentials', { email: 'ada@sandbox.test', password: 'x' });
       await browser.submit('consent');
-      isSoon((await exchange(new URL(browser.page.location ?? '').searchParams.get('code'))).expires_at);
+      isSoon(
+        (await exchange(new URL(browser.page.location ?? '').searchParams.get('code'))).expires_at,
+      );
       isSoon((await made()).expires_at);
       await put({ access_token_expires_in: null });
       expect(await exchange(await code())).not.toHaveProperty('expires_at');

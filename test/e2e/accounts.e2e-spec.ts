@@ -17,7 +17,10 @@ describe('accounts', () => {
   });
   beforeEach(async () => {
     application = await createApplication(server.app);
-    account = await createAccount(server.app, application, { email: 'ada@sandbox.test', name: 'Ada' });
+    account = await createAccount(server.app, application, {
+      email: 'ada@sandbox.test',
+      name: 'Ada',
+    });
   });
   afterAll(() => server.close());
 
@@ -27,7 +30,9 @@ describe('accounts', () => {
     body?: object,
     headers = application.secretBasic,
   ) => {
-    const sent = request(server.url)[method](`/a/${application.clientId}/accounts${path}`).set(headers);
+    const sent = request(server.url)
+      [method](`/a/${application.clientId}/accounts${path}`)
+      .set(headers);
     return body ? sent.send(body) : sent;
   };
   const self = (headers: Record<string, string> = account.bearer) =>
@@ -48,7 +53,9 @@ describe('accounts', () => {
 
   describe('GET /account', () => {
     it('shows the account of the token, however it is sent', async () => {
-      const basic = { authorization: `Basic ${Buffer.from(`${account.token}:`).toString('base64')}` };
+      const basic = {
+        authorization: `Basic ${Buffer.from(`${account.token}:`).toString('base64')}`,
+      };
       const lower = { authorization: `bearer ${account.token}` };
       for (const headers of [account.bearer, basic, lower]) {
         const response = await self(headers);
@@ -71,7 +78,10 @@ describe('accounts', () => {
     });
 
     it('needs no scope, and works while the credentials are out of date', async () => {
-      const poor = await createAccount(server.app, application, { scope: ['contacts'], status: 'invalid' });
+      const poor = await createAccount(server.app, application, {
+        scope: ['contacts'],
+        status: 'invalid',
+      });
       expect((await self(poor.bearer)).status).toBe(200);
     });
 
@@ -97,7 +107,9 @@ describe('accounts', () => {
       for (const headers of attempts) {
         const response = await self(headers);
         expect(response.status).toBe(401);
-        expect(response.headers['www-authenticate']).toBe('Basic realm="API Access Token Required"');
+        expect(response.headers['www-authenticate']).toBe(
+          'Basic realm="API Access Token Required"',
+        );
         expect(response.body).toEqual({
           message: 'Could not verify access credential.',
           type: 'invalid_request_error',
@@ -109,14 +121,21 @@ describe('accounts', () => {
   describe('POST /oauth/revoke', () => {
     it('revokes the token it is called with, and only that', async () => {
       const other = await secondToken();
-      const basic = { authorization: `Basic ${Buffer.from(`${account.token}:`).toString('base64')}` };
+      const basic = {
+        authorization: `Basic ${Buffer.from(`${account.token}:`).toString('base64')}`,
+      };
       const response = await request(server.url).post('/oauth/revoke').set(basic);
       expect(response.status).toBe(200);
       expect(response.body).toEqual({ success: 'true' });
       expect((await self()).status).toBe(401);
-      expect((await request(server.url).post('/oauth/revoke').set(account.bearer)).status).toBe(401);
+      expect((await request(server.url).post('/oauth/revoke').set(account.bearer)).status).toBe(
+        401,
+      );
       expect((await self({ authorization: `Bearer ${other}` })).status).toBe(200);
-      await request(server.url).post('/oauth/revoke').set('authorization', `Bearer ${other}`).expect(200);
+      await request(server.url)
+        .post('/oauth/revoke')
+        .set('authorization', `Bearer ${other}`)
+        .expect(200);
       expect((await self({ authorization: `Bearer ${other}` })).status).toBe(401);
     });
   });
@@ -157,7 +176,9 @@ describe('accounts', () => {
       expect(await ids('metadata_value=support')).toEqual([second.id]);
       expect(await ids('metadata_pair=team:sales')).toEqual([account.id]);
       expect(await ids('metadata_pair=team:sales&metadata_pair=team:support')).toHaveLength(2);
-      expect(await ids('metadata_key=team&metadata_key=tier&metadata_search=all')).toEqual([account.id]);
+      expect(await ids('metadata_key=team&metadata_key=tier&metadata_search=all')).toEqual([
+        account.id,
+      ]);
       expect(await ids('metadata_key=tier&metadata_search=none')).toEqual([second.id]);
       expect((await manage('get', '?metadata_pair=nocolon')).status).toBe(400);
       expect((await manage('get', '?metadata_search=most')).status).toBe(400);
@@ -167,7 +188,9 @@ describe('accounts', () => {
       const response = await manage('put', `/${account.id}`, { metadata: { a: '1', b: '' } });
       expect(response.status).toBe(200);
       expect(response.body.metadata).toEqual({ a: '1', b: '' });
-      expect((await manage('put', `/${account.id}`, { metadata: { c: '2' } })).body.metadata).toEqual({
+      expect(
+        (await manage('put', `/${account.id}`, { metadata: { c: '2' } })).body.metadata,
+      ).toEqual({
         c: '2',
       });
     });
@@ -195,14 +218,16 @@ describe('accounts', () => {
         billing_state: 'cancelled',
         sync_state: 'stopped',
       });
-      expect(await rowsOf(server, `select 1 from sync_job where account_id = $1`, [account.id])).toEqual([]);
+      expect(
+        await rowsOf(server, `select 1 from sync_job where account_id = $1`, [account.id]),
+      ).toEqual([]);
       expect((await manage('post', `/${account.id}/downgrade`)).body).toEqual({ success: 'true' });
       const up = await manage('post', `/${account.id}/upgrade`);
       expect(up.body).toEqual({ success: 'true' });
       expect((await self()).body).toMatchObject({ billing_state: 'paid', sync_state: 'running' });
-      expect(await rowsOf(server, `select 1 from sync_job where account_id = $1`, [account.id])).toHaveLength(
-        1,
-      );
+      expect(
+        await rowsOf(server, `select 1 from sync_job where account_id = $1`, [account.id]),
+      ).toHaveLength(1);
     });
 
     it('does not make an account healthy by upgrading it', async () => {
@@ -214,14 +239,19 @@ describe('accounts', () => {
 
     it('revokes all tokens, or all but one', async () => {
       const kept = await secondToken();
-      const wrong = await manage('post', `/${account.id}/revoke-all`, { keep_access_token: 'not-a-token' });
+      const wrong = await manage('post', `/${account.id}/revoke-all`, {
+        keep_access_token: 'not-a-token',
+      });
       expect(wrong.status).toBe(400);
       const stranger = await createAccount(server.app, application);
       expect(
-        (await manage('post', `/${account.id}/revoke-all`, { keep_access_token: stranger.token })).status,
+        (await manage('post', `/${account.id}/revoke-all`, { keep_access_token: stranger.token }))
+          .status,
       ).toBe(400);
       expect((await self()).status).toBe(200);
-      const response = await manage('post', `/${account.id}/revoke-all`, { keep_access_token: kept });
+      const response = await manage('post', `/${account.id}/revoke-all`, {
+        keep_access_token: kept,
+      });
       expect(response.body).toEqual({ success: 'true' });
       expect((await self()).status).toBe(401);
       expect((await self({ authorization: `Bearer ${kept}` })).status).toBe(200);
@@ -231,8 +261,11 @@ describe('accounts', () => {
     });
 
     it('describes a token without repeating it', async () => {
-      const reader = await createAccount(server.app, application, { scope: ['email.read_only', 'calendar'] });
-      const info = (token: string) => manage('post', `/${reader.id}/token-info`, { access_token: token });
+      const reader = await createAccount(server.app, application, {
+        scope: ['email.read_only', 'calendar'],
+      });
+      const info = (token: string) =>
+        manage('post', `/${reader.id}/token-info`, { access_token: token });
       const valid = await info(reader.token);
       expect(valid.body).toEqual({
         created_at: expect.any(Number),
@@ -248,7 +281,9 @@ describe('accounts', () => {
       expect((await manage('post', `/${reader.id}/token-info`, {})).body.missing_fields).toEqual([
         'access_token',
       ]);
-      const all = await manage('post', `/${account.id}/token-info`, { access_token: account.token });
+      const all = await manage('post', `/${account.id}/token-info`, {
+        access_token: account.token,
+      });
       expect(all.body.scopes.split(',')).toContain('room_resources.read_only');
     });
 

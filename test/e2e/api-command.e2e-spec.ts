@@ -119,7 +119,14 @@ describe('api command', () => {
       stderr:
         'Error: limit: Cannot request more than 1000 resources at once. (invalid_request_error, HTTP 400)\n',
     });
-    const byFilter = await api(['job-statuses', 'get', '--limit=0', '--view=ids', '--query', 'unknown=1']);
+    const byFilter = await api([
+      'job-statuses',
+      'get',
+      '--limit=0',
+      '--view=ids',
+      '--query',
+      'unknown=1',
+    ]);
     expect(byFilter.code).toBe(0);
     expect(JSON.parse(byFilter.stdout)).toEqual([]);
   });
@@ -150,9 +157,9 @@ describe('api command', () => {
     expect(raw.stdout).toMatch(/^From: .+\r\n/);
     const both = await api(['messages', 'get', list.map(({ id }) => id).join(','), dora]);
     expect(JSON.parse(both.stdout)).toMatchObject(list.map(({ id }) => ({ id })));
-    expect((await api(['messages', 'get', '--has_attachment=true', '-o', 'table', dora])).stdout).toContain(
-      "This week's menu",
-    );
+    expect(
+      (await api(['messages', 'get', '--has_attachment=true', '-o', 'table', dora])).stdout,
+    ).toContain("This week's menu");
   });
 
   it('makes, lists and revokes access tokens of an account', async () => {
@@ -164,7 +171,10 @@ describe('api command', () => {
     const flag = `--access_token=${token}`;
     expect(await api(['account', 'get', flag])).toMatchObject({ code: 0 });
     expect((await api(['grants', 'tokens', ada.id])).stdout).toContain(id);
-    expect(await api(['grants', 'tokens:revoke', ada.id, id])).toMatchObject({ code: 0, stderr: '' });
+    expect(await api(['grants', 'tokens:revoke', ada.id, id])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     expect((await api(['account', 'get', flag])).stderr).toContain('HTTP 401');
     expect(await api(['account', 'get'])).toMatchObject({ code: 0 });
     expect((await api(['grants', '--help'])).stdout).toContain('tokens:revoke <id> <token_id>');
@@ -193,12 +203,16 @@ describe('api command', () => {
     const file = path.join(home, 'settings.json');
     fs.writeFileSync(file, JSON.stringify({ api_url: server.url, access_token: ada.token }));
     const bare = { CARILLON_API_URL: '', CARILLON_ACCESS_TOKEN: '' };
-    expect(await api(['account', 'get', `--config_file=${file}`], { env: bare })).toMatchObject({ code: 0 });
+    expect(await api(['account', 'get', `--config_file=${file}`], { env: bare })).toMatchObject({
+      code: 0,
+    });
 
     fs.mkdirSync(path.join(home, '.carillon'), { recursive: true });
     fs.copyFileSync(file, path.join(home, '.carillon/config.json'));
     expect(await api(['account', 'get'], { env: bare })).toMatchObject({ code: 0 });
-    expect(await api(['account', 'get'], { env: { CARILLON_ACCESS_TOKEN: 'wrong' } })).toMatchObject({
+    expect(
+      await api(['account', 'get'], { env: { CARILLON_ACCESS_TOKEN: 'wrong' } }),
+    ).toMatchObject({
       code: 1,
     });
     const flag = await api(['--access_token', ada.token, 'account', 'get'], {
@@ -221,7 +235,11 @@ describe('api command', () => {
     ],
     ['a body that is not JSON', ['outbox', 'post', '--body={'], 'The body is not valid JSON'],
     ['a method without its id', ['calendars', 'put'], 'This needs an id'],
-    ['a method without its second id', ['grants', 'tokens:revoke', 'a'], 'This needs the id of a token too'],
+    [
+      'a method without its second id',
+      ['grants', 'tokens:revoke', 'a'],
+      'This needs the id of a token too',
+    ],
     [
       'an id too many',
       ['events', 'get', 'a', 'b'],
@@ -265,7 +283,11 @@ describe('api command', () => {
       { filename: 'data.bin', size: bytes.length },
     ]);
     const id = file?.id ?? '';
-    expect(await api(['files', 'download', id, target])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await api(['files', 'download', id, target])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
     expect(fs.readFileSync(target).equals(bytes)).toBe(true);
     // A file that is there is not overwritten.
     expect((await api(['files', 'download', id, target])).stderr).toContain('Cannot write');
@@ -274,7 +296,9 @@ describe('api command', () => {
       "Couldn't find file",
     );
     expect((await api(['files', 'upload'])).stderr).toContain('This needs the path of a file');
-    expect((await api(['files', 'upload', '/nope.bin'])).stderr).toContain('There is no file /nope.bin');
+    expect((await api(['files', 'upload', '/nope.bin'])).stderr).toContain(
+      'There is no file /nope.bin',
+    );
   });
 
   it('downloads the picture of a contact as it downloads files', async () => {
@@ -284,11 +308,19 @@ describe('api command', () => {
     });
     const contact = await until('the samples', async () => {
       const list = await request(server.url).get('/contacts?email=bo@sandbox.test').set(bo.bearer);
-      return (list.body as { id: string; picture_url: string | null }[]).find((one) => one.picture_url);
+      return (list.body as { id: string; picture_url: string | null }[]).find(
+        (one) => one.picture_url,
+      );
     });
     const served = await request(server.url).get(`/contacts/${contact.id}/picture`).set(bo.bearer);
     const target = path.join(home, 'bo.png');
-    const done = await api(['contacts', 'picture', contact.id, target, `--access_token=${bo.token}`]);
+    const done = await api([
+      'contacts',
+      'picture',
+      contact.id,
+      target,
+      `--access_token=${bo.token}`,
+    ]);
     expect(done).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(fs.readFileSync(target).equals(served.body as Buffer)).toBe(true);
   });

@@ -28,7 +28,8 @@ describe('/a/{client_id}', () => {
 
   const path = () => `/a/${application.clientId}`;
   const get = () => request(server.url).get(path()).set(application.secretBasic);
-  const put = (body: object) => request(server.url).put(path()).set(application.secretBasic).send(body);
+  const put = (body: object) =>
+    request(server.url).put(path()).set(application.secretBasic).send(body);
 
   it('shows name, icon and redirect addresses, and nothing secret', async () => {
     const response = await get();
@@ -37,7 +38,9 @@ describe('/a/{client_id}', () => {
   });
 
   it('changes what is given and keeps the rest, by PUT and by POST', async () => {
-    const changed = await put({ redirect_uris: ['https://app.example.test/cb', 'http://localhost:3000/cb'] });
+    const changed = await put({
+      redirect_uris: ['https://app.example.test/cb', 'http://localhost:3000/cb'],
+    });
     expect(changed.status).toBe(200);
     expect(changed.body).toEqual({
       application_name: 'Front desk',
@@ -52,7 +55,12 @@ describe('/a/{client_id}', () => {
       .post(path())
       .set(application.secretBasic)
       .type('text/plain')
-      .send(JSON.stringify({ application_name: 'Back desk', icon_url: 'https://app.example.test/i.png' }));
+      .send(
+        JSON.stringify({
+          application_name: 'Back desk',
+          icon_url: 'https://app.example.test/i.png',
+        }),
+      );
     expect(posted.status).toBe(200);
     expect((await get()).body).toEqual({
       application_name: 'Back desk',
@@ -116,13 +124,14 @@ describe('/a/{client_id}', () => {
         type: 'invalid_request_error',
       });
     }
-    expect((await request(server.url).get('/a/no-such-client').set(application.secretBasic)).status).toBe(
-      401,
-    );
+    expect(
+      (await request(server.url).get('/a/no-such-client').set(application.secretBasic)).status,
+    ).toBe(401);
   });
 
   it('tells its addresses to standard applications, ten times an hour', async () => {
-    const ask = () => request(server.url).get(`${path()}/ip_addresses`).set(application.secretBasic);
+    const ask = () =>
+      request(server.url).get(`${path()}/ip_addresses`).set(application.secretBasic);
     const first = await ask();
     expect(first.status).toBe(200);
     expect(first.body).toEqual({

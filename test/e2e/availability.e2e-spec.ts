@@ -52,10 +52,14 @@ describe('when people have time', () => {
   });
   const event = (calendar_id: string, when: object, fields: object = {}, by = ada) =>
     make('/events', { calendar_id, title: 'Secret', when, ...fields }, by);
-  const query = (text: string, ...values: unknown[]) => server.app.get(Database).query(text, values);
+  const query = (text: string, ...values: unknown[]) =>
+    server.app.get(Database).query(text, values);
   /** Hours since that Monday. */
   const hours = (slots: TimeSlot[]) =>
-    slots.map(({ start_time, end_time }) => [(start_time - MONDAY) / HOUR, (end_time - MONDAY) / HOUR]);
+    slots.map(({ start_time, end_time }) => [
+      (start_time - MONDAY) / HOUR,
+      (end_time - MONDAY) / HOUR,
+    ]);
 
   describe('POST /calendars/free-busy', () => {
     const ask = (body: object = {}, by = ada) =>
@@ -100,7 +104,10 @@ describe('when people have time', () => {
       for (const [index, status] of ['yes', 'no', 'maybe', 'noreply'].entries()) {
         await event(emailed, timespan(index * 2, index * 2 + 1), answered(status));
         const recurrence = { rrule: ['RRULE:FREQ=DAILY;COUNT=1'], timezone: 'UTC' };
-        await event(emailed, timespan(24 + index * 2, 25 + index * 2), { ...answered(status), recurrence });
+        await event(emailed, timespan(24 + index * 2, 25 + index * 2), {
+          ...answered(status),
+          recurrence,
+        });
       }
       await event(emailed, timespan(-9 * 24, 31), answered('noreply'));
       await event(emailed, timespan(-9 * 24, -7), answered('yes'));
@@ -146,7 +153,10 @@ describe('when people have time', () => {
         { start_time: MONDAY - 800 * DAY + 8 * HOUR, end_time: MONDAY - 800 * DAY + 9 * HOUR },
         {
           recurrence: {
-            rrule: ['RRULE:FREQ=WEEKLY;BYDAY=MO,WE,SU', 'EXDATE;TZID=Europe/Berlin:20300327T090000'],
+            rrule: [
+              'RRULE:FREQ=WEEKLY;BYDAY=MO,WE,SU',
+              'EXDATE;TZID=Europe/Berlin:20300327T090000',
+            ],
             timezone: 'Europe/Berlin',
           },
         },
@@ -172,7 +182,9 @@ describe('when people have time', () => {
     it('counts no instance after the end of a recurring event, even of long ones and of several rules', async () => {
       const own = await calendar();
       const series = (from: number, to: number, ...rrule: string[]) =>
-        event(own, timespan(from - 364 * 24, to - 364 * 24), { recurrence: { rrule, timezone: 'UTC' } });
+        event(own, timespan(from - 364 * 24, to - 364 * 24), {
+          recurrence: { rrule, timezone: 'UTC' },
+        });
       await series(1, 2, 'RRULE:FREQ=WEEKLY;UNTIL=20300324T235959Z', 'EXDATE:20300318T010000Z');
       await series(3, 4, 'RRULE:FREQ=WEEKLY;UNTIL=20300325', 'EXDATE:20300318T030000Z');
       await series(5, 6, 'RRULE:FREQ=WEEKLY;UNTIL=20290601', 'RRULE:FREQ=MONTHLY;BYDAY=4MO');
@@ -219,7 +231,10 @@ describe('when people have time', () => {
         expect(response.body.message).toContain(words);
         expect(response.status).toBe(400);
       };
-      await refused({ emails: [ada.email, stranger.email] }, `emails: ${stranger.email}: no account`);
+      await refused(
+        { emails: [ada.email, stranger.email] },
+        `emails: ${stranger.email}: no account`,
+      );
       await refused(
         { emails: [mailOnly.email] },
         'no account of this application whose calendar may be read',
@@ -236,11 +251,15 @@ describe('when people have time', () => {
       await refused({ emails: [] }, 'emails');
       await refused({ end_time: MONDAY }, 'end_time');
       await refused({ end_time: MONDAY + 367 * DAY }, 'end_time');
-      await refused({ emails: Array.from({ length: 101 }, (_, index) => `${index}@example.test`) }, 'emails');
+      await refused(
+        { emails: Array.from({ length: 101 }, (_, index) => `${index}@example.test`) },
+        'emails',
+      );
     });
 
     it('needs a scope for calendars, of which the smallest is enough', async () => {
-      const withScope = async (scope: string) => createAccount(server.app, application, { scope: [scope] });
+      const withScope = async (scope: string) =>
+        createAccount(server.app, application, { scope: [scope] });
       const status = async (by: TestAccount) => (await ask({}, by)).status;
       expect(await status(await withScope('calendar.free_busy'))).toBe(200);
       expect(await status(await withScope('email'))).toBe(403);
@@ -278,11 +297,16 @@ describe('when people have time', () => {
       expect(await starts({ tentative_busy: false })).toEqual([0, 2, 3, 4, 5]);
       expect(await starts({ buffer: '30' })).toEqual([]);
       expect(await starts({ buffer: 30, interval_minutes: 30 })).toEqual([2.5]);
-      const outsider = { email: 'x@example.test', time_slots: [{ object: 'time_slot', ...timespan(2, 3) }] };
-      expect(await starts({ free_busy: [{ object: 'free_busy', ...outsider }] })).toEqual([0, 3, 5]);
-      expect(await starts({ emails: [ada.email, 'x@example.test'], free_busy: [outsider] })).toEqual([
-        0, 3, 4, 5,
+      const outsider = {
+        email: 'x@example.test',
+        time_slots: [{ object: 'time_slot', ...timespan(2, 3) }],
+      };
+      expect(await starts({ free_busy: [{ object: 'free_busy', ...outsider }] })).toEqual([
+        0, 3, 5,
       ]);
+      expect(
+        await starts({ emails: [ada.email, 'x@example.test'], free_busy: [outsider] }),
+      ).toEqual([0, 3, 4, 5]);
       const open = {
         object_type: 'open_hours',
         timezone: 'Asia/Kolkata',
@@ -354,7 +378,10 @@ describe('when people have time', () => {
         buffer: { emails, buffer: -1 },
       })) {
         const response = await ask(body);
-        expect([response.status, response.body.message]).toEqual([400, expect.stringContaining(field)]);
+        expect([response.status, response.body.message]).toEqual([
+          400,
+          expect.stringContaining(field),
+        ]);
       }
     });
   });
@@ -368,7 +395,8 @@ describe('when people have time', () => {
       duration_minutes: 60,
       interval_minutes: 60,
     };
-    const ask = (body: object) => post('/calendars/availability/consecutive', { ...question, ...body });
+    const ask = (body: object) =>
+      post('/calendars/availability/consecutive', { ...question, ...body });
     const found = await ask({ emails: [[ada.email], [bo.email, ada.email]] });
     expect(found.status).toBe(200);
     const chain = (from: number) => [

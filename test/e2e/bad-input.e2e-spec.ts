@@ -77,16 +77,32 @@ describe('bad input', () => {
     'long text',
   ];
 
-  const QUERY_SAMPLE: readonly string[] = ['empty', 'text', 'NUL', 'repeated 200 times', 'brackets', 'SQL'];
+  const QUERY_SAMPLE: readonly string[] = [
+    'empty',
+    'text',
+    'NUL',
+    'repeated 200 times',
+    'brackets',
+    'SQL',
+  ];
 
   /** Kinds of fields, by their schemas, and names of parameters that have got every hostile value. */
   const triedFields = new Set<string>();
   const triedParameters = new Set<string>();
-  const isFirst = (tried: Set<string>, kind: string): boolean => tried.size !== tried.add(kind).size;
+  const isFirst = (tried: Set<string>, kind: string): boolean =>
+    tried.size !== tried.add(kind).size;
 
   /** Hostile values of a field: all for the first of its kind, a sample for those at the top of a body after it. */
-  const valuesFor = ({ path, schema }: { path: readonly string[]; schema: Schema }): [string, string][] => {
-    const { description: _, ...kind } = world.document.resolve(schema) as Schema & { description?: string };
+  const valuesFor = ({
+    path,
+    schema,
+  }: {
+    path: readonly string[];
+    schema: Schema;
+  }): [string, string][] => {
+    const { description: _, ...kind } = world.document.resolve(schema) as Schema & {
+      description?: string;
+    };
     const all = Object.entries(HOSTILE_VALUES);
     if (isFirst(triedFields, JSON.stringify(kind))) return all;
     return path.length > 1 ? [] : all.filter(([name]) => SAMPLE.includes(name));
@@ -109,7 +125,8 @@ describe('bad input', () => {
             if (answer.status === 400 && !names(messageOf(answer), named))
               attack.fault(what, unnamed(answer));
             const type = jsonTypeOf(JSON.parse(text));
-            if (answer.status < 300 && types?.has(type) === false) attack.fault(what, `${type} was taken`);
+            if (answer.status < 300 && types?.has(type) === false)
+              attack.fault(what, `${type} was taken`);
           }
           if (!field.required) continue;
           const body = JSON.stringify(removeAt(good, field.path));
@@ -151,7 +168,9 @@ describe('bad input', () => {
         for (const name of operation.queryParameters) {
           const all = Object.entries(HOSTILE_QUERIES);
           const again = !isFirst(triedParameters, name);
-          for (const [kind, query] of all.filter(([each]) => !again || QUERY_SAMPLE.includes(each))) {
+          for (const [kind, query] of all.filter(
+            ([each]) => !again || QUERY_SAMPLE.includes(each),
+          )) {
             const what = `${name}: ${kind}`;
             const good = goodPath(operation, name);
             const path = `${good}${good.includes('?') ? '&' : '?'}${query(name)}`;
@@ -201,20 +220,24 @@ describe('bad input', () => {
       const other = whose === 'account' ? world.neighbour : world.stranger;
       const found = await everyOperation(
         async (operation, attack) => {
-          const body = operation.body && JSON.stringify(bodyOf(world.document, operation, world.own));
+          const body =
+            operation.body && JSON.stringify(bodyOf(world.document, operation, world.own));
           const id = idIn(operation, other) ?? '';
           const unknown = HOSTILE_IDS['a random id'] ?? '';
-          const ask = (each: string) => attack.send(each, addressOf(operation, world.own, each), body);
+          const ask = (each: string) =>
+            attack.send(each, addressOf(operation, world.own, each), body);
           const foreign = await ask(id);
           const absent = await ask(unknown);
           if (foreign.status !== 404)
             attack.fault('foreign', `${foreign.status} ${foreign.text.slice(0, 200)}`);
-          const told = ({ text }: Answer) => messageOf({ text }).replace(id, 'ID').replace(unknown, 'ID');
+          const told = ({ text }: Answer) =>
+            messageOf({ text }).replace(id, 'ID').replace(unknown, 'ID');
           if (told(foreign) !== told(absent)) attack.fault('told apart', told(foreign));
         },
         // Accounts of one application share what is the application's.
         (operation) =>
-          hasId(operation) && (whose === 'application' || operation.security.includes('accessToken')),
+          hasId(operation) &&
+          (whose === 'application' || operation.security.includes('accessToken')),
       );
       expect(found).toEqual({});
     },
@@ -224,8 +247,15 @@ describe('bad input', () => {
     const { bearer } = world.own.account;
     const before = await world.adversary.fingerprint();
     for (const { calendar, message, account } of [world.neighbour, world.stranger]) {
-      const event = JSON.stringify({ calendar_id: calendar, title: 'x', when: { time: 1_900_000_000 } });
-      const reply = JSON.stringify({ to: [{ email: 'bo@example.test' }], reply_to_message_id: message });
+      const event = JSON.stringify({
+        calendar_id: calendar,
+        title: 'x',
+        when: { time: 1_900_000_000 },
+      });
+      const reply = JSON.stringify({
+        to: [{ email: 'bo@example.test' }],
+        reply_to_message_id: message,
+      });
       const again = JSON.stringify({
         client_id: world.own.application.clientId,
         name: 'Ada',
@@ -246,7 +276,12 @@ describe('bad input', () => {
         await world.adversary.send('POST', '/v2/outbox', bearer, reply),
         await world.adversary.send('PATCH', `/v2/outbox/${world.own.outbox}`, bearer, reply),
         await world.adversary.send('POST', '/connect/authorize', {}, again),
-        await world.adversary.send('POST', `${accounts}/revoke-all`, world.own.application.secretBasic, keep),
+        await world.adversary.send(
+          'POST',
+          `${accounts}/revoke-all`,
+          world.own.application.secretBasic,
+          keep,
+        ),
       ];
       expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400]);
       const info = JSON.stringify({ access_token: account.token });
@@ -273,11 +308,17 @@ describe('bad input', () => {
       // `/messages/search` is a message's address, too.
       const supported = [
         ...new Set(
-          world.document.operations.filter((other) => meets(other, path)).map(({ method }) => method),
+          world.document.operations
+            .filter((other) => meets(other, path))
+            .map(({ method }) => method),
         ),
       ];
       for (const method of METHODS.filter((each) => !supported.includes(each))) {
-        const answer = await world.adversary.send(method, path, credentialsOf(operation, world.own));
+        const answer = await world.adversary.send(
+          method,
+          path,
+          credentialsOf(operation, world.own),
+        );
         expect([method, path, answer.status, ...world.adversary.faultsOf(answer, path)]).toEqual([
           method,
           path,
@@ -296,7 +337,8 @@ describe('bad input', () => {
         const path = addressOf(operation, world.own, idIn(operation, world.own));
         for (const [kind, { status: expected, headers }] of Object.entries(wrong(operation))) {
           const answer = await attack.send(kind, path, body, headers);
-          if (answer.status !== expected) attack.fault(kind, `${answer.status} instead of ${expected}`);
+          if (answer.status !== expected)
+            attack.fault(kind, `${answer.status} instead of ${expected}`);
           if (answer.status === 401 && !answer.headers.get('www-authenticate'))
             attack.fault(kind, 'no challenge');
         }
@@ -316,9 +358,16 @@ describe('bad input', () => {
     const before = await world.adversary.fingerprint();
     for (const credentials of bodies) {
       for (const path of ['/connect/token', '/connect/detect-provider']) {
-        const body = JSON.stringify({ ...credentials, code: 'x', email_address: 'ada@sandbox.test' });
+        const body = JSON.stringify({
+          ...credentials,
+          code: 'x',
+          email_address: 'ada@sandbox.test',
+        });
         const answer = await world.adversary.send('POST', path, world.own.application.basic, body);
-        expect([path, answer.status, ...world.adversary.faultsOf(answer, path)]).toEqual([path, 401]);
+        expect([path, answer.status, ...world.adversary.faultsOf(answer, path)]).toEqual([
+          path,
+          401,
+        ]);
       }
     }
     expect(await world.adversary.fingerprint()).toBe(before);
@@ -337,8 +386,13 @@ describe('bad input', () => {
     const former = await createApplication(app);
     await app.get(ApplicationsService).rotateSecret(former.clientId);
     const { clientId, clientSecret } = world.own.application;
-    const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
-    const refused = (headers: Record<string, string>, status = 401): Refusal => ({ status, headers });
+    const basic = (text: string) => ({
+      authorization: `Basic ${Buffer.from(text).toString('base64')}`,
+    });
+    const refused = (headers: Record<string, string>, status = 401): Refusal => ({
+      status,
+      headers,
+    });
     const nobody = {
       none: refused({}),
       'empty bearer': refused({ authorization: 'Bearer ' }),
@@ -350,7 +404,9 @@ describe('bad input', () => {
       'basic without a colon': refused(basic('nobody')),
       'NUL in basic': refused(basic('a\0b:c\0d')),
       'another scheme': refused({ authorization: `Digest ${world.own.account.token}` }),
-      'hash instead of the secret': refused(basic(`${clientId}:${hashToken(clientSecret).toString('hex')}`)),
+      'hash instead of the secret': refused(
+        basic(`${clientId}:${hashToken(clientSecret).toString('hex')}`),
+      ),
     };
     const tokens = {
       'revoked token': refused(await token({ tokenRevokedAt: new Date() })),
@@ -376,7 +432,11 @@ describe('bad input', () => {
     const { 'cancelled account': _, ...revoking } = tokens;
     return ({ security, path }) => ({
       ...nobody,
-      ...(security.includes('accessToken') ? (path === '/oauth/revoke' ? revoking : tokens) : strangers),
+      ...(security.includes('accessToken')
+        ? path === '/oauth/revoke'
+          ? revoking
+          : tokens
+        : strangers),
       ...(security.includes('application')
         ? { 'client secret': refused(world.own.application.secretBasic) }
         : {}),
@@ -390,4 +450,5 @@ describe('bad input', () => {
 const meets = ({ path }: Operation, address: string): boolean =>
   new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/?]+')}(\\?|$)`).test(address);
 
-const hasId = ({ pathParameters }: Operation): boolean => pathParameters.some((name) => name !== 'client_id');
+const hasId = ({ pathParameters }: Operation): boolean =>
+  pathParameters.some((name) => name !== 'client_id');

@@ -52,9 +52,10 @@ describe('calendar files', () => {
       .send(body);
 
   async function createCalendar(): Promise<string> {
-    const { body } = await send('post', '/calendars', { name: 'Work', timezone: 'Europe/Berlin' }).expect(
-      200,
-    );
+    const { body } = await send('post', '/calendars', {
+      name: 'Work',
+      timezone: 'Europe/Berlin',
+    }).expect(200);
     return body.id;
   }
 
@@ -65,7 +66,12 @@ describe('calendar files', () => {
   }
 
   /** Changes or cancels one instance of a series by itself, as its calendar would tell. @param nth from 0 */
-  async function changeInstance(id: string, nth: number, title: string, status: string): Promise<void> {
+  async function changeInstance(
+    id: string,
+    nth: number,
+    title: string,
+    status: string,
+  ): Promise<void> {
     await server.app.get(Database).query(
       `insert into event (id, account_id, calendar_id, master_event_id, original_start, title, description, location,
          when_value, starts_at, ends_at, busy, read_only, status, hide_participants, participants, notifications, metadata,
@@ -95,14 +101,22 @@ describe('calendar files', () => {
       expect(body.ics).toContain('PARTSTAT=TENTATIVE');
       const ics_options = { ical_uid: 'my-uid', prodid: '-//Me//EN', method: 'CANCEL' };
       const chosen = (await toIcs({ event_id: id, ics_options }).expect(200)).body.ics as string;
-      expect(firstOf(chosen)).toMatchObject({ uid: 'my-uid', method: 'CANCEL', status: 'CANCELLED' });
+      expect(firstOf(chosen)).toMatchObject({
+        uid: 'my-uid',
+        method: 'CANCEL',
+        status: 'CANCELLED',
+      });
       expect(chosen).toContain('PRODID:-//Me//EN\r\n');
     });
 
     it('writes an event that is only described in the request, and stores nothing', async () => {
       const described = { calendar_id: calendarId, title: 'Plan', when: { date: '2030-05-01' } };
       const { body } = await toIcs(described).expect(200);
-      expect(firstOf(body.ics)).toMatchObject({ summary: 'Plan', method: 'PUBLISH', datetype: 'date' });
+      expect(firstOf(body.ics)).toMatchObject({
+        summary: 'Plan',
+        method: 'PUBLISH',
+        datetype: 'date',
+      });
       expect((await send('get', '/events?title=Plan')).body).toEqual([]);
     });
 
@@ -126,7 +140,9 @@ describe('calendar files', () => {
         { summary: 'Moved' },
         { summary: 'Moved' },
       ]);
-      const stamp = new Date((START + 3 * WEEK - 3600) * 1000).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+      const stamp = new Date((START + 3 * WEEK - 3600) * 1000)
+        .toISOString()
+        .replaceAll(/[-:]|\.\d+/g, '');
       const single = (await toIcs({ event_id: `${id}_${stamp}` }).expect(200)).body.ics as string;
       expect(eventsIn(single)).toHaveLength(1);
       expect(single).toContain('RECURRENCE-ID;TZID=Europe/Berlin:20300407T184640');
@@ -135,18 +151,30 @@ describe('calendar files', () => {
     it('keeps texts from becoming lines of the file', async () => {
       const title = 'A\r\nATTENDEE:mailto:eve@example.test\rEND:VEVENT';
       const participants = [{ email: 'bo@sandbox.test', name: 'Bo"\r\nX-EVIL:1' }];
-      const { body } = await toIcs({ calendar_id: calendarId, when: WHEN, title, participants }).expect(200);
+      const { body } = await toIcs({
+        calendar_id: calendarId,
+        when: WHEN,
+        title,
+        participants,
+      }).expect(200);
       const [event, ...others] = eventsIn(body.ics);
       expect(others).toEqual([]);
       expect(event?.getAllProperties('attendee')).toHaveLength(1);
       expect(event?.hasProperty('x-evil')).toBe(false);
-      expect(event?.getFirstPropertyValue('summary')).toBe(title.replace('\r\n', '\n').replace('\r', '\n'));
+      expect(event?.getFirstPropertyValue('summary')).toBe(
+        title.replace('\r\n', '\n').replace('\r', '\n'),
+      );
     });
 
     it.each([
       ['neither', {}, 400, 'calendar_id is required; when is required'],
       ['no time', { calendar_id: 'x' }, 400, 'when is required'],
-      ['an unknown calendar', { calendar_id: 'x', when: WHEN }, 400, "calendar_id: Couldn't find calendar x"],
+      [
+        'an unknown calendar',
+        { calendar_id: 'x', when: WHEN },
+        400,
+        "calendar_id: Couldn't find calendar x",
+      ],
       ['an unknown event', { event_id: 'x' }, 404, "Couldn't find event x"],
       [
         'an unknown method',
@@ -180,7 +208,10 @@ describe('calendar files', () => {
       const id = await createCalendar();
       const series = await create({ recurrence: SERIES, title: 'Weekly' }, id);
       await changeInstance(series, 1, 'Moved', 'confirmed');
-      await create({ title: 'Secret', description: 'psst', location: 'cellar', visibility: 'private' }, id);
+      await create(
+        { title: 'Secret', description: 'psst', location: 'cellar', visibility: 'private' },
+        id,
+      );
       const gone = await create({ title: 'Gone' }, id);
       await send('delete', `/events/${gone}`).expect(200);
       const answer = await read(await make(id)).expect(200);
@@ -212,9 +243,10 @@ describe('calendar files', () => {
 
     it('keeps the name of a calendar from becoming lines of the file', async () => {
       const name = 'A\\B; C, D\r\nX-EVIL:1';
-      const { body } = await send('post', '/calendars', { name, description: 'x\nEND:VCALENDAR' }).expect(
-        200,
-      );
+      const { body } = await send('post', '/calendars', {
+        name,
+        description: 'x\nEND:VCALENDAR',
+      }).expect(200);
       const { text } = await read(await make(body.id)).expect(200);
       expect(text).toContain(
         'X-WR-CALNAME:A\\\\B\\; C\\, D\\nX-EVIL:1\r\nX-WR-CALDESC:x\\nEND:VCALENDAR\r\n',

@@ -85,7 +85,15 @@ describe('/calendars', () => {
     it('takes what the official client sends: text/plain, empty strings for what is not set', async () => {
       const response = await call('post', '/calendars')
         .type('text/plain')
-        .send(JSON.stringify({ name: 'x', description: '', location: '', timezone: '', metadata: null }));
+        .send(
+          JSON.stringify({
+            name: 'x',
+            description: '',
+            location: '',
+            timezone: '',
+            metadata: null,
+          }),
+        );
       expect(response.status).toBe(200);
       expect(response.body).toMatchObject({
         description: null,
@@ -116,7 +124,10 @@ describe('/calendars', () => {
       [{ name: 'x', metadata: { k: 'v'.repeat(501) } }, /^metadata/],
       [{ name: 'x', metadata: [] }, /^metadata/],
       [
-        { name: 'x', metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 'v'])) },
+        {
+          name: 'x',
+          metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 'v'])),
+        },
         'metadata: must not have more than 50 pairs',
       ],
       [{ name: 'nul \0' }, /NUL/],
@@ -150,7 +161,9 @@ describe('/calendars', () => {
     });
 
     it('needs the calendar scope, and valid credentials at the provider', async () => {
-      const reader = await createAccount(server.app, application, { scope: ['calendar.read_only'] });
+      const reader = await createAccount(server.app, application, {
+        scope: ['calendar.read_only'],
+      });
       expect((await call('post', '/calendars', reader).send({ name: 'x' })).status).toBe(403);
       expect((await call('get', '/calendars', reader)).status).toBe(200);
       const mailer = await createAccount(server.app, application, { scope: ['email.modify'] });
@@ -191,7 +204,10 @@ describe('/calendars', () => {
       expect(await names('metadata_value=support')).toEqual(['b']);
       expect(await names('metadata_pair=team:sales')).toEqual(['a']);
       expect(await names('metadata_pair=site:x:y')).toEqual(['a']);
-      expect(await names('metadata_pair=team:sales&metadata_pair=team:support')).toEqual(['a', 'b']);
+      expect(await names('metadata_pair=team:sales&metadata_pair=team:support')).toEqual([
+        'a',
+        'b',
+      ]);
       expect(await names('metadata_key=team&metadata_search=none')).toEqual(['c']);
     });
 
@@ -256,7 +272,10 @@ describe('/calendars', () => {
         metadata: { a: '1' },
         job_status_id: expect.any(String),
       });
-      expect((await jobsOf(id)).map(({ action }) => action)).toEqual(['create_calendar', 'update_calendar']);
+      expect((await jobsOf(id)).map(({ action }) => action)).toEqual([
+        'create_calendar',
+        'update_calendar',
+      ]);
     });
 
     it('clears by empty strings and null, and replaces metadata as a whole', async () => {

@@ -76,7 +76,11 @@ describe('conferencing', () => {
       conferencing,
       ...fields,
     });
-  const create = async (provider: string, settings: object = {}, fields: object = {}): Promise<EventView> => {
+  const create = async (
+    provider: string,
+    settings: object = {},
+    fields: object = {},
+  ): Promise<EventView> => {
     const answer = await post({ provider, autocreate: { settings } }, fields);
     expect(answer.status).toBe(200);
     expect(answer.body.conferencing).toEqual({ provider, autocreate: { settings } });
@@ -123,7 +127,11 @@ describe('conferencing', () => {
     it('are set up, shown without secrets, listed, replaced and removed', async () => {
       await setUpLink();
       const shown = await setUpZoom().expect(200);
-      expect(shown.body).toMatchObject({ provider: 'Zoom Meeting', kind: 'zoom', last_error: null });
+      expect(shown.body).toMatchObject({
+        provider: 'Zoom Meeting',
+        kind: 'zoom',
+        last_error: null,
+      });
       expect(shown.body.settings).toEqual({
         account_id: 'acc',
         client_id: 'cid',
@@ -179,7 +187,10 @@ describe('conferencing', () => {
       const other = await createApplication(server.app);
       await setUpLink();
       await services('get', '', other).expect(401);
-      await request(server.url).get(`/a/${application.clientId}/conferencing`).set(ada.bearer).expect(401);
+      await request(server.url)
+        .get(`/a/${application.clientId}/conferencing`)
+        .set(ada.bearer)
+        .expect(401);
     });
   });
 
@@ -207,10 +218,15 @@ describe('conferencing', () => {
           meeting_code: expect.any(String),
         },
       });
-      expect(await atProvider(event)).toMatchObject({ title: 'Review', conferencing: event.conferencing });
-      const told = await rowsOf(server, 'select type from webhook_event where application_id = $1', [
-        application.id,
-      ]);
+      expect(await atProvider(event)).toMatchObject({
+        title: 'Review',
+        conferencing: event.conferencing,
+      });
+      const told = await rowsOf(
+        server,
+        'select type from webhook_event where application_id = $1',
+        [application.id],
+      );
       expect(told).toEqual([{ type: 'event.updated' }]);
       const other = await successful(await create('Google Meet'));
       expect(other.conferencing?.details?.url).not.toBe(event.conferencing?.details?.url);
@@ -229,15 +245,25 @@ describe('conferencing', () => {
         expect((await successful(changed)).conferencing).toEqual(event.conferencing);
       }
       await lookAfter();
-      const kept = await rowsOf(server, 'select released from event_meeting where event_id = $1', [event.id]);
+      const kept = await rowsOf(server, 'select released from event_meeting where event_id = $1', [
+        event.id,
+      ]);
       expect(kept).toEqual([{ released: false }]);
     });
 
     it('is made for an event that asks for one later', async () => {
       await setUpLink();
-      const plain = await post({ provider: 'WebEx', details: { url: 'https://webex.example.test/1' } });
-      const changed = await put(plain.body, { conferencing: { provider: 'Google Meet', autocreate: {} } });
-      expect(changed.conferencing).toEqual({ provider: 'Google Meet', autocreate: { settings: {} } });
+      const plain = await post({
+        provider: 'WebEx',
+        details: { url: 'https://webex.example.test/1' },
+      });
+      const changed = await put(plain.body, {
+        conferencing: { provider: 'Google Meet', autocreate: {} },
+      });
+      expect(changed.conferencing).toEqual({
+        provider: 'Google Meet',
+        autocreate: { settings: {} },
+      });
       expect((await successful(changed)).conferencing?.details?.url).toContain('meet.example.test');
     });
   });
@@ -245,7 +271,10 @@ describe('conferencing', () => {
   describe('a Zoom meeting', () => {
     it('is made as the event is, with the settings asked for', async () => {
       await setUpZoom().expect(200);
-      const settings = { password: 'Pw_1', settings: { mute_upon_entry: true, waiting_room: false } };
+      const settings = {
+        password: 'Pw_1',
+        settings: { mute_upon_entry: true, waiting_room: false },
+      };
       const event = await successful(await create('Zoom Meeting', settings));
       const [meeting] = meetings();
       expect(meeting).toMatchObject({
@@ -273,7 +302,9 @@ describe('conferencing', () => {
     it('follows the title, the time and the settings of its event, and goes with it', async () => {
       await setUpZoom().expect(200);
       const event = await successful(await create('Zoom Meeting'));
-      const moved = await successful(await put(event, { title: 'Moved', when: { time: START + 60 } }));
+      const moved = await successful(
+        await put(event, { title: 'Moved', when: { time: START + 60 } }),
+      );
       expect(moved.conferencing).toEqual(event.conferencing);
       expect(meetings()).toMatchObject([
         { topic: 'Moved', start_time: '2030-03-17T17:47:40Z', duration: 60 },
@@ -293,7 +324,9 @@ describe('conferencing', () => {
       expect((await fate(deleted.body.job_status_id)).status).toBe('successful');
       await server.app.get(MeetingUpkeep).run();
       expect(meetings()).toEqual([]);
-      expect(await rowsOf(server, 'select 1 from event_meeting where event_id = $1', [event.id])).toEqual([]);
+      expect(
+        await rowsOf(server, 'select 1 from event_meeting where event_id = $1', [event.id]),
+      ).toEqual([]);
     });
 
     it.each([
@@ -312,7 +345,9 @@ describe('conferencing', () => {
       const event = await create('Zoom Meeting');
       expect(await fate(event.job_status_id)).toMatchObject({
         status: 'failed',
-        reason: expect.stringContaining('it is not proven that this mailbox is that of its address'),
+        reason: expect.stringContaining(
+          'it is not proven that this mailbox is that of its address',
+        ),
       });
       expect(meetings()).toEqual([]);
       expect(zoom.countOf(POST_MEETING)).toBe(0);
@@ -338,8 +373,13 @@ describe('conferencing', () => {
         reason: 'Zoom: 400 Validation Failed. (code 300)',
       });
       expect(await atProvider(event)).toMatchObject({ title: 'Review' });
-      expect(await read(event)).toMatchObject({ status: 'confirmed', conferencing: event.conferencing });
-      const repaired = await put(event, { conferencing: { provider: 'Zoom Meeting', autocreate: {} } });
+      expect(await read(event)).toMatchObject({
+        status: 'confirmed',
+        conferencing: event.conferencing,
+      });
+      const repaired = await put(event, {
+        conferencing: { provider: 'Zoom Meeting', autocreate: {} },
+      });
       expect((await successful(repaired)).conferencing?.details).toBeDefined();
       expect(meetings()).toHaveLength(1);
     });
@@ -350,7 +390,10 @@ describe('conferencing', () => {
       zoom.expireTokens();
       const event = await create('Zoom Meeting');
       const { status, reason } = await fate(event.job_status_id);
-      expect([status, reason]).toEqual(['delayed', expect.stringContaining('refused its credentials')]);
+      expect([status, reason]).toEqual([
+        'delayed',
+        expect.stringContaining('refused its credentials'),
+      ]);
       expect((await services('get')).body[0].last_error).toContain('Invalid client_id');
       expect((await call('get', '/account')).body.sync_state).toBe('running');
       await setUpZoom().expect(200);
@@ -413,7 +456,9 @@ describe('conferencing', () => {
       );
       expect(replaced.conferencing).toEqual({ provider: 'Zoom Meeting', details });
       await lookAfter();
-      expect(meetings().map(({ id }) => String(id))).toEqual([second.conferencing?.details?.meeting_code]);
+      expect(meetings().map(({ id }) => String(id))).toEqual([
+        second.conferencing?.details?.meeting_code,
+      ]);
       const gone = await call('delete', `/calendars/${calendarId}`);
       expect((await fate(gone.body.job_status_id)).status).toBe('successful');
       zoom.refuse('DELETE', 500, {});
@@ -460,7 +505,9 @@ describe('conferencing', () => {
       await changedElsewhere();
       await lookAfter();
       expect(
-        await rowsOf(server, 'select attempts, due_at from event_meeting where event_id = $1', [event.id]),
+        await rowsOf(server, 'select attempts, due_at from event_meeting where event_id = $1', [
+          event.id,
+        ]),
       ).toEqual([{ attempts: 0, due_at: null }]);
       expect((await read(event)).conferencing).toEqual(event.conferencing);
     });

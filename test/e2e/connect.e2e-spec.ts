@@ -33,10 +33,14 @@ describe('native authentication', () => {
       code,
       ...change,
     });
-  const codeFor = async (change: object = {}): Promise<string> => (await authorize(change)).body.code;
+  const codeFor = async (change: object = {}): Promise<string> =>
+    (await authorize(change)).body.code;
   const accounts = async () =>
-    (await request(server.url).get(`/a/${application.clientId}/accounts`).set(application.secretBasic))
-      .body as { id: string }[];
+    (
+      await request(server.url)
+        .get(`/a/${application.clientId}/accounts`)
+        .set(application.secretBasic)
+    ).body as { id: string }[];
 
   it('gives a code for credentials and an account for the code', async () => {
     const authorized = await authorize({ scopes: 'email.modify, calendar' });
@@ -123,7 +127,9 @@ describe('native authentication', () => {
     expect(await accounts()).toHaveLength(1);
     await authorize();
     expect(
-      await rowsOf(server, 'select 1 from authorization_code where application_id = $1', [application.id]),
+      await rowsOf(server, 'select 1 from authorization_code where application_id = $1', [
+        application.id,
+      ]),
     ).toHaveLength(1);
   });
 
@@ -139,7 +145,10 @@ describe('native authentication', () => {
       expect(refused.status).toBe(401);
       expect(refused.body.message).toBe('Could not verify access credential.');
     }
-    const stolen = await exchange(code, { client_id: other.clientId, client_secret: other.clientSecret });
+    const stolen = await exchange(code, {
+      client_id: other.clientId,
+      client_secret: other.clientSecret,
+    });
     expect(stolen.status).toBe(400);
     expect(await accounts()).toEqual([]);
     expect((await exchange(code)).status).toBe(200);
@@ -192,7 +201,11 @@ describe('native authentication', () => {
       'the metadata service as a mail server',
       {
         provider: 'imap',
-        settings: { imap_host: '169.254.169.254', smtp_host: '169.254.169.254', password: 'p4ssw0rd-of-ada' },
+        settings: {
+          imap_host: '169.254.169.254',
+          smtp_host: '169.254.169.254',
+          password: 'p4ssw0rd-of-ada',
+        },
       },
       400,
       'settings: could not connect to the mail servers',
@@ -207,7 +220,12 @@ describe('native authentication', () => {
     ['settings that are text', { settings: 'x' }, 400, 'settings'],
     ['a setting of the wrong type', { settings: { password: 1 } }, 400, 'settings.password'],
     ['refused credentials', { settings: { password: 'wrong' } }, 400, '535'],
-    ['an unknown account to authenticate again', { reauth_account_id: 'x' }, 400, 'reauth_account_id'],
+    [
+      'an unknown account to authenticate again',
+      { reauth_account_id: 'x' },
+      400,
+      'reauth_account_id',
+    ],
   ])('refuses %s and gives no code', async (_, change, status, words) => {
     const response = await authorize(change);
     expect(response.status).toBe(status);
@@ -215,7 +233,9 @@ describe('native authentication', () => {
     expect(response.body.type).toBe('invalid_request_error');
     expect(response.text).not.toContain('p4ssw0rd');
     expect(
-      await rowsOf(server, 'select 1 from authorization_code where application_id = $1', [application.id]),
+      await rowsOf(server, 'select 1 from authorization_code where application_id = $1', [
+        application.id,
+      ]),
     ).toEqual([]);
   });
 
@@ -243,7 +263,10 @@ describe('native authentication', () => {
     const connected = await exchange(await codeFor({ reauth_account_id: ada.id }));
     expect(connected.body).toMatchObject({ id: ada.id, sync_state: 'running' });
     const code = await codeFor({ reauth_account_id: ada.id });
-    await request(server.url).delete(`/connect/grants/${ada.id}`).set(application.basic).expect(200);
+    await request(server.url)
+      .delete(`/connect/grants/${ada.id}`)
+      .set(application.basic)
+      .expect(200);
     expect((await exchange(code)).status).toBe(400);
     expect((await accounts()).map(({ id }) => id)).toEqual([bo.id]);
   });
@@ -286,12 +309,27 @@ describe('native authentication', () => {
         'ada@sandbox.test',
         { detected: true, provider_name: 'sandbox', auth_name: 'sandbox', is_imap: false },
       ],
-      ['ada@Gmail.com', { detected: true, provider_name: 'gmail', auth_name: 'gmail', is_imap: false }],
-      ['ada@hotmail.com', { detected: true, provider_name: 'hotmail', auth_name: 'hotmail', is_imap: false }],
-      ['ada@me.com', { detected: true, provider_name: 'icloud', auth_name: 'icloud', is_imap: true }],
+      [
+        'ada@Gmail.com',
+        { detected: true, provider_name: 'gmail', auth_name: 'gmail', is_imap: false },
+      ],
+      [
+        'ada@hotmail.com',
+        { detected: true, provider_name: 'hotmail', auth_name: 'hotmail', is_imap: false },
+      ],
+      [
+        'ada@me.com',
+        { detected: true, provider_name: 'icloud', auth_name: 'icloud', is_imap: true },
+      ],
       ['ada@gmx.de', { detected: true, provider_name: 'imap', auth_name: 'imap', is_imap: true }],
-      ['ada@constructor', { detected: false, provider_name: null, auth_name: null, is_imap: false }],
-      ['ada@example.test', { detected: false, provider_name: null, auth_name: null, is_imap: false }],
+      [
+        'ada@constructor',
+        { detected: false, provider_name: null, auth_name: null, is_imap: false },
+      ],
+      [
+        'ada@example.test',
+        { detected: false, provider_name: null, auth_name: null, is_imap: false },
+      ],
     ])('%s', async (email, expected) => {
       const response = await detect(email);
       expect(response.status).toBe(200);

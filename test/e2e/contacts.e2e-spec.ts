@@ -42,8 +42,11 @@ describe('/contacts', () => {
   });
   afterAll(() => server.close());
 
-  const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string, by: TestAccount) =>
-    request(server.url)[method](path).set(by.bearer);
+  const call = (
+    method: 'get' | 'post' | 'put' | 'patch' | 'delete',
+    path: string,
+    by: TestAccount,
+  ) => request(server.url)[method](path).set(by.bearer);
   const ok = async (method: 'get' | 'post' | 'put' | 'delete', path: string, by: TestAccount, body?: object) => {
     const response = await call(method, path, by).send(body);
     expect([response.status, response.body.message]).toEqual([200, undefined]);
@@ -88,7 +91,8 @@ describe('/contacts', () => {
       return (await query(text, by.id)).length > 0;
     });
   };
-  const book = (by: TestAccount): Promise<Contact[]> => ok('get', '/contacts?source=address_book', by);
+  const book = (by: TestAccount): Promise<Contact[]> =>
+    ok('get', '/contacts?source=address_book', by);
 
   it('shows a contact at once as it was sent, writes it to the provider, and sends a webhook', async () => {
     const ada = await connect();
@@ -117,15 +121,30 @@ describe('/contacts', () => {
     expect(await ok('get', `/contacts/${created.id}`, ada)).toEqual(stored);
     expect(await outcome(ada, { job_status_id })).toMatchObject({ status: 'successful', action: 'create_contact', object: 'contact', id: created.id }); // prettier-ignore
     const changed = await ok('put', `/contacts/${created.id}`, ada, { surname: '', emails: [] });
-    expect(changed).toEqual({ ...stored, surname: null, emails: [], job_status_id: expect.any(String) });
-    expect(await outcome(ada, changed)).toMatchObject({ status: 'successful', action: 'update_contact' });
+    expect(changed).toEqual({
+      ...stored,
+      surname: null,
+      emails: [],
+      job_status_id: expect.any(String),
+    });
+    expect(await outcome(ada, changed)).toMatchObject({
+      status: 'successful',
+      action: 'update_contact',
+    });
     await look(ada);
-    expect(await ok('get', `/contacts/${created.id}`, ada)).toEqual({ ...stored, surname: null, emails: [] });
+    expect(await ok('get', `/contacts/${created.id}`, ada)).toEqual({
+      ...stored,
+      surname: null,
+      emails: [],
+    });
     const removal = await ok('delete', `/contacts/${created.id}`, ada);
     expect(removal).toEqual({ job_status_id: expect.any(String) });
     expect((await call('get', `/contacts/${created.id}`, ada)).status).toBe(404);
     expect(await book(ada)).toEqual([]);
-    expect(await outcome(ada, removal)).toMatchObject({ status: 'successful', action: 'delete_contact' });
+    expect(await outcome(ada, removal)).toMatchObject({
+      status: 'successful',
+      action: 'delete_contact',
+    });
     await look(ada);
     expect(await query(`select 1 from contact where account_id = $1`, ada.id)).toEqual([]);
     expect(await changes(ada)).toEqual(['create', 'modify', 'delete']);
@@ -212,7 +231,10 @@ describe('/contacts', () => {
       { phone_numbers: Array.from({ length: 101 }, () => ({ number: '1' })) },
       /^phone_numbers: must not have more than 100/,
     ],
-    [{ physical_addresses: [{ format: 'free' }] }, /^physical_addresses\.0\.format: must be structured or/],
+    [
+      { physical_addresses: [{ format: 'free' }] },
+      /^physical_addresses\.0\.format: must be structured or/,
+    ],
     [{ physical_addresses: [{ street_address: 1 }] }, /^physical_addresses\.0\.street_address: /],
     [{ im_addresses: [null] }, /^im_addresses\.0: /],
     [{ web_pages: [{ url: 'x'.repeat(2049) }] }, /^web_pages\.0\.url: /],
@@ -234,7 +256,9 @@ describe('/contacts', () => {
     const by = await connect();
     const { id } = await ok('post', '/contacts', by, {});
     expect((await call('put', `/contacts/${id}`, by).send({})).status).toBe(400);
-    expect((await call('patch', `/contacts/${id}`, by).send({ suffix: 'Jr.' })).body.suffix).toBe('Jr.');
+    expect((await call('patch', `/contacts/${id}`, by).send({ suffix: 'Jr.' })).body.suffix).toBe(
+      'Jr.',
+    );
   });
 
   it('keeps to its account and its scopes', async () => {

@@ -52,12 +52,16 @@ describe('/delta', () => {
   const since = (cursor: string, query = '', by = ada) =>
     ok<Deltas>('get', `/delta?cursor=${cursor}${query}`, undefined, by);
   const told = ({ deltas }: Deltas) => deltas.map(({ object, event }) => `${object} ${event}`);
-  const calendar = (name: string, by = ada) => ok<{ id: string }>('post', '/calendars', { name }, by);
+  const calendar = (name: string, by = ada) =>
+    ok<{ id: string }>('post', '/calendars', { name }, by);
 
   describe('GET', () => {
     it('returns each kind of object as its own endpoint shows it, and deleted ones without attributes', async () => {
       ada = await createAccount(server.app, application, { mirrored: true });
-      await until('the folders', async () => (await ok<string[]>('get', '/folders?view=ids')).length > 0);
+      await until(
+        'the folders',
+        async () => (await ok<string[]>('get', '/folders?view=ids')).length > 0,
+      );
       await deliver(server, ada, [
         'Subject: Menu',
         'Content-Type: text/plain; name="menu.txt"',
@@ -65,11 +69,16 @@ describe('/delta', () => {
         '',
         'Soup.',
       ]);
-      await until('the message', async () => (await ok<string[]>('get', '/messages?view=ids')).length > 0);
+      await until(
+        'the message',
+        async () => (await ok<string[]>('get', '/messages?view=ids')).length > 0,
+      );
       const { id: calendarId } = await calendar('Work');
       const when = { start_time: 1_900_000_000, end_time: 1_900_003_600 };
       await ok('post', '/events', { calendar_id: calendarId, title: 'Lunch', when });
-      const draft = await ok<{ id: string; version: number }>('post', '/drafts', { subject: 'Perhaps' });
+      const draft = await ok<{ id: string; version: number }>('post', '/drafts', {
+        subject: 'Perhaps',
+      });
       const page = await until('every job to be through', async () => {
         const jobs = await ok<{ status: string }[]>('get', '/job-statuses');
         return jobs.every(({ status }) => status === 'successful') && since('0', '&limit=1000');
@@ -83,7 +92,9 @@ describe('/delta', () => {
       }
       const expanded = await since('0', '&view=expanded&include_types=message');
       const [message] = expanded.deltas;
-      expect(message?.attributes).toEqual(await ok('get', `/messages/${message?.id}?view=expanded`));
+      expect(message?.attributes).toEqual(
+        await ok('get', `/messages/${message?.id}?view=expanded`),
+      );
 
       await ok('delete', `/drafts/${draft.id}`, { version: draft.version });
       await ok('delete', `/calendars/${calendarId}`);
@@ -114,10 +125,13 @@ describe('/delta', () => {
       };
       const content = { reply_to_message_id: messageId, file_ids: [upload.body[0].id] };
       const reply = await ok<{ id: string; version: number }>('post', '/drafts', content);
-      const lonely = await ok<{ id: string; version: number }>('post', '/drafts', { subject: 'Alone' });
+      const lonely = await ok<{ id: string; version: number }>('post', '/drafts', {
+        subject: 'Alone',
+      });
       const [written, afterwards] = await told(start);
       expect(written).toEqual(['draft create', 'draft create', 'file modify', 'thread modify']);
-      for (const { id, version } of [reply, lonely]) await ok('delete', `/drafts/${id}`, { version });
+      for (const { id, version } of [reply, lonely])
+        await ok('delete', `/drafts/${id}`, { version });
       const [deleted, end] = await told(afterwards);
       expect(deleted).toEqual(['draft delete', 'draft delete', 'file modify', 'thread modify']);
       await until('it to be gone at the provider', async () => {
@@ -150,7 +164,8 @@ describe('/delta', () => {
       const start = await latest();
       const [kept, dropped] = [await calendar('kept'), await calendar('dropped')];
       const { cursor_end: made } = await since(start);
-      for (const name of ['one', 'two', 'three']) await ok('put', `/calendars/${kept.id}`, { name });
+      for (const name of ['one', 'two', 'three'])
+        await ok('put', `/calendars/${kept.id}`, { name });
       const changed = await since(made);
       expect(told(changed)).toEqual(['calendar modify']);
       expect(changed.deltas[0]?.attributes).toMatchObject({ name: 'three' });
@@ -202,7 +217,10 @@ describe('/delta', () => {
       expect([foreign.status, foreign.body.message]).toEqual([400, 'Invalid cursor parameter']);
       expect((await since('0', '', bo)).deltas).toEqual([]);
       const hidden = await api('get', '/delta?cursor=0&include_types=message', undefined, bo);
-      expect([hidden.status, hidden.body.message]).toEqual([403, expect.stringContaining('message')]);
+      expect([hidden.status, hidden.body.message]).toEqual([
+        403,
+        expect.stringContaining('message'),
+      ]);
       expect((await api('get', '/delta?cursor=0', undefined, sam)).status).toBe(403);
     });
 
@@ -214,7 +232,9 @@ describe('/delta', () => {
         (await ok<{ cursor: string }>('post', '/delta/generate_cursor', { start: time })).cursor;
       expect(told(await since(await at(String(now - 60))))).toEqual(['calendar create']);
       expect((await since(await at(now + 60))).deltas).toEqual([]);
-      expect((await api('post', '/delta/generate_cursor', {})).body.missing_fields).toEqual(['start']);
+      expect((await api('post', '/delta/generate_cursor', {})).body.missing_fields).toEqual([
+        'start',
+      ]);
       const later = new Date(Date.now() + 14 * 86_400_000 + 60_000);
       await pruneChanges(server.app.get(Database), later);
       const expired = await api('get', `/delta?cursor=${start}`);
@@ -232,9 +252,10 @@ describe('/delta', () => {
       const cursor = await latest();
       const empty = await ok<Deltas>('get', `/delta/longpoll?cursor=${cursor}&timeout=0`);
       expect(empty).toEqual({ cursor_start: cursor, cursor_end: cursor, deltas: [] });
-      const poll = ok<Deltas>('get', `/delta/longpoll?cursor=${cursor}&timeout=60&exclude_types=event`).then(
-        (page) => page,
-      );
+      const poll = ok<Deltas>(
+        'get',
+        `/delta/longpoll?cursor=${cursor}&timeout=60&exclude_types=event`,
+      ).then((page) => page);
       await until('it to wait', async () => waiting() === 1);
       const { id } = await calendar('Work');
       const page = await poll;
@@ -258,7 +279,9 @@ describe('/delta', () => {
       control.abort();
       await Promise.all(polls);
       await idle();
-      expect((await ok<Deltas>('get', `/delta/longpoll?cursor=${cursor}&timeout=0`)).deltas).toEqual([]);
+      expect(
+        (await ok<Deltas>('get', `/delta/longpoll?cursor=${cursor}&timeout=0`)).deltas,
+      ).toEqual([]);
     });
   });
 
@@ -316,7 +339,9 @@ describe('/delta', () => {
 
     it('ends after its time, and allows ten open streams per account', async () => {
       const cursor = await latest();
-      const streams = await Promise.all(Array.from({ length: 10 }, () => open(cursor, '&timeout=60')));
+      const streams = await Promise.all(
+        Array.from({ length: 10 }, () => open(cursor, '&timeout=60')),
+      );
       const refused = await open(cursor);
       expect(refused.response.statusCode).toBe(429);
       for (const stream of streams) stream.close();
@@ -357,7 +382,11 @@ describe('/delta', () => {
       );
       const get = (query: string) =>
         new Promise<http.IncomingMessage>((resolve) =>
-          http.get(`${other.url}/delta/streaming?${query}`, { headers: by.bearer, agent: false }, resolve),
+          http.get(
+            `${other.url}/delta/streaming?${query}`,
+            { headers: by.bearer, agent: false },
+            resolve,
+          ),
         );
       const { body } = await request(other.url).post('/delta/latest_cursor').set(by.bearer);
       const quiet = await get(`cursor=${body.cursor}`);

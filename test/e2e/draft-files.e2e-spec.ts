@@ -67,7 +67,10 @@ describe('drafts with files', () => {
     return account;
   }
   async function atProvider(subject: string): Promise<string[]> {
-    const replica = new Replica(server.app.get(ConnectorRegistry).requireMail('sandbox'), await connected());
+    const replica = new Replica(
+      server.app.get(ConnectorRegistry).requireMail('sandbox'),
+      await connected(),
+    );
     await replica.follow();
     const drafts = replica.inFolder('drafts').map((draft) => String(mimeOf(draft)));
     return drafts.filter((mime) => mime.includes(`Subject: ${subject}\r\n`));
@@ -85,7 +88,10 @@ describe('drafts with files', () => {
   }
 
   it('carry uploads to the provider, each as often as it is named, and keep them until they are replaced', async () => {
-    const [one, two] = [await upload('first file', 'one.txt'), await upload('second file', 'two.txt')];
+    const [one, two] = [
+      await upload('first file', 'one.txt'),
+      await upload('second file', 'two.txt'),
+    ];
     const draft = await ok('post', '/drafts', {
       subject: 'D1',
       body: '<p>x</p>',
@@ -119,7 +125,9 @@ describe('drafts with files', () => {
       { id: draft.id, files: draft.files },
     ]);
     const named = async (path: string) => (await ok<Draft[]>('get', path)).map(({ id }) => id);
-    expect((await named('/drafts?filename=one.txt')).toSorted()).toEqual([draft.id, other.id].toSorted());
+    expect((await named('/drafts?filename=one.txt')).toSorted()).toEqual(
+      [draft.id, other.id].toSorted(),
+    );
     expect(await named('/drafts?filename=two.txt')).toEqual([draft.id]);
     expect(await named('/messages?in=drafts&filename=two.txt')).toEqual([draft.id]);
     expect(await named('/messages?filename=two.txt')).toEqual([]);
@@ -127,9 +135,15 @@ describe('drafts with files', () => {
     expect(await ok<File>('get', `/files/${one.id}`)).toMatchObject({
       message_ids: [draft.id, other.id].toSorted(),
     });
-    expect(await ok<string[]>('get', `/files?message_id=${draft.id}&view=ids`)).toEqual([one.id, two.id]);
+    expect(await ok<string[]>('get', `/files?message_id=${draft.id}&view=ids`)).toEqual([
+      one.id,
+      two.id,
+    ]);
     const refused = await api('delete', `/files/${one.id}`);
-    expect([refused.status, refused.body.message]).toEqual([400, "Can't delete file that is attachment."]);
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      "Can't delete file that is attachment.",
+    ]);
 
     const kept = await ok('put', `/drafts/${draft.id}`, { version: 0, body: '<p>y</p>' });
     expect(filesOf(kept)).toEqual(['one.txt', 'two.txt']);
@@ -137,10 +151,10 @@ describe('drafts with files', () => {
     expect(filesOf(replaced)).toEqual(['two.txt']);
     await done(replaced);
     const [second = ''] = await atProvider('D1');
-    expect([second.includes(encoded('first file')), second.includes(encoded('second file'))]).toEqual([
-      false,
-      true,
-    ]);
+    expect([
+      second.includes(encoded('first file')),
+      second.includes(encoded('second file')),
+    ]).toEqual([false, true]);
     const none = await ok('put', `/drafts/${draft.id}`, { version: 2, file_ids: [] });
     expect(none.files).toEqual([]);
     await done(none);
@@ -165,7 +179,10 @@ describe('drafts with files', () => {
     const foreign = await upload('x', 'x.txt', bo);
     for (const id of [UNKNOWN, 'none', foreign.id, '\0']) {
       const response = await api('post', '/drafts', { file_ids: [id] });
-      expect([response.status, response.body.message]).toEqual([400, expect.stringContaining('file_ids')]);
+      expect([response.status, response.body.message]).toEqual([
+        400,
+        expect.stringContaining('file_ids'),
+      ]);
     }
     const large = [await upload(Buffer.alloc(2 * MB), 'a.bin'), await upload('x', 'b.bin')];
     const ids = large.map(({ id }) => id);
@@ -192,7 +209,11 @@ describe('drafts with files', () => {
         'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nHi\r\n' +
         `${part('theirs.txt', 'their first')}${part('more.txt', 'their second')}--b--\r\n`,
     );
-    await mailbox().saveDraft(await connected(), { mime, messageIdHeader: '<elsewhere@x.test>' }, null);
+    await mailbox().saveDraft(
+      await connected(),
+      { mime, messageIdHeader: '<elsewhere@x.test>' },
+      null,
+    );
     const [draft] = await until('the draft', async () => {
       const found = await ok<Draft[]>('get', '/drafts?subject=Elsewhere');
       return found.length > 0 && found;
@@ -200,7 +221,11 @@ describe('drafts with files', () => {
     const [theirs, more] = draft?.files ?? [];
     const own = await upload('our own', 'ours.txt');
     const file_ids = [own.id, more?.id, theirs?.id];
-    const changed = await ok('put', `/drafts/${draft?.id}`, { version: 0, subject: 'Mixed', file_ids });
+    const changed = await ok('put', `/drafts/${draft?.id}`, {
+      version: 0,
+      subject: 'Mixed',
+      file_ids,
+    });
     expect(changed.files.map(({ id }) => id)).toEqual(file_ids);
     await done(changed);
     const [stored = ''] = await atProvider('Mixed');
@@ -242,7 +267,9 @@ describe('drafts with files', () => {
     const draft = await ok('post', '/drafts', { subject: 'Forward', file_ids: [id] });
     await done(draft);
     expect((await atProvider('Forward'))[0]).toContain('source.txt');
-    await rowsOf(server, `delete from message where account_id = $1 and subject = 'Source'`, [ada.id]);
+    await rowsOf(server, `delete from message where account_id = $1 and subject = 'Source'`, [
+      ada.id,
+    ]);
     expect(await textOf(id)).toContain('Good day.');
     const changed = await ok('put', `/drafts/${draft.id}`, { version: 0, subject: 'Forward 2' });
     expect(changed.files.map((one) => one.id)).toEqual([id]);

@@ -65,7 +65,10 @@ describe('/drafts', () => {
     return account;
   }
   async function atProvider() {
-    const replica = new Replica(server.app.get(ConnectorRegistry).requireMail('sandbox'), await connected());
+    const replica = new Replica(
+      server.app.get(ConnectorRegistry).requireMail('sandbox'),
+      await connected(),
+    );
     await replica.follow();
     return replica.inFolder('drafts').map((draft) => String(mimeOf(draft)));
   }
@@ -82,7 +85,11 @@ describe('/drafts', () => {
     }); // prettier-ignore
     await done(draft);
     expect(await atProvider()).toEqual([expect.stringContaining('Bcc: hidden@example.test')]);
-    const changed = await ok('put', `/drafts/${draft.id}`, { version: 0, subject: 'Again', to: [] });
+    const changed = await ok('put', `/drafts/${draft.id}`, {
+      version: 0,
+      subject: 'Again',
+      to: [],
+    });
     expect(changed).toMatchObject({
       id: draft.id,
       version: 1,
@@ -92,7 +99,9 @@ describe('/drafts', () => {
     });
     await done(changed);
     expect(await atProvider()).toEqual([expect.stringContaining('Subject: Again')]);
-    expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id, version: 1, body: '<p>Hello Bo</p>' }]);
+    expect(await ok('get', '/drafts')).toMatchObject([
+      { id: draft.id, version: 1, body: '<p>Hello Bo</p>' },
+    ]);
     expect(await ok('get', `/drafts/${draft.id}`)).toMatchObject({ subject: 'Again' });
     expect(await ok('get', '/drafts?view=count')).toEqual({ count: 1 });
     expect(await ok('get', '/messages')).toEqual([]);
@@ -104,7 +113,9 @@ describe('/drafts', () => {
       action: 'delete_draft',
     });
     expect(await atProvider()).toEqual([]);
-    expect(await rowsOf(server, `select 1 from message where account_id = $1`, [ada.id])).toEqual([]);
+    expect(await rowsOf(server, `select 1 from message where account_id = $1`, [ada.id])).toEqual(
+      [],
+    );
   });
 
   it('needs the present version', async () => {
@@ -128,9 +139,13 @@ describe('/drafts', () => {
   it('lets one of several changes of a version through', async () => {
     const draft = await ok('post', '/drafts', { subject: 'v0' });
     const responses = await Promise.all(
-      [1, 2, 3, 4].map((n) => api('put', `/drafts/${draft.id}`, { version: 0, subject: `by ${n}` })),
+      [1, 2, 3, 4].map((n) =>
+        api('put', `/drafts/${draft.id}`, { version: 0, subject: `by ${n}` }),
+      ),
     );
-    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409]);
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200, 409, 409, 409,
+    ]);
     const winner = responses.find(({ status }) => status === 200)?.body as Draft;
     await done(winner);
     expect(await atProvider()).toEqual([expect.stringContaining(`Subject: ${winner.subject}`)]);
@@ -202,10 +217,17 @@ describe('/drafts', () => {
     const end = () => {
       mail.listChanges = list;
     };
-    return { held: held.promise, release: () => release.resolve(undefined), stored: stored.promise, end };
+    return {
+      held: held.promise,
+      release: () => release.resolve(undefined),
+      stored: stored.promise,
+      end,
+    };
   }
   const draftRows = () =>
-    rowsOf(server, `select subject from message where account_id = $1 and draft order by id`, [ada.id]);
+    rowsOf(server, `select subject from message where account_id = $1 and draft order by id`, [
+      ada.id,
+    ]);
 
   it.each(['changed', 'deleted'])(
     'does not show a version that the mailbox listed just before the draft was %s',
@@ -222,7 +244,10 @@ describe('/drafts', () => {
         await deliver(server, ada, ['Subject: wakes the mirror', '', 'x']);
         await look.stored;
         expect(await draftRows()).toEqual(how === 'changed' ? [{ subject: 'v1' }] : []);
-        await until('the other message', async () => (await ok<object[]>('get', '/messages')).length === 1);
+        await until(
+          'the other message',
+          async () => (await ok<object[]>('get', '/messages')).length === 1,
+        );
         expect(await draftRows()).toEqual(how === 'changed' ? [{ subject: 'v1' }] : []);
       } finally {
         look.end();
@@ -268,7 +293,11 @@ describe('/drafts', () => {
     });
     const { id, thread_id: threadId } = message as Draft;
     const reply = await ok('post', '/drafts', { reply_to_message_id: id });
-    expect(reply).toMatchObject({ subject: 'Re: Lunch?', thread_id: threadId, reply_to_message_id: id });
+    expect(reply).toMatchObject({
+      subject: 'Re: Lunch?',
+      thread_id: threadId,
+      reply_to_message_id: id,
+    });
     await done(reply);
     expect(await atProvider()).toEqual([expect.stringContaining(`In-Reply-To: ${header}`)]);
     expect(await ok('post', '/drafts', { thread_id: threadId, subject: 'Own' })).toMatchObject({
@@ -297,7 +326,9 @@ describe('/drafts', () => {
   it('shows drafts of other mail programs, which can be changed', async () => {
     const mailbox = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
     const account = await connected();
-    const { mime, messageIdHeader } = outgoing(account, ['bo@example.test'], { subject: 'From elsewhere' });
+    const { mime, messageIdHeader } = outgoing(account, ['bo@example.test'], {
+      subject: 'From elsewhere',
+    });
     await mailbox.saveDraft(account, { mime, messageIdHeader }, null);
     const [draft] = await until('the draft', async () => {
       const found = await ok<Draft[]>('get', '/drafts');
@@ -312,7 +343,9 @@ describe('/drafts', () => {
     const draft = await ok('post', '/drafts', { subject: '[sandbox:rejected]' });
     expect(await outcome(draft.job_status_id)).toMatchObject({ status: 'failed', object: 'draft' });
     expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id }]);
-    await done(await ok('put', `/drafts/${draft.id}`, { version: 0, subject: '[sandbox:delete-rejected]' }));
+    await done(
+      await ok('put', `/drafts/${draft.id}`, { version: 0, subject: '[sandbox:delete-rejected]' }),
+    );
     const removal = await ok('delete', `/drafts/${draft.id}`, { version: 1 });
     expect(await outcome(removal.job_status_id)).toMatchObject({ status: 'failed' });
     expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id, version: 1 }]);

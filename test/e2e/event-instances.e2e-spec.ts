@@ -55,7 +55,8 @@ describe('single instances of recurring events', () => {
     expect([answer.status, answer.body.message]).toEqual([200, undefined]);
     return answer.body;
   }
-  const list = async (filter: string) => (await ok('get', `/events?${filter}`)) as unknown as Body[];
+  const list = async (filter: string) =>
+    (await ok('get', `/events?${filter}`)) as unknown as Body[];
   const expanded = async (more = '') => {
     const events = await list(`expand_recurring=true&${WINDOW}${more}`);
     return events.map(({ title, when }) =>
@@ -145,7 +146,11 @@ describe('single instances of recurring events', () => {
     ]);
     expect(await expanded()).toHaveLength(4);
     const gone = await ok('get', `/events/${id}`);
-    expect(gone).toMatchObject({ status: 'cancelled', title: 'weekly', master_event_id: weekly.id });
+    expect(gone).toMatchObject({
+      status: 'cancelled',
+      title: 'weekly',
+      master_event_id: weekly.id,
+    });
     expect((await list(WINDOW)).map((event) => event.id)).toEqual([weekly.id, gone.id]);
     expect(await told(gone.id)).toEqual(['event.deleted']);
     expect((await call('put', `/events/${id}`, { title: 'x' })).status).toBe(409);
@@ -205,14 +210,22 @@ describe('single instances of recurring events', () => {
 
   it('cancels changed instances that the moved series no longer has, with webhooks, and keeps the others', async () => {
     const weekly = await written(await create(WEEKLY));
-    const first = await written(await ok('put', `/events/${weekly.id}_20300325T080000Z`, { title: 'first' }));
-    const last = await written(await ok('put', `/events/${weekly.id}_20300415T070000Z`, { title: 'last' }));
+    const first = await written(
+      await ok('put', `/events/${weekly.id}_20300325T080000Z`, { title: 'first' }),
+    );
+    const last = await written(
+      await ok('put', `/events/${weekly.id}_20300415T070000Z`, { title: 'last' }),
+    );
     await written(
       await ok('put', `/events/${weekly.id}`, {
         recurrence: { rrule: ['RRULE:FREQ=WEEKLY;COUNT=3'], timezone: 'Europe/Berlin' },
       }),
     );
-    expect(await expanded()).toEqual(['weekly 03-18T08:00', 'first 03-25T08:00', 'weekly 04-01T07:00']);
+    expect(await expanded()).toEqual([
+      'weekly 03-18T08:00',
+      'first 03-25T08:00',
+      'weekly 04-01T07:00',
+    ]);
     expect(await ok('get', `/events/${last.id}`)).toMatchObject({ status: 'cancelled' });
     expect([await told(last.id), await told(first.id)]).toEqual([
       ['event.created', 'event.deleted'],
@@ -240,12 +253,20 @@ describe('single instances of recurring events', () => {
 
   it('deletes the changed instances with their series', async () => {
     const weekly = await written(await create(WEEKLY));
-    const changed = await written(await ok('put', `/events/${weekly.id}_20300325T080000Z`, { title: 'x' }));
+    const changed = await written(
+      await ok('put', `/events/${weekly.id}_20300325T080000Z`, { title: 'x' }),
+    );
     await written(await ok('delete', `/events/${weekly.id}`));
-    expect([await expanded(), await list(WINDOW), await atProvider(weekly.id)]).toEqual([[], [], []]);
+    expect([await expanded(), await list(WINDOW), await atProvider(weekly.id)]).toEqual([
+      [],
+      [],
+      [],
+    ]);
     expect(await told(changed.id)).toEqual(['event.created', 'event.deleted']);
     expect((await call('put', `/events/${changed.id}`, { title: 'y' })).status).toBe(409);
-    expect((await call('put', `/events/${weekly.id}_20300401T070000Z`, { title: 'y' })).status).toBe(404);
+    expect(
+      (await call('put', `/events/${weekly.id}_20300401T070000Z`, { title: 'y' })).status,
+    ).toBe(404);
   });
 
   it('stores nothing when a write leaves an instance as its series has it', async () => {
@@ -264,17 +285,36 @@ describe('single instances of recurring events', () => {
     const id = `${weekly.id}_20300325T080000Z`;
     const email = { type: 'email', minutes_before_event: 60, subject: 's', body: 'b' };
     for (const [body, status, words] of [
-      [{ notifications: [email] }, 400, 'notifications: a recurring event cannot have notifications'],
-      [{ recurrence: WEEKLY.recurrence }, 400, 'recurrence: an instance of a recurring event has no rules'],
+      [
+        { notifications: [email] },
+        400,
+        'notifications: a recurring event cannot have notifications',
+      ],
+      [
+        { recurrence: WEEKLY.recurrence },
+        400,
+        'recurrence: an instance of a recurring event has no rules',
+      ],
       [{ calendar_id: weekly.id }, 400, 'calendar_id: '],
       [{ when: { start_time: 2, end_time: 1 } }, 400, "when: 'start_time' must be < 'end_time'."],
     ] as const) {
       const answer = await call('put', `/events/${id}`, body);
-      expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(words)]);
+      expect([answer.status, answer.body.message]).toEqual([
+        status,
+        expect.stringContaining(words),
+      ]);
     }
-    for (const stamp of ['20300326T080000Z', '20300325', '20300325T080001Z', '99999999T999999Z', 'x'])
+    for (const stamp of [
+      '20300326T080000Z',
+      '20300325',
+      '20300325T080001Z',
+      '99999999T999999Z',
+      'x',
+    ])
       for (const method of ['put', 'delete'] as const)
-        expect((await call(method, `/events/${weekly.id}_${stamp}`, { title: 'x' })).status).toBe(404);
+        expect((await call(method, `/events/${weekly.id}_${stamp}`, { title: 'x' })).status).toBe(
+          404,
+        );
     ada = await createAccount(server.app, application);
     expect((await call('put', `/events/${id}`, { title: 'x' })).status).toBe(404);
   });
@@ -306,7 +346,9 @@ describe('single instances of recurring events', () => {
     const { count } = await ok('get', `/events?expand_recurring=true&view=count&${bounds}`);
     expect(count).toBe(300 * 24);
     for (const method of ['get', 'put', 'delete'] as const)
-      expect((await call(method, `/events/${wild.id}_20300401T070000Z`, { title: 'x' })).status).toBe(404);
+      expect(
+        (await call(method, `/events/${wild.id}_20300401T070000Z`, { title: 'x' })).status,
+      ).toBe(404);
   });
 
   it('shows an instance again that its provider would not delete', async () => {

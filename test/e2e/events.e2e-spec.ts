@@ -46,7 +46,8 @@ describe('/events', () => {
     calendar = await createCalendar({ name: 'Team' });
   });
 
-  const call = (method: Method, path: string, by = ada) => request(server.url)[method](path).set(by.bearer);
+  const call = (method: Method, path: string, by = ada) =>
+    request(server.url)[method](path).set(by.bearer);
   const query = <R extends object>(text: string, ...values: unknown[]) =>
     server.app.get(Database).query<R>(text, values);
   async function createCalendar(body: object, by = ada): Promise<string> {
@@ -55,7 +56,11 @@ describe('/events', () => {
     return response.body.id;
   }
   async function create(body: object = {}, by = ada): Promise<EventBody> {
-    const response = await call('post', '/events', by).send({ calendar_id: calendar, when: WHEN, ...body });
+    const response = await call('post', '/events', by).send({
+      calendar_id: calendar,
+      when: WHEN,
+      ...body,
+    });
     expect([response.status, response.body.message]).toEqual([200, undefined]);
     return response.body;
   }
@@ -241,7 +246,10 @@ describe('/events', () => {
       [{ when: { start_time: START } }, /^when: When object had invalid keys\./],
       [{ when: { time: START, date: '2030-01-01' } }, /^when: When object had invalid keys\./],
       [{ when: { time: START, somewhere: 1 } }, /^when: When object had invalid keys\./],
-      [{ when: { start_time: START + 1, end_time: START } }, `when: 'start_time' must be < 'end_time'.`],
+      [
+        { when: { start_time: START + 1, end_time: START } },
+        `when: 'start_time' must be < 'end_time'.`,
+      ],
       [
         { when: { start_date: '2030-01-02', end_date: '2030-01-01' } },
         `when: 'start_date' must be < 'end_date'.`,
@@ -250,7 +258,10 @@ describe('/events', () => {
       [{ when: { time: 1.5 } }, 'when.time: must be an integer'],
       [{ when: { time: -1 } }, /^when\.time: must be between/],
       [{ when: { time: START * 1000 } }, /^when\.time: must be between/],
-      [{ when: { time: START, timezone: 'Mars' } }, /^when\.timezone: must be the name of an IANA time zone/],
+      [
+        { when: { time: START, timezone: 'Mars' } },
+        /^when\.timezone: must be the name of an IANA time zone/,
+      ],
       [{ when: { date: '2030-02-30' } }, 'when.date: must be a date that exists, as YYYY-MM-DD'],
       [{ when: { date: 20300101 } }, /^when\.date: /],
       [{ title: 5 }, /^title: /],
@@ -301,14 +312,26 @@ describe('/events', () => {
         { conferencing: { provider: 'WebEx', autocreate: { settings: {} }, details: {} } },
         'conferencing: details and autocreate cannot be used together',
       ],
-      [{ conferencing: { provider: 'WebEx', details: { url: 5 } } }, /^conferencing\.details\.url: /],
+      [
+        { conferencing: { provider: 'WebEx', details: { url: 5 } } },
+        /^conferencing\.details\.url: /,
+      ],
       [{ recurrence: { rrule: [] } }, /^recurrence\.rrule: must have a rule/],
       [{ recurrence: { rrule: 'RRULE:FREQ=DAILY' } }, /^recurrence\.rrule: /],
       [{ recurrence: { rrule: ['FREQ=DAILY'] } }, /^recurrence\.rrule\.0: must start with RRULE:/],
-      [{ recurrence: { rrule: ['RRULE:COUNT=3'] } }, /^recurrence\.rrule\.0: must start with RRULE:/],
+      [
+        { recurrence: { rrule: ['RRULE:COUNT=3'] } },
+        /^recurrence\.rrule\.0: must start with RRULE:/,
+      ],
       [{ recurrence: { rrule: ['RDATE:20300101T000000Z'] } }, /^recurrence\.rrule\.0: /],
-      [{ recurrence: { rrule: ['EXDATE:20300101T000000Z'] } }, 'recurrence.rrule: must have an RRULE'],
-      [{ recurrence: { rrule: ['RRULE:FREQ=DAILY'], timezone: 'Mars' } }, /^recurrence\.timezone: /],
+      [
+        { recurrence: { rrule: ['EXDATE:20300101T000000Z'] } },
+        'recurrence.rrule: must have an RRULE',
+      ],
+      [
+        { recurrence: { rrule: ['RRULE:FREQ=DAILY'], timezone: 'Mars' } },
+        /^recurrence\.timezone: /,
+      ],
       [{ recurrence: {} }, 'recurrence.rrule is required'],
       [{ reminder_minutes: 'soon' }, 'reminder_minutes: must be of the form "[20]"'],
       [{ reminder_minutes: '[20' }, 'reminder_minutes: must be of the form "[20]"'],
@@ -368,8 +391,14 @@ describe('/events', () => {
         { notifications: Array.from({ length: 21 }, () => HOOK) },
         'notifications: must not have more than 20 entries',
       ],
-      [{ notifications: [EMAIL] }, 'participants: email notifications need at least one participant'],
-      [{ notifications: [SMS], participants: [{ email: 'c@example.test' }] }, /none: c@example\.test$/],
+      [
+        { notifications: [EMAIL] },
+        'participants: email notifications need at least one participant',
+      ],
+      [
+        { notifications: [SMS], participants: [{ email: 'c@example.test' }] },
+        /none: c@example\.test$/,
+      ],
       [
         { notifications: [EMAIL, HOOK], participants: [BO, { email: 'c@example.test' }] },
         /no phone_number: c@example\.test$/,
@@ -379,7 +408,11 @@ describe('/events', () => {
         'notifications: a recurring event cannot have notifications',
       ],
     ])('refuses %j', async (body, message) => {
-      const response = await call('post', '/events').send({ calendar_id: calendar, when: WHEN, ...body });
+      const response = await call('post', '/events').send({
+        calendar_id: calendar,
+        when: WHEN,
+        ...body,
+      });
       expect([response.status, response.body]).toEqual([
         400,
         expect.objectContaining({ type: 'invalid_request_error' }),
@@ -387,7 +420,9 @@ describe('/events', () => {
       expect(response.body.message).toEqual(
         typeof message === 'string' ? message : expect.stringMatching(message),
       );
-      expect((await call('get', '/events?view=count&show_cancelled=true')).body).toEqual({ count: 0 });
+      expect((await call('get', '/events?view=count&show_cancelled=true')).body).toEqual({
+        count: 0,
+      });
       expect(await query('select id from reminder where account_id = $1', ada.id)).toEqual([]);
     });
 
@@ -408,7 +443,9 @@ describe('/events', () => {
       await query('update calendar set read_only = true where id = $1', calendar);
       const response = await call('post', '/events').send({ calendar_id: calendar, when: WHEN });
       expect(response.status).toBe(400);
-      expect(response.body.message).toMatch(/^Can't create, change or delete events on a read_only calendar/);
+      expect(response.body.message).toMatch(
+        /^Can't create, change or delete events on a read_only calendar/,
+      );
     });
 
     it('takes true and false for notify_participants, and nothing else', async () => {
@@ -426,7 +463,9 @@ describe('/events', () => {
 
     it('needs the calendar scope, and valid credentials at the provider', async () => {
       const body = { calendar_id: calendar, when: WHEN };
-      const reader = await createAccount(server.app, application, { scope: ['calendar.read_only'] });
+      const reader = await createAccount(server.app, application, {
+        scope: ['calendar.read_only'],
+      });
       expect((await call('post', '/events', reader).send(body)).status).toBe(403);
       expect((await call('get', '/events', reader)).status).toBe(200);
       const mailer = await createAccount(server.app, application, { scope: ['email.send'] });
@@ -443,7 +482,11 @@ describe('/events', () => {
       const event = await create({
         when: { time: start },
         participants: [BO, { ...BO, email: 'cy@example.test' }],
-        notifications: [EMAIL, { ...SMS, minutes_before_event: 5 }, { ...HOOK, minutes_before_event: 600 }],
+        notifications: [
+          EMAIL,
+          { ...SMS, minutes_before_event: 5 },
+          { ...HOOK, minutes_before_event: 600 },
+        ],
       });
       expect(event['notifications']).toEqual([
         {
@@ -473,9 +516,9 @@ describe('/events', () => {
       ]);
       const reminders = await call('get', `/events/${event.id}/notifications`);
       expect(reminders.body).toHaveLength(5);
-      expect(reminders.body.filter(({ status }: { status: string }) => status === 'scheduled')).toHaveLength(
-        4,
-      );
+      expect(
+        reminders.body.filter(({ status }: { status: string }) => status === 'scheduled'),
+      ).toHaveLength(4);
       const read = await call('get', `/events/${event.id}`);
       expect(Object.keys(read.body.notifications[0]).sort()).toEqual([
         'body',
@@ -545,7 +588,9 @@ describe('/events', () => {
         'notifications: a recurring event cannot have notifications',
       ]);
       expect(await stateOf(id)).toEqual(before);
-      expect((await call('put', `/events/${id}`).send({ title: 'x', notifications: [] })).status).toBe(200);
+      expect(
+        (await call('put', `/events/${id}`).send({ title: 'x', notifications: [] })).status,
+      ).toBe(200);
       const reminding = await create({ notifications: [HOOK] });
       const recurring = await call('put', `/events/${reminding.id}`).send({
         recurrence: { rrule: ['RRULE:FREQ=DAILY'] },
@@ -558,10 +603,15 @@ describe('/events', () => {
       const silent = await createAccount(server.app, application, { scope: ['calendar'] });
       const theirs = await createCalendar({ name: 'x' }, silent);
       const body = { calendar_id: theirs, when: WHEN, participants: [BO] };
-      const refused = await call('post', '/events', silent).send({ ...body, notifications: [HOOK] });
+      const refused = await call('post', '/events', silent).send({
+        ...body,
+        notifications: [HOOK],
+      });
       expect([refused.status, refused.body.type]).toEqual([403, 'invalid_request_error']);
       expect((await call('post', '/events', silent).send(body)).status).toBe(200);
-      const sender = await createAccount(server.app, application, { scope: ['calendar', 'email.send'] });
+      const sender = await createAccount(server.app, application, {
+        scope: ['calendar', 'email.send'],
+      });
       const ours = await createCalendar({ name: 'x' }, sender);
       const allowed = await call('post', '/events', sender).send({
         ...body,
@@ -595,7 +645,9 @@ describe('/events', () => {
       expect(await titles('limit=1&offset=1')).toEqual(['sooner']);
       expect(await titles('limit=0')).toEqual([]);
       expect((await call('get', '/events?view=ids')).body).toEqual([day.id, sooner.id, later.id]);
-      expect((await call('get', '/events?view=count&limit=1&busy=true')).body).toEqual({ count: 3 });
+      expect((await call('get', '/events?view=count&limit=1&busy=true')).body).toEqual({
+        count: 3,
+      });
     });
 
     it('filters by everything, all filters together', async () => {
@@ -664,7 +716,10 @@ describe('/events', () => {
       const weekly = await create({
         title: 'weekly',
         when: { start_time: at('2030-03-25T08:00:00Z'), end_time: at('2030-03-25T09:00:00Z') },
-        recurrence: { rrule: ['RRULE:FREQ=WEEKLY', 'EXDATE:20300408T070000Z'], timezone: 'Europe/Berlin' },
+        recurrence: {
+          rrule: ['RRULE:FREQ=WEEKLY', 'EXDATE:20300408T070000Z'],
+          timezone: 'Europe/Berlin',
+        },
       });
       await create({ title: 'single', when: { time: at('2030-04-02T12:00:00Z') } });
       await create({
@@ -675,8 +730,12 @@ describe('/events', () => {
       const window = `expand_recurring=true&starts_after=${at('2030-03-26T00:00:00Z')}&starts_before=${at('2030-04-16T00:00:00Z')}`;
       const { body } = await call('get', `/events?${window}`);
       expect(
-        body.map(({ title, when }: { title: string; when: { start_time?: number; date?: string } }) =>
-          [title, when.start_time ? new Date(when.start_time * 1000).toISOString() : when.date].join(' '),
+        body.map(
+          ({ title, when }: { title: string; when: { start_time?: number; date?: string } }) =>
+            [
+              title,
+              when.start_time ? new Date(when.start_time * 1000).toISOString() : when.date,
+            ].join(' '),
         ),
       ).toEqual([
         'daily 2030-03-30',
@@ -705,10 +764,13 @@ describe('/events', () => {
       ])
         expect((await call('get', `/events/${weekly.id}_${stamp}`)).status).toBe(status);
       expect(
-        (await call('get', `/events/${ids[2]}`, await createAccount(server.app, application))).status,
+        (await call('get', `/events/${ids[2]}`, await createAccount(server.app, application)))
+          .status,
       ).toBe(404);
       // Without bounds: a year from now, and endless rules end there.
-      expect((await call('get', '/events?expand_recurring=true&view=count')).body).toEqual({ count: 1 });
+      expect((await call('get', '/events?expand_recurring=true&view=count')).body).toEqual({
+        count: 1,
+      });
     });
 
     it('lists a changed instance under its own id', async () => {
@@ -743,7 +805,10 @@ describe('/events', () => {
         when: { time: START },
         recurrence: { rrule: [rule] },
       });
-      expect([response.status, response.body.message]).toEqual([400, expect.stringContaining(words)]);
+      expect([response.status, response.body.message]).toEqual([
+        400,
+        expect.stringContaining(words),
+      ]);
     });
 
     it('compares times of change by the whole seconds it shows', async () => {
@@ -880,7 +945,9 @@ describe('/events', () => {
       hide_participants: false,
       customer_event_id: '',
     };
-    const response = await call('put', `/events/${created.id}`).type('text/plain').send(JSON.stringify(echo));
+    const response = await call('put', `/events/${created.id}`)
+      .type('text/plain')
+      .send(JSON.stringify(echo));
     expect(response.status).toBe(200);
     const { job_status_id: _job, updated_at: _at, ...expected } = created;
     expect(response.body).toMatchObject({
@@ -1003,6 +1070,8 @@ describe('/events', () => {
     ]);
     expect(deletion?.status).toBe(200);
     for (const { status } of creations) expect([200, 400]).toContain(status);
-    expect((await call('get', '/events?view=count&show_cancelled=true')).body).toEqual({ count: 0 });
+    expect((await call('get', '/events?view=count&show_cancelled=true')).body).toEqual({
+      count: 0,
+    });
   });
 });

@@ -61,7 +61,9 @@ describe('/files', () => {
     expect((await get(`/files/${idOf('data.bin')}`)).body).toEqual(files[1]);
     expect((await get('/files?view=count')).body).toEqual({ count: 2 });
     expect((await get('/files?filename=data.bin&view=ids')).body).toEqual([idOf('data.bin')]);
-    expect((await get('/files?content_type=TEXT/plain&view=ids')).body).toEqual([idOf('Grüße.txt')]);
+    expect((await get('/files?content_type=TEXT/plain&view=ids')).body).toEqual([
+      idOf('Grüße.txt'),
+    ]);
     expect((await get(`/files?message_id=${message.id}&view=count`)).body).toEqual({ count: 2 });
     expect((await get('/files?message_id=none&view=count')).body).toEqual({ count: 0 });
   });

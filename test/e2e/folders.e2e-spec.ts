@@ -38,7 +38,9 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     ada = await account();
   });
 
-  async function account(overrides: Parameters<typeof createAccount>[2] = {}): Promise<TestAccount> {
+  async function account(
+    overrides: Parameters<typeof createAccount>[2] = {},
+  ): Promise<TestAccount> {
     const created = await createAccount(server.app, application, {
       organizationUnit: unit,
       settings: { organization_unit: unit, sample_messages: false },
@@ -51,8 +53,12 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     });
     return created;
   }
-  const api = (method: 'get' | 'post' | 'put' | 'delete', address: string, body?: object, by = ada) =>
-    request(server.url)[method](address).set(by.bearer).send(body);
+  const api = (
+    method: 'get' | 'post' | 'put' | 'delete',
+    address: string,
+    body?: object,
+    by = ada,
+  ) => request(server.url)[method](address).set(by.bearer).send(body);
   const ok = async <T = Folder>(...parameters: Parameters<typeof api>): Promise<T> => {
     const response = await api(...parameters);
     expect([response.status, response.body.message]).toEqual([200, undefined]);
@@ -60,7 +66,10 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
   };
   const outcome = (id: string) =>
     until(`the end of job ${id}`, async () => {
-      const job = await ok<{ status: string; reason?: string; action: string }>('get', `/job-statuses/${id}`);
+      const job = await ok<{ status: string; reason?: string; action: string }>(
+        'get',
+        `/job-statuses/${id}`,
+      );
       return job.status === 'pending' ? false : job;
     });
   const done = async ({ job_status_id: id }: Pick<Folder, 'job_status_id'>) =>
@@ -72,7 +81,10 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
   async function atProvider() {
     const connected = await server.app.get(ProviderAccounts).find(ada.id);
     if (!connected) throw new Error('no such account');
-    const replica = new Replica(server.app.get(ConnectorRegistry).requireMail('sandbox'), connected);
+    const replica = new Replica(
+      server.app.get(ConnectorRegistry).requireMail('sandbox'),
+      connected,
+    );
     await replica.follow();
     return replica;
   }
@@ -118,9 +130,9 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
       [ada.id, unit, created.id],
     );
     expect(log.map(({ event }) => event)).toEqual(['create', 'modify', 'delete']);
-    expect(await rowsOf(server, `select 1 from folder where account_id = $1`, [ada.id])).toHaveLength(
-      standard,
-    );
+    expect(
+      await rowsOf(server, `select 1 from folder where account_id = $1`, [ada.id]),
+    ).toHaveLength(standard);
   });
 
   it('makes fast changes in their order', async () => {
@@ -146,7 +158,9 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     const responses = await Promise.all(
       ['Twin', 'twin', 'TWIN'].map((name) => api('post', path, { display_name: name })),
     );
-    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400]);
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200, 400, 400,
+    ]);
     expect(await own()).toHaveLength(1);
   });
 
@@ -189,7 +203,11 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     });
     const inbox = (await ok<Folder[]>('get', path)).find(({ name }) => name === 'inbox')?.id;
     const put = (id: string | undefined) =>
-      ok('put', `/messages/${message?.id}`, unit === 'folder' ? { folder_id: id } : { label_ids: [id] });
+      ok(
+        'put',
+        `/messages/${message?.id}`,
+        unit === 'folder' ? { folder_id: id } : { label_ids: [id] },
+      );
     for (let times = 0; times < 3; times += 1) {
       const created = await ok('post', path, { display_name: 'Short' });
       await done(await put(created.id));
@@ -265,7 +283,9 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
 
   describe('what the provider refuses', () => {
     it('to create is not there any more', async () => {
-      const { job_status_id: job, id } = await ok('post', path, { display_name: '[sandbox:rejected]' });
+      const { job_status_id: job, id } = await ok('post', path, {
+        display_name: '[sandbox:rejected]',
+      });
       expect(await outcome(job)).toMatchObject({
         status: 'failed',
         reason: '400 The mail server rejects this content',

@@ -4,7 +4,10 @@ import { refuseCredentials, registerSandbox, rowsOf, subscribe } from '../suppor
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-const ADA = { provider: 'sandbox', settings: { email: 'Ada@Sandbox.test', password: 'p4ssw0rd-of-ada' } };
+const ADA = {
+  provider: 'sandbox',
+  settings: { email: 'Ada@Sandbox.test', password: 'p4ssw0rd-of-ada' },
+};
 
 describe('/connect/grants', () => {
   let server: TestApp;
@@ -28,11 +31,15 @@ describe('/connect/grants', () => {
     return body ? sent.send(body) : sent;
   };
   const connect = async (change: object = {}) =>
-    (await call('post', '', { ...ADA, ...change })).body.data as { id: string; access_token: string };
+    (await call('post', '', { ...ADA, ...change })).body.data as {
+      id: string;
+      access_token: string;
+    };
   const account = (token: string) =>
     request(server.url).get('/account').set('authorization', `Bearer ${token}`);
   /** What a token may be used for, as the guard sees it. */
-  const scopesOf = async (token: string) => (await server.app.get(Credentials).accountByToken(token))?.scopes;
+  const scopesOf = async (token: string) =>
+    (await server.app.get(Credentials).accountByToken(token))?.scopes;
   const grants = async () => (await call('get')).body.data as { id: string }[];
 
   describe('POST', () => {
@@ -73,7 +80,9 @@ describe('/connect/grants', () => {
     it('schedules the first sync and tells subscribers', async () => {
       await subscribe(server, application, ['account.connected', 'account.running']);
       const { id } = await connect();
-      expect(await rowsOf(server, 'select 1 from sync_job where account_id = $1', [id])).toHaveLength(1);
+      expect(
+        await rowsOf(server, 'select 1 from sync_job where account_id = $1', [id]),
+      ).toHaveLength(1);
       const events = await rowsOf<{ type: string }>(
         server,
         'select type from webhook_event where application_id = $1 order by type',
@@ -96,7 +105,9 @@ describe('/connect/grants', () => {
         expect(answer.text).not.toMatch(/p4ssw0rd|settings|sealed/i);
         expect(answer.text).not.toContain(token);
       }
-      const [row] = await rowsOf(server, `select g::text as text from "grant" g where id = $1`, [id]);
+      const [row] = await rowsOf(server, `select g::text as text from "grant" g where id = $1`, [
+        id,
+      ]);
       expect(row?.['text']).not.toContain('p4ssw0rd');
     });
 
@@ -118,7 +129,9 @@ describe('/connect/grants', () => {
     });
 
     it('makes one grant of simultaneous connections of the same account', async () => {
-      const ids = (await Promise.all(Array.from({ length: 5 }, () => connect()))).map(({ id }) => id);
+      const ids = (await Promise.all(Array.from({ length: 5 }, () => connect()))).map(
+        ({ id }) => id,
+      );
       expect(new Set(ids).size).toBe(1);
       expect(await grants()).toHaveLength(1);
     });
@@ -151,8 +164,15 @@ describe('/connect/grants', () => {
       await request(server.url)
         .post('/connect/integrations')
         .set(application.basic)
-        .send({ name: 'Google', provider: 'google', settings: { client_id: 'a', client_secret: 'b' } });
-      const response = await call('post', '', { provider: 'google', settings: { refresh_token: 'x' } });
+        .send({
+          name: 'Google',
+          provider: 'google',
+          settings: { client_id: 'a', client_secret: 'b' },
+        });
+      const response = await call('post', '', {
+        provider: 'google',
+        settings: { refresh_token: 'x' },
+      });
       expect(response.status).toBe(400);
       expect(response.body.error.message).toContain('google');
     });
@@ -164,7 +184,11 @@ describe('/connect/grants', () => {
       ['settings that are text', { settings: 'x' }, 'settings'],
       ['no address', { settings: { password: 'x' } }, 'settings.email'],
       ['an address that is none', { settings: { email: 'nobody' } }, 'settings.email'],
-      ['a setting of the wrong type', { settings: { ...ADA.settings, password: 5 } }, 'settings.password'],
+      [
+        'a setting of the wrong type',
+        { settings: { ...ADA.settings, password: 5 } },
+        'settings.password',
+      ],
       ['an unknown scope', { scope: ['root'] }, 'root'],
       ['a scope that is a number', { scope: [1] }, 'scope'],
       ['nested metadata', { metadata: { a: { b: 1 } } }, 'metadata.a'],
@@ -173,7 +197,11 @@ describe('/connect/grants', () => {
       ['a value that is too long', { metadata: { k: 'v'.repeat(501) } }, 'metadata.k'],
       [
         'more than 50 pairs',
-        { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`k${index}`, 'v'])) },
+        {
+          metadata: Object.fromEntries(
+            Array.from({ length: 51 }, (_, index) => [`k${index}`, 'v']),
+          ),
+        },
         '50',
       ],
       ['a state that is too long', { state: 's'.repeat(256) }, 'state'],
@@ -263,7 +291,10 @@ describe('/connect/grants', () => {
       const { id, access_token: token } = await connect({ scope: ['email', 'calendar'] });
       expect(await scopesOf(token)).toEqual(['email', 'calendar']);
       const response = await call('patch', `/${id}`, { scope: ['email.read_only'] });
-      expect(response.body.data).toMatchObject({ scope: ['email.read_only'], grant_status: 'valid' });
+      expect(response.body.data).toMatchObject({
+        scope: ['email.read_only'],
+        grant_status: 'valid',
+      });
       expect(await scopesOf(token)).toEqual(['email.read_only']);
     });
 
@@ -285,8 +316,12 @@ describe('/connect/grants', () => {
 
     it('makes the grant valid again when the wish for more scopes is taken back', async () => {
       const { id } = await connect({ scope: ['email.read_only'] });
-      expect((await call('patch', `/${id}`, { scope: null })).body.data.grant_status).toBe('invalid');
-      expect((await call('patch', `/${id}`, { scope: ['email.read_only'] })).body.data).toMatchObject({
+      expect((await call('patch', `/${id}`, { scope: null })).body.data.grant_status).toBe(
+        'invalid',
+      );
+      expect(
+        (await call('patch', `/${id}`, { scope: ['email.read_only'] })).body.data,
+      ).toMatchObject({
         scope: ['email.read_only'],
         grant_status: 'valid',
       });
@@ -295,7 +330,9 @@ describe('/connect/grants', () => {
     it('does not make a grant valid by scopes when its credentials are what is wrong', async () => {
       const { id } = await connect({ scope: ['email', 'calendar'] });
       await refuseCredentials(server, id);
-      expect((await call('patch', `/${id}`, { scope: ['email'] })).body.data.grant_status).toBe('invalid');
+      expect((await call('patch', `/${id}`, { scope: ['email'] })).body.data.grant_status).toBe(
+        'invalid',
+      );
     });
 
     it('inherits the scopes of the integration, as far as the user has agreed to them', async () => {
@@ -321,7 +358,10 @@ describe('/connect/grants', () => {
     it('verifies new settings and takes them for a new authentication', async () => {
       const { id } = await connect({ scope: ['email'] });
       await refuseCredentials(server, id);
-      const refused = await call('patch', `/${id}`, { settings: { password: 'wrong' }, metadata: { a: 1 } });
+      const refused = await call('patch', `/${id}`, {
+        settings: { password: 'wrong' },
+        metadata: { a: 1 },
+      });
       expect(refused.status).toBe(400);
       expect((await call('get', `/${id}`)).body.data).toMatchObject({
         grant_status: 'invalid',
@@ -331,12 +371,18 @@ describe('/connect/grants', () => {
         settings: { password: 'right', sent_copies: false },
         scope: ['email', 'calendar'],
       });
-      expect(accepted.body.data).toMatchObject({ grant_status: 'valid', scope: ['email', 'calendar'] });
+      expect(accepted.body.data).toMatchObject({
+        grant_status: 'valid',
+        scope: ['email', 'calendar'],
+      });
     });
 
     it('gives no scopes for settings without credentials, because no user has agreed to them', async () => {
       const { id, access_token: token } = await connect({ scope: ['email.read_only'] });
-      const wider = await call('patch', `/${id}`, { settings: { sent_copies: true }, scope: ['email'] });
+      const wider = await call('patch', `/${id}`, {
+        settings: { sent_copies: true },
+        scope: ['email'],
+      });
       expect(wider.body.data).toMatchObject({ grant_status: 'invalid', scope: ['email'] });
       expect(await scopesOf(token)).toEqual(['email.read_only']);
       const again = await call('patch', `/${id}`, { settings: { sent_copies: false } });
@@ -390,7 +436,9 @@ describe('/connect/grants', () => {
       expect((await call('get', `/${id}`)).status).toBe(404);
       expect((await call('delete', `/${id}`)).status).toBe(404);
       for (const table of ['sync_job', 'send_job', 'provider_job', 'job_status']) {
-        expect(await rowsOf(server, `select 1 from ${table} where account_id = '${id}'`)).toEqual([]);
+        expect(await rowsOf(server, `select 1 from ${table} where account_id = '${id}'`)).toEqual(
+          [],
+        );
       }
     });
   });
@@ -399,14 +447,18 @@ describe('/connect/grants', () => {
     it('schedules the sync now and answers the bare grant, by POST and GET', async () => {
       const { id } = await connect();
       for (const method of ['post', 'get'] as const) {
-        await rowsOf(server, `update sync_job set run_at = now() + interval '1 hour' where account_id = $1`, [
-          id,
-        ]);
+        await rowsOf(
+          server,
+          `update sync_job set run_at = now() + interval '1 hour' where account_id = $1`,
+          [id],
+        );
         const response = await call(method, `/${id}/sync?sync_from=1700000000`);
         expect(response.status).toBe(200);
         expect(response.body).toMatchObject({ id, grant_status: 'valid' });
         expect(
-          await rowsOf(server, 'select 1 from sync_job where account_id = $1 and run_at <= now()', [id]),
+          await rowsOf(server, 'select 1 from sync_job where account_id = $1 and run_at <= now()', [
+            id,
+          ]),
         ).toHaveLength(1);
       }
       expect((await call('post', `/${id}/sync?sync_from=yesterday`)).status).toBe(400);
@@ -427,20 +479,33 @@ describe('/connect/grants', () => {
         ['get', '/sync'],
       ] as const) {
         const body = method === 'patch' ? { metadata: { mine: true } } : undefined;
-        const response = await call(method, `/${encodeURI(key).replace('%2500', '%00')}${path}`, body);
+        const response = await call(
+          method,
+          `/${encodeURI(key).replace('%2500', '%00')}${path}`,
+          body,
+        );
         expect(response.status).toBe(404);
-        expect(response.body).toMatchObject({ success: false, error: { type: 'api.not_found_error' } });
+        expect(response.body).toMatchObject({
+          success: false,
+          error: { type: 'api.not_found_error' },
+        });
       }
     }
-    expect((await call('get', `/${foreign.id}`, undefined, other.basic)).body.data.metadata).toEqual({});
+    expect(
+      (await call('get', `/${foreign.id}`, undefined, other.basic)).body.data.metadata,
+    ).toEqual({});
     expect((await call('get', `/${id}`, undefined, other.basic)).status).toBe(404);
-    expect((await call('patch', `/${foreign.id}`, { settings: { password: 'x' } })).status).toBe(404);
+    expect((await call('patch', `/${foreign.id}`, { settings: { password: 'x' } })).status).toBe(
+      404,
+    );
   });
 
   it('needs client id and client secret', async () => {
     const { access_token: token } = await connect();
     for (const headers of [{}, application.secretBasic, { authorization: `Bearer ${token}` }]) {
-      expect((await call('get', '', undefined, headers as Record<string, string>)).status).toBe(401);
+      expect((await call('get', '', undefined, headers as Record<string, string>)).status).toBe(
+        401,
+      );
     }
   });
 });

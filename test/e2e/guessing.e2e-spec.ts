@@ -20,7 +20,10 @@ describe('guessing', () => {
   let server: TestApp;
   let application: TestApplication;
   beforeAll(async () => {
-    server = await startTestApp({ ROLES: 'api', TRUST_PROXY: '1', RATE_LIMIT_FAILURES: '20' }, { clock });
+    server = await startTestApp(
+      { ROLES: 'api', TRUST_PROXY: '1', RATE_LIMIT_FAILURES: '20' },
+      { clock },
+    );
   });
   beforeEach(async () => {
     application = await createApplication(server.app);
@@ -28,7 +31,12 @@ describe('guessing', () => {
   });
   afterAll(() => server.close());
 
-  const native = (client: string, password: string, email = 'ada@sandbox.test', more: object = {}) =>
+  const native = (
+    client: string,
+    password: string,
+    email = 'ada@sandbox.test',
+    more: object = {},
+  ) =>
     request(server.url)
       .post('/connect/authorize')
       .set(from(client))
@@ -59,9 +67,12 @@ describe('guessing', () => {
     it('is stopped after ten wrong ones of a client, counted over pages and native sign-ins', async () => {
       const mallory = newClient();
       for (let guess = 0; guess < 5; guess++) await native(mallory, 'wrong').expect(400);
-      for (let guess = 0; guess < 5; guess++) expect((await page(mallory, 'wrong')).page.status).toBe(422);
+      for (let guess = 0; guess < 5; guess++)
+        expect((await page(mallory, 'wrong')).page.status).toBe(422);
       const refused = await native(mallory, 'right').expect(429);
-      expect(refused.body.message).toBe('Too many failed attempts for this account: try again in 15 minutes');
+      expect(refused.body.message).toBe(
+        'Too many failed attempts for this account: try again in 15 minutes',
+      );
       expect(refused.headers['retry-after']).toBe('900');
       const browser = await page(mallory, 'right');
       expect(browser.page.status).toBe(429);
@@ -107,7 +118,9 @@ describe('guessing', () => {
     it('is counted for the user names at its servers, too', async () => {
       const mallory = newClient();
       const guess = (email: string, username: string) =>
-        native(mallory, 'wrong', email, { settings: { password: 'wrong', imap_username: username } });
+        native(mallory, 'wrong', email, {
+          settings: { password: 'wrong', imap_username: username },
+        });
       for (let time = 0; time < 10; time++) await guess(`x${time}@sandbox.test`, 'ada').expect(400);
       await guess('x10@sandbox.test', 'ADA').expect(429);
     });
@@ -117,8 +130,14 @@ describe('guessing', () => {
       await guessTen(mallory);
       const config = server.app.get<AppConfig>(APP_CONFIG);
       const other = new FailedAttempts(config, server.app.get(Database), clock);
-      const attempt = { applicationId: application.id, client: mallory, names: ['ADA@sandbox.test'] };
-      await expect(other.during(attempt, async () => 'in')).rejects.toMatchObject({ kind: 'rate-limited' });
+      const attempt = {
+        applicationId: application.id,
+        client: mallory,
+        names: ['ADA@sandbox.test'],
+      };
+      await expect(other.during(attempt, async () => 'in')).rejects.toMatchObject({
+        kind: 'rate-limited',
+      });
       expect(await other.during({ ...attempt, client: newClient() }, async () => 'in')).toBe('in');
     });
 
@@ -145,7 +164,8 @@ describe('guessing', () => {
         'POST /connect/token': () => call(request(server.url).post('/connect/token').send(body)),
         'POST /oauth/token': () => call(request(server.url).post('/oauth/token').send(body)),
         'GET /oauth/token': () => call(request(server.url).get('/oauth/token').query(body)),
-        'POST /oauth/revoke': () => call(request(server.url).post('/oauth/revoke').auth('guessed', '')),
+        'POST /oauth/revoke': () =>
+          call(request(server.url).post('/oauth/revoke').auth('guessed', '')),
         'POST /connect/detect-provider': () =>
           call(
             request(server.url)
@@ -156,7 +176,8 @@ describe('guessing', () => {
           call(request(server.url).get('/connect/grants').auth(application.clientId, 'guessed')),
         'GET /a/{client_id}': () =>
           call(request(server.url).get(`/a/${application.clientId}`).auth('guessed', '')),
-        'POST /connect/authorize': () => call(native(client, 'x', 'a@b.test', { client_id: 'guessed' })),
+        'POST /connect/authorize': () =>
+          call(native(client, 'x', 'a@b.test', { client_id: 'guessed' })),
       };
     };
 
@@ -177,7 +198,11 @@ describe('guessing', () => {
       const guess = wrongOnes(shared)['GET /connect/grants'];
       for (let time = 0; time < 25; time++) await guess?.();
       await guess?.().expect(429);
-      await request(server.url).get('/connect/grants').set(application.basic).set(from(shared)).expect(200);
+      await request(server.url)
+        .get('/connect/grants')
+        .set(application.basic)
+        .set(from(shared))
+        .expect(200);
       await request(server.url)
         .get(`/a/${application.clientId}`)
         .set(application.secretBasic)
@@ -209,7 +234,10 @@ describe('guessing', () => {
 
   it('keeps neither addresses nor names', async () => {
     await guessTen('203.0.113.77');
-    const rows = await rowsOf<{ text: string }>(server, 'select f::text as text from failed_attempt f');
+    const rows = await rowsOf<{ text: string }>(
+      server,
+      'select f::text as text from failed_attempt f',
+    );
     expect(rows.length).toBeGreaterThan(0);
     expect(JSON.stringify(rows)).not.toMatch(/203\.0|sandbox/);
   });
@@ -221,7 +249,10 @@ describe('guessing', () => {
         billingState: 'cancelled',
       });
       await request(server.url).get('/account').set(account.bearer).expect(403);
-      await request(server.url).post('/oauth/revoke').set(account.bearer).expect(200, { success: 'true' });
+      await request(server.url)
+        .post('/oauth/revoke')
+        .set(account.bearer)
+        .expect(200, { success: 'true' });
       await request(server.url).post('/oauth/revoke').set(account.bearer).expect(401);
       await request(server.url).get('/account').set(account.bearer).expect(401);
     });

@@ -68,7 +68,9 @@ describe('HTTP manners', () => {
           message: 'Could not verify access credential.',
           type: 'invalid_request_error',
         });
-        expect(response.headers['www-authenticate']).toBe('Basic realm="API Access Token Required"');
+        expect(response.headers['www-authenticate']).toBe(
+          'Basic realm="API Access Token Required"',
+        );
       }
     },
   );
@@ -100,7 +102,9 @@ describe('HTTP manners', () => {
   ])('answers %s %s with 405 and what is allowed', async (method, path, allowed) => {
     const response = await client()[method.toLowerCase() as 'patch'](path).set(ada.bearer);
     expect(response.status).toBe(405);
-    expect(response.headers['allow']?.split(', ')).toEqual(expect.arrayContaining(allowed.split(', ')));
+    expect(response.headers['allow']?.split(', ')).toEqual(
+      expect.arrayContaining(allowed.split(', ')),
+    );
   });
 
   it('takes a trailing slash', async () => {
@@ -137,9 +141,17 @@ describe('HTTP manners', () => {
   });
 
   it('gives a request id even when a body is refused unread', async () => {
-    const flat = await client().post('/calendars').set('X-Request-Id', 'abc-2').type('json').send('{');
+    const flat = await client()
+      .post('/calendars')
+      .set('X-Request-Id', 'abc-2')
+      .type('json')
+      .send('{');
     expect([flat.status, flat.headers['x-request-id']]).toEqual([400, 'abc-2']);
-    const beta = await client().post('/connect/grants').set('X-Request-Id', 'abc-3').type('json').send('{');
+    const beta = await client()
+      .post('/connect/grants')
+      .set('X-Request-Id', 'abc-3')
+      .type('json')
+      .send('{');
     expect(beta.body).toEqual({
       success: false,
       error: { type: 'api.invalid_request_payload', message: 'The request body is not valid JSON' },
@@ -149,7 +161,11 @@ describe('HTTP manners', () => {
 
   it('refuses more values than a schema should look at, by the name of the field', async () => {
     const to = `[${'0,'.repeat(200_000)}0]`;
-    const response = await client().post('/v2/outbox').set(ada.bearer).type('json').send(`{"to":${to}}`);
+    const response = await client()
+      .post('/v2/outbox')
+      .set(ada.bearer)
+      .type('json')
+      .send(`{"to":${to}}`);
     expect(response.status).toBe(400);
     expect(response.body.message).toBe('to: has more than 100000 values');
   });
@@ -165,7 +181,9 @@ describe('HTTP manners', () => {
     socket.write('no request at all\r\n\r\n');
     const answer = await text(socket);
     expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-    expect(answer).toContain('{"message":"This is not an HTTP request","type":"invalid_request_error"}');
+    expect(answer).toContain(
+      '{"message":"This is not an HTTP request","type":"invalid_request_error"}',
+    );
   });
 
   it('forbids caching of its responses', async () => {
@@ -182,13 +200,18 @@ describe('HTTP manners', () => {
       const account = await createAccount(limited.app, await createApplication(limited.app));
       withinOneSecond();
       const responses = await Promise.all(
-        Array.from({ length: 5 }, () => request(limited.url).get('/job-statuses').set(account.bearer)),
+        Array.from({ length: 5 }, () =>
+          request(limited.url).get('/job-statuses').set(account.bearer),
+        ),
       );
       const refused = responses.filter(({ status }) => status === 429);
       expect(refused).toHaveLength(2);
       expect(refused[0]?.headers['x-ratelimit-limit']).toBe('3');
       expect(refused[0]?.headers['x-ratelimit-reset']).toBe('1');
-      expect(refused[0]?.body).toEqual({ message: 'Too many requests', type: 'invalid_request_error' });
+      expect(refused[0]?.body).toEqual({
+        message: 'Too many requests',
+        type: 'invalid_request_error',
+      });
       // Another endpoint has its own budget.
       await request(limited.url).get('/account').set(account.bearer).expect(200);
       jest.advanceTimersByTime(1_000);
@@ -200,7 +223,11 @@ describe('HTTP manners', () => {
   });
 
   it('counts requests that only name an application for the address of the client, not for the application', async () => {
-    const limited = await startTestApp({ ROLES: 'api', RATE_LIMIT_APPLICATION: '3', TRUST_PROXY: '1' });
+    const limited = await startTestApp({
+      ROLES: 'api',
+      RATE_LIMIT_APPLICATION: '3',
+      TRUST_PROXY: '1',
+    });
     try {
       const { clientId, secretBasic } = await createApplication(limited.app);
       withinOneSecond();
@@ -215,7 +242,8 @@ describe('HTTP manners', () => {
       expect(statuses.filter((status) => status === 429)).toHaveLength(2);
       expect((await ask('198.51.100.7', 'another')).status).toBe(429);
       expect((await ask('198.51.100.8', clientId)).status).not.toBe(429);
-      const read = () => request(limited.url).get(`/a/${clientId}?client_id=${clientId}`).set(secretBasic);
+      const read = () =>
+        request(limited.url).get(`/a/${clientId}?client_id=${clientId}`).set(secretBasic);
       await read().expect(200);
     } finally {
       jest.useRealTimers();
@@ -251,7 +279,9 @@ describe('HTTP manners', () => {
       await ask('us.example.test').expect(200);
       const refused = await ask('eu.example.test');
       expect(refused.status).toBe(403);
-      expect(refused.body.error.message).toMatch(/belongs to the region us: use https:\/\/us\.example\.test/);
+      expect(refused.body.error.message).toMatch(
+        /belongs to the region us: use https:\/\/us\.example\.test/,
+      );
     } finally {
       await regional.close();
     }

@@ -65,7 +65,12 @@ describe('/connect/integrations', () => {
 
   it('accepts a minimal sandbox integration, numbers as text and JSON under any content type', async () => {
     const minimal = await call('post', '', { name: 'S', provider: 'sandbox' });
-    expect(minimal.body.data).toMatchObject({ settings: {}, redirect_uris: [], expires_in: 3600, scope: [] });
+    expect(minimal.body.data).toMatchObject({
+      settings: {},
+      redirect_uris: [],
+      expires_in: 3600,
+      scope: [],
+    });
     const text = await request(server.url)
       .post('/connect/integrations')
       .set(application.basic)
@@ -77,7 +82,11 @@ describe('/connect/integrations', () => {
   it('reads, changes and deletes by provider and by id', async () => {
     const { id } = (await call('post', '', GOOGLE)).body.data;
     expect((await call('get', '/google')).body).toEqual((await call('get', `/${id}`)).body);
-    const changed = await call('patch', `/${id}`, { name: 'G2', scope: [], settings: { tenant: 't' } });
+    const changed = await call('patch', `/${id}`, {
+      name: 'G2',
+      scope: [],
+      settings: { tenant: 't' },
+    });
     expect(changed.status).toBe(200);
     expect(changed.body.data).toMatchObject({
       id,
@@ -96,7 +105,8 @@ describe('/connect/integrations', () => {
   });
 
   it('lists with limit and offset, 10 by default', async () => {
-    for (const provider of ['sandbox', 'imap']) await call('post', '', { name: provider, provider });
+    for (const provider of ['sandbox', 'imap'])
+      await call('post', '', { name: provider, provider });
     await call('post', '', GOOGLE);
     const all = await call('get');
     expect(all.body).toMatchObject({ limit: 10, offset: 0 });
@@ -111,7 +121,10 @@ describe('/connect/integrations', () => {
     for (const query of ['limit=-1', 'limit=x', 'limit=1001', 'offset=-1', 'limit=1.5']) {
       const refused = await call('get', `?${query}`);
       expect(refused.status).toBe(400);
-      expect(refused.body).toMatchObject({ success: false, error: { type: 'api.invalid_request_payload' } });
+      expect(refused.body).toMatchObject({
+        success: false,
+        error: { type: 'api.invalid_request_payload' },
+      });
     }
   });
 
@@ -146,7 +159,11 @@ describe('/connect/integrations', () => {
       { provider: 'microsoft', settings: { client_id: 'c' } },
       'client_secret',
     ],
-    ['no settings for google', { settings: undefined }, 'settings.client_id and settings.client_secret'],
+    [
+      'no settings for google',
+      { settings: undefined },
+      'settings.client_id and settings.client_secret',
+    ],
     ['settings that are a list', { settings: [] }, 'settings'],
     [
       'a client id that is a number',
@@ -158,7 +175,11 @@ describe('/connect/integrations', () => {
     ['a lifetime in words', { expires_in: 'soon' }, 'expires_in'],
     ['an unknown scope', { scope: ['email', 'everything'] }, 'everything'],
     ['a redirect address that is none', { redirect_uris: ['not a url'] }, 'redirect_uris.0'],
-    ['a redirect address of another scheme', { redirect_uris: ['javascript:alert(1)'] }, 'redirect_uris.0'],
+    [
+      'a redirect address of another scheme',
+      { redirect_uris: ['javascript:alert(1)'] },
+      'redirect_uris.0',
+    ],
   ])('refuses %s and stores nothing', async (_, change, words) => {
     const response = await call('post', '', { ...GOOGLE, ...change });
     expect(response.status).toBe(400);
@@ -202,7 +223,9 @@ describe('/connect/integrations', () => {
         issuer: 'https://login.example.test/',
         imap_host: 'imap.example.test',
       });
-      const changed = await call('patch', '/imap', { settings: { smtp_port: '465', smtp_files_sent: true } });
+      const changed = await call('patch', '/imap', {
+        settings: { smtp_port: '465', smtp_files_sent: true },
+      });
       expect(changed.body.data.settings).toMatchObject({ smtp_port: 465, smtp_files_sent: true });
     });
 
@@ -222,7 +245,9 @@ describe('/connect/integrations', () => {
       expect((await call('get', '/imap')).body.data.settings).toMatchObject({
         issuer: 'https://login.example.test/',
       });
-      const same = await call('patch', '/imap', { settings: { issuer: settings.issuer, tenant: 't' } });
+      const same = await call('patch', '/imap', {
+        settings: { issuer: settings.issuer, tenant: 't' },
+      });
       expect(same.status).toBe(200);
       const anew = { ...other, client_secret: 'another' };
       expect((await call('patch', '/imap', { settings: anew })).status).toBe(200);
@@ -270,17 +295,29 @@ describe('/connect/integrations', () => {
         },
         'settings.oauth_scope: ',
       ],
-      ['an issuer without TLS', { issuer: 'http://login.example.test' }, 'settings.issuer must be an https'],
+      [
+        'an issuer without TLS',
+        { issuer: 'http://login.example.test' },
+        'settings.issuer must be an https',
+      ],
       [
         'an issuer in a private network',
         { issuer: 'https://10.0.0.1' },
         'settings.issuer must have a public',
       ],
       ['an issuer that is no address', { issuer: 'login' }, 'settings.issuer must be an https'],
-      ['a host that is an address', { imap_host: 'imaps://imap.example.test' }, 'settings.imap_host'],
+      [
+        'a host that is an address',
+        { imap_host: 'imaps://imap.example.test' },
+        'settings.imap_host',
+      ],
       ['a port that is none', { imap_port: 70_000 }, 'settings.imap_port'],
       ['an unknown security', { smtp_security: 'ssl' }, 'settings.smtp_security'],
-      ['an unknown way to authenticate', { token_endpoint_auth_method: 'x' }, 'token_endpoint_auth_method'],
+      [
+        'an unknown way to authenticate',
+        { token_endpoint_auth_method: 'x' },
+        'token_endpoint_auth_method',
+      ],
     ])('refuses %s and names the field', async (_, change, words) => {
       const response = await call('post', '', { ...imap, settings: { ...settings, ...change } });
       expect(response.status).toBe(400);
@@ -294,7 +331,9 @@ describe('/connect/integrations', () => {
         settings: { ...GOOGLE.settings, issuer: settings.issuer },
       });
       expect(response.status).toBe(400);
-      expect(response.body.error.message).toContain('settings.issuer: is for the provider imap only');
+      expect(response.body.error.message).toContain(
+        'settings.issuer: is for the provider imap only',
+      );
     });
   });
 
@@ -330,15 +369,26 @@ describe('/connect/integrations', () => {
   });
 
   it('answers 404 for keys that are no provider and no id', async () => {
-    for (const key of ['nope', '1', '%00', '019aa1b2-0000-7000-8000-000000000001', 'a'.repeat(5000)]) {
+    for (const key of [
+      'nope',
+      '1',
+      '%00',
+      '019aa1b2-0000-7000-8000-000000000001',
+      'a'.repeat(5000),
+    ]) {
       const response = await call('get', `/${key}`);
       expect(response.status).toBe(404);
-      expect(response.body).toMatchObject({ success: false, error: { type: 'api.not_found_error' } });
+      expect(response.body).toMatchObject({
+        success: false,
+        error: { type: 'api.not_found_error' },
+      });
     }
   });
 
   it('needs client id and client secret', async () => {
-    const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+    const basic = (text: string) => ({
+      authorization: `Basic ${Buffer.from(text).toString('base64')}`,
+    });
     const wrong = [
       {},
       application.secretBasic,
@@ -351,7 +401,10 @@ describe('/connect/integrations', () => {
       const response = await call('post', '', GOOGLE, headers as Record<string, string>);
       expect(response.status).toBe(401);
       expect(response.headers['www-authenticate']).toBeDefined();
-      expect(response.body).toMatchObject({ success: false, error: { type: 'api.authentication_error' } });
+      expect(response.body).toMatchObject({
+        success: false,
+        error: { type: 'api.authentication_error' },
+      });
     }
     expect(await list()).toEqual([]);
   });

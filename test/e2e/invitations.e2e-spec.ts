@@ -15,7 +15,11 @@ import { until } from '../support/until.ts';
 
 const BO = { email: 'bo@sandbox.test', name: 'Bö; "the" builder' };
 const CY = { email: 'cy@sandbox.test', name: 'Cy' };
-const WHEN = { start_time: 1_900_000_000, end_time: 1_900_003_600, start_timezone: 'Europe/Berlin' };
+const WHEN = {
+  start_time: 1_900_000_000,
+  end_time: 1_900_003_600,
+  start_timezone: 'Europe/Berlin',
+};
 
 interface Invitation {
   email: string;
@@ -62,7 +66,10 @@ async function readMail(mime: Buffer): Promise<ReadMail> {
   const attendees = Object.fromEntries(
     event
       .getAllProperties('attendee')
-      .map((one) => [String(one.getFirstValue()).replace('mailto:', ''), one.getFirstParameter('partstat')]),
+      .map((one) => [
+        String(one.getFirstValue()).replace('mailto:', ''),
+        one.getFirstParameter('partstat'),
+      ]),
   );
   const to = (mail.to ?? []).map(({ address }) => address ?? '').sort();
   return { subject: mail.subject, to, mail, method, first, event, events, attendees };
@@ -84,8 +91,12 @@ describe('notify_participants', () => {
   });
   afterAll(() => server.close());
 
-  const send = (method: 'get' | 'post' | 'put' | 'delete', path: string, body?: object, account = ada) =>
-    request(server.url)[method](path).set(account.bearer).send(body);
+  const send = (
+    method: 'get' | 'post' | 'put' | 'delete',
+    path: string,
+    body?: object,
+    account = ada,
+  ) => request(server.url)[method](path).set(account.bearer).send(body);
 
   async function createCalendar(account: TestAccount): Promise<string> {
     const { body } = await send('post', '/calendars', { name: 'Work' }, account).expect(200);
@@ -93,7 +104,13 @@ describe('notify_participants', () => {
   }
 
   async function create(fields: object, query = '?notify_participants=true') {
-    const event = { calendar_id: calendarId, title: 'Review', when: WHEN, participants: [BO], ...fields };
+    const event = {
+      calendar_id: calendarId,
+      title: 'Review',
+      when: WHEN,
+      participants: [BO],
+      ...fields,
+    };
     const { body } = await send('post', `/events${query}`, event).expect(200);
     return body as { id: string; job_status_id: string };
   }
@@ -101,13 +118,16 @@ describe('notify_participants', () => {
   const change = (id: string, fields: object, query = '?notify_participants=true') =>
     send('put', `/events/${id}${query}`, fields).expect(200);
 
-  const remove = (id: string) => send('delete', `/events/${id}?notify_participants=true`).expect(200);
+  const remove = (id: string) =>
+    send('delete', `/events/${id}?notify_participants=true`).expect(200);
 
   /** Once each has reached its end. */
   async function invitations(id: string, count: number): Promise<Invitation[]> {
     return until(`${count} invitations`, async () => {
       const { body } = await send('get', `/events/${id}/invitations`).expect(200);
-      const open = (body as Invitation[]).some(({ status }) => ['pending', 'delayed'].includes(status));
+      const open = (body as Invitation[]).some(({ status }) =>
+        ['pending', 'delayed'].includes(status),
+      );
       return body.length === count && !open ? (body as Invitation[]) : undefined;
     });
   }
@@ -131,12 +151,29 @@ describe('notify_participants', () => {
       participants: [BO, CY, { email: 'ADA@sandbox.test', status: 'yes' }],
       location: 'Room 1',
       description: '<b>Bring</b> it',
-      conferencing: { provider: 'Zoom Meeting', details: { url: 'https://zoom.test/1', password: 'pw' } },
+      conferencing: {
+        provider: 'Zoom Meeting',
+        details: { url: 'https://zoom.test/1', password: 'pw' },
+      },
     });
     const told = await invitations(id, 2);
     expect(told).toMatchObject([
-      { email: BO.email, kind: 'invite', method: 'REQUEST', sequence: 0, status: 'successful', reason: null },
-      { email: CY.email, kind: 'invite', method: 'REQUEST', sequence: 0, status: 'successful', reason: null },
+      {
+        email: BO.email,
+        kind: 'invite',
+        method: 'REQUEST',
+        sequence: 0,
+        status: 'successful',
+        reason: null,
+      },
+      {
+        email: CY.email,
+        kind: 'invite',
+        method: 'REQUEST',
+        sequence: 0,
+        status: 'successful',
+        reason: null,
+      },
     ]);
     const { body: event } = await send('get', `/events/${id}`);
     const received = [await inbox(BO.email, id), await inbox(CY.email, id)];
@@ -163,8 +200,15 @@ describe('notify_participants', () => {
     expect(attendee?.getFirstParameter('rsvp')).toBe('TRUE');
     expect(attendee?.getFirstParameter('role')).toBe('REQ-PARTICIPANT');
     // The mail is a job like any other, but not one of the outbox' own.
-    const { body: job } = await send('get', `/job-statuses/${told[0]?.job_status_id}?view=expanded`);
-    expect(job).toMatchObject({ action: 'send_invitation', object: 'message', status: 'successful' });
+    const { body: job } = await send(
+      'get',
+      `/job-statuses/${told[0]?.job_status_id}?view=expanded`,
+    );
+    expect(job).toMatchObject({
+      action: 'send_invitation',
+      object: 'message',
+      status: 'successful',
+    });
     expect(job.attempts).toHaveLength(1);
     await send('get', `/v2/outbox/${told[0]?.job_status_id}`).expect(404);
   });
@@ -188,7 +232,10 @@ describe('notify_participants', () => {
       method: 'REQUEST',
       first: { sequence: 1 },
     });
-    expect(bo?.attendees).toEqual({ [BO.email]: 'NEEDS-ACTION', 'di@sandbox.test': 'NEEDS-ACTION' });
+    expect(bo?.attendees).toEqual({
+      [BO.email]: 'NEEDS-ACTION',
+      'di@sandbox.test': 'NEEDS-ACTION',
+    });
     const [, cy] = await inbox(CY.email, id);
     expect(cy).toMatchObject({
       subject: 'Cancelled: Review 2',
@@ -207,7 +254,10 @@ describe('notify_participants', () => {
     await invitations(id, 2);
     await remove(id);
     const [, cancelled, ...others] = await inbox(BO.email, id);
-    expect(cancelled).toMatchObject({ method: 'CANCEL', first: { sequence: 1, status: 'CANCELLED' } });
+    expect(cancelled).toMatchObject({
+      method: 'CANCEL',
+      first: { sequence: 1, status: 'CANCELLED' },
+    });
     expect(others).toEqual([]);
     expect(await invitations(id, 2)).toHaveLength(2);
   });
@@ -218,7 +268,10 @@ describe('notify_participants', () => {
     await change(id, { metadata: { team: 'sales' }, busy: false });
     await change(id, { when: { time: 1_900_200_000 } }, '');
     await change(id, { location: 'Room 2' });
-    expect(await invitations(id, 2)).toMatchObject([{ kind: 'update', sequence: 2 }, { kind: 'invite' }]);
+    expect(await invitations(id, 2)).toMatchObject([
+      { kind: 'update', sequence: 2 },
+      { kind: 'invite' },
+    ]);
   });
 
   it('shows hidden participants only themselves', async () => {
@@ -252,7 +305,9 @@ describe('notify_participants', () => {
     const recurrence = { rrule: ['RRULE:FREQ=WEEKLY;COUNT=4'], timezone: 'Europe/Berlin' };
     const { id } = await create({ recurrence });
     await invitations(id, 1);
-    const { body: moved } = await change(`${id}_20300324T174640Z`, { when: { time: 1_900_700_000 } });
+    const { body: moved } = await change(`${id}_20300324T174640Z`, {
+      when: { time: 1_900_700_000 },
+    });
     expect(await invitations(moved.id, 1)).toMatchObject([{ kind: 'update', sequence: 1 }]);
     const [mail] = await inbox(BO.email, moved.id);
     expect(mail).toMatchObject({
@@ -264,7 +319,10 @@ describe('notify_participants', () => {
     await remove(moved.id);
     await invitations(moved.id, 2);
     const [, cancelled] = await inbox(BO.email, moved.id);
-    expect(cancelled).toMatchObject({ method: 'CANCEL', first: { sequence: 2, status: 'CANCELLED' } });
+    expect(cancelled).toMatchObject({
+      method: 'CANCEL',
+      first: { sequence: 2, status: 'CANCELLED' },
+    });
     expect(cancelled?.event.getFirstProperty('recurrence-id')?.toICALString()).toBe(recurrenceId);
   });
 
@@ -282,7 +340,10 @@ describe('notify_participants', () => {
   it('informs a removed participant even when the event is deleted before the change is in the calendar', async () => {
     const { id } = await create({ participants: [BO, CY] });
     await invitations(id, 2);
-    const { body } = await change(id, { title: '[sandbox:temporary+1] Review', participants: [CY] });
+    const { body } = await change(id, {
+      title: '[sandbox:temporary+1] Review',
+      participants: [CY],
+    });
     await until('a failed attempt', async () => {
       const { body: job } = await send('get', `/job-statuses/${body.job_status_id}`);
       return job.status === 'delayed';
@@ -314,19 +375,30 @@ describe('notify_participants', () => {
     const cannot = await createAccount(server.app, application, { scope: ['calendar'] });
     const calendar = await createCalendar(cannot);
     const body = { calendar_id: calendar, when: WHEN, participants: [BO] };
-    const { body: refused } = await send('post', '/events?notify_participants=true', body, cannot).expect(
-      403,
-    );
+    const { body: refused } = await send(
+      'post',
+      '/events?notify_participants=true',
+      body,
+      cannot,
+    ).expect(403);
     expect(refused.message).toContain('notify_participants: this needs one of the scopes');
     await send('post', '/events?notify_participants=false', body, cannot).expect(200);
     expect((await send('get', '/events?view=count', undefined, cannot)).body).toEqual({ count: 1 });
-    const virtual = await createAccount(server.app, application, { provider: 'nylas', scope: ['calendar'] });
+    const virtual = await createAccount(server.app, application, {
+      provider: 'nylas',
+      scope: ['calendar'],
+    });
     const own = { ...body, calendar_id: await createCalendar(virtual) };
-    const { body: mailless } = await send('post', '/events?notify_participants=true', own, virtual).expect(
-      400,
-    );
+    const { body: mailless } = await send(
+      'post',
+      '/events?notify_participants=true',
+      own,
+      virtual,
+    ).expect(400);
     expect(mailless.message).toContain('notify_participants: this account has calendars only');
-    expect((await send('get', '/events?view=count', undefined, virtual)).body).toEqual({ count: 0 });
+    expect((await send('get', '/events?view=count', undefined, virtual)).body).toEqual({
+      count: 0,
+    });
     expect((await send('get', '/events/nonsense/invitations').expect(404)).body.type).toBe(
       'invalid_request_error',
     );

@@ -39,7 +39,9 @@ describe('npm start', () => {
     await running?.ended;
     running = undefined;
   }, PATIENCE_MS);
-  afterAll(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }));
+  afterAll(() =>
+    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }),
+  );
 
   async function start(more: Record<string, string> = {}): Promise<string> {
     running = startScript('start', [], { ...environment, ...more });
@@ -51,7 +53,9 @@ describe('npm start', () => {
   }
   /** Number of the embedded server's process. */
   const databasePid = (): number =>
-    Number(fs.readFileSync(path.join(folder, 'data/postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+    Number(
+      fs.readFileSync(path.join(folder, 'data/postgres/postmaster.pid'), 'utf8').split('\n')[0],
+    );
 
   it(
     'prints tokens, a client id and lines to paste the first time, and they are true',
@@ -60,7 +64,8 @@ describe('npm start', () => {
       const welcome = (await running?.printed('npx api integrations get')) ?? '';
       const pasted = welcome.split('\n').filter((line) => /^(export|curl| {2}-d) /.test(line));
       expect(pasted.filter((line) => line.startsWith('curl'))).toHaveLength(3);
-      const curl = (line: string): string => line.replace(/^curl /, 'curl --silent --fail-with-body ');
+      const curl = (line: string): string =>
+        line.replace(/^curl /, 'curl --silent --fail-with-body ');
       const lines = pasted.map(curl).join('\n');
       // The mailbox is fetched in the background, in well under a second; a person is not as fast.
       const out = await until('the messages of Ada', async () => {
@@ -72,7 +77,9 @@ describe('npm start', () => {
 
       const api = welcome.split('\n').filter((line) => /^(export|npx api) /.test(line));
       const answers = await paste(
-        api.map((line) => line.replace(/^npx api /, `"${process.execPath}" src/cli/api.ts `)).join('\n'),
+        api
+          .map((line) => line.replace(/^npx api /, `"${process.execPath}" src/cli/api.ts `))
+          .join('\n'),
       );
       expect(answers).toContain('This week');
       expect(answers).toContain('"name": "Team"');
@@ -96,7 +103,9 @@ describe('npm start', () => {
       expect(welcome).not.toContain('access token');
       expect(welcome).toContain('npm run carillon -- application list');
       const list = await runScript('carillon', ['application', 'list', '--json'], environment);
-      expect(JSON.parse(list.output)).toMatchObject([{ name: 'Demo', plan: 'standard', features: ['sms'] }]);
+      expect(JSON.parse(list.output)).toMatchObject([
+        { name: 'Demo', plan: 'standard', features: ['sms'] },
+      ]);
       expect(await stop('SIGTERM')).toBe(0);
     },
     PATIENCE_MS,
@@ -114,7 +123,10 @@ describe('npm start', () => {
       const welcome = await running?.printed('application create');
       expect(welcome).toContain('no demo application is made and no tokens are shown');
       expect(welcome).not.toMatch(/access token|client secret|CARILLON_ACCESS_TOKEN/i);
-      const list = await runScript('carillon', ['application', 'list', '--json'], { ...environment, ...own });
+      const list = await runScript('carillon', ['application', 'list', '--json'], {
+        ...environment,
+        ...own,
+      });
       expect(JSON.parse(list.output)).toEqual([]);
       expect(await stop('SIGTERM')).toBe(0);
     },
@@ -133,7 +145,9 @@ describe('npm start', () => {
       const other = path.join(folder, 'other');
       const portTaken = await runScript('start', [], { ...environment, DATA_DIR: other });
       expect(portTaken).toMatchObject({ code: 1 });
-      expect(portTaken.output).toMatch(/^Port \d+ is taken\. Choose another one: PORT=\d+ npm start\n$/);
+      expect(portTaken.output).toMatch(
+        /^Port \d+ is taken\. Choose another one: PORT=\d+ npm start\n$/,
+      );
       expect(fs.existsSync(path.join(other, 'postgres'))).toBe(false);
     },
     PATIENCE_MS,
@@ -156,7 +170,11 @@ describe('npm start', () => {
     'uses the server of DATABASE_URL, names the command when its schema is behind, and makes no demo data',
     async () => {
       const server = await startEmbeddedPostgres({ settings: { fsync: 'off' } });
-      const own = { ...environment, DATA_DIR: path.join(folder, 'with-url'), DATABASE_URL: server.url };
+      const own = {
+        ...environment,
+        DATA_DIR: path.join(folder, 'with-url'),
+        DATABASE_URL: server.url,
+      };
       try {
         const behind = await runScript('start', [], own);
         expect(behind.code).toBe(1);
@@ -185,7 +203,10 @@ describe('npm start', () => {
 
   it.each([
     [{ PORT: 'many' }, 'PORT: must be a whole number'],
-    [{ DATABASE_URL: 'mysql://secret@host' }, 'DATABASE_URL: must start with postgres:// or postgresql://'],
+    [
+      { DATABASE_URL: 'mysql://secret@host' },
+      'DATABASE_URL: must start with postgres:// or postgresql://',
+    ],
     [{ ENCRYPTION_KEYS: 'c2VjcmV0' }, 'ENCRYPTION_KEYS: entry 1 must be'],
     [{ NODE_ENV: 'production' }, 'ENCRYPTION_KEYS: is required'],
     [
@@ -200,7 +221,10 @@ describe('npm start', () => {
         DATA_DIR: path.join(folder, 'wrong'),
         ...(wrong as Record<string, string>),
       });
-      expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(message) as string });
+      expect({ code, output }).toEqual({
+        code: 1,
+        output: expect.stringContaining(message) as string,
+      });
       expect(output).not.toContain('secret');
       expect(output).not.toContain('    at ');
     },

@@ -28,11 +28,16 @@ describe('a suite with an application of its own', () => {
 
   const say = (text: string) => new Logger('Loquacious').warn(`it is ${text}, be quiet`);
   const connect = async () => {
-    await registerSandbox(server, application, { redirect_uris: ['https://app.example.test/back'] });
+    await registerSandbox(server, application, {
+      redirect_uris: ['https://app.example.test/back'],
+    });
     const { body } = await request(server.url)
       .post('/connect/grants')
       .set(application.basic)
-      .send({ provider: 'sandbox', settings: { email: 'eve@sandbox.test', password: 'mailbox-p4ss"word' } })
+      .send({
+        provider: 'sandbox',
+        settings: { email: 'eve@sandbox.test', password: 'mailbox-p4ss"word' },
+      })
       .expect(200);
     return body.data as { access_token: string };
   };
@@ -71,13 +76,16 @@ describe('a suite with an application of its own', () => {
         return new URL(body.data.url as string).searchParams.get('id') ?? '';
       },
     ],
-  ])('fails at its end when %s was logged, and names the line and not the secret', async (_, leak) => {
-    const value = await leak();
-    expect(value.length).toBeGreaterThan(8);
-    say(value);
-    const words = await closing(server);
-    expect(words).toMatch(/^The log has 1 secrets:\n.* in: .*Loquacious.*it is <.*>, be quiet/);
-    expect(words).not.toContain(value);
-    expect(words).not.toContain(JSON.stringify(value).slice(1, -1));
-  });
+  ])(
+    'fails at its end when %s was logged, and names the line and not the secret',
+    async (_, leak) => {
+      const value = await leak();
+      expect(value.length).toBeGreaterThan(8);
+      say(value);
+      const words = await closing(server);
+      expect(words).toMatch(/^The log has 1 secrets:\n.* in: .*Loquacious.*it is <.*>, be quiet/);
+      expect(words).not.toContain(value);
+      expect(words).not.toContain(JSON.stringify(value).slice(1, -1));
+    },
+  );
 });

@@ -79,7 +79,11 @@ describe('logs', () => {
       settings: { email: WORDS.email, password: WORDS.password },
       state: WORDS.state,
     };
-    const { body: grant } = await client.post('/connect/grants').set(basic).send(credentials).expect(200);
+    const { body: grant } = await client
+      .post('/connect/grants')
+      .set(basic)
+      .send(credentials)
+      .expect(200);
     const { id, access_token: token } = grant.data as { id: string; access_token: string };
     const bearer = { authorization: `Bearer ${token}` };
     const message = { to: [{ email: WORDS.recipient }], subject: WORDS.subject, body: WORDS.body };
@@ -89,7 +93,12 @@ describe('logs', () => {
       return body.status === 'successful';
     });
     await client.get(`/account?access_token=${WORDS.query}`).expect(401);
-    await client.post('/v2/outbox').set(bearer).type('json').send(`{"subject":"${WORDS.subject}`).expect(400);
+    await client
+      .post('/v2/outbox')
+      .set(bearer)
+      .type('json')
+      .send(`{"subject":"${WORDS.subject}`)
+      .expect(400);
     const webhook = {
       callback_url: `https://app.example.test/${WORDS.path}`,
       triggers: ['job.failed'],
@@ -104,7 +113,12 @@ describe('logs', () => {
       .send({ metadata: { a: 'b' } })
       .expect(500);
     await client.post(`/a/${clientId}/webhooks`).set(secretBasic).send(webhook).expect(500);
-    await client.post('/v2/outbox').set(bearer).set('X-Request-Id', 'failing').send(message).expect(500);
+    await client
+      .post('/v2/outbox')
+      .set(bearer)
+      .set('X-Request-Id', 'failing')
+      .send(message)
+      .expect(500);
     return [token, ...links];
   }
 
@@ -142,7 +156,10 @@ describe('logs', () => {
       .query({ client_id: application.clientId, client_secret, code })
       .expect(400);
     await refused.get('/oauth/token').query({ client_secret, code: '' }).expect(400);
-    await refused.get('/oauth/token').query({ client_id: 'nobody', client_secret, code }).expect(401);
+    await refused
+      .get('/oauth/token')
+      .query({ client_id: 'nobody', client_secret, code })
+      .expect(401);
     await refused
       .post('/connect/authorize')
       .send({

@@ -49,7 +49,9 @@ describe('a mailbox, from connection to reply', () => {
       const { body } = await request(server.url).get('/calendars').set(ada.bearer);
       return body.length > 0 && (body as object[]);
     });
-    expect(calendars).toMatchObject([{ name: 'ada@sandbox.test', is_primary: true, read_only: false }]);
+    expect(calendars).toMatchObject([
+      { name: 'ada@sandbox.test', is_primary: true, read_only: false },
+    ]);
   });
 
   it('starts empty when it is asked to', async () => {
@@ -93,7 +95,10 @@ describe('a mailbox, from connection to reply', () => {
       const found = await messages(bo, { in: 'inbox' });
       return found.length > 0 && found;
     });
-    expect(reply).toMatchObject({ thread_id: sent?.thread_id, subject: expect.stringMatching(/lunch/i) });
+    expect(reply).toMatchObject({
+      thread_id: sent?.thread_id,
+      subject: expect.stringMatching(/lunch/i),
+    });
     const thread = await until("the reply's own copy", async () => {
       const found = await messages(cy, { thread_id: arrived?.thread_id });
       return found.length === 2 && found;

@@ -33,7 +33,9 @@ describe('PUT /messages/{id}', () => {
   const outcome = (account: TestAccount, id: string) =>
     until(`the end of job ${id}`, async () => {
       const job = await get(account, `/job-statuses/${id}`);
-      return job.status === 'pending' ? false : (job as { status: string; reason?: string; action: string });
+      return job.status === 'pending'
+        ? false
+        : (job as { status: string; reason?: string; action: string });
     });
 
   /** A mirrored account with one message. */
@@ -49,13 +51,17 @@ describe('PUT /messages/{id}', () => {
     return connected;
   }
   const replicaOf = async (account: TestAccount) =>
-    new Replica(server.app.get(ConnectorRegistry).requireMail('sandbox'), await connectedOf(account));
+    new Replica(
+      server.app.get(ConnectorRegistry).requireMail('sandbox'),
+      await connectedOf(account),
+    );
   const folderId = async (account: TestAccount, name: string) =>
     (
-      await rowsOf<{ id: string }>(server, `select id from folder where account_id = $1 and name = $2`, [
-        account.id,
-        name,
-      ])
+      await rowsOf<{ id: string }>(
+        server,
+        `select id from folder where account_id = $1 and name = $2`,
+        [account.id, name],
+      )
     )[0]?.id ?? '';
 
   it('shows the change at once, writes it to the provider, and keeps it', async () => {
@@ -95,15 +101,23 @@ describe('PUT /messages/{id}', () => {
       .patch(`/messages/${id}`)
       .set(account.bearer)
       .send({ folder: trash, label_ids: [], labels: [] });
-    expect(response.body).toMatchObject({ unread: true, starred: false, folder: { name: 'trash' } });
-    expect(await outcome(account, response.body.job_status_id)).toMatchObject({ status: 'successful' });
+    expect(response.body).toMatchObject({
+      unread: true,
+      starred: false,
+      folder: { name: 'trash' },
+    });
+    expect(await outcome(account, response.body.job_status_id)).toMatchObject({
+      status: 'successful',
+    });
   });
 
   it('keeps metadata here, and sends no webhook for it', async () => {
     const { account, id } = await mailbox();
     const response = await put(account, id, { metadata: { team: 'sales' } });
     expect(response.body).toMatchObject({ metadata: { team: 'sales' }, unread: true });
-    expect(await outcome(account, response.body.job_status_id)).toMatchObject({ status: 'successful' });
+    expect(await outcome(account, response.body.job_status_id)).toMatchObject({
+      status: 'successful',
+    });
     const told = await rowsOf(server, `select 1 from webhook_event where dedupe like $1`, [
       `message:${id}:updated:%`,
     ]);
@@ -116,7 +130,10 @@ describe('PUT /messages/{id}', () => {
     );
     expect(JSON.parse(String(event?.body)).deltas[0]).toMatchObject({
       type: 'message.updated',
-      object_data: { id, attributes: { thread_id: expect.any(String), received_date: expect.any(Number) } },
+      object_data: {
+        id,
+        attributes: { thread_id: expect.any(String), received_date: expect.any(Number) },
+      },
     });
   });
 
@@ -130,7 +147,10 @@ describe('PUT /messages/{id}', () => {
     const port = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
     await port.setFolders(await connectedOf(account), providerId, ['archive']);
     await outcome(account, response.body.job_status_id);
-    await until('the look', async () => (await get(account, `/messages/${id}`)).folder.name === 'archive');
+    await until(
+      'the look',
+      async () => (await get(account, `/messages/${id}`)).folder.name === 'archive',
+    );
     expect(await get(account, `/messages/${id}`)).toMatchObject({ unread: false });
   });
 
@@ -140,11 +160,13 @@ describe('PUT /messages/{id}', () => {
         organizationUnit: 'label',
         settings: { organization_unit: 'label', sample_messages: false },
       });
-    const names = (message: { labels: { name: string }[] }) => message.labels.map(({ name }) => name).sort();
+    const names = (message: { labels: { name: string }[] }) =>
+      message.labels.map(({ name }) => name).sort();
 
     it('follow the rules of folders', async () => {
       const { account, header, id } = await labelled();
-      const ids = async (...wanted: string[]) => Promise.all(wanted.map((name) => folderId(account, name)));
+      const ids = async (...wanted: string[]) =>
+        Promise.all(wanted.map((name) => folderId(account, name)));
       const steps: [string[], string[]][] = [
         [
           ['inbox', 'important', 'all'],
@@ -164,7 +186,9 @@ describe('PUT /messages/{id}', () => {
         const response = await put(account, id, { label_ids: await ids(...wanted) });
         expect(names(response.body)).toEqual(expected);
         expect(response.body.folder).toBeUndefined();
-        expect(await outcome(account, response.body.job_status_id)).toMatchObject({ status: 'successful' });
+        expect(await outcome(account, response.body.job_status_id)).toMatchObject({
+          status: 'successful',
+        });
         const replica = await replicaOf(account);
         await replica.follow();
         expect(replica.withText(header)[0]?.folderIds.toSorted()).toEqual(expected);
@@ -221,13 +245,20 @@ describe('PUT /messages/{id}', () => {
   it('needs a scope that allows it, and credentials that are accepted', async () => {
     const scoped = async (scope: string[], body: object) => {
       const { account, id } = await mailbox('Scoped', { scope: scope as never });
-      return (await put(account, id, body === MOVE ? { folder_id: await folderId(account, 'trash') } : body))
-        .status;
+      return (
+        await put(
+          account,
+          id,
+          body === MOVE ? { folder_id: await folderId(account, 'trash') } : body,
+        )
+      ).status;
     };
     const MOVE = {};
     expect(await scoped(['email.modify'], { unread: false })).toBe(200);
     expect(await scoped(['email.read_only', 'email.folders_and_labels'], MOVE)).toBe(200);
-    expect(await scoped(['email.read_only', 'email.folders_and_labels'], { unread: false })).toBe(403);
+    expect(await scoped(['email.read_only', 'email.folders_and_labels'], { unread: false })).toBe(
+      403,
+    );
     expect(await scoped(['email.read_only'], MOVE)).toBe(403);
     const { account, id } = await mailbox();
     await refuseCredentials(server, account.id);
@@ -255,8 +286,13 @@ describe('PUT /messages/{id}', () => {
         await put(account, id, { unread: false }),
       ];
       expect(await outcome(account, first.body.job_status_id)).toMatchObject({ status: 'failed' });
-      expect(await outcome(account, second.body.job_status_id)).toMatchObject({ status: 'successful' });
-      expect(await get(account, `/messages/${id}`)).toMatchObject({ unread: false, starred: false });
+      expect(await outcome(account, second.body.job_status_id)).toMatchObject({
+        status: 'successful',
+      });
+      expect(await get(account, `/messages/${id}`)).toMatchObject({
+        unread: false,
+        starred: false,
+      });
     });
 
     it('twice leaves the message as it was in the beginning', async () => {
@@ -274,7 +310,11 @@ describe('PUT /messages/{id}', () => {
     const [archive, inbox] = [await folderId(account, 'archive'), await folderId(account, 'inbox')];
     const responses = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
-        put(account, id, { unread: n % 2 === 0, starred: n % 3 === 0, folder_id: n % 2 ? archive : inbox }),
+        put(account, id, {
+          unread: n % 2 === 0,
+          starred: n % 3 === 0,
+          folder_id: n % 2 ? archive : inbox,
+        }),
       ),
     );
     for (const { body } of responses)

@@ -47,7 +47,10 @@ describe('/messages', () => {
   const get = (path: string, by = ada) => request(server.url).get(path).set(by.bearer);
   const list = async (parameters: Record<string, unknown>, by = ada) => {
     const response = await get('/messages', by).query(parameters);
-    expect({ status: response.status, body: response.status === 200 ? 'ok' : response.body }).toEqual({
+    expect({
+      status: response.status,
+      body: response.status === 200 ? 'ok' : response.body,
+    }).toEqual({
       status: 200,
       body: 'ok',
     });
@@ -87,7 +90,10 @@ describe('/messages', () => {
   }
 
   /** An account with these messages, mirrored, one hour apart, the first the oldest. */
-  async function mailbox(seeds: readonly Seed[], overrides: Parameters<typeof createAccount>[2] = {}) {
+  async function mailbox(
+    seeds: readonly Seed[],
+    overrides: Parameters<typeof createAccount>[2] = {},
+  ) {
     const account = await createAccount(server.app, application, overrides);
     for (const seed of seeds) await deliver(account, seed);
     await syncAccount(server.app, server.app.get(MailboxSyncDispatcher), account.id);
@@ -178,15 +184,23 @@ describe('/messages', () => {
         'In-Reply-To': '<p@x>',
         References: ['<o@x>', '<p@x>'],
       };
-      expect((await get(`/messages/${id}?view=expanded`)).body).toEqual({ ...response.body[0], headers });
-      expect((await get('/messages?view=expanded')).body).toEqual([{ ...response.body[0], headers }]);
+      expect((await get(`/messages/${id}?view=expanded`)).body).toEqual({
+        ...response.body[0],
+        headers,
+      });
+      expect((await get('/messages?view=expanded')).body).toEqual([
+        { ...response.body[0], headers },
+      ]);
     });
 
     it('has labels and no folder on an account with labels', async () => {
       ada = await mailbox([seed], { organizationUnit: 'label' });
       const [message] = (await get('/messages')).body;
       expect(message).not.toHaveProperty('folder');
-      expect(message.labels.map(({ name }: { name: string }) => name).sort()).toEqual(['all', 'inbox']);
+      expect(message.labels.map(({ name }: { name: string }) => name).sort()).toEqual([
+        'all',
+        'inbox',
+      ]);
     });
 
     it('has a folder of null when the message is in none', async () => {
@@ -225,8 +239,14 @@ describe('/messages', () => {
         { subject: 'third', from: 'dee@x.test', cc: 'bo@x.test' },
         { subject: 'fourth', from: 'dee@x.test', to: 'a@x.test, bo@x.test' },
       ]);
-      await query(`update message set unread = false where account_id = $1 and subject = 'second'`, ada.id);
-      await query(`update message set starred = true where account_id = $1 and subject = 'third'`, ada.id);
+      await query(
+        `update message set unread = false where account_id = $1 and subject = 'second'`,
+        ada.id,
+      );
+      await query(
+        `update message set starred = true where account_id = $1 and subject = 'third'`,
+        ada.id,
+      );
       await query(
         `update message set metadata = '{"team":"sales","level":"1"}' where account_id = $1 and subject = 'first'`,
         ada.id,
@@ -323,7 +343,9 @@ describe('/messages', () => {
       expect((await get('/messages?view=count&limit=1&offset=1')).body).toEqual({ count: 4 });
       expect((await get('/messages?view=count&unread=false')).body).toEqual({ count: 1 });
       const all = (await get('/messages')).body as { id: string }[];
-      expect((await get('/messages?view=ids&limit=3')).body).toEqual(all.slice(0, 3).map(({ id }) => id));
+      expect((await get('/messages?view=ids&limit=3')).body).toEqual(
+        all.slice(0, 3).map(({ id }) => id),
+      );
     });
 
     it('shows drafts only to those who ask for their folder', async () => {
@@ -334,7 +356,10 @@ describe('/messages', () => {
          where message_id = (select id from d)`,
         mine.id,
       );
-      const threads = await query<{ id: string }>('select id from thread where account_id = $1', mine.id);
+      const threads = await query<{ id: string }>(
+        'select id from thread where account_id = $1',
+        mine.id,
+      );
       const threadIds = threads.map(({ id }) => id);
       await refreshThreads(server.app.get(Database), mine.id, threadIds, new Date());
       expect(await list({}, mine)).toEqual(['fourth', 'second', 'first']);
@@ -343,7 +368,9 @@ describe('/messages', () => {
       expect(await list({ in: 'inbox' }, mine)).toEqual(['fourth', 'second', 'first']);
       expect(await list({ not_in: 'inbox' }, mine)).toEqual([]);
       expect((await get('/messages?view=count', mine)).body).toEqual({ count: 3 });
-      expect((await get('/messages?view=count&not_in=trash,drafts', mine)).body).toEqual({ count: 3 });
+      expect((await get('/messages?view=count&not_in=trash,drafts', mine)).body).toEqual({
+        count: 3,
+      });
       expect((await get('/messages?view=count&not_in=inbox', mine)).body).toEqual({ count: 0 });
     });
 
@@ -367,7 +394,10 @@ describe('/messages', () => {
       [{ received_after: 'yesterday' }, 'received_after: must be an integer'],
       [{ received_before: -1 }, 'received_before: must be between 0 and 253402300799'],
       [{ started_after: '1e9' }, 'started_after: must be an integer'],
-      [{ last_message_before: 1_700_000_000_000 }, 'last_message_before: must be between 0 and 253402300799'],
+      [
+        { last_message_before: 1_700_000_000_000 },
+        'last_message_before: must be between 0 and 253402300799',
+      ],
       [
         { any_email: Array.from({ length: 26 }, (_, n) => `${n}@x.y`).join(',') },
         'any_email: Too many emails. The current limit is 25',
@@ -377,7 +407,10 @@ describe('/messages', () => {
         'any_email: Too many emails. The current limit is 25',
       ],
       [{ metadata_pair: 'nocolon' }, 'metadata_pair: must be of the form key:value'],
-      [{ metadata_search: 'some' }, 'metadata_search: Invalid option: expected one of "any"|"all"|"none"'],
+      [
+        { metadata_search: 'some' },
+        'metadata_search: Invalid option: expected one of "any"|"all"|"none"',
+      ],
     ])('refuses %j', async (parameters, message) => {
       const response = await get('/messages').query(parameters);
       expect(response.status).toBe(400);
@@ -494,7 +527,9 @@ describe('/messages', () => {
       for (const other of [neighbour, stranger]) {
         expect((await get(`/messages/${id}`, other)).status).toBe(404);
         expect((await get(`/messages/${id},${id}`, other)).status).toBe(404);
-        expect((await get(`/messages/${id}`, other).set('Accept', 'message/rfc822')).status).toBe(404);
+        expect((await get(`/messages/${id}`, other).set('Accept', 'message/rfc822')).status).toBe(
+          404,
+        );
         expect((await get('/messages', other)).body).toEqual([]);
       }
     });
@@ -515,7 +550,9 @@ describe('/messages', () => {
     it('needs a token', async () => {
       const response = await request(server.url).get('/messages');
       expect(response.status).toBe(401);
-      const wrong = await request(server.url).get('/messages').set('Authorization', 'Bearer nonsense');
+      const wrong = await request(server.url)
+        .get('/messages')
+        .set('Authorization', 'Bearer nonsense');
       expect(wrong.status).toBe(401);
     });
 

@@ -59,20 +59,24 @@ describe('/neural', () => {
       expect(refused.status).toBe(403);
       expect(refused.body.message).toMatch('not enabled for this application');
       expect((await call('put', `/neural/${path}`, body, bo)).status).toBe(404);
-      expect((await call('put', `/neural/${path}`, { message_id: [idOf('Files'), UNKNOWN] })).status).toBe(
-        404,
-      );
+      expect(
+        (await call('put', `/neural/${path}`, { message_id: [idOf('Files'), UNKNOWN] })).status,
+      ).toBe(404);
     }
-    expect((await call('put', '/neural/ocr', { file_id: fileOf('scan.pdf') }, off)).status).toBe(403);
-    expect((await call('put', '/neural/ocr', { file_id: fileOf('scan.pdf') }, bo)).status).toBe(404);
+    expect((await call('put', '/neural/ocr', { file_id: fileOf('scan.pdf') }, off)).status).toBe(
+      403,
+    );
+    expect((await call('put', '/neural/ocr', { file_id: fileOf('scan.pdf') }, bo)).status).toBe(
+      404,
+    );
     const feedback = { message_id: idOf('Files'), category: 'feed', sentiment: 'neutral' };
     for (const path of CALLS) {
       expect((await call('post', `/neural/${path}/feedback`, feedback, off)).status).toBe(403);
       expect((await call('post', `/neural/${path}/feedback`, feedback, bo)).status).toBe(404);
     }
-    expect((await call('post', '/neural/ocr/feedback', { file_id: fileOf('scan.pdf') }, bo)).status).toBe(
-      404,
-    );
+    expect(
+      (await call('post', '/neural/ocr/feedback', { file_id: fileOf('scan.pdf') }, bo)).status,
+    ).toBe(404);
   });
 
   it.each([
@@ -98,23 +102,35 @@ describe('/neural', () => {
       'It is great!',
     ]);
     const { conversation, model_version, ...message } = body[1];
-    expect([conversation, model_version]).toEqual(['It is great!', expect.stringContaining('planer')]);
+    expect([conversation, model_version]).toEqual([
+      'It is great!',
+      expect.stringContaining('planer'),
+    ]);
     expect(message).toEqual((await call('get', `/messages/${idOf('Files')}`)).body);
   });
 
   it('reads PDF files: pages with text, and pages that are images', async () => {
     const { body } = await call('put', '/neural/ocr', { file_id: fileOf('scan.pdf') });
-    expect(body).toMatchObject({ filename: 'scan.pdf', processed_pages: 2, ocr: [SCAN_TEXT, LAYER] });
+    expect(body).toMatchObject({
+      filename: 'scan.pdf',
+      processed_pages: 2,
+      ocr: [SCAN_TEXT, LAYER],
+    });
     const some = await call('put', '/neural/ocr', { file_id: fileOf('many.pdf'), pages: [7, 2] });
     expect(some.body).toMatchObject({ processed_pages: 2, ocr: [LAYER, LAYER] });
     const first = await call('put', '/neural/ocr', { file_id: fileOf('many.pdf') });
     expect(first.body.processed_pages).toBe(5);
-    expect((await call('put', '/neural/ocr', { file_id: fileOf('scan.pdf'), pages: [3] })).status).toBe(400);
+    expect(
+      (await call('put', '/neural/ocr', { file_id: fileOf('scan.pdf'), pages: [3] })).status,
+    ).toBe(400);
   });
 
   it('refuses files that are no images, and images that are too large', async () => {
     const refused = await call('put', '/neural/ocr', { file_id: fileOf('notes.txt') });
-    expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining('file_id')]);
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      expect.stringContaining('file_id'),
+    ]);
     const large = await call('put', '/neural/ocr', { file_id: fileOf('huge.bmp') });
     expect([large.status, large.body.message]).toEqual([
       400,
@@ -152,15 +168,20 @@ describe('/neural', () => {
       sentiment: 'NEGATIVE',
     });
     expect((await call('post', '/neural/sentiment/feedback', sentiment)).status).toBe(409);
-    expect((await call('post', '/neural/sentiment/feedback', { ...sentiment, overwrite: true })).status).toBe(
-      200,
-    );
     expect(
-      (await call('post', '/neural/sentiment/feedback', { text: 'x', sentiment: 'NEUTRAL' })).status,
+      (await call('post', '/neural/sentiment/feedback', { ...sentiment, overwrite: true })).status,
+    ).toBe(200);
+    expect(
+      (await call('post', '/neural/sentiment/feedback', { text: 'x', sentiment: 'NEUTRAL' }))
+        .status,
     ).toBe(200);
     for (const kind of ['signature', 'conversation'])
-      expect((await call('post', `/neural/${kind}/feedback`, { message_id: other })).body.id).toBe(other);
+      expect((await call('post', `/neural/${kind}/feedback`, { message_id: other })).body.id).toBe(
+        other,
+      );
     const file = fileOf('scan.pdf');
-    expect((await call('post', '/neural/ocr/feedback', { file_id: file, text: 'y' })).body.id).toBe(file);
+    expect((await call('post', '/neural/ocr/feedback', { file_id: file, text: 'y' })).body.id).toBe(
+      file,
+    );
   });
 });

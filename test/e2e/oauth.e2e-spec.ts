@@ -23,7 +23,11 @@ describe('/oauth', () => {
   afterAll(() => server.close());
 
   const change = (body: object) =>
-    request(server.url).put(`/a/${application.clientId}`).set(application.secretBasic).send(body).expect(200);
+    request(server.url)
+      .put(`/a/${application.clientId}`)
+      .set(application.secretBasic)
+      .send(body)
+      .expect(200);
   const authorize = (change: Readonly<Record<string, string | null>> = {}) => {
     const query = Object.entries({
       client_id: application.clientId,
@@ -52,8 +56,11 @@ describe('/oauth', () => {
     ...change,
   });
   const accounts = async () =>
-    (await request(server.url).get(`/a/${application.clientId}/accounts`).set(application.secretBasic))
-      .body as unknown[];
+    (
+      await request(server.url)
+        .get(`/a/${application.clientId}/accounts`)
+        .set(application.secretBasic)
+    ).body as unknown[];
 
   describe('authorize', () => {
     it('leads to the sign-in and back with a code and the state, and connects nothing by itself', async () => {
@@ -107,11 +114,23 @@ describe('/oauth', () => {
       ['an unknown client id', { client_id: 'nobody' }, 'Unknown application'],
       ['a client id with NUL', { client_id: 'a\0' }, 'Unknown application'],
       ['no redirect address', { redirect_uri: null }, 'not set up'],
-      ['an address that is not registered', { redirect_uri: 'https://evil.example/' }, 'not set up'],
+      [
+        'an address that is not registered',
+        { redirect_uri: 'https://evil.example/' },
+        'not set up',
+      ],
       ['the registered one with a path', { redirect_uri: `${REDIRECT}/../../x` }, 'not set up'],
       ['the registered one with a query', { redirect_uri: `${REDIRECT}?a=b` }, 'not set up'],
-      ['the registered one in other letters', { redirect_uri: REDIRECT.toUpperCase() }, 'not set up'],
-      ['one with user information', { redirect_uri: 'https://app.example.test@evil.example/' }, 'not set up'],
+      [
+        'the registered one in other letters',
+        { redirect_uri: REDIRECT.toUpperCase() },
+        'not set up',
+      ],
+      [
+        'one with user information',
+        { redirect_uri: 'https://app.example.test@evil.example/' },
+        'not set up',
+      ],
       ['a script', { redirect_uri: 'javascript:alert(1)' }, 'not set up'],
     ])(
       'shows a page without a redirect for %s, even when errors are to be redirected',
@@ -141,20 +160,25 @@ describe('/oauth', () => {
       ['a state that is too long', { state: 's'.repeat(256) }, 'invalid_request'],
       ['a state with a line break', { state: 'a\r\nX: y' }, 'invalid_request'],
       ['an address that is none', { login_hint: '<ada>' }, 'invalid_request'],
-    ])('shows %s on a page, or redirects it when the application wants errors', async (_, change, error) => {
-      await authorize(change);
-      expect(browser.page.status).toBe(400);
-      expect(browser.page.location).toBeNull();
-      await authorize({ ...change, redirect_on_error: 'true' });
-      expect(browser.page.status).toBe(302);
-      const back = new URL(browser.page.location ?? '');
-      expect(back.origin).toBe('https://app.example.test');
-      expect(back.searchParams.get('error')).toBe(error);
-      expect(back.searchParams.has('code')).toBe(false);
-      expect(
-        await rowsOf(server, 'select 1 from login_request where application_id = $1', [application.id]),
-      ).toEqual([]);
-    });
+    ])(
+      'shows %s on a page, or redirects it when the application wants errors',
+      async (_, change, error) => {
+        await authorize(change);
+        expect(browser.page.status).toBe(400);
+        expect(browser.page.location).toBeNull();
+        await authorize({ ...change, redirect_on_error: 'true' });
+        expect(browser.page.status).toBe(302);
+        const back = new URL(browser.page.location ?? '');
+        expect(back.origin).toBe('https://app.example.test');
+        expect(back.searchParams.get('error')).toBe(error);
+        expect(back.searchParams.has('code')).toBe(false);
+        expect(
+          await rowsOf(server, 'select 1 from login_request where application_id = $1', [
+            application.id,
+          ]),
+        ).toEqual([]);
+      },
+    );
 
     it('begins with the hint as clients send it: with a plus that nobody has escaped, or empty', async () => {
       const address = `/oauth/authorize?client_id=${application.clientId}&response_type=code&redirect_uri=${REDIRECT}&provider=sandbox`;
@@ -179,7 +203,10 @@ describe('/oauth', () => {
     });
 
     it('refuses parameters that are given twice', async () => {
-      const query = new URLSearchParams({ client_id: application.clientId, redirect_uri: REDIRECT });
+      const query = new URLSearchParams({
+        client_id: application.clientId,
+        redirect_uri: REDIRECT,
+      });
       query.append('redirect_uri', 'https://evil.example/');
       await browser.get(`/oauth/authorize?${query.toString()}`);
       expect(browser.page.status).toBe(400);
@@ -198,7 +225,10 @@ describe('/oauth', () => {
       await browser.get((location ?? '').replace('/login?', '/login/cancel?'));
       await browser.submit('cancel');
       const back = new URL(browser.page.location ?? '');
-      expect(Object.fromEntries(back.searchParams)).toMatchObject({ error: 'access_denied', state: 'st&te' });
+      expect(Object.fromEntries(back.searchParams)).toMatchObject({
+        error: 'access_denied',
+        state: 'st&te',
+      });
     });
   });
 
@@ -222,7 +252,8 @@ describe('/oauth', () => {
       ],
       [
         'JSON that says it is text',
-        (values: object) => client().post('/oauth/token').type('text/plain').send(JSON.stringify(values)),
+        (values: object) =>
+          client().post('/oauth/token').type('text/plain').send(JSON.stringify(values)),
       ],
     ])('is given for a code, asked for by %s', async (_, exchange) => {
       const code = await codeFor();
@@ -238,7 +269,9 @@ describe('/oauth', () => {
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => client().get('/oauth/token').query(token(code))),
       );
-      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400, 400]);
+      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
+        200, 400, 400, 400,
+      ]);
     });
 
     it('is given for ten minutes', async () => {
@@ -263,7 +296,10 @@ describe('/oauth', () => {
         await client().post('/oauth/token').send(token(code, change)),
       ]) {
         expect(answer.status).toBe(status);
-        expect(answer.body).toMatchObject({ message: expect.any(String), type: 'invalid_request_error' });
+        expect(answer.body).toMatchObject({
+          message: expect.any(String),
+          type: 'invalid_request_error',
+        });
       }
       await client().get('/oauth/token').query(token(code)).expect(200);
     });

@@ -2,7 +2,11 @@ import fs from 'node:fs';
 import { ModulesContainer } from '@nestjs/core';
 import request from 'supertest';
 import { PUBLIC_ROUTE } from '../../src/platform/auth/access-rule.ts';
-import { AccountGuard, ApplicationGuard, ApplicationSecretGuard } from '../../src/platform/auth/guards.ts';
+import {
+  AccountGuard,
+  ApplicationGuard,
+  ApplicationSecretGuard,
+} from '../../src/platform/auth/guards.ts';
 import { createOpenApiDocument, openApiText } from '../../src/platform/http/openapi.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -40,7 +44,8 @@ function handlersOf(server: TestApp): Handler[] {
   return controllers.flatMap(({ metatype }) => {
     if (!metatype) return [];
     const prototype = metatype.prototype as Record<string, unknown>;
-    const read = (key: string, target: object): unknown => Reflect.getMetadata(key, target) as unknown;
+    const read = (key: string, target: object): unknown =>
+      Reflect.getMetadata(key, target) as unknown;
     return Object.getOwnPropertyNames(prototype).flatMap((name): Handler[] => {
       const handler = prototype[name];
       if (typeof handler !== 'function' || read('path', handler) === undefined) return [];
@@ -111,7 +116,8 @@ describe('OpenAPI document', () => {
         ([status, { content }]) =>
           // Where browsers are sent on, there is nothing else to be described.
           status === '302' ||
-          (status.startsWith('2') && Object.values(content ?? {}).some(({ schema }) => schema !== undefined)),
+          (status.startsWith('2') &&
+            Object.values(content ?? {}).some(({ schema }) => schema !== undefined)),
       );
     expect(breaking(describesAnswer)).toEqual([]);
   });
@@ -141,16 +147,17 @@ describe('OpenAPI document', () => {
       breaking(({ requestBody }) =>
         Object.values(requestBody?.content ?? {}).every(
           ({ schema, example, examples }) =>
-            schema !== undefined && (example ?? examples ?? resolve(schema)['example']) !== undefined,
+            schema !== undefined &&
+            (example ?? examples ?? resolve(schema)['example']) !== undefined,
         ),
       ),
     ).toEqual([]);
   });
 
   it('describes every parameter of a path and a query', () => {
-    expect(breaking(({ parameters = [] }) => parameters.every(({ schema }) => schema !== undefined))).toEqual(
-      [],
-    );
+    expect(
+      breaking(({ parameters = [] }) => parameters.every(({ schema }) => schema !== undefined)),
+    ).toEqual([]);
   });
 
   it('names the credentials of every operation that needs some', () => {

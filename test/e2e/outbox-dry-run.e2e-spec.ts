@@ -128,7 +128,10 @@ describe('a dry run', () => {
     );
     const { body } = await plan({ to: [bo] }, account);
     expect(body.account_closed_reason).toBe('daily limit');
-    expect(body).toMatchObject({ account_closed_until: gate?.closed, account_queue_until: gate?.queue });
+    expect(body).toMatchObject({
+      account_closed_until: gate?.closed,
+      account_queue_until: gate?.queue,
+    });
     expect(body.planned_attempts[0].at).toBe(body.account_closed_until);
     const later = await plan({ to: [bo], send_at: inSeconds(9000) }, account);
     expect(later.body.planned_attempts[0].at).toBe(later.body.send_at);

@@ -56,7 +56,11 @@ describe('an Idempotency-Key', () => {
     expect(first.headers['idempotent-replayed']).toBeUndefined();
     const id = first.body.job_status_id;
     // Whatever has become of the message in the meantime.
-    await request(server.url).patch(`/v2/outbox/${id}`).set(ada.bearer).send({ subject: 'x' }).expect(200);
+    await request(server.url)
+      .patch(`/v2/outbox/${id}`)
+      .set(ada.bearer)
+      .send({ subject: 'x' })
+      .expect(200);
     const again = await post('k1');
     expect(again.status).toBe(202);
     expect(again.text).toBe(first.text);
@@ -83,7 +87,9 @@ describe('an Idempotency-Key', () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => post(key)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
       expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-      expect(answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
+      expect(
+        answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined),
+      ).toHaveLength(1);
     }
     expect(await count('job_status')).toBe(3);
   });
@@ -161,7 +167,9 @@ describe('an Idempotency-Key', () => {
     const now = clock.now();
     expect(await pruneIdempotencyKeys(database, now)).toBeGreaterThanOrEqual(1);
     expect(await pruneIdempotencyKeys(database, now)).toBe(0);
-    const keys = await database.query('select key from idempotency_key where account_id = $1', [ada.id]);
+    const keys = await database.query('select key from idempotency_key where account_id = $1', [
+      ada.id,
+    ]);
     expect(keys).toEqual([{ key: 'new' }]);
   });
 
@@ -176,7 +184,9 @@ describe('an Idempotency-Key', () => {
             .post('/v2/outbox')
             .set(ada.bearer)
             .send({ to: [bo], send_at: sendAt });
-          return (keyed ? one.set('Idempotency-Key', `k${index}`) : one).then(({ status }) => status);
+          return (keyed ? one.set('Idempotency-Key', `k${index}`) : one).then(
+            ({ status }) => status,
+          );
         });
         const waiting = await until('requests to wait for the removal', async () => {
           const [row] = await database.query<{ n: number }>(
@@ -198,7 +208,10 @@ describe('an Idempotency-Key', () => {
 
   it('is deleted with its account', async () => {
     await post('gone').expect(202);
-    await request(server.url).delete(`/connect/grants/${ada.id}`).set(application.basic).expect(200);
+    await request(server.url)
+      .delete(`/connect/grants/${ada.id}`)
+      .set(application.basic)
+      .expect(200);
     expect(await count('idempotency_key')).toBe(0);
   });
 
@@ -232,11 +245,14 @@ describe('an Idempotency-Key', () => {
 
   it('does not wait for ever for a request that has not been answered', async () => {
     await post('k6').expect(202);
-    await database.query('update idempotency_key set status = null, response = null where account_id = $1', [
-      ada.id,
-    ]);
+    await database.query(
+      'update idempotency_key set status = null, response = null where account_id = $1',
+      [ada.id],
+    );
     const busy = await post('k6');
     expect(busy.status).toBe(409);
-    expect(busy.body.message).toBe('Idempotency-Key: the first request with it is still being worked on');
+    expect(busy.body.message).toBe(
+      'Idempotency-Key: the first request with it is still being worked on',
+    );
   });
 });

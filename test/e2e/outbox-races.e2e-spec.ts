@@ -129,7 +129,10 @@ describe('an outbox message at the moment of sending', () => {
           answers.push(status);
         });
         await pause(Math.random() * 50);
-        await request(server.url).delete(`/connect/grants/${account.id}`).set(application.basic).expect(200);
+        await request(server.url)
+          .delete(`/connect/grants/${account.id}`)
+          .set(application.basic)
+          .expect(200);
         await Promise.all(late);
       }),
     );
@@ -186,7 +189,9 @@ describe('an outbox message at the moment of sending', () => {
     const statuses = new Map(jobs.map(({ id, status }) => [id, status]));
     const wrong = accepted
       .flat()
-      .filter(({ id, to }) => (sent.get(to)?.times ?? 0) !== (statuses.get(id) === 'successful' ? 1 : 0));
+      .filter(
+        ({ id, to }) => (sent.get(to)?.times ?? 0) !== (statuses.get(id) === 'successful' ? 1 : 0),
+      );
     expect(wrong).toEqual([]);
     // And the account works.
     const [account] = accounts;

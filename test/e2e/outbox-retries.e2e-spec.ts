@@ -137,7 +137,10 @@ describe('an outbox message that cannot be sent at once', () => {
       );
       return rows.length > 0;
     });
-    expect(await job(limited)).toMatchObject({ status: 'delayed', attempts: [{ rule: 'backoff' }] });
+    expect(await job(limited)).toMatchObject({
+      status: 'delayed',
+      attempts: [{ rule: 'backoff' }],
+    });
     const other = await accept('someone@sandbox.test');
     const waiting = await until('the other message to be told late', async () => {
       const status = await job(other);
@@ -154,7 +157,10 @@ describe('an outbox message that cannot be sent at once', () => {
     const end = await atTheEnd(id);
     expect(end).toMatchObject({
       status: 'successful',
-      attempts: [{ outcome: 'unknown', rule: 'look-up' }, { detail: 'found among the sent messages' }],
+      attempts: [
+        { outcome: 'unknown', rule: 'look-up' },
+        { detail: 'found among the sent messages' },
+      ],
     });
     expect(await deliveries(id)).toBe(1);
   });

@@ -26,7 +26,8 @@ describe('versions and choices of outbox messages', () => {
       .send({ to: [bo], subject: 'One', send_at: inSeconds(3600), ...body });
   const url = (id: string) => `/v2/outbox/${id}`;
   const read = async (id: string) => request(server.url).get(url(id)).set(ada.bearer);
-  const accept = async (body: object = {}) => (await post(body).expect(202)).body.job_status_id as string;
+  const accept = async (body: object = {}) =>
+    (await post(body).expect(202)).body.job_status_id as string;
   const change = (method: 'patch' | 'put' | 'delete', id: string) =>
     request(server.url)[method](url(id)).set(ada.bearer);
 
@@ -68,7 +69,10 @@ describe('versions and choices of outbox messages', () => {
   it('never answer a read with 304, because the state of a message changes without a new version', async () => {
     const id = await accept();
     await change('delete', id).expect(200);
-    const found = await request(server.url).get(url(id)).set(ada.bearer).set('If-None-Match', '"1"');
+    const found = await request(server.url)
+      .get(url(id))
+      .set(ada.bearer)
+      .set('If-None-Match', '"1"');
     expect([found.status, found.headers['etag']]).toEqual([200, '"1"']);
     expect(found.body.status).toBe('cancelled');
   });
@@ -96,18 +100,21 @@ describe('versions and choices of outbox messages', () => {
     await change(method, other).set('If-Match', '*').send({}).expect(200);
   });
 
-  it.each(['patch', 'put', 'delete'] as const)('guard a %s by version in the body', async (method) => {
-    const id = await accept();
-    const before = (await read(id)).body;
-    const refused = await change(method, id).send({ subject: 'Two', version: 2 });
-    expect(refused.status).toBe(409);
-    expect(refused.body.message).toBe('version: the message is at version 1, not 2');
-    const malformed = await change(method, id).send({ subject: 'Two', version: 'two' });
-    expect(malformed.status).toBe(400);
-    expect(malformed.body.message).toMatch(/^version: /);
-    expect((await read(id)).body).toEqual(before);
-    await change(method, id).send({ version: 1 }).expect(200);
-  });
+  it.each(['patch', 'put', 'delete'] as const)(
+    'guard a %s by version in the body',
+    async (method) => {
+      const id = await accept();
+      const before = (await read(id)).body;
+      const refused = await change(method, id).send({ subject: 'Two', version: 2 });
+      expect(refused.status).toBe(409);
+      expect(refused.body.message).toBe('version: the message is at version 1, not 2');
+      const malformed = await change(method, id).send({ subject: 'Two', version: 'two' });
+      expect(malformed.status).toBe(400);
+      expect(malformed.body.message).toMatch(/^version: /);
+      expect((await read(id)).body).toEqual(before);
+      await change(method, id).send({ version: 1 }).expect(200);
+    },
+  );
 
   it('let one of several edits of the same version through', async () => {
     const id = await accept();
@@ -140,7 +147,11 @@ describe('versions and choices of outbox messages', () => {
 
   it('show the choices and keep them until they are changed', async () => {
     const plain = await read(await accept());
-    expect(plain.body).toMatchObject({ on_missed: 'send', max_lateness_seconds: null, on_unknown: null });
+    expect(plain.body).toMatchObject({
+      on_missed: 'send',
+      max_lateness_seconds: null,
+      on_unknown: null,
+    });
     const id = await accept({ on_missed: 'skip', on_unknown: 'fail' });
     expect((await read(id)).body).toMatchObject({
       on_missed: 'skip',
@@ -155,7 +166,11 @@ describe('versions and choices of outbox messages', () => {
       on_unknown: 'fail',
     });
     const back = await change('patch', id).send({ on_missed: 'send', on_unknown: 'resend' });
-    expect(back.body).toMatchObject({ on_missed: 'send', max_lateness_seconds: null, on_unknown: 'resend' });
+    expect(back.body).toMatchObject({
+      on_missed: 'send',
+      max_lateness_seconds: null,
+      on_unknown: 'resend',
+    });
     expect((await read(id)).body).toEqual(back.body);
   });
 
@@ -164,7 +179,10 @@ describe('versions and choices of outbox messages', () => {
     [{ on_unknown: 'guess' }, /^on_unknown: must be resend or fail/],
     [{ max_lateness_seconds: 5 }, /^max_lateness_seconds: goes with on_missed/],
     [{ on_missed: 'skip', max_lateness_seconds: -1 }, /^max_lateness_seconds: must be between/],
-    [{ on_missed: 'skip', max_lateness_seconds: 604_801 }, /^max_lateness_seconds: must be between/],
+    [
+      { on_missed: 'skip', max_lateness_seconds: 604_801 },
+      /^max_lateness_seconds: must be between/,
+    ],
     [{ on_missed: 'skip', max_lateness_seconds: 1.5 }, /^max_lateness_seconds: must be an integer/],
   ])('refuse %j', async (choices, message) => {
     const posted = await post(choices);
@@ -239,7 +257,9 @@ describe('versions and choices of outbox messages', () => {
 
   it('name on cancellation the recipients who have already accepted the message', async () => {
     const id = await accept({ to: [bo, { email: 'cy@example.test' }] });
-    await database.query(`update outbox_message set accepted = '{bo@example.test}' where id = $1`, [id]);
+    await database.query(`update outbox_message set accepted = '{bo@example.test}' where id = $1`, [
+      id,
+    ]);
     await database.query(`update send_job set attempt = 1 where id = $1`, [id]);
     await change('patch', id).send({ subject: 'late' }).expect(409);
     const cancelled = await change('delete', id).expect(200);

@@ -117,7 +117,10 @@ describe('outbox and job statuses', () => {
     });
     const read = await request(server.url).get(`/v2/outbox/${body.job_status_id}`).set(ada.bearer);
     expect(read.body).toEqual(edited.body);
-    expect(await job(body.job_status_id)).toMatchObject({ send_at: sendAt, original_send_at: sendAt });
+    expect(await job(body.job_status_id)).toMatchObject({
+      send_at: sendAt,
+      original_send_at: sendAt,
+    });
   });
 
   it('sends a message at once when its send time is changed to now', async () => {
@@ -154,9 +157,9 @@ describe('outbox and job statuses', () => {
     expect(list.body.map((item: { job_status_id: string }) => item.job_status_id)).toContain(
       body.job_status_id,
     );
-    expect(list.body.every((item: { status: string }) => ['pending', 'delayed'].includes(item.status))).toBe(
-      true,
-    );
+    expect(
+      list.body.every((item: { status: string }) => ['pending', 'delayed'].includes(item.status)),
+    ).toBe(true);
     const jobs = await request(server.url).get('/job-statuses?limit=1').set(ada.bearer);
     expect(jobs.body).toHaveLength(1);
     expect(jobs.body[0]).toMatchObject({
@@ -164,7 +167,9 @@ describe('outbox and job statuses', () => {
       object: 'message',
       action: 'new_outbox',
     });
-    expect((await request(server.url).get('/job-statuses?limit=0').set(ada.bearer)).body).toEqual([]);
+    expect((await request(server.url).get('/job-statuses?limit=0').set(ada.bearer)).body).toEqual(
+      [],
+    );
   });
 
   it('fails at once on a definite rejection, with the reason', async () => {
@@ -192,7 +197,10 @@ describe('outbox and job statuses', () => {
   });
 
   it('makes a single attempt when the retry limit is 0', async () => {
-    const { body } = await post({ to: [{ email: 'temporary@sandbox.test' }], retry_limit_datetime: 0 });
+    const { body } = await post({
+      to: [{ email: 'temporary@sandbox.test' }],
+      retry_limit_datetime: 0,
+    });
     expect(body.original_data.retry_limit_datetime).toBe(0);
     const end = await settled(body.job_status_id);
     expect(end.reason).toMatch(/^retry limit datetime reached; last error: 4/);
@@ -208,13 +216,19 @@ describe('outbox and job statuses', () => {
     expect(delayed.reason).toMatch(/^the outcome is unknown/);
     expect(delayed.attempts).toMatchObject([{ outcome: 'unknown', rule: 'look-up' }]);
     // While in doubt it can neither be edited nor cancelled: it may be on its way.
-    await request(server.url).delete(`/v2/outbox/${body.job_status_id}`).set(ada.bearer).expect(409);
+    await request(server.url)
+      .delete(`/v2/outbox/${body.job_status_id}`)
+      .set(ada.bearer)
+      .expect(409);
   });
 
   it('marks the grant invalid when the credentials are refused, and refuses further writes with 403', async () => {
     const account = await createAccount(server.app, application);
     const { body } = await post({ to: [{ email: 'auth-invalid@sandbox.test' }] }, account);
-    await until('the job to fail', async () => (await job(body.job_status_id, account)).status === 'failed');
+    await until(
+      'the job to fail',
+      async () => (await job(body.job_status_id, account)).status === 'failed',
+    );
     const refused = await post({ to: [bo] }, account);
     expect(refused.status).toBe(403);
     expect(refused.body.message).toMatch(/credentials are out of date/);
@@ -238,14 +252,30 @@ describe('outbox and job statuses', () => {
     it.each([
       ['no recipients', {}, /No recipients specified/],
       ['empty recipients', { to: [], cc: [], bcc: [] }, /No recipients specified/],
-      ['a malformed address', { to: [{ email: 'nobody' }] }, /^to\.0\.email: must be an email address/],
+      [
+        'a malformed address',
+        { to: [{ email: 'nobody' }] },
+        /^to\.0\.email: must be an email address/,
+      ],
       ['a missing address', { to: [{ name: 'Bo' }] }, /^to\.0\.email is required/],
       ['recipients of the wrong type', { to: 'bo@example.test' }, /^to: /],
       ['two senders', { to: [bo], from: [bo, bo] }, /^from: must not have more than 1 entries/],
       ['a subject of the wrong type', { to: [bo], subject: 5 }, /^subject: /],
-      ['a send_at in the past', { to: [bo], send_at: inSeconds(-3600) }, /^send_at: must not be in the past/],
-      ['a send_at that is no number', { to: [bo], send_at: 'soon' }, /^send_at: must be an integer/],
-      ['a send_at in milliseconds', { to: [bo], send_at: Date.now() * 1000 }, /^send_at: must be between/],
+      [
+        'a send_at in the past',
+        { to: [bo], send_at: inSeconds(-3600) },
+        /^send_at: must not be in the past/,
+      ],
+      [
+        'a send_at that is no number',
+        { to: [bo], send_at: 'soon' },
+        /^send_at: must be an integer/,
+      ],
+      [
+        'a send_at in milliseconds',
+        { to: [bo], send_at: Date.now() * 1000 },
+        /^send_at: must be between/,
+      ],
       [
         'a limit before send_at',
         { to: [bo], send_at: inSeconds(7200), retry_limit_datetime: inSeconds(3600) },
@@ -284,8 +314,13 @@ describe('outbox and job statuses', () => {
       expect((await raw('"x"')).status).toBe(400);
       const broken = await raw('{"to": [');
       expect(broken.status).toBe(400);
-      expect(broken.body).toEqual({ message: 'The request body is not valid JSON', type: 'api_error' });
-      expect((await raw(JSON.stringify({ to: [bo], body: 'x'.repeat(11 * 1024 * 1024) }))).status).toBe(413);
+      expect(broken.body).toEqual({
+        message: 'The request body is not valid JSON',
+        type: 'api_error',
+      });
+      expect(
+        (await raw(JSON.stringify({ to: [bo], body: 'x'.repeat(11 * 1024 * 1024) }))).status,
+      ).toBe(413);
       expect(await count()).toBe(before);
     });
   });

@@ -50,7 +50,9 @@ describe('writes to the provider', () => {
       status: 'failed',
       reason: '400 The calendar server rejects this content',
     });
-    expect(await api('get', `/calendars/${calendar.id}`)).toMatchObject({ name: '[sandbox:rejected]' });
+    expect(await api('get', `/calendars/${calendar.id}`)).toMatchObject({
+      name: '[sandbox:rejected]',
+    });
   });
 
   it('end many changes in one state', async () => {

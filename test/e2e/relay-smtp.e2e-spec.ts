@@ -79,7 +79,12 @@ describe('a mailing service by SMTP', () => {
           ...settings,
         },
       });
-  const account = () => ({ accountId: ada.id, applicationId: application.id, email: ada.email, name: 'Ada' });
+  const account = () => ({
+    accountId: ada.id,
+    applicationId: application.id,
+    email: ada.email,
+    name: 'Ada',
+  });
   const routes = () => server.app.get(RelayRoutes, { strict: false });
   const mail = () =>
     outgoing({ ...account(), organizationUnit: 'folder', settings: {} }, ['bo@elsewhere.test'], {
@@ -88,7 +93,11 @@ describe('a mailing service by SMTP', () => {
 
   it('is set up, and gets a message unchanged', async () => {
     const shown = await put().expect(200);
-    expect(shown.body.settings).toMatchObject({ host: '127.0.0.1', security: 'none', username: 'carillon' });
+    expect(shown.body.settings).toMatchObject({
+      host: '127.0.0.1',
+      security: 'none',
+      username: 'carillon',
+    });
     expect(shown.text).not.toContain('right');
     const route = await routes().find(account());
     expect(route?.kind).toBe('smtp');
@@ -102,7 +111,10 @@ describe('a mailing service by SMTP', () => {
         content: message.mime.toString(),
       },
     ]);
-    expect(await route?.findSent(message.messageIdHeader)).toEqual({ found: false, conclusive: false });
+    expect(await route?.findSent(message.messageIdHeader)).toEqual({
+      found: false,
+      conclusive: false,
+    });
   });
 
   it('is not stored with a password the server refuses, nor while it cannot be reached', async () => {
@@ -135,7 +147,9 @@ describe('a mailing service by SMTP', () => {
     refusedSender = ada.email;
     await put().expect(200);
     expect(await routes().find(account())).toBeNull();
-    const status = await request(server.url).get('/v2/outbox/onboard/verified_status').set(ada.bearer);
+    const status = await request(server.url)
+      .get('/v2/outbox/onboard/verified_status')
+      .set(ada.bearer);
     expect(status.body).toEqual({ results: { domain_verified: false, sender_verified: false } });
     refusedSender = null;
     await request(server.url).get('/v2/outbox/onboard/verified_status').set(ada.bearer).expect(200);

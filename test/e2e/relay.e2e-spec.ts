@@ -71,7 +71,8 @@ describe('the mailing service', () => {
   });
   const mail = (): OutgoingMessage =>
     outgoing({ ...account(), organizationUnit: 'folder', settings: {} }, ['bo@elsewhere.test']);
-  const status = (one = ada) => request(server.url).get('/v2/outbox/onboard/verified_status').set(one.bearer);
+  const status = (one = ada) =>
+    request(server.url).get('/v2/outbox/onboard/verified_status').set(one.bearer);
   const remove = (email: unknown, one = ada) =>
     request(server.url).delete('/v2/outbox/onboard/subuser').set(one.bearer).send({ email });
   const enrolAll = () => server.app.get(RelayEnrolment, { strict: false }).run();
@@ -107,7 +108,10 @@ describe('the mailing service', () => {
       service.scopes = [];
       expect((await call('put', sendgrid())).body.message).toContain('mail.send');
       const away = await call('put', sendgrid({ base_url: 'http://127.0.0.1:9' }));
-      expect([away.status, away.body.message]).toEqual([503, expect.stringContaining('could not be asked')]);
+      expect([away.status, away.body.message]).toEqual([
+        503,
+        expect.stringContaining('could not be asked'),
+      ]);
       expect(await stored()).toEqual([]);
     });
 
@@ -146,10 +150,19 @@ describe('the mailing service', () => {
     });
 
     it('refuses settings of many or long names briefly', async () => {
-      const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`name_${index}`, 1]));
-      for (const settings of [many, { ['x'.repeat(100_000)]: 1 }, { api_key: 'x', ['😀'.repeat(150)]: 1 }]) {
+      const many = Object.fromEntries(
+        Array.from({ length: 20_000 }, (_, index) => [`name_${index}`, 1]),
+      );
+      for (const settings of [
+        many,
+        { ['x'.repeat(100_000)]: 1 },
+        { api_key: 'x', ['😀'.repeat(150)]: 1 },
+      ]) {
         const refused = await call('put', { kind: 'sendgrid', settings });
-        expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining('settings: ')]);
+        expect([refused.status, refused.body.message]).toEqual([
+          400,
+          expect.stringContaining('settings: '),
+        ]);
         expect(refused.text.length).toBeLessThan(1_000);
       }
     });
@@ -163,7 +176,10 @@ describe('the mailing service', () => {
       await set();
       await lose();
       const lost = await call('get');
-      expect([lost.status, lost.body.message]).toEqual([503, expect.stringContaining('set it up again')]);
+      expect([lost.status, lost.body.message]).toEqual([
+        503,
+        expect.stringContaining('set it up again'),
+      ]);
       await set();
       await call('get').expect(200);
       await lose();
@@ -234,7 +250,9 @@ describe('the mailing service', () => {
       );
       expect(await routes().isOpen(account())).toBe(false);
       service.follow(ada.email);
-      expect((await status()).body).toEqual({ results: { domain_verified: false, sender_verified: true } });
+      expect((await status()).body).toEqual({
+        results: { domain_verified: false, sender_verified: true },
+      });
       expect(await routes().isOpen(account())).toBe(true);
       expect(await routes().isOpen(account(bo))).toBe(false);
     });
@@ -281,7 +299,9 @@ describe('the mailing service', () => {
     it('is not disturbed by an account that is deleted meanwhile', async () => {
       await set();
       service.fail('/v3/whitelabel/domains', (response) => {
-        void rowsOf(server, 'delete from "grant" where id = $1', [ada.id]).then(() => response.end('[]'));
+        void rowsOf(server, 'delete from "grant" where id = $1', [ada.id]).then(() =>
+          response.end('[]'),
+        );
       });
       await enrolAll();
       expect(await senders()).toEqual([]);
@@ -326,7 +346,10 @@ describe('the mailing service', () => {
       await status();
       expect(await routes().find(account())).toBeNull();
       service.domains.push({ domain: 'sandbox.test', valid: true });
-      expect((await status()).body.results).toEqual({ domain_verified: true, sender_verified: false });
+      expect((await status()).body.results).toEqual({
+        domain_verified: true,
+        sender_verified: false,
+      });
       expect(await routes().find(account())).not.toBeNull();
     });
 
@@ -368,14 +391,19 @@ describe('the mailing service', () => {
       await enrolAll();
       for (const email of [bo.email, '', 'nonsense', null, 7, undefined, ['x@y.test']]) {
         const answer = await remove(email);
-        expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('email')]);
+        expect([answer.status, answer.body.message]).toEqual([
+          400,
+          expect.stringContaining('email'),
+        ]);
       }
       expect(service.senders).toHaveLength(2);
       expect((await senders())[0]?.removed_at).toBeNull();
     });
 
     it('needs the scope to send, and a token', async () => {
-      const reader = await createAccount(server.app, application, { scope: ['calendar.read_only'] });
+      const reader = await createAccount(server.app, application, {
+        scope: ['calendar.read_only'],
+      });
       await status(reader).expect(403);
       await remove(reader.email, reader).expect(403);
       await request(server.url).get('/v2/outbox/onboard/verified_status').expect(401);

@@ -42,8 +42,12 @@ describe('reminders of events', () => {
     await receiver.stop();
   });
 
-  const send = (method: 'post' | 'put' | 'delete', path: string, body: object = {}, account = ada) =>
-    request(server.url)[method](path).set(account.bearer).send(body);
+  const send = (
+    method: 'post' | 'put' | 'delete',
+    path: string,
+    body: object = {},
+    account = ada,
+  ) => request(server.url)[method](path).set(account.bearer).send(body);
 
   async function createCalendar(account: TestAccount): Promise<string> {
     const { body } = await send('post', '/calendars', { name: 'Work' }, account).expect(200);
@@ -70,7 +74,12 @@ describe('reminders of events', () => {
   const threeNotifications = (path: string) => [
     { type: 'email', minutes_before_event: '1', subject: 'Soon', body: '<b>Soon</b>' },
     { type: 'sms', minutes_before_event: '1', message: 'Soon!' },
-    { type: 'webhook', minutes_before_event: 1, url: `${receiver.origin}${path}`, payload: '{"soon":true}' },
+    {
+      type: 'webhook',
+      minutes_before_event: 1,
+      url: `${receiver.origin}${path}`,
+      payload: '{"soon":true}',
+    },
   ];
 
   const tomorrow = inSeconds(FAR);
@@ -124,9 +133,13 @@ describe('reminders of events', () => {
       `select mime from sandbox_message where application_id = $1 and address = 'bo@sandbox.test'`,
       [application.id],
     );
-    expect(mails.map(({ mime }) => /^Subject: (.*)\r$/m.exec(mime.toString())?.[1])).toEqual(['Soon']);
+    expect(mails.map(({ mime }) => /^Subject: (.*)\r$/m.exec(mime.toString())?.[1])).toEqual([
+      'Soon',
+    ]);
     expect(
-      await database.query('select phone_number, text from sms_message where account_id = $1', [ada.id]),
+      await database.query('select phone_number, text from sms_message where account_id = $1', [
+        ada.id,
+      ]),
     ).toEqual([{ phone_number: '+15550100', text: 'Soon!' }]);
     const posted = receiver.received.filter(({ url }) => url === '/all');
     expect(posted).toHaveLength(1);
@@ -154,21 +167,32 @@ describe('reminders of events', () => {
     await send('put', `/events/${stripped.id}`, { notifications: [] }).expect(200);
     await clock.pass((tomorrow - 60) * 1000 - clock.now().getTime());
     // The one that was kept is due at the same time: once it has come, the others would have come as well.
-    await until('the reminder that was kept', async () => (await statuses(kept.id))[0] === 'webhook sent');
+    await until(
+      'the reminder that was kept',
+      async () => (await statuses(kept.id))[0] === 'webhook sent',
+    );
     expect(receiver.received.map(({ url }) => url)).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^\/(cancelled|moved|stripped)/)]),
     );
     expect(await statuses(cancelled.id)).toEqual(['webhook cancelled']);
     expect(await statuses(stripped.id)).toEqual(['webhook cancelled']);
-    expect((await list(moved.id)).body).toMatchObject([{ status: 'scheduled', due_at: tomorrow + FAR - 60 }]);
+    expect((await list(moved.id)).body).toMatchObject([
+      { status: 'scheduled', due_at: tomorrow + FAR - 60 },
+    ]);
   });
 
   it('are not sent twice by a client that sends everything back', async () => {
     const event = await createEvent(inSeconds(61), threeNotifications('/once').slice(2));
     await until('the reminder', async () => (await statuses(event.id))[0] === 'webhook sent');
-    const { notifications } = (await request(server.url).get(`/events/${event.id}`).set(ada.bearer)).body;
-    const again = await send('put', `/events/${event.id}`, { title: 'Review 2', notifications }).expect(200);
-    expect(again.body.notifications).toMatchObject([{ id: event.notifications[0].id, status: 'sent' }]);
+    const { notifications } = (await request(server.url).get(`/events/${event.id}`).set(ada.bearer))
+      .body;
+    const again = await send('put', `/events/${event.id}`, {
+      title: 'Review 2',
+      notifications,
+    }).expect(200);
+    expect(again.body.notifications).toMatchObject([
+      { id: event.notifications[0].id, status: 'sent' },
+    ]);
     expect(await statuses(event.id)).toEqual(['webhook sent']);
   });
 
@@ -192,7 +216,10 @@ describe('reminders of events', () => {
       participants: [{ email: 'rejected@sandbox.test' }],
       notifications: threeNotifications('').slice(0, 1),
     }).expect(200);
-    await until('the reminder to fail', async () => (await statuses(event.id))[0] === 'email failed');
+    await until(
+      'the reminder to fail',
+      async () => (await statuses(event.id))[0] === 'email failed',
+    );
     expect((await list(event.id)).body[0].reason).toMatch(/^550 5\.1\.1 /);
   });
 
@@ -237,7 +264,9 @@ describe('reminders of events', () => {
       expect((await request(server.url).get(`/events/${event.id}/notifications`)).status).toBe(401);
       const mailOnly = await createAccount(server.app, application, { scope: ['email.send'] });
       expect((await list(event.id, '', mailOnly)).status).toBe(403);
-      const reader = await createAccount(server.app, application, { scope: ['calendar.read_only'] });
+      const reader = await createAccount(server.app, application, {
+        scope: ['calendar.read_only'],
+      });
       expect((await list(event.id, '', reader)).status).toBe(404);
     });
   });

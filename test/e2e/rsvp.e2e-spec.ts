@@ -134,7 +134,11 @@ describe('meetings by mail', () => {
         [bo.email, 'noreply'],
       ]);
       const calendar = await ok('get', `/calendars/${event.calendar_id}`, bo);
-      expect(calendar).toMatchObject({ name: 'Emailed events', read_only: true, is_primary: false });
+      expect(calendar).toMatchObject({
+        name: 'Emailed events',
+        read_only: true,
+        is_primary: false,
+      });
       expect(await told(event.id)).toEqual(['event.created']);
       expect((await call('put', `/events/${event.id}`, bo).send({ title: 'x' })).status).toBe(400);
       expect((await call('delete', `/events/${event.id}`, bo).send({})).status).toBe(400);
@@ -155,7 +159,10 @@ describe('meetings by mail', () => {
 
     it('is cancelled even when the cancellation arrived first', async () => {
       const uid = newUid();
-      await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, ['SEQUENCE:1', 'DTSTART:-', 'DTEND:-'])));
+      await mail(
+        bo,
+        calendarOf('CANCEL', vevent(uid, bo.email, ['SEQUENCE:1', 'DTSTART:-', 'DTEND:-'])),
+      );
       expect(await events(bo, uid)).toEqual([]);
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email)));
       expect((await only(bo, uid)).status).toBe('cancelled');
@@ -167,7 +174,10 @@ describe('meetings by mail', () => {
       const worse = ['SEQUENCE:9', 'DTSTAMP:20290101T000000Z', 'SUMMARY:Moved'];
       await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, worse)), STRANGER);
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, worse)), STRANGER);
-      const forged = ['Authentication-Results: mx.test; spf=pass;', ' dmarc=fail header.from=elsewhere.test'];
+      const forged = [
+        'Authentication-Results: mx.test; spf=pass;',
+        ' dmarc=fail header.from=elsewhere.test',
+      ];
       await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, worse)), ORGANIZER, forged);
       expect(await only(bo, uid)).toMatchObject({ title: 'Planning', status: 'confirmed' });
       await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, ['SEQUENCE:1'])));
@@ -203,22 +213,33 @@ describe('meetings by mail', () => {
         ['Planning', '2030-06-04T10:00:00.000Z'],
       ]); // prettier-ignore
       await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, ['SEQUENCE:2'])));
-      expect(new Set((await events(bo, uid)).map(({ status }) => status))).toEqual(new Set(['cancelled']));
+      expect(new Set((await events(bo, uid)).map(({ status }) => status))).toEqual(
+        new Set(['cancelled']),
+      );
     });
 
     it('is not made of sent mail, published files or unreadable files', async () => {
       const uid = newUid();
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email)), bo.email);
       await mail(bo, calendarOf('PUBLISH', vevent(uid, bo.email)));
-      await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email)).replace('METHOD:REQUEST\r\n', ''));
+      await mail(
+        bo,
+        calendarOf('REQUEST', vevent(uid, bo.email)).replace('METHOD:REQUEST\r\n', ''),
+      );
       await mail(bo, 'BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\n\u0000\u0001garbage');
-      await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, [`ORGANIZER:mailto:${bo.email}`])));
+      await mail(
+        bo,
+        calendarOf('REQUEST', vevent(uid, bo.email, [`ORGANIZER:mailto:${bo.email}`])),
+      );
       expect(await events(bo, uid)).toEqual([]);
     });
 
     it('that is hostile costs little and does not stop the mirror', async () => {
       const uid = newUid();
-      const crowd = Array.from({ length: 10_000 }, (_, n) => `ATTENDEE:mailto:a${n}@elsewhere.test`);
+      const crowd = Array.from(
+        { length: 10_000 },
+        (_, n) => `ATTENDEE:mailto:a${n}@elsewhere.test`,
+      );
       const zone = ['BEGIN:VTIMEZONE', 'TZID:Endless', 'BEGIN:STANDARD', 'DTSTART:16010101T000000', 'RRULE:FREQ=SECONDLY', 'TZOFFSETFROM:+0000', 'TZOFFSETTO:+0100', 'END:STANDARD', 'END:VTIMEZONE']; // prettier-ignore
       const lines = [...crowd, `ATTENDEE:mailto:${bo.email}`, 'DTSTART;TZID=Endless:20300601T100000', 'RRULE:FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=30', 'SUMMARY:\u0007\u0000Bell']; // prettier-ignore
       await mail(bo, calendarOf('REQUEST', zone, vevent(uid, bo.email, lines)));
@@ -230,14 +251,19 @@ describe('meetings by mail', () => {
   });
 
   describe('POST /send-rsvp', () => {
-    const attendee = (event: Event, email: string) => event.participants.find((one) => one.email === email);
-    const answer = (body: object, queryString = '') => ok('post', `/send-rsvp${queryString}`, bo, body);
+    const attendee = (event: Event, email: string) =>
+      event.participants.find((one) => one.email === email);
+    const answer = (body: object, queryString = '') =>
+      ok('post', `/send-rsvp${queryString}`, bo, body);
     const job = (by: TestAccount, id: string | undefined) =>
       until(`the end of job ${id}`, async () => {
         const { status } = await ok('get', `/job-statuses/${id}`, by);
         return ['pending', 'delayed'].includes(status) ? false : (status as string);
       });
-    const AT = { start_time: Date.UTC(2030, 5, 1, 10) / 1000, end_time: Date.UTC(2030, 5, 1, 11) / 1000 };
+    const AT = {
+      start_time: Date.UTC(2030, 5, 1, 10) / 1000,
+      end_time: Date.UTC(2030, 5, 1, 11) / 1000,
+    };
     const later = (days: number) => ({
       start_time: AT.start_time + days * 86_400,
       end_time: AT.end_time + days * 86_400,
@@ -282,7 +308,10 @@ describe('meetings by mail', () => {
       });
       expect(await job(bo, answered.job_status_id)).toBe('successful');
       const event = await herAnswerIs(hers.id, 'yes');
-      expect(attendee(event, bo.email)).toMatchObject({ comment: 'Gladly; "see" you,\nBo', name: 'Bo' });
+      expect(attendee(event, bo.email)).toMatchObject({
+        comment: 'Gladly; "see" you,\nBo',
+        name: 'Bo',
+      });
       await until('the write to the provider', async () => {
         const text = `select 1 from sandbox_event where data @> $1::jsonb`;
         const data = {
@@ -297,7 +326,10 @@ describe('meetings by mail', () => {
         comment: 'Gladly; "see" you,\nBo',
       });
       expect(same.job_status_id).toBeUndefined();
-      await job(bo, (await answer({ event_id: his.id, status: 'no', account_id: bo.id })).job_status_id);
+      await job(
+        bo,
+        (await answer({ event_id: his.id, status: 'no', account_id: bo.id })).job_status_id,
+      );
       expect(attendee(await herAnswerIs(hers.id, 'no'), bo.email)?.comment).toBeNull();
     });
 
@@ -366,7 +398,11 @@ describe('meetings by mail', () => {
       await at(one.hers.ical_uid, ({ id, status }) => id === one.his.id && status === 'cancelled');
       await change(`${other.hers.id}_20300602T100000Z`, { when: later(5), title: 'Moved' });
       const instance = await at(other.hers.ical_uid, ({ title }) => title === 'Moved');
-      expect(instance).toMatchObject({ master_event_id: other.his.id, when: later(5), status: 'confirmed' });
+      expect(instance).toMatchObject({
+        master_event_id: other.his.id,
+        when: later(5),
+        status: 'confirmed',
+      });
       await job(bo, (await answer({ event_id: instance.id, status: 'yes' })).job_status_id);
       await until('the answer for the instance', async () => {
         const event: Event = await ok('get', `/events/${other.hers.id}_20300602T100000Z`, ada);
@@ -381,7 +417,10 @@ describe('meetings by mail', () => {
     it('takes an answer only from the participant who has sent it, and the latest one', async () => {
       const { hers } = await invite();
       const reply = (partstat: string, stamp: string, from: string) => {
-        const lines = [`ORGANIZER:mailto:${ada.email}`, `ATTENDEE;PARTSTAT=${partstat}:mailto:${bo.email}`];
+        const lines = [
+          `ORGANIZER:mailto:${ada.email}`,
+          `ATTENDEE;PARTSTAT=${partstat}:mailto:${bo.email}`,
+        ];
         return mail(
           ada,
           calendarOf('REPLY', vevent(hers.ical_uid, bo.email, [...lines, `DTSTAMP:${stamp}`])),
@@ -389,7 +428,9 @@ describe('meetings by mail', () => {
         );
       };
       await reply('ACCEPTED', '20260301T000000Z', STRANGER);
-      expect(attendee(await ok('get', `/events/${hers.id}`, ada), bo.email)?.status).toBe('noreply');
+      expect(attendee(await ok('get', `/events/${hers.id}`, ada), bo.email)?.status).toBe(
+        'noreply',
+      );
       await reply('ACCEPTED', '20260303T000000Z', bo.email);
       await reply('DECLINED', '20260302T000000Z', bo.email);
       expect(attendee(await ok('get', `/events/${hers.id}`, ada), bo.email)?.status).toBe('yes');
@@ -412,13 +453,24 @@ describe('meetings by mail', () => {
         [{ event_id: listed.id, status: 'yes' }, 400, /not a participant/],
       ] as const) {
         const response = await call('post', '/send-rsvp', bo).send(body);
-        expect([response.status, response.body.message]).toEqual([status, expect.stringMatching(message)]);
+        expect([response.status, response.body.message]).toEqual([
+          status,
+          expect.stringMatching(message),
+        ]);
       }
-      const mute = await createAccount(server.app, application, { scope: ['calendar', 'email.read_only'] });
+      const mute = await createAccount(server.app, application, {
+        scope: ['calendar', 'email.read_only'],
+      });
       const calendar = await ok('post', '/calendars', mute, { name: 'Work' });
-      const { id: event_id } = await ok('post', '/events', mute, { calendar_id: calendar.id, when: AT });
+      const { id: event_id } = await ok('post', '/events', mute, {
+        calendar_id: calendar.id,
+        when: AT,
+      });
       const refused = await call('post', '/send-rsvp', mute).send({ event_id, status: 'yes' });
-      expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining('email.send')]);
+      expect([refused.status, refused.body.message]).toEqual([
+        403,
+        expect.stringContaining('email.send'),
+      ]);
       const silent = '/send-rsvp?notify_participants=false';
       expect((await call('post', silent, mute).send({ event_id, status: 'yes' })).status).toBe(400);
       const own = await call('post', '/send-rsvp', ada).send({ event_id: hers.id, status: 'yes' });

@@ -103,7 +103,10 @@ describe('GET /messages/search and /threads/search', () => {
   }
 
   /** An account with these messages, mirrored; a day apart, the first on 2026-01-01. */
-  async function mailbox(seeds: Readonly<Record<string, Seed>>, overrides = {}): Promise<TestAccount> {
+  async function mailbox(
+    seeds: Readonly<Record<string, Seed>>,
+    overrides = {},
+  ): Promise<TestAccount> {
     const account = await createAccount(server.app, application, overrides);
     for (const [key, seed] of Object.entries(seeds)) await deliver(account, key, seed);
     await syncAccount(server.app, server.app.get(MailboxSyncDispatcher), account.id);
@@ -123,7 +126,10 @@ describe('GET /messages/search and /threads/search', () => {
   /** Keys of what is found, best first. */
   async function find(q: string, by = ada, more: Record<string, unknown> = {}): Promise<string[]> {
     const response = await get('/messages/search', by).query({ q, view: 'expanded', ...more });
-    expect({ q, status: response.status, message: response.body.message }).toEqual({ q, status: 200 });
+    expect({ q, status: response.status, message: response.body.message }).toEqual({
+      q,
+      status: 200,
+    });
     const found = response.body as { headers: Record<string, string>; subject: string }[];
     return found.map(
       ({ headers, subject }) => /<(.*)@seed/.exec(headers['Message-Id'] ?? '')?.[1] ?? subject,
@@ -279,7 +285,9 @@ describe('GET /messages/search and /threads/search', () => {
     );
     expect(await threads('zeppelin', { limit: 1, offset: 1 })).toEqual(found.slice(1));
     const [expanded] = await threads('late', { view: 'expanded' });
-    expect(expanded).toMatchObject({ messages: [{ subject: 'Plans for the zeppelin' }, { unread: true }] });
+    expect(expanded).toMatchObject({
+      messages: [{ subject: 'Plans for the zeppelin' }, { unread: true }],
+    });
     for (const parameters of ['', '?q=', '?q=a&view=count'])
       expect((await get(`/threads/search${parameters}`)).status).toBe(400);
   });
@@ -298,7 +306,11 @@ describe('GET /messages/search and /threads/search', () => {
 
   it('finds drafts only in their folder, with their present text', async () => {
     const account = await mailbox({ old: { subject: 'Nothing' } });
-    const draft = { subject: 'An ornithopter', body: '<p>flaps</p>', to: [{ email: 'eve@wings.test' }] };
+    const draft = {
+      subject: 'An ornithopter',
+      body: '<p>flaps</p>',
+      to: [{ email: 'eve@wings.test' }],
+    };
     const created = await request(server.url).post('/drafts').set(account.bearer).send(draft);
     expect(created.status).toBe(200);
     expect(await find('ornithopter', account)).toEqual([]);
@@ -341,12 +353,17 @@ describe('GET /messages/search and /threads/search', () => {
     expect(stored.toSorted()).toEqual([0, 2]);
     expect(await find('balloon', account)).toEqual(['one', 'two']);
     expect(await find('filename:helium', account)).toEqual(['one']);
-    expect(await query('select 1 from search_backlog where account_id = $1', account.id)).toEqual([]);
+    expect(await query('select 1 from search_backlog where account_id = $1', account.id)).toEqual(
+      [],
+    );
   });
 
   it('never fails, whatever the query', async () => {
     for (const q of ['newer_than:9999y', 'older_than:9999y', 'before:0001', 'after:9999'])
-      expect({ q, status: (await get('/messages/search').query({ q })).status }).toEqual({ q, status: 200 });
+      expect({ q, status: (await get('/messages/search').query({ q })).status }).toEqual({
+        q,
+        status: 200,
+      });
     const pieces = ['"', "'", '\\', ':*', '-', '(', ')', 'OR', 'from:', 'in:', '<->', '\u0000', '\ud800', '%', 'é', '会议', 'a', '*', '!', '&', '|', ' ', 'is:', 'before:', '\u0301', '\ufdfa', '\u200d', randomUUID()]; // prettier-ignore
     for (let number = 0; number < 60; number += 1) {
       const q = Array.from(

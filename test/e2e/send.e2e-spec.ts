@@ -65,7 +65,10 @@ describe('POST /send', () => {
   async function inFolder(name: string, account = ada) {
     const connected = await server.app.get(ProviderAccounts).find(account.id);
     if (!connected) throw new Error('no such account');
-    const replica = new Replica(server.app.get(ConnectorRegistry).requireMail('sandbox'), connected);
+    const replica = new Replica(
+      server.app.get(ConnectorRegistry).requireMail('sandbox'),
+      connected,
+    );
     await replica.follow();
     return replica.inFolder(name).map((message) => String(mimeOf(message)));
   }
@@ -112,10 +115,15 @@ describe('POST /send', () => {
       metadata: { team: 'sales' },
       folder: { name: 'sent' },
     });
-    expect(await job(sent.job_status_id)).toMatchObject({ action: 'send_message', status: 'successful' });
+    expect(await job(sent.job_status_id)).toMatchObject({
+      action: 'send_message',
+      status: 'successful',
+    });
     expect((await get('/v2/outbox')).body).toEqual([]);
     expect((await get(`/v2/outbox/${sent.job_status_id}`)).status).toBe(404);
-    expect(await rowsOf(server, `select 1 from send_job where account_id = $1`, [ada.id])).toEqual([]);
+    expect(await rowsOf(server, `select 1 from send_job where account_id = $1`, [ada.id])).toEqual(
+      [],
+    );
   });
 
   it('returns labels when the account has labels', async () => {
@@ -137,7 +145,10 @@ describe('POST /send', () => {
       '',
       'Lunch?',
     ]);
-    const lunch = await until('the message', async () => (await get('/messages?subject=Lunch')).body[0]);
+    const lunch = await until(
+      'the message',
+      async () => (await get('/messages?subject=Lunch')).body[0],
+    );
     const sent = ok(await send({ to: [BO], body: 'Yes', reply_to_message_id: lunch.id }));
     expect(sent).toMatchObject({
       subject: 'Re: Lunch',
@@ -162,7 +173,10 @@ describe('POST /send', () => {
     const upload = await request(server.url)
       .post('/files')
       .set(ada.bearer)
-      .attach('file', Buffer.from('Menu: soup'), { filename: 'menu.txt', contentType: 'text/plain' });
+      .attach('file', Buffer.from('Menu: soup'), {
+        filename: 'menu.txt',
+        contentType: 'text/plain',
+      });
     const [{ id }] = upload.body;
     const sent = ok(await send({ to: [BO], file_ids: [id] }));
     expect(sent).toMatchObject({ files: [{ id, filename: 'menu.txt', size: 10 }] });
@@ -171,7 +185,10 @@ describe('POST /send', () => {
     const bytes = await get(`/files/${copy.files[0].id}/download`);
     expect(bytes.text).toContain('Menu: soup');
     const refused = await send({ to: [BO], file_ids: [UNKNOWN] });
-    expect([refused.status, refused.body.message]).toEqual([400, `file_ids: Couldn't find file ${UNKNOWN}`]);
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      `file_ids: Couldn't find file ${UNKNOWN}`,
+    ]);
 
     const later = await post('/v2/outbox', {
       to: [BO],
@@ -310,7 +327,10 @@ describe('POST /send', () => {
         'the end of the draft at the provider',
         async () => (await inFolder('drafts')).length === 0,
       );
-      expect(await mirrored(sent.id)).toMatchObject({ thread_id, files: [{ filename: 'menu.txt' }] });
+      expect(await mirrored(sent.id)).toMatchObject({
+        thread_id,
+        files: [{ filename: 'menu.txt' }],
+      });
       expect((await send({ draft_id: id, version: 0 })).status).toBe(404);
       expect((await get('/drafts')).body).toEqual([]);
     });
@@ -356,16 +376,23 @@ describe('POST /send', () => {
         thread_id: sent.thread_id,
         headers: { 'Message-Id': own },
       });
-      const cy = await createAccount(server.app, application, { email: `cy-${ada.id}@sandbox.test` });
+      const cy = await createAccount(server.app, application, {
+        email: `cy-${ada.id}@sandbox.test`,
+      });
       ok(await raw([`To: ${cy.email}`, `Bcc: hidden@elsewhere.test`, '', 'Hi']));
       const [received] = await inFolder('inbox', cy);
-      expect(received).toMatch(/^Message-ID: <[^>]+>\r\nFrom: Test User <[^>]+>\r\nDate: .* \+0000\r\nTo: /);
+      expect(received).toMatch(
+        /^Message-ID: <[^>]+>\r\nFrom: Test User <[^>]+>\r\nDate: .* \+0000\r\nTo: /,
+      );
       expect(received).not.toContain('hidden@');
     });
 
     it('joins the conversation that it answers', async () => {
       const answered = await deliver(server, ada, ['Subject: Lunch', '', 'Lunch?']);
-      const lunch = await until('the message', async () => (await get('/messages?subject=Lunch')).body[0]);
+      const lunch = await until(
+        'the message',
+        async () => (await get('/messages?subject=Lunch')).body[0],
+      );
       const sent = ok(await raw([...header(), `In-Reply-To: ${answered}`, '', 'Yes']));
       expect(sent.thread_id).toBe(lunch.thread_id);
     });
@@ -400,7 +427,11 @@ describe('POST /send', () => {
       to: [BO],
       send_at: Math.floor(Date.now() / 1000) + 600,
     });
-    expect([later.status, later.body.status, later.body.action]).toEqual([202, 'pending', 'new_outbox']);
+    expect([later.status, later.body.status, later.body.action]).toEqual([
+      202,
+      'pending',
+      'new_outbox',
+    ]);
     expect((await get(`/v2/outbox/${later.body.job_status_id}`)).status).toBe(200);
     const plan = await post('/v2/send?sendnow=false&dry_run=true', { to: [BO] });
     expect([plan.status, plan.body.dry_run]).toEqual([200, true]);

@@ -29,8 +29,17 @@ class FilingConnector implements Connector {
         filed.push({ email, messageIdHeader, mime: String(mime) });
       },
     });
-    for (const method of ['send', 'findSent', 'listChanges', 'fetchRaw', 'openFile', 'onChange'] as const)
-      Object.assign(this.mail, { [method]: (port[method] as (...args: never[]) => unknown).bind(port) });
+    for (const method of [
+      'send',
+      'findSent',
+      'listChanges',
+      'fetchRaw',
+      'openFile',
+      'onChange',
+    ] as const)
+      Object.assign(this.mail, {
+        [method]: (port[method] as (...args: never[]) => unknown).bind(port),
+      });
   }
 
   verify(account: Parameters<Connector['verify']>[0]) {
@@ -80,7 +89,9 @@ describe('copies of sent messages', () => {
   });
 
   it('are left to a server that files them by itself', async () => {
-    const ada = await createAccount(server.app, application, { settings: { smtp_files_sent: true } });
+    const ada = await createAccount(server.app, application, {
+      settings: { smtp_files_sent: true },
+    });
     await send(ada);
     expect(await filings(ada)).toEqual([]);
   });

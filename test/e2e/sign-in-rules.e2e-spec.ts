@@ -22,7 +22,11 @@ describe('the sign-in rules of an application', () => {
   afterAll(() => server.close());
 
   const put = (body: object) =>
-    request(server.url).put(`/a/${application.clientId}`).set(application.secretBasic).send(body).expect(200);
+    request(server.url)
+      .put(`/a/${application.clientId}`)
+      .set(application.secretBasic)
+      .send(body)
+      .expect(200);
   const authorize = (query: Readonly<Record<string, string>> = {}) =>
     browser.get(
       `/oauth/authorize?${new URLSearchParams({
@@ -76,7 +80,9 @@ describe('the sign-in rules of an application', () => {
       expect(page.status).toBe(400);
       expect(page.text).toContain('response_type: token is not allowed for this application');
       expect(
-        await rowsOf(server, 'select 1 from login_request where application_id = $1', [application.id]),
+        await rowsOf(server, 'select 1 from login_request where application_id = $1', [
+          application.id,
+        ]),
       ).toEqual([]);
     });
 
@@ -115,7 +121,11 @@ describe('the sign-in rules of an application', () => {
       const { body: direct } = await grant().expect(200);
       expect(await scopesOf(direct.data)).toBe(await scopesOf(byPage));
       await request(server.url).get('/messages').auth(direct.data.access_token, '').expect(200);
-      await request(server.url).post('/send').auth(direct.data.access_token, '').send({}).expect(403);
+      await request(server.url)
+        .post('/send')
+        .auth(direct.data.access_token, '')
+        .send({})
+        .expect(403);
     });
 
     it('limit the scopes of an integration', async () => {
@@ -141,8 +151,12 @@ describe('the sign-in rules of an application', () => {
       expect(page.text).toMatch(ASKED_TOO_MUCH);
       const { location } = await authorize({ scopes: 'email.send', redirect_on_error: 'true' });
       expect(new URL(location ?? '').searchParams.get('error')).toBe('invalid_scope');
-      expect((await native({ scopes: 'email.send' }).expect(400)).body.message).toMatch(ASKED_TOO_MUCH);
-      expect((await grant({ scope: ['email.send'] }).expect(400)).body.error.message).toMatch(ASKED_TOO_MUCH);
+      expect((await native({ scopes: 'email.send' }).expect(400)).body.message).toMatch(
+        ASKED_TOO_MUCH,
+      );
+      expect((await grant({ scope: ['email.send'] }).expect(400)).body.error.message).toMatch(
+        ASKED_TOO_MUCH,
+      );
       const link = await request(server.url)
         .post('/connect/auth')
         .set(application.basic)
@@ -154,8 +168,13 @@ describe('the sign-in rules of an application', () => {
     it('refuse a change of a grant that names more, and narrow one that names none', async () => {
       const { body } = await grant({ scope: ['calendar'] }).expect(200);
       const patch = (change: object) =>
-        request(server.url).patch(`/connect/grants/${body.data.id}`).set(application.basic).send(change);
-      expect((await patch({ scope: ['email.send'] }).expect(400)).body.error.message).toMatch(ASKED_TOO_MUCH);
+        request(server.url)
+          .patch(`/connect/grants/${body.data.id}`)
+          .set(application.basic)
+          .send(change);
+      expect((await patch({ scope: ['email.send'] }).expect(400)).body.error.message).toMatch(
+        ASKED_TOO_MUCH,
+      );
       // All that may be granted is more than the user has agreed to.
       expect((await patch({ scope: null }).expect(200)).body.data.grant_status).toBe('invalid');
       const again = await grant({ scope: null }).expect(200);
@@ -171,7 +190,11 @@ describe('the sign-in rules of an application', () => {
       expect(await scopesOf(await exchange(code))).toBe('calendar.read_only');
       await request(server.url)
         .post('/connect/token')
-        .send({ client_id: application.clientId, client_secret: application.clientSecret, code: body.code })
+        .send({
+          client_id: application.clientId,
+          client_secret: application.clientSecret,
+          code: body.code,
+        })
         .expect(400);
     });
 
@@ -180,7 +203,11 @@ describe('the sign-in rules of an application', () => {
       const { body } = await native({ provider: 'nylas', settings: {} }).expect(200);
       const refused = await request(server.url)
         .post('/connect/token')
-        .send({ client_id: application.clientId, client_secret: application.clientSecret, code: body.code })
+        .send({
+          client_id: application.clientId,
+          client_secret: application.clientSecret,
+          code: body.code,
+        })
         .expect(400);
       expect(refused.body.message).toContain('none is left');
     });
@@ -240,7 +267,12 @@ describe('a production server, where the sandbox is turned off', () => {
     expect(grant.body.error.message).toMatch(OFF);
     const native = await request(server.url)
       .post('/connect/authorize')
-      .send({ client_id: application.clientId, name: 'Ada', email_address: ADA.email, provider: 'sandbox' })
+      .send({
+        client_id: application.clientId,
+        name: 'Ada',
+        email_address: ADA.email,
+        provider: 'sandbox',
+      })
       .expect(400);
     expect(native.body.message).toMatch(OFF);
   });
@@ -251,7 +283,9 @@ describe('a production server, where the sandbox is turned off', () => {
     const query = { client_id: application.clientId, redirect_uri: REDIRECT };
     const named = new URLSearchParams({ ...query, provider: 'sandbox' }).toString();
     expect((await browser.get(`/oauth/authorize?${named}`)).status).toBe(400);
-    const { location } = await browser.get(`/oauth/authorize?${new URLSearchParams(query).toString()}`);
+    const { location } = await browser.get(
+      `/oauth/authorize?${new URLSearchParams(query).toString()}`,
+    );
     for (const address of [location ?? '', `${location}&provider=sandbox`]) {
       const { text } = await browser.get(address);
       expect(text).toContain('Sign in to your mailbox');

@@ -42,7 +42,8 @@ describe('hosted sign-in', () => {
     browser.follow('credentials', { email, password: 'anything' });
   const returned = () => Object.fromEntries(new URL(browser.page.location ?? '').searchParams);
   const grants = async () =>
-    (await request(server.url).get('/connect/grants').set(application.basic).expect(200)).body.data as {
+    (await request(server.url).get('/connect/grants').set(application.basic).expect(200)).body
+      .data as {
       id: string;
       email: string;
     }[];
@@ -78,9 +79,9 @@ describe('hosted sign-in', () => {
     });
 
     it('keeps the link as a hash, and the settings sealed', async () => {
-      const link = new URL(await linkFor({ settings: { organization_unit: 'label' } })).searchParams.get(
-        'id',
-      );
+      const link = new URL(
+        await linkFor({ settings: { organization_unit: 'label' } }),
+      ).searchParams.get('id');
       const [row] = await rowsOf<{ text: string }>(
         server,
         'select r::text as text from login_request r where application_id = $1',
@@ -92,9 +93,17 @@ describe('hosted sign-in', () => {
 
     it.each([
       ['no redirect address', { redirect_uri: undefined }, 'redirect_uri is required'],
-      ['a longer address than the registered one', { redirect_uri: `${REDIRECT}x` }, 'not registered'],
+      [
+        'a longer address than the registered one',
+        { redirect_uri: `${REDIRECT}x` },
+        'not registered',
+      ],
       ['another scheme', { redirect_uri: REDIRECT.replace('https', 'http') }, 'not registered'],
-      ['a path above', { redirect_uri: 'https://app.example.test/callback/../x' }, 'not registered'],
+      [
+        'a path above',
+        { redirect_uri: 'https://app.example.test/callback/../x' },
+        'not registered',
+      ],
       ['no address at all', { redirect_uri: 'javascript:alert(1)' }, 'not registered'],
       ['an unknown provider', { provider: 'nowhere' }, 'provider: must be one of'],
       ['a provider without an integration', { provider: 'imap' }, 'no integration for imap'],
@@ -103,13 +112,22 @@ describe('hosted sign-in', () => {
       ['a state with a line break', { state: 'a\r\nSet-Cookie: b=c' }, 'control characters'],
       ['a link that would be too short', { expires_in: 60 }, 'expires_in: must be between'],
       ['an unknown grant', { grant_id: '019aa1b2-0000-7000-8000-000000000001' }, 'grant_id'],
-      ['an account id that is none', { account_id: "'; drop table" }, 'account_id: there is no such grant'],
+      [
+        'an account id that is none',
+        { account_id: "'; drop table" },
+        'account_id: there is no such grant',
+      ],
       ['an address that is none', { login_hint: 'ada' }, 'login_hint'],
     ])('refuses %s', async (_, change, words) => {
       const { body } = await ask(change).expect(400);
-      expect(body).toMatchObject({ success: false, error: { message: expect.stringContaining(words) } });
+      expect(body).toMatchObject({
+        success: false,
+        error: { message: expect.stringContaining(words) },
+      });
       expect(
-        await rowsOf(server, 'select 1 from login_request where application_id = $1', [application.id]),
+        await rowsOf(server, 'select 1 from login_request where application_id = $1', [
+          application.id,
+        ]),
       ).toEqual([]);
     });
 
@@ -206,7 +224,10 @@ describe('hosted sign-in', () => {
       await browser.submit('credentials', { email: 'ada@sandbox.test', password: 'wrong' });
       expect(browser.page.status).toBe(422);
       expect(browser.error('password')).toContain('535 5.7.8');
-      expect(browser.form('credentials').fields).toMatchObject({ email: 'ada@sandbox.test', password: '' });
+      expect(browser.form('credentials').fields).toMatchObject({
+        email: 'ada@sandbox.test',
+        password: '',
+      });
       expect(browser.page.text).toContain('role="alert"');
       await signIn();
       expect((await browser.submit('consent')).status).toBe(303);
@@ -253,7 +274,9 @@ describe('hosted sign-in', () => {
       });
       await open({ provider: 'imap', settings: { caldav_url: 'https://evil.example/dav' } });
       expect(browser.page.text).toMatch(/<details class="servers"\s+open>/);
-      expect(browser.form('credentials').fields).toMatchObject({ caldav_url: 'https://evil.example/dav' });
+      expect(browser.form('credentials').fields).toMatchObject({
+        caldav_url: 'https://evil.example/dav',
+      });
     });
 
     it('moves the focus to the wrong field, even among the servers', async () => {
@@ -265,7 +288,9 @@ describe('hosted sign-in', () => {
       await open({ provider: 'imap', settings: { imap_host: 'imap.example.test' } });
       await browser.submit('credentials', { email: 'ada@example.test', password: 'x' });
       expect(browser.error('smtp_host')).toContain('Enter the name of the server');
-      expect(/<input[^>]*autofocus[^>]*>/.exec(browser.page.text)?.[0]).toContain('name="smtp_host"');
+      expect(/<input[^>]*autofocus[^>]*>/.exec(browser.page.text)?.[0]).toContain(
+        'name="smtp_host"',
+      );
       expect(browser.page.text.match(/autofocus/g)).toHaveLength(1);
     });
 
@@ -273,12 +298,20 @@ describe('hosted sign-in', () => {
       const name = 'sign-in-limits@sandbox.test';
       for (let attempt = 0; attempt < 10; attempt += 1) {
         await open();
-        const values = { email: `ada${attempt}@sandbox.test`, imap_username: name, password: 'wrong' };
+        const values = {
+          email: `ada${attempt}@sandbox.test`,
+          imap_username: name,
+          password: 'wrong',
+        };
         await browser.submit('credentials', values);
         expect(browser.page.status).toBe(422);
       }
       await open();
-      await browser.submit('credentials', { email: 'bo@sandbox.test', imap_username: name, password: 'x' });
+      await browser.submit('credentials', {
+        email: 'bo@sandbox.test',
+        imap_username: name,
+        password: 'x',
+      });
       expect(browser.page.status).toBe(429);
     });
 
@@ -325,7 +358,8 @@ describe('hosted sign-in', () => {
 
     it('serves the stylesheet under a name that changes with it', async () => {
       await open();
-      const [, path = ''] = /href="(\/connect\/login\/sign-in[^"]*\.css)"/.exec(browser.page.text) ?? [];
+      const [, path = ''] =
+        /href="(\/connect\/login\/sign-in[^"]*\.css)"/.exec(browser.page.text) ?? [];
       await browser.get(path);
       expect(browser.page.headers.get('content-type')).toBe('text/css; charset=utf-8');
       expect(browser.page.headers.get('cache-control')).toContain('immutable');
@@ -419,8 +453,12 @@ describe('hosted sign-in', () => {
       await open();
       await signIn();
       const { action, fields } = browser.form('consent');
-      const answers = await Promise.all(Array.from({ length: 5 }, () => browser.post(action, fields)));
-      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([303, 410, 410, 410, 410]);
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, () => browser.post(action, fields)),
+      );
+      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
+        303, 410, 410, 410, 410,
+      ]);
       expect(await grants()).toHaveLength(1);
       expect(
         await rowsOf(
@@ -440,7 +478,9 @@ describe('hosted sign-in', () => {
         browser.post(no.action, no.fields),
       ]);
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([303, 410]);
-      const agreed = answers.find(({ status }) => status === 303)?.location?.includes('success=true');
+      const agreed = answers
+        .find(({ status }) => status === 303)
+        ?.location?.includes('success=true');
       expect(await grants()).toHaveLength(agreed ? 1 : 0);
     });
 
@@ -449,22 +489,29 @@ describe('hosted sign-in', () => {
       await signIn();
       const consent = browser.form('consent');
       clock.advance(600_000);
-      for (const late of [() => browser.get(link), () => browser.post(consent.action, consent.fields)]) {
+      for (const late of [
+        () => browser.get(link),
+        () => browser.post(consent.action, consent.fields),
+      ]) {
         expect((await late()).status).toBe(410);
         expect(browser.page.text).toContain('expired');
       }
       expect(await grants()).toEqual([]);
     });
 
-    it.each(['', '?id=', `?id=${'a'.repeat(40)}`, '?id=%00', '?id[]=a&id[]=b', `?id=${'a'.repeat(10_000)}`])(
-      'that nobody made are not found: %s',
-      async (query) => {
-        await browser.get(`/connect/login${query}`);
-        expect(browser.page.status).toBe(404);
-        expect(browser.page.text).toContain('This link does not work');
-        expect(browser.cookies.size).toBe(0);
-      },
-    );
+    it.each([
+      '',
+      '?id=',
+      `?id=${'a'.repeat(40)}`,
+      '?id=%00',
+      '?id[]=a&id[]=b',
+      `?id=${'a'.repeat(10_000)}`,
+    ])('that nobody made are not found: %s', async (query) => {
+      await browser.get(`/connect/login${query}`);
+      expect(browser.page.status).toBe(404);
+      expect(browser.page.text).toContain('This link does not work');
+      expect(browser.cookies.size).toBe(0);
+    });
 
     it('stop working when the redirect address is not registered any more', async () => {
       const link = await linkFor();
@@ -487,7 +534,10 @@ describe('hosted sign-in', () => {
         .expect(200);
       await open({ redirect_uri: own });
       await signIn();
-      await request(server.url).delete('/connect/integrations/sandbox').set(application.basic).expect(200);
+      await request(server.url)
+        .delete('/connect/integrations/sandbox')
+        .set(application.basic)
+        .expect(200);
       await browser.submit('consent');
       expect(returned()).toMatchObject({ success: 'false', error: 'unauthorized_client' });
       expect(await grants()).toEqual([]);
@@ -554,7 +604,10 @@ describe('hosted sign-in', () => {
     it('bear ten refused passwords; then the link has ended, and the application can be told', async () => {
       const link = await open();
       for (let attempt = 0; attempt < 10; attempt += 1) {
-        await browser.submit('credentials', { email: `ada${attempt}@sandbox.test`, password: 'wrong' });
+        await browser.submit('credentials', {
+          email: `ada${attempt}@sandbox.test`,
+          password: 'wrong',
+        });
         expect(browser.page.status).toBe(422);
       }
       await browser.submit('credentials', { email: 'ada@sandbox.test', password: 'right' });
@@ -569,7 +622,8 @@ describe('hosted sign-in', () => {
       const wrong = async () => {
         const one = new PageBrowser(server);
         await one.get(await linkFor());
-        return (await one.submit('credentials', { email: 'Eve@sandbox.test', password: 'wrong' })).status;
+        return (await one.submit('credentials', { email: 'Eve@sandbox.test', password: 'wrong' }))
+          .status;
       };
       const statuses = await Promise.all(Array.from({ length: 14 }, wrong));
       expect(statuses.filter((status) => status === 422)).toHaveLength(10);
@@ -594,7 +648,9 @@ describe('hosted sign-in', () => {
       await signIn();
       await browser.submit('consent');
       expect(returned()).toMatchObject({ success: 'true', grant_id: ada.id });
-      expect(await grants()).toEqual([expect.objectContaining({ id: ada.id, grant_status: 'valid' })]);
+      expect(await grants()).toEqual([
+        expect.objectContaining({ id: ada.id, grant_status: 'valid' }),
+      ]);
     });
 
     it('refuses another mailbox at its field', async () => {
@@ -606,14 +662,19 @@ describe('hosted sign-in', () => {
       await signIn('bo@sandbox.test');
       expect(browser.page.status).toBe(422);
       expect(browser.error('email')).toContain('ada@sandbox.test');
-      expect(await grants()).toEqual([expect.objectContaining({ id: ada.id, grant_status: 'invalid' })]);
+      expect(await grants()).toEqual([
+        expect.objectContaining({ id: ada.id, grant_status: 'invalid' }),
+      ]);
     });
 
     it('makes no grant when the account is disconnected meanwhile', async () => {
       const ada = await createAccount(server.app, application, { email: 'ada@sandbox.test' });
       await open({ grant_id: ada.id });
       await signIn();
-      await request(server.url).delete(`/connect/grants/${ada.id}`).set(application.basic).expect(200);
+      await request(server.url)
+        .delete(`/connect/grants/${ada.id}`)
+        .set(application.basic)
+        .expect(200);
       await browser.submit('consent');
       expect(returned()).toMatchObject({ success: 'false', error: 'unauthorized_client' });
       expect(await grants()).toEqual([]);
@@ -647,7 +708,9 @@ describe('hosted sign-in', () => {
       const link = await open({ state: HOSTILE, metadata: { x: HOSTILE } });
       const pages = [browser.page.text];
       const see = async (answer: Promise<{ text: string }>) => pages.push((await answer).text);
-      await see(browser.submit('credentials', { email: HOSTILE, password: HOSTILE, imap_host: HOSTILE }));
+      await see(
+        browser.submit('credentials', { email: HOSTILE, password: HOSTILE, imap_host: HOSTILE }),
+      );
       await see(browser.follow('credentials', { email: "o'brien&co@sandbox.test", password: 'x' }));
       await see(browser.get(link.replace('/login?', '/login/cancel?')));
       await see(browser.get(`${link}&provider=${encodeURIComponent(HOSTILE)}&again=true`));

@@ -35,8 +35,11 @@ describe('/threads', () => {
   });
   afterAll(() => server.close());
 
-  const api = (account: TestAccount, method: 'get' | 'put' | 'patch' | 'post' | 'delete', path: string) =>
-    request(server.url)[method](path).set(account.bearer);
+  const api = (
+    account: TestAccount,
+    method: 'get' | 'put' | 'patch' | 'post' | 'delete',
+    path: string,
+  ) => request(server.url)[method](path).set(account.bearer);
   const get = async (account: TestAccount, path: string, query: Record<string, unknown> = {}) => {
     const response = await api(account, 'get', path).query(query);
     expect([response.status, response.body.message]).toEqual([200, undefined]);
@@ -61,7 +64,12 @@ describe('/threads', () => {
   let lunch: Thread;
 
   async function fill(account: TestAccount) {
-    const first = await deliver(server, account, ['Subject: Lunch', 'Cc: Cy <cy@x.test>', '', 'Shall we?']);
+    const first = await deliver(server, account, [
+      'Subject: Lunch',
+      'Cc: Cy <cy@x.test>',
+      '',
+      'Shall we?',
+    ]);
     await deliver(server, account, [
       'Subject: Re: Lunch',
       `In-Reply-To: ${first}`,
@@ -204,7 +212,13 @@ describe('/threads', () => {
     [{ last_updated_after: 1, last_updated_before: 4_000_000_000 }, ['Lunch', 'Menu']],
     [{ last_updated_timestamp: 1 }, []],
     [
-      { in: 'inbox', not_in: 'sent', unread: 'true', filename: 'menu.txt', from: 'somebody@elsewhere.test' },
+      {
+        in: 'inbox',
+        not_in: 'sent',
+        unread: 'true',
+        filename: 'menu.txt',
+        from: 'somebody@elsewhere.test',
+      },
       ['Menu'],
     ],
     [{ limit: 0 }, []],
@@ -220,11 +234,13 @@ describe('/threads', () => {
       'select floor(extract(epoch from updated_at))::int as at from thread where id = $1',
       [lunch.id],
     );
-    expect(await subjects(ada, { last_updated_timestamp: row?.at, subject: 'Lunch' })).toEqual(['Lunch']);
+    expect(await subjects(ada, { last_updated_timestamp: row?.at, subject: 'Lunch' })).toEqual([
+      'Lunch',
+    ]);
     expect(await subjects(ada, { last_updated_after: row?.at, subject: 'Lunch' })).toEqual([]);
-    expect(await subjects(ada, { last_updated_timestamp: row?.at, last_updated_before: row?.at })).toEqual(
-      [],
-    );
+    expect(
+      await subjects(ada, { last_updated_timestamp: row?.at, last_updated_before: row?.at }),
+    ).toEqual([]);
   });
 
   it.each([
@@ -237,7 +253,10 @@ describe('/threads', () => {
     [{ in: 'x'.repeat(256) }, /in.*255/],
     [{ started_after: 'tomorrow' }, /started_after/],
     [{ last_updated_timestamp: '1e99' }, /last_updated_timestamp/],
-    [{ any_email: Array.from({ length: 26 }, (_, n) => `${n}@x.test`).join(',') }, /Too many emails/],
+    [
+      { any_email: Array.from({ length: 26 }, (_, n) => `${n}@x.test`).join(',') },
+      /Too many emails/,
+    ],
   ])('refuses %j', async (query, message) => {
     const { status, body } = await api(ada, 'get', '/threads').query(query);
     expect([status, body.type, body.message]).toEqual([
@@ -274,7 +293,10 @@ describe('/threads', () => {
     ])('refuses %j and changes nothing', async (body, message) => {
       const before = await get(ada, `/threads/${lunch.id}`);
       const response = await api(ada, 'put', `/threads/${lunch.id}`).send(body);
-      expect([response.status, response.body.message]).toEqual([400, expect.stringMatching(message)]);
+      expect([response.status, response.body.message]).toEqual([
+        400,
+        expect.stringMatching(message),
+      ]);
       expect(await get(ada, `/threads/${lunch.id}`)).toEqual(before);
     });
 
@@ -290,9 +312,14 @@ describe('/threads', () => {
         starred: true,
         job_status_id: expect.any(String),
       });
-      expect(body.folders.map(({ name }: { name: string }) => name).sort()).toEqual(['archive', 'sent']);
+      expect(body.folders.map(({ name }: { name: string }) => name).sort()).toEqual([
+        'archive',
+        'sent',
+      ]);
       expect(body.version).toBeGreaterThan(before.version);
-      expect(await get(ada, '/messages', { thread_id: lunch.id, starred: 'false', view: 'count' })).toEqual({
+      expect(
+        await get(ada, '/messages', { thread_id: lunch.id, starred: 'false', view: 'count' }),
+      ).toEqual({
         count: 0,
       });
       expect(await get(ada, '/messages', { in: 'archive', view: 'count' })).toEqual({ count: 2 });
@@ -340,7 +367,9 @@ describe('/threads', () => {
       const mover = await createAccount(server.app, application, {
         scope: ['email.folders_and_labels', 'email.read_only'],
       });
-      const { body } = await api(mover, 'put', `/threads/${UNKNOWN}`).send({ unread: true }).expect(403);
+      const { body } = await api(mover, 'put', `/threads/${UNKNOWN}`)
+        .send({ unread: true })
+        .expect(403);
       expect(body.message).toMatch(/unread/);
       await api(mover, 'put', `/threads/${UNKNOWN}`).send({ folder_id: UNKNOWN }).expect(404);
     });
@@ -355,9 +384,13 @@ describe('/threads', () => {
       await api(lea, 'put', `/messages/${thread.message_ids[0]}`)
         .send({ label_ids: await ids('inbox', 'all', 'important') })
         .expect(200);
-      const read = (await get(lea, `/threads/${thread.id}`)).labels.map(({ id }: { id: string }) => id);
+      const read = (await get(lea, `/threads/${thread.id}`)).labels.map(
+        ({ id }: { id: string }) => id,
+      );
       await put({ unread: false, label_ids: read }).expect(200);
-      expect(await get(lea, '/messages', { in: 'important', view: 'ids' })).toEqual([thread.message_ids[0]]);
+      expect(await get(lea, '/messages', { in: 'important', view: 'ids' })).toEqual([
+        thread.message_ids[0],
+      ]);
       await put({ label_ids: await ids('trash') }).expect(200);
       expect(await names()).toEqual(['trash']);
       expect(await get(lea, '/messages', { in: 'trash', view: 'count' })).toEqual({ count: 2 });

@@ -36,11 +36,13 @@ interface Message {
   subject: string;
 }
 
-const READ_RECEIPT = 'Content-Type: multipart/report; report-type=disposition-notification; boundary="r"';
+const READ_RECEIPT =
+  'Content-Type: multipart/report; report-type=disposition-notification; boundary="r"';
 const some = <T>(list: T[]): T[] | false => list.length > 0 && list;
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 const TRACKING = { opens: true, links: true, thread_replies: true, payload: 'campaign 7' };
-const BODY = '<html><body><p>See <a href="https://example.test/?a=1&amp;b=2">this</a></p></body></html>';
+const BODY =
+  '<html><body><p>See <a href="https://example.test/?a=1&amp;b=2">this</a></p></body></html>';
 
 describe('tracking', () => {
   let server: TestApp;
@@ -69,15 +71,23 @@ describe('tracking', () => {
       .flatMap(({ body }) => (JSON.parse(body.toString()) as { deltas: Told[] }).deltas)
       .filter(
         (delta) =>
-          delta.type === type && (!messageId || delta.object_data.metadata['message_id'] === messageId),
+          delta.type === type &&
+          (!messageId || delta.object_data.metadata['message_id'] === messageId),
       );
   const list = async (account: TestAccount, query: object): Promise<Message[]> =>
     (await request(server.url).get('/messages').set(account.bearer).query(query)).body;
   const post = (body: object, account = ada) =>
     request(server.url).post('/v2/outbox').set(account.bearer).send(body);
 
-  async function arrived(account: TestAccount, subject: string, folder = 'inbox'): Promise<Message> {
-    return until(`${subject} in ${folder}`, async () => (await list(account, { subject, in: folder }))[0]);
+  async function arrived(
+    account: TestAccount,
+    subject: string,
+    folder = 'inbox',
+  ): Promise<Message> {
+    return until(
+      `${subject} in ${folder}`,
+      async () => (await list(account, { subject, in: folder }))[0],
+    );
   }
   /** Sends a message and gives what the recipient has got, and the id the sender knows it by. */
   async function sent(subject: string, extra: object = {}) {
@@ -121,7 +131,13 @@ describe('tracking', () => {
       'cache-control': 'no-store',
       'cross-origin-resource-policy': 'cross-origin',
     });
-    expect([...(image.body as Buffer).subarray(0, 10)]).toEqual([...Buffer.from('GIF89a'), 1, 0, 1, 0]);
+    expect([...(image.body as Buffer).subarray(0, 10)]).toEqual([
+      ...Buffer.from('GIF89a'),
+      1,
+      0,
+      1,
+      0,
+    ]);
     const [opened] = await until('the notification', async () => {
       const all = told('message.opened', copy.id);
       return all.length > 0 && all;
@@ -151,7 +167,10 @@ describe('tracking', () => {
     await visit(pixel);
     for (const count of [1, 2]) {
       const answer = await visit(link);
-      expect([answer.status, answer.headers['location']]).toEqual([302, 'https://example.test/?a=1&b=2']);
+      expect([answer.status, answer.headers['location']]).toEqual([
+        302,
+        'https://example.test/?a=1&b=2',
+      ]);
       expect(answer.headers['referrer-policy']).toBe('no-referrer');
       const [last] = await until('the click', async () => {
         const all = told('message.link_clicked', copy.id).filter(
@@ -163,7 +182,11 @@ describe('tracking', () => {
         payload: 'campaign 7',
         count,
         link_data: [{ url: 'https://example.test/?a=1&b=2', count }],
-        recents: Array.from({ length: count }, (_, n) => ({ ...recent, id: count - 1 - n, link_index: 0 })),
+        recents: Array.from({ length: count }, (_, n) => ({
+          ...recent,
+          id: count - 1 - n,
+          link_index: 0,
+        })),
       });
     }
     const [row] = await server.app
@@ -179,7 +202,10 @@ describe('tracking', () => {
   it('shows the sender the original text, without counting an opening', async () => {
     const { copy, message } = await sent('own view');
     expect(copy.body.trimEnd()).toBe(BODY);
-    expect(marksOf(message)).toEqual({ pixel: expect.stringMatching(/./), link: expect.stringMatching(/./) });
+    expect(marksOf(message)).toEqual({
+      pixel: expect.stringMatching(/./),
+      link: expect.stringMatching(/./),
+    });
   });
 
   it('adds only the requested marks', async () => {
@@ -190,7 +216,10 @@ describe('tracking', () => {
         /^Plain & simple < text, https:\/\/example.test<img src="[^"]+\/t\/o\?i=[\w-]+"[^>]+>\s*$/,
       ],
       [{ links: true, thread_replies: true }, /^Plain & simple < text, https:\/\/example.test\s*$/],
-      [{ opens: false, links: false, payload: 'x' }, /^Plain & simple < text, https:\/\/example.test\s*$/],
+      [
+        { opens: false, links: false, payload: 'x' },
+        /^Plain & simple < text, https:\/\/example.test\s*$/,
+      ],
     ];
     for (const [index, [tracking, body]] of cases.entries()) {
       const { message } = await sent(`asked ${index}`, { body: plain, tracking });
@@ -224,7 +253,9 @@ describe('tracking', () => {
     const { pixel, link } = marksOf(message);
     expect(pixel).toBe('');
     expect((await visit(link)).headers['location']).toBe('https://other.test/');
-    const [click] = await until('the click', async () => some(told('message.link_clicked', copy.id)));
+    const [click] = await until('the click', async () =>
+      some(told('message.link_clicked', copy.id)),
+    );
     expect(click?.object_data.metadata).toMatchObject({
       payload: 'second',
       link_data: [{ url: 'https://other.test/', count: 1 }],
@@ -253,7 +284,9 @@ describe('tracking', () => {
     await shift('-89 days');
     expect((await visit(`/t/c?l=${never}`)).headers['location']).toBe('https://never.test/');
     await visit(link);
-    const clicks = await until('the last click', async () => some(told('message.link_clicked', copy.id)));
+    const clicks = await until('the last click', async () =>
+      some(told('message.link_clicked', copy.id)),
+    );
     expect(clicks.map(({ object_data: { metadata } }) => metadata['count'])).toEqual([1]);
     expect(told('message.opened', copy.id)).toEqual([]);
 
@@ -277,7 +310,9 @@ describe('tracking', () => {
         ),
       );
     }
-    const clicks = told('message.link_clicked', copy.id).map(({ object_data: { metadata } }) => metadata);
+    const clicks = told('message.link_clicked', copy.id).map(
+      ({ object_data: { metadata } }) => metadata,
+    );
     const counts = clicks.map(({ count }) => count as number);
     expect(new Set(counts).size).toBe(counts.length);
     expect(Math.max(...clicks.map(({ recents }) => (recents as unknown[]).length))).toBe(50);
@@ -308,8 +343,12 @@ describe('tracking', () => {
         ({ object_data: { metadata } }) => metadata['reply_to_message_id'] === copy.id,
       );
     expect(
-      (await post({ to: [{ email: ada.email }], body: '<p>Yes</p>', reply_to_message_id: message.id }, bo))
-        .status,
+      (
+        await post(
+          { to: [{ email: ada.email }], body: '<p>Yes</p>', reply_to_message_id: message.id },
+          bo,
+        )
+      ).status,
     ).toBe(202);
     const [first] = await until('the answer', async () => some(answers()));
     const [answer] = await list(ada, { thread_id: copy.thread_id, in: 'inbox' });
@@ -333,7 +372,10 @@ describe('tracking', () => {
     // Mail that answers the answer, of the account itself.
     await post({ to: [{ email: bo.email }], body: '<p>Good</p>', reply_to_message_id: answer?.id });
     const second = await until('its own answer', async () => answers()[1]);
-    expect(second.object_data.metadata).toMatchObject({ from_self: true, reply_to_message_id: copy.id });
+    expect(second.object_data.metadata).toMatchObject({
+      from_self: true,
+      reply_to_message_id: copy.id,
+    });
     const header = await deliver(server, ada, [
       `References: ${await headerOf(copy)}`,
       'Subject: Re: a question',
@@ -345,16 +387,31 @@ describe('tracking', () => {
     const again = (receivedAt: Date, messageIdHeader: string) =>
       server.app.get(Database).transaction(async (sql) => {
         const account = { accountId: ada.id, applicationId: application.id, email: ada.email };
-        const reply = { id: newId(), threadId: copy.thread_id, inReplyTo: null, references: [], from: [] };
+        const reply = {
+          id: newId(),
+          threadId: copy.thread_id,
+          inReplyTo: null,
+          references: [],
+          from: [],
+        };
         const mail = [{ ...reply, messageIdHeader, receivedAt }];
-        const happened = await happeningsOf(sql, account, mail, () => Promise.resolve(new Map()), new Date());
+        const happened = await happeningsOf(
+          sql,
+          account,
+          mail,
+          () => Promise.resolve(new Map()),
+          new Date(),
+        );
         await recordChanges(sql, happened);
         const told = await sql.query('select 1 from webhook_event where created_at = now()');
         return [happened.length, told.length > 0];
       });
     expect(await again(new Date(), header)).toEqual([1, false]);
     expect(await again(new Date(), '<another@elsewhere.test>')).toEqual([1, true]);
-    expect(await again(new Date(Date.now() - 8 * 86_400_000), '<old@elsewhere.test>')).toEqual([0, false]);
+    expect(await again(new Date(Date.now() - 8 * 86_400_000), '<old@elsewhere.test>')).toEqual([
+      0,
+      false,
+    ]);
     await until('the last one', async () => answers().length === 4);
   });
 
@@ -371,7 +428,10 @@ describe('tracking', () => {
       '--r--',
     ]);
     await until('what was read', async () => (await list(ada, { subject: 'Read: heard' }))[0]);
-    await until('both answers', async () => (await list(ada, { subject: 'Re: silent', in: 'inbox' }))[0]);
+    await until(
+      'both answers',
+      async () => (await list(ada, { subject: 'Re: silent', in: 'inbox' }))[0],
+    );
     const about = await until('the answer', async () =>
       some(
         told('thread.replied').filter(({ object_data: { metadata } }) =>
@@ -430,7 +490,13 @@ describe('tracking', () => {
   });
 
   it('refuses tracking that it cannot store', async () => {
-    for (const tracking of [{ opens: 1 }, { payload: 'x'.repeat(5_001) }, { payload: { a: 1 } }, 'yes', []]) {
+    for (const tracking of [
+      { opens: 1 },
+      { payload: 'x'.repeat(5_001) },
+      { payload: { a: 1 } },
+      'yes',
+      [],
+    ]) {
       const response = await post({ to: [{ email: bo.email }], tracking });
       expect([tracking, response.status]).toEqual([tracking, 400]);
       expect(response.body.message).toMatch(/^tracking/);
@@ -441,7 +507,9 @@ describe('tracking', () => {
   const headerOf = async ({ id }: Message): Promise<string> => {
     const [row] = await server.app
       .get(Database)
-      .query<{ header: string }>('select message_id_header as header from message where id = $1', [id]);
+      .query<{ header: string }>('select message_id_header as header from message where id = $1', [
+        id,
+      ]);
     return row?.header ?? '';
   };
   const tracked = (subject: string) =>

@@ -29,7 +29,10 @@ function bytesOf(size: number, seed = 1): Buffer {
 }
 
 /** A form as it is on the wire. */
-function formOf(parts: readonly (readonly [header: string, content: string])[], end = '--b--\r\n'): string {
+function formOf(
+  parts: readonly (readonly [header: string, content: string])[],
+  end = '--b--\r\n',
+): string {
   return parts.map(([header, content]) => `--b\r\n${header}\r\n\r\n${content}\r\n`).join('') + end;
 }
 const filePart = (name: string, content = 'x') =>
@@ -53,7 +56,8 @@ describe('uploads', () => {
   afterAll(() => server.close());
 
   const get = (path: string, by = ada) => request(server.url).get(path).set(by.bearer);
-  const remove = (id: string, by = ada) => request(server.url).delete(`/files/${id}`).set(by.bearer);
+  const remove = (id: string, by = ada) =>
+    request(server.url).delete(`/files/${id}`).set(by.bearer);
   const raw = (type: string, body: string | Buffer, by = ada) =>
     request(server.url).post('/files').set(by.bearer).set('Content-Type', type).send(body);
   const form = (body: string, by = ada) => raw('multipart/form-data; boundary=b', body, by);
@@ -92,7 +96,10 @@ describe('uploads', () => {
     expect((await get('/files?content_type=APPLICATION/x-test&view=ids')).body).toEqual([file.id]);
     expect(await stored()).toMatchObject([{ files: 1, data: 1, chunks: expect.any(Number) }]);
     const { response, bytes: got } = await download(file.id);
-    expect([response.status, response.headers.get('content-length')]).toEqual([200, String(bytes.length)]);
+    expect([response.status, response.headers.get('content-length')]).toEqual([
+      200,
+      String(bytes.length),
+    ]);
     expect(bytes.equals(got)).toBe(true);
     const head = await fetch(`${server.url}/files/${file.id}/download`, {
       method: 'HEAD',
@@ -118,7 +125,10 @@ describe('uploads', () => {
       .post('/files')
       .set(bo.bearer)
       .field('note', 'ignored')
-      .attach('first', bytesOf(3), { filename: '../a/one.txt', contentType: 'text/plain; charset=utf-8' })
+      .attach('first', bytesOf(3), {
+        filename: '../a/one.txt',
+        contentType: 'text/plain; charset=utf-8',
+      })
       .attach('whatever', Buffer.alloc(0), { filename: 'empty.txt' })
       .attach('third', bytesOf(700_000, 3), {
         filename: 'three.bin',
@@ -165,12 +175,21 @@ describe('uploads', () => {
       ['multipart/form-data; boundary=b', 'garbage'],
       ['multipart/form-data; boundary=c', formOf([filePart('a.txt')])],
       ['multipart/form-data; boundary=b', formOf([])],
-      ['multipart/form-data; boundary=b', formOf([['Content-Disposition: form-data; name="file"', 'x']])],
+      [
+        'multipart/form-data; boundary=b',
+        formOf([['Content-Disposition: form-data; name="file"', 'x']]),
+      ],
       ['multipart/form-data; boundary=b', formOf([filePart('a.txt'), filePart('b.txt')], '')],
       ['multipart/form-data; boundary=b', formOf([filePart('a.txt')]).slice(0, 40)],
-      ['multipart/form-data; boundary=b', formOf([filePart('a.txt', 'y'.repeat(MB))], '').slice(0, -7)],
+      [
+        'multipart/form-data; boundary=b',
+        formOf([filePart('a.txt', 'y'.repeat(MB))], '').slice(0, -7),
+      ],
       ['multipart/form-data; boundary=b', formOf([filePart('n'.repeat(256))])],
-      ['multipart/form-data; boundary=b', formOf(Array.from({ length: 21 }, () => filePart('a.txt')))],
+      [
+        'multipart/form-data; boundary=b',
+        formOf(Array.from({ length: 21 }, () => filePart('a.txt'))),
+      ],
     ] as const) {
       const response = await raw(type, body);
       expect([type, body.slice(0, 99), response.status, response.body.message]).toEqual([
@@ -220,7 +239,9 @@ describe('uploads', () => {
 
   it('break off a download when they are deleted during it', async () => {
     const file = await upload(bytesOf(20 * MB), 'long.bin');
-    const response = await fetch(`${server.url}/files/${file.id}/download`, { headers: ada.bearer });
+    const response = await fetch(`${server.url}/files/${file.id}/download`, {
+      headers: ada.bearer,
+    });
     const reader = response.body?.getReader();
     await reader?.read();
     // Buffers hold a part of it; the rest is not read before it is taken.
@@ -245,14 +266,20 @@ describe('uploads', () => {
     expect(first.status).toBe(202);
     const path = `/${first.body.job_status_id}`;
     const refused = await remove(file.id);
-    expect([refused.status, refused.body.message]).toEqual([400, "Can't delete file that is attachment."]);
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      "Can't delete file that is attachment.",
+    ]);
     // The message is composed anew, with its file.
     const edited = await outbox('patch', path, { subject: 'Again', send_at: later });
     expect([edited.status, edited.body.message]).toEqual([200, undefined]);
     expect((await remove(file.id)).status).toBe(400);
     expect((await outbox('delete', path)).status).toBe(200);
     expect((await remove(file.id)).status).toBe(200);
-    const gone = await outbox('post', '', { to: [{ email: 'bo@example.test' }], file_ids: [file.id] });
+    const gone = await outbox('post', '', {
+      to: [{ email: 'bo@example.test' }],
+      file_ids: [file.id],
+    });
     expect(gone.status).toBe(400);
   });
 
@@ -305,6 +332,9 @@ describe('uploads', () => {
       return body.length > 0 && (body as FileView[]);
     });
     const refused = await remove(file?.id ?? '');
-    expect([refused.status, refused.body.message]).toEqual([400, "Can't delete file that is attachment."]);
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      "Can't delete file that is attachment.",
+    ]);
   });
 });

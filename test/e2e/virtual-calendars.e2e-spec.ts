@@ -42,7 +42,9 @@ describe('virtual calendars', () => {
   const connect = async (body: object = {}): Promise<Connected> => {
     const { clientId: client_id, clientSecret: client_secret } = application;
     const { code } = (await authorize(body).expect(200)).body as { code: string };
-    const token = await request(server.url).post('/connect/token').send({ client_id, client_secret, code });
+    const token = await request(server.url)
+      .post('/connect/token')
+      .send({ client_id, client_secret, code });
     expect(token.status).toBe(200);
     return token.body as Connected;
   };
@@ -68,7 +70,9 @@ describe('virtual calendars', () => {
     expect(body).toEqual([
       expect.objectContaining({ name: EMAIL, is_primary: true, read_only: false, timezone: null }),
     ]);
-    expect(await rowsOf(server, 'select 1 from sync_job where account_id = $1', [room.id])).toEqual([]);
+    expect(await rowsOf(server, 'select 1 from sync_job where account_id = $1', [room.id])).toEqual(
+      [],
+    );
     const token = await request(server.url)
       .post(`/a/${application.clientId}/accounts/${room.id}/token-info`)
       .set(application.secretBasic)
@@ -94,13 +98,19 @@ describe('virtual calendars', () => {
     expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 400));
     expect(asked[0]?.body.message).toBe('scopes: email: accounts of nylas have only calendar');
     const patch = (scope: unknown) =>
-      request(server.url).patch(`/connect/grants/${room.id}`).set(application.basic).send({ scope });
+      request(server.url)
+        .patch(`/connect/grants/${room.id}`)
+        .set(application.basic)
+        .send({ scope });
     expect((await patch(['calendar', 'email.send'])).body.error).toMatchObject({
       type: 'grant.scopes_conflict',
     });
     // "None of its own" would be all.
     expect((await patch(null)).body.data.scope).toEqual(['calendar']);
-    expect((await patch([])).body.data).toMatchObject({ scope: ['calendar'], grant_status: 'valid' });
+    expect((await patch([])).body.data).toMatchObject({
+      scope: ['calendar'],
+      grant_status: 'valid',
+    });
   });
 
   it('have calendars that are created, changed and deleted, each by a job that succeeds', async () => {
@@ -109,7 +119,11 @@ describe('virtual calendars', () => {
       timezone: 'Europe/Berlin',
       metadata: { floor: '3' },
     });
-    expect(created.body).toMatchObject({ name: 'Bookings', is_primary: false, metadata: { floor: '3' } });
+    expect(created.body).toMatchObject({
+      name: 'Bookings',
+      is_primary: false,
+      metadata: { floor: '3' },
+    });
     await succeeded(created.body.job_status_id);
     const path = `/calendars/${created.body.id}`;
     const changed = await call('put', path).send({
@@ -124,7 +138,10 @@ describe('virtual calendars', () => {
     await succeeded(deleted.body.job_status_id);
     await call('get', path).expect(404);
     const kept = await call('delete', `/calendars/${(await primary()).id}`);
-    expect([kept.status, kept.body.message]).toEqual([400, 'The primary calendar cannot be deleted.']);
+    expect([kept.status, kept.body.message]).toEqual([
+      400,
+      'The primary calendar cannot be deleted.',
+    ]);
   });
 
   it('have events, which keep all their fields', async () => {
@@ -147,7 +164,10 @@ describe('virtual calendars', () => {
       ical_uid: expect.stringContaining('@'),
       capacity: 5,
     });
-    const changed = await call('put', path).send({ title: 'Standup, moved', when: { time: START + 60 } });
+    const changed = await call('put', path).send({
+      title: 'Standup, moved',
+      when: { time: START + 60 },
+    });
     await succeeded(changed.body.job_status_id);
     const series = await call('post', '/events').send({
       calendar_id,
@@ -155,7 +175,10 @@ describe('virtual calendars', () => {
       recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=3'], timezone: 'Europe/Berlin' },
     });
     await succeeded(series.body.job_status_id);
-    const listed = await call('get', `/events?expand_recurring=true&starts_after=${START - 1}&view=count`);
+    const listed = await call(
+      'get',
+      `/events?expand_recurring=true&starts_after=${START - 1}&view=count`,
+    );
     expect(listed.body).toEqual({ count: 4 });
     await succeeded((await call('delete', path).send({})).body.job_status_id);
     expect((await call('get', path)).body.status).toBe('cancelled');
@@ -179,7 +202,9 @@ describe('virtual calendars', () => {
     ['post', '/drafts'],
   ] as const)('refuse %s %s, which needs a scope they cannot have', async (method, path) => {
     const answer = await call(method, path).send(
-      method === 'post' ? { to: [{ email: 'bo@example.test' }], subject: 'x', body: 'x' } : undefined,
+      method === 'post'
+        ? { to: [{ email: 'bo@example.test' }], subject: 'x', body: 'x' }
+        : undefined,
     );
     expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining('scope')]);
   });
@@ -206,13 +231,20 @@ describe('virtual calendars', () => {
     application = await createApplication(server.app, { plan: 'quickstart' });
     room = await connect();
     const { clientId: client_id, clientSecret: client_secret } = application;
-    const { code } = (await authorize({ email: 'room-2@company.example.test' })).body as { code: string };
-    const second = await request(server.url).post('/connect/token').send({ client_id, client_secret, code });
+    const { code } = (await authorize({ email: 'room-2@company.example.test' })).body as {
+      code: string;
+    };
+    const second = await request(server.url)
+      .post('/connect/token')
+      .send({ client_id, client_secret, code });
     expect(second.status).toBe(403);
   });
 
   it('are disconnected like every account', async () => {
-    await request(server.url).delete(`/connect/grants/${room.id}`).set(application.basic).expect(200);
+    await request(server.url)
+      .delete(`/connect/grants/${room.id}`)
+      .set(application.basic)
+      .expect(200);
     await call('get', '/calendars').expect(401);
   });
 

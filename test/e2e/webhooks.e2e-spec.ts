@@ -78,11 +78,17 @@ describe('webhooks', () => {
         .type('text/plain')
         .send(
           JSON.stringify(
-            valid({ callback_url: `${receiver.origin}/h?a=b%20c#x`, triggers: ['job.failed', 'job.failed'] }),
+            valid({
+              callback_url: `${receiver.origin}/h?a=b%20c#x`,
+              triggers: ['job.failed', 'job.failed'],
+            }),
           ),
         );
       expect(status).toBe(200);
-      expect(body).toMatchObject({ callback_url: `${receiver.origin}/h?a=b%20c`, triggers: ['job.failed'] });
+      expect(body).toMatchObject({
+        callback_url: `${receiver.origin}/h?a=b%20c`,
+        triggers: ['job.failed'],
+      });
       expect(receiver.received[0]?.url).toMatch(/^\/h\?a=b%20c&challenge=\w+$/);
     });
 
@@ -96,8 +102,8 @@ describe('webhooks', () => {
       const made: string[] = [];
       for (const name of ['a', 'b', 'c'])
         made.push(
-          (await create(valid({ callback_url: `${receiver.origin}/${name}`, state: 'inactive' }))).body
-            .id as string,
+          (await create(valid({ callback_url: `${receiver.origin}/${name}`, state: 'inactive' })))
+            .body.id as string,
         );
       const list = async (query: string) => (await call('get', `?${query}`)).body as unknown;
       expect(await list('view=ids')).toEqual(made);
@@ -122,7 +128,11 @@ describe('webhooks', () => {
         { callback_url: 'http://example.com/' },
         /^callback_url must be an https address/,
       ],
-      ['a private address', { callback_url: 'https://10.0.0.1/' }, /^callback_url must have a public host/],
+      [
+        'a private address',
+        { callback_url: 'https://10.0.0.1/' },
+        /^callback_url must have a public host/,
+      ],
       [
         'the metadata service',
         { callback_url: 'http://169.254.169.254/' },
@@ -147,7 +157,10 @@ describe('webhooks', () => {
     ])('refuses %s', async (_, overrides, message) => {
       const { status, body } = await create(valid(overrides));
       expect(status).toBe(400);
-      expect(body).toMatchObject({ type: 'invalid_request_error', message: expect.stringMatching(message) });
+      expect(body).toMatchObject({
+        type: 'invalid_request_error',
+        message: expect.stringMatching(message),
+      });
       expect(await stored()).toEqual([]);
       expect(receiver.received).toHaveLength(0);
     });
@@ -207,7 +220,11 @@ describe('webhooks', () => {
     it.each<[string, ReceiverBehaviour, RegExp]>([
       ['another body', reply(200, () => 'hello'), /not exactly the challenge/],
       ['an empty body', reply(200, () => ''), /not exactly the challenge/],
-      ['a line break after it', reply(200, (challenge) => `${challenge}\n`), /not exactly the challenge/],
+      [
+        'a line break after it',
+        reply(200, (challenge) => `${challenge}\n`),
+        /not exactly the challenge/,
+      ],
       [
         'the challenge as JSON',
         reply(200, (challenge) => JSON.stringify(challenge)),
@@ -250,7 +267,10 @@ describe('webhooks', () => {
       await receiver.stop();
       const { status, body } = await create(wanted);
       receiver = await Receiver.start();
-      expect([status, body.message]).toEqual([400, expect.stringMatching(/no connection \(ECONNREFUSED\)/)]);
+      expect([status, body.message]).toEqual([
+        400,
+        expect.stringMatching(/no connection \(ECONNREFUSED\)/),
+      ]);
     });
   });
 
@@ -287,7 +307,10 @@ describe('webhooks', () => {
         [{ state: 'failing' }, /state/],
         [{ state: null }, /state/],
         [{ state: 1 }, /state/],
-        [{ state: 'inactive', callback_url: `${receiver.origin}/new` }, /callback_url cannot be changed/],
+        [
+          { state: 'inactive', callback_url: `${receiver.origin}/new` },
+          /callback_url cannot be changed/,
+        ],
         [{ state: 'inactive', triggers: ['job.failed'] }, /triggers cannot be changed/],
         [{ state: 'inactive', triggers: 'job.failed' }, /triggers cannot be changed/],
       ] as const) {
@@ -313,13 +336,17 @@ describe('webhooks', () => {
 
   describe('delivery, by the engine', () => {
     const delivered = (count: number) =>
-      until(`${count} deliveries`, () => Promise.resolve(receiver.posted.length >= count && receiver.posted));
+      until(`${count} deliveries`, () =>
+        Promise.resolve(receiver.posted.length >= count && receiver.posted),
+      );
     const attempts = async (id: string) =>
       (await call('get', `/${id}/deliveries`)).body as Record<string, unknown>[];
 
     it('tells subscribers of a trigger, and only them, in signed JSON', async () => {
       const { body: webhook } = await create();
-      await create(valid({ callback_url: `${receiver.origin}/other`, triggers: ['event.created'] }));
+      await create(
+        valid({ callback_url: `${receiver.origin}/other`, triggers: ['event.created'] }),
+      );
       await create(valid({ callback_url: `${receiver.origin}/off`, state: 'inactive' }));
       await create(valid(), await createApplication(server.app));
       expect(await happen(server.app, application)).toBe(true);
@@ -370,7 +397,9 @@ describe('webhooks', () => {
       expect(JSON.stringify(list)).not.toContain('secret words');
       const [first, second] = receiver.posted;
       expect(second?.body).toEqual(first?.body);
-      expect((await call('get', `/${webhook.id}/deliveries?limit=1&offset=1`)).body).toEqual([list[1]]);
+      expect((await call('get', `/${webhook.id}/deliveries?limit=1&offset=1`)).body).toEqual([
+        list[1],
+      ]);
       expect((await call('get', `/${webhook.id}/deliveries?limit=x`)).status).toBe(400);
     });
 
@@ -416,7 +445,8 @@ describe('webhooks', () => {
         `update webhook set state = 'failed', failing_since = now(), failures = 9 where id = $1`,
         [id],
       );
-      for (let round = 0; round < 3; round++) expect(await happen(server.app, application)).toBe(false);
+      for (let round = 0; round < 3; round++)
+        expect(await happen(server.app, application)).toBe(false);
       await database.query(
         `update webhook_event set id = overlay(id::text placing '01800000-0000' from 1 for 13)::uuid
          where id = (select max(id::text)::uuid from webhook_event where application_id = $1)`,

@@ -33,7 +33,10 @@ describe('two servers of which one has a clock ten minutes wrong', () => {
         ),
       ]);
       // Whoever is asked first takes all it can: until both have something in hand, nobody is served.
-      await world.sink.behave({ delayMs: [100, 200], hang: world.accounts.map(({ email }) => email) });
+      await world.sink.behave({
+        delayMs: [100, 200],
+        hang: world.accounts.map(({ email }) => email),
+      });
       const senders = new Set<number>();
       const both = until('both to send', async () => {
         const rows = await world.sql.query<{ pid: number }>(
@@ -47,7 +50,10 @@ describe('two servers of which one has a clock ten minutes wrong', () => {
         messages: MESSAGES,
         server: (n) => servers[(n >> 1) % 2],
         // Half of them at once, half of them later.
-        message: (n) => ({ ...usualMessage(n), ...(n % 2 === 0 ? {} : { send_at: dueAt + (n % 3) }) }),
+        message: (n) => ({
+          ...usualMessage(n),
+          ...(n % 2 === 0 ? {} : { send_at: dueAt + (n % 3) }),
+        }),
       });
       const [accepted] = await Promise.all([posting, both]);
       // Ids are made by the clock of their process: the one is wrong indeed.
@@ -59,7 +65,11 @@ describe('two servers of which one has a clock ten minutes wrong', () => {
         return n % 2 === 1 && at < (dueAt + (n % 3)) * 1000;
       });
       expect(early).toEqual([]);
-      await expectPromiseKept(world, { test: `a clock ten minutes ${name}`, faults: '1 clock', accepted });
+      await expectPromiseKept(world, {
+        test: `a clock ten minutes ${name}`,
+        faults: '1 clock',
+        accepted,
+      });
     },
     240_000,
   );

@@ -102,11 +102,17 @@ describe('a database that fails while servers work', () => {
     const writes = (async () => {
       const account = world.calendarAccount as TestAccount;
       while (load.goes) {
-        const calendar = await call(near, account, 'POST', '/calendars', { body: { name: 'Work' } });
+        const calendar = await call(near, account, 'POST', '/calendars', {
+          body: { name: 'Work' },
+        });
         if (calendar) onAnswer(calendar);
         if (calendar?.status !== 200) continue;
         calendars.push(String(calendar.body.job_status_id));
-        const event = { calendar_id: calendar.body['id'], title: 'Lunch', when: { time: 2_000_000_000 } };
+        const event = {
+          calendar_id: calendar.body['id'],
+          title: 'Lunch',
+          when: { time: 2_000_000_000 },
+        };
         const answer = await call(near, account, 'POST', '/events', { body: event });
         if (answer) onAnswer(answer);
         await delay(100);
@@ -122,7 +128,10 @@ describe('a database that fails while servers work', () => {
       await database.restart();
     }
 
-    await until('both to be ready again', async () => (await isReady(near)) && (await isReady(far)));
+    await until(
+      'both to be ready again',
+      async () => (await isReady(near)) && (await isReady(far)),
+    );
     // The one cannot reach it, and is not told so; meanwhile the other has troubles of its own.
     network.dark((first) => first.includes('user\0far\0'));
     const light = delay(DARK_MS).then(() => network.light());
@@ -141,7 +150,10 @@ describe('a database that fails while servers work', () => {
     await until('the callers to notice', async () => last === 503);
     await Promise.all(taken.map((client) => client.end()));
     await light;
-    await until('both to be ready again', async () => (await isReady(near)) && (await isReady(far)));
+    await until(
+      'both to be ready again',
+      async () => (await isReady(near)) && (await isReady(far)),
+    );
     network.reset();
     load.goes = false;
     const accepted = await messages;
@@ -153,23 +165,27 @@ describe('a database that fails while servers work', () => {
       60_000,
     );
 
-    expect([...answers.keys()].filter((status) => ![200, 202, 409, 503].includes(status))).toEqual([]);
+    expect([...answers.keys()].filter((status) => ![200, 202, 409, 503].includes(status))).toEqual(
+      [],
+    );
     await expectPromiseKept(world, {
       test: `the database crashes, drops connections, is full, cannot be reached for ${DARK_MS / 1000} s`,
       faults: `${CRASHES} crashes, ${terminations + 1} terminations, 1 cut, 1 reset, 1 full`,
       accepted,
     });
     // Each calendar and event is at the provider once, also those that were stored without an answer.
-    expect(await world.count('select count(*) as n from sandbox_calendar where not is_primary')).toBe(
-      await world.count('select count(*) as n from calendar where not is_primary'),
-    );
+    expect(
+      await world.count('select count(*) as n from sandbox_calendar where not is_primary'),
+    ).toBe(await world.count('select count(*) as n from calendar where not is_primary'));
     expect(await world.count('select count(*) as n from sandbox_event')).toBe(
       await world.count('select count(*) as n from event'),
     );
     const ended = await world.sql.query('select distinct status from job_status');
     expect(ended).toEqual([{ status: 'successful' }]);
     // Every notification arrived; repeats carry the same id.
-    const told = new Set(world.receiver.received.map(({ headers }) => String(headers['webhook-id'])));
+    const told = new Set(
+      world.receiver.received.map(({ headers }) => String(headers['webhook-id'])),
+    );
     const events = await world.sql.query<{ id: string }>('select id from webhook_event');
     expect(events.filter(({ id }) => ![...told].some((name) => name.includes(id)))).toEqual([]);
     for (const server of [near, far]) {

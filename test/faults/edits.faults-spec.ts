@@ -36,7 +36,9 @@ describe('edits and cancellations at the moment of sending', () => {
     const account = world.accounts[n % ACCOUNTS] as FaultAccount;
     const subject = `message ${n}`;
     const body = { to: [{ email: `to-${n}@sink.test` }], subject, send_at: sendAt };
-    const answer = await call(servers[n % 2] as ServerProcess, account, 'POST', '/v2/outbox', { body });
+    const answer = await call(servers[n % 2] as ServerProcess, account, 'POST', '/v2/outbox', {
+      body,
+    });
     expect(answer?.status).toBe(202);
     const id = String(answer?.body.job_status_id);
     accepted.push(id);
@@ -59,7 +61,8 @@ describe('edits and cancellations at the moment of sending', () => {
       const dueAt = Math.ceil((begun + postingMs * 1.5) / 1000);
       const members: Race[] = [];
       const poster = async (first: number) => {
-        for (let n = first; n < PER_ROUND; n += CALLERS) members[n] = await post(races.length + n, dueAt);
+        for (let n = first; n < PER_ROUND; n += CALLERS)
+          members[n] = await post(races.length + n, dueAt);
       };
       await Promise.all(Array.from({ length: CALLERS }, (_, first) => poster(first)));
       postingMs = Date.now() - begun;

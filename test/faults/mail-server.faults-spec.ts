@@ -37,7 +37,12 @@ describe('a mail server and a network that fail at every point of a message', ()
       for (const point of SMTP_POINTS) {
         for (const _account of ['with a Sent folder', 'without one']) {
           const cutter = new SmtpCutter(point, verdict);
-          cases.push({ point, verdict, cutter, proxy: await TcpProxy.start(sink.port, cutter.judgeNext) });
+          cases.push({
+            point,
+            verdict,
+            cutter,
+            proxy: await TcpProxy.start(sink.port, cutter.judgeNext),
+          });
         }
       }
     }

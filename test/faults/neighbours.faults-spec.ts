@@ -44,7 +44,10 @@ describe(`${MESSAGES} messages due in the same second, over ${ACCOUNTS} accounts
   it('are all sent while the mail server hangs for one account, whose messages are sent as soon as it answers', async () => {
     // Patience beyond the test: what hangs, hangs.
     const environment = { SMTP_COMMAND_MS: '600000' };
-    const servers = await Promise.all([world.startServer(environment), world.startServer(environment)]);
+    const servers = await Promise.all([
+      world.startServer(environment),
+      world.startServer(environment),
+    ]);
     // Until they are copied none is due, however long it takes to post them.
     const later = Math.ceil(Date.now() / 1000) + 3_600;
     const accepted: string[] = [];

@@ -11,7 +11,9 @@ const WHOLE = process.env['REMINDER_STORM'];
 const REMINDERS = Number(WHOLE ?? sized(1_000, 2_000));
 const PER_EVENT = 10;
 const DUE_SECONDS = WHOLE ? 600 : sized(8, 12);
-const KILL_EVERY_MS = Number(process.env['REMINDER_STORM_KILL_MS'] ?? (WHOLE ? 5_000 : sized(3_000, 4_000)));
+const KILL_EVERY_MS = Number(
+  process.env['REMINDER_STORM_KILL_MS'] ?? (WHOLE ? 5_000 : sized(3_000, 4_000)),
+);
 const RECOVERY_MS = 180_000;
 
 describe('two servers of which one is killed again and again while reminders leave and their events change', () => {
@@ -34,7 +36,11 @@ describe('two servers of which one is killed again and again while reminders lea
         SMS_HTTP_URL: `${world.receiver.origin}/texts`,
       });
       const events = REMINDERS / PER_EVENT;
-      const storm = new ReminderStorm(world, fleet, { events, seconds: DUE_SECONDS, changesPerSecond: 10 });
+      const storm = new ReminderStorm(world, fleet, {
+        events,
+        seconds: DUE_SECONDS,
+        changesPerSecond: 10,
+      });
       await storm.seed();
       const begun = Date.now();
       fleet.beginKilling(KILL_EVERY_MS);
@@ -101,7 +107,9 @@ describe('two servers of which one is killed again and again while reminders lea
       expect(sent.find(({ type }) => type === 'email')?.n).toBe(mails.size);
       expect(sent.reduce((sum, { n }) => sum + n, 0)).toBeLessThanOrEqual(count.fired);
       expect(
-        told.map(({ status }) => status).filter((status) => status === 'scheduled' || status === 'failed'),
+        told
+          .map(({ status }) => status)
+          .filter((status) => status === 'scheduled' || status === 'failed'),
       ).toEqual([]);
       if (WHOLE) expect(p99).toBeLessThan(1_000);
     },

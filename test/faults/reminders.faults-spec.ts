@@ -19,11 +19,20 @@ describe('a server that is killed while it sends reminders', () => {
   const servers: ServerProcess[] = [];
 
   beforeAll(async () => {
-    seed = await startTestApp({ ROLES: 'api', ENCRYPTION_KEYS: encryptionKeys, QUOTA_EVENT_SMS: '0' });
+    seed = await startTestApp({
+      ROLES: 'api',
+      ENCRYPTION_KEYS: encryptionKeys,
+      QUOTA_EVENT_SMS: '0',
+    });
     receiver = await Receiver.start();
     const application = await createApplication(seed.app, { features: ['sms'] });
     ada = await createAccount(seed.app, application, { email: 'ada@sandbox.test' });
-    sql = new SqlPool({ url: seed.database.url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' });
+    sql = new SqlPool({
+      url: seed.database.url,
+      max: 2,
+      statementTimeoutMs: 5000,
+      applicationName: 'test',
+    });
   });
   afterAll(async () => {
     for (const server of servers) await server.kill();
@@ -66,7 +75,9 @@ describe('a server that is killed while it sends reminders', () => {
     });
     const all = 2 * PEOPLE + 1;
     // One at a time: each server is killed while there is much left to do, however late it is noticed that some are sent.
-    await sql.query('insert into account_gate (account_id, max_in_flight) values ($1, 1)', [ada.id]);
+    await sql.query('insert into account_gate (account_id, max_in_flight) values ($1, 1)', [
+      ada.id,
+    ]);
 
     for (const part of [0.2, 0.5, 0.8]) {
       const server = await start();
@@ -90,6 +101,8 @@ describe('a server that is killed while it sends reminders', () => {
     const { body } = await request(seed.url)
       .get(`/events/${event.body.id}/notifications?limit=1000`)
       .set(ada.bearer);
-    expect(new Set(body.map(({ status }: { status: string }) => status))).toEqual(new Set(['sent']));
+    expect(new Set(body.map(({ status }: { status: string }) => status))).toEqual(
+      new Set(['sent']),
+    );
   }, 240_000);
 });

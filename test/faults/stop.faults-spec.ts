@@ -21,7 +21,12 @@ describe('servers that are asked to stop under load', () => {
     for (let n = 0; n < ACCOUNTS; n += 1) {
       accounts.push(await createAccount(seed.app, application, { email: `ada-${n}@sandbox.test` }));
     }
-    sql = new SqlPool({ url: seed.database.url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' });
+    sql = new SqlPool({
+      url: seed.database.url,
+      max: 2,
+      statementTimeoutMs: 5000,
+      applicationName: 'test',
+    });
   });
   afterAll(async () => {
     for (const server of servers) await server.kill();
@@ -40,7 +45,8 @@ describe('servers that are asked to stop under load', () => {
     return server;
   };
   const count = async (text: string) => (await sql.query<{ n: number }>(text))[0]?.n ?? 0;
-  const open = () => count(`select count(*) as n from job_status where status in ('pending', 'delayed')`);
+  const open = () =>
+    count(`select count(*) as n from job_status where status in ('pending', 'delayed')`);
   const held = () => count('select count(*) as n from send_job where handoff_at is not null');
   let posted = 0;
   const post = (url: string, to: string[] = []) => {
@@ -52,9 +58,9 @@ describe('servers that are asked to stop under load', () => {
   };
   /** Every stored message was handed over once: the counters of the senders' mailboxes see each hand-over. */
   const expectEachOnce = async () => {
-    expect(await count(`select sum(modseq)::int as n from sandbox_mailbox where address like 'ada-%'`)).toBe(
-      await count('select count(*) as n from outbox_message'),
-    );
+    expect(
+      await count(`select sum(modseq)::int as n from sandbox_mailbox where address like 'ada-%'`),
+    ).toBe(await count('select count(*) as n from outbox_message'));
     const statuses = await sql.query<{ status: string }>('select distinct status from job_status');
     expect(statuses).toEqual([{ status: 'successful' }]);
     expect(await sql.query('select * from send_job')).toEqual([]);
@@ -72,7 +78,9 @@ describe('servers that are asked to stop under load', () => {
     const left = await sql.query<object>(
       'select distinct state, attempt, ambiguous, crashes, handoff_at from send_job',
     );
-    expect(left).toEqual([{ state: 0, attempt: 0, ambiguous: false, crashes: 0, handoff_at: null }]);
+    expect(left).toEqual([
+      { state: 0, attempt: 0, ambiguous: false, crashes: 0, handoff_at: null },
+    ]);
     expect(await sql.query('select * from worker')).toEqual([]);
 
     // A request that is being answered is answered.
@@ -80,7 +88,9 @@ describe('servers that are asked to stop under load', () => {
     let patched: PromiseLike<request.Response> | undefined;
     let apiStopped: Promise<number | null> | undefined;
     await sql.transaction(async (locking) => {
-      await locking.query('select 1 from send_job where id = $1 for update', [item.body.job_status_id]);
+      await locking.query('select 1 from send_job where id = $1 for update', [
+        item.body.job_status_id,
+      ]);
       patched = request(api.url)
         .patch(`/v2/outbox/${item.body.job_status_id}`)
         .set(accounts[posted % ACCOUNTS]?.bearer ?? {})
@@ -104,7 +114,9 @@ describe('servers that are asked to stop under load', () => {
     await start('worker');
     await until('every job to end', async () => (await open()) === 0);
     await expectEachOnce();
-    const attempts = await sql.query<object>('select distinct attempt from job_attempt where attempt > 2');
+    const attempts = await sql.query<object>(
+      'select distinct attempt from job_attempt where attempt > 2',
+    );
     expect(attempts).toEqual([]);
   }, 240_000);
 });

@@ -40,8 +40,12 @@ describe('taking over an account of somebody else', () => {
     await integrate();
     hers = await startServers('her password');
     his = await startServers();
-    hers.imap.deliver({ raw: `From: boss@victim.test\r\nTo: ${ADA}\r\nSubject: ${SECRET}\r\n\r\nHello\r\n` });
-    his.imap.deliver({ raw: `From: eve@evil.test\r\nTo: ${ADA}\r\nSubject: Planted\r\n\r\nHello\r\n` });
+    hers.imap.deliver({
+      raw: `From: boss@victim.test\r\nTo: ${ADA}\r\nSubject: ${SECRET}\r\n\r\nHello\r\n`,
+    });
+    his.imap.deliver({
+      raw: `From: eve@evil.test\r\nTo: ${ADA}\r\nSubject: Planted\r\n\r\nHello\r\n`,
+    });
   });
   afterAll(async () => {
     await server.close();
@@ -61,7 +65,9 @@ describe('taking over an account of somebody else', () => {
    */
   async function startServers(password?: string, refusal?: string): Promise<Servers> {
     const imap = await FakeImap.start(password === undefined ? {} : { password });
-    const smtp = await ScriptedSmtp.start({ answer: (step) => (step === 'mail' ? refusal : undefined) });
+    const smtp = await ScriptedSmtp.start({
+      answer: (step) => (step === 'mail' ? refusal : undefined),
+    });
     running.push(imap, smtp);
     const settings = {
       imap_host: '127.0.0.1',
@@ -168,11 +174,19 @@ describe('taking over an account of somebody else', () => {
   };
   const untilMirrored = (account: Connected, subject: string) =>
     until(`"${subject}" in the mirror`, async () => (await subjects(account)).includes(subject));
-  const messageLater = async (account: Connected, sendAt = Math.floor(Date.now() / 1000) + 3_600) => {
+  const messageLater = async (
+    account: Connected,
+    sendAt = Math.floor(Date.now() / 1000) + 3_600,
+  ) => {
     const { body } = await request(server.url)
       .post('/v2/outbox')
       .set(bearer(account))
-      .send({ to: [{ email: 'bank@victim.test' }], subject: 'Pay', body: 'please', send_at: sendAt })
+      .send({
+        to: [{ email: 'bank@victim.test' }],
+        subject: 'Pay',
+        body: 'please',
+        send_at: sendAt,
+      })
       .expect(202);
     return body.job_status_id as string;
   };
@@ -181,7 +195,8 @@ describe('taking over an account of somebody else', () => {
       subject: string;
     }[];
   const grantOf = async (id: string) =>
-    (await request(server.url).get(`/connect/grants/${id}`).set(application.basic).expect(200)).body.data as {
+    (await request(server.url).get(`/connect/grants/${id}`).set(application.basic).expect(200)).body
+      .data as {
       address_proven: boolean;
       proof: string | null;
     };
@@ -243,9 +258,13 @@ describe('taking over an account of somebody else', () => {
       const { body } = await authorize(his.settings, { reauth_account_id: ada.id }).expect(200);
       const refused = await exchange(body.code);
       expect(refused.status).toBe(400);
-      expect(refused.body.message).toContain('reauth_account_id: this account is at other mail servers');
+      expect(refused.body.message).toContain(
+        'reauth_account_id: this account is at other mail servers',
+      );
       expect(await subjects(ada)).toEqual([SECRET]);
-      const rows = await rowsOf(server, 'select id from "grant" where application_id = $1', [application.id]);
+      const rows = await rowsOf(server, 'select id from "grant" where application_id = $1', [
+        application.id,
+      ]);
       expect(rows).toHaveLength(1);
     });
 
@@ -397,7 +416,10 @@ describe('taking over an account of somebody else', () => {
       await request(server.url)
         .put(`/a/${application.clientId}/relay`)
         .set(application.secretBasic)
-        .send({ kind: 'smtp', settings: { host: '127.0.0.1', port: service.port, security: 'none' } })
+        .send({
+          kind: 'smtp',
+          settings: { host: '127.0.0.1', port: service.port, security: 'none' },
+        })
         .expect(200);
       const asked = service.commands.length;
       // His own server is full for today: that is when the service takes over.
@@ -431,7 +453,9 @@ describe('taking over an account of somebody else', () => {
       const ada = await nativeSignIn(await startServers(undefined, limit));
       await prove(ada.id);
       const second = await messageLater(ada, now());
-      await until('the service to take over', async () => (await routesOf(second)).includes('relay'));
+      await until('the service to take over', async () =>
+        (await routesOf(second)).includes('relay'),
+      );
       expect(service.messages).toHaveLength(1);
     });
   });
@@ -449,14 +473,20 @@ describe('taking over an account of somebody else', () => {
       const refused = await authorize(his.settings);
       expect(refused.status).toBe(400);
       expect(refused.body.message).toContain(`nothing proves that this mailbox is that of ${ADA}`);
-      const rows = await rowsOf(server, 'select id from "grant" where application_id = $1', [application.id]);
+      const rows = await rowsOf(server, 'select id from "grant" where application_id = $1', [
+        application.id,
+      ]);
       expect(rows).toEqual([]);
     });
 
     it('refuses the tokens of accounts that were connected before, until they are proven', async () => {
       const unrequired = { require_proven_address: false };
       const patch = (body: object) =>
-        request(server.url).patch('/connect/integrations/imap').set(application.basic).send(body).expect(200);
+        request(server.url)
+          .patch('/connect/integrations/imap')
+          .set(application.basic)
+          .send(body)
+          .expect(200);
       await patch(unrequired);
       const ada = await nativeSignIn(hers);
       await patch({ require_proven_address: true });

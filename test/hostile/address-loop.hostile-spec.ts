@@ -85,14 +85,18 @@ describe('proving an address by a mail', () => {
   const loops = () => server.app.get(AddressLoops).run();
   const sent = () => operator.messages.filter(({ to }) => to.includes(email));
   const proofOf = async (id: string) =>
-    (await rowsOf<{ proof: string | null }>(server, 'select proof from "grant" where id = $1', [id]))[0]
-      ?.proof;
+    (
+      await rowsOf<{ proof: string | null }>(server, 'select proof from "grant" where id = $1', [
+        id,
+      ])
+    )[0]?.proof;
   const mirrored = (id: string, subject: string) =>
     until('the mail in the mirror', async () => {
-      const rows = await rowsOf(server, 'select 1 from message where account_id = $1 and subject like $2', [
-        id,
-        subject,
-      ]);
+      const rows = await rowsOf(
+        server,
+        'select 1 from message where account_id = $1 and subject like $2',
+        [id, subject],
+      );
       return rows.length > 0;
     });
   async function mailed(): Promise<string> {
@@ -183,7 +187,9 @@ describe('proving an address by a mail', () => {
     // The second look comes too early for another attempt.
     expect(operator.commands.filter((line) => /^MAIL/i.test(line))).toHaveLength(1);
     expect(sent()).toEqual([]);
-    const rows = await rowsOf(server, 'select failed from address_loop where address = $1', [email]);
+    const rows = await rowsOf(server, 'select failed from address_loop where address = $1', [
+      email,
+    ]);
     expect(rows).toEqual([{ failed: true }]);
     delete script.answer;
     await rowsOf(

@@ -40,13 +40,16 @@ describe('the authorization matrix', () => {
     world.document.operations.filter((operation) => rowOf(operation).caller !== 'anybody');
   const ofAccounts = () =>
     world.document.operations.filter((operation) => rowOf(operation).caller === 'account');
-  const hasId = ({ pathParameters }: Operation) => pathParameters.some((name) => name !== 'client_id');
+  const hasId = ({ pathParameters }: Operation) =>
+    pathParameters.some((name) => name !== 'client_id');
   const goodBody = (operation: Operation, owner: Belongings): string | undefined => {
     if (!operation.body) return undefined;
     const body = bodyOf(world.document, operation, owner) as Record<string, unknown>;
     if (!operation.path.startsWith('/neural/') || 'text' in body) return JSON.stringify(body);
-    const list = (id: string) => (operation.method === 'PUT' && !operation.path.endsWith('ocr') ? [id] : id);
-    const object = 'file_id' in body ? { file_id: owner.file } : { message_id: list(owner.message) };
+    const list = (id: string) =>
+      operation.method === 'PUT' && !operation.path.endsWith('ocr') ? [id] : id;
+    const object =
+      'file_id' in body ? { file_id: owner.file } : { message_id: list(owner.message) };
     return JSON.stringify({ ...body, ...object });
   };
   /** A right request of the owner with other credentials. */
@@ -65,7 +68,9 @@ describe('the authorization matrix', () => {
   const tokenOf = async (change: string, overrides: Parameters<typeof createAccount>[2] = {}) => {
     const account = await createAccount(world.server.app, world.own.application, overrides);
     if (change)
-      await rowsOf(world.server, `update access_token set ${change} where grant_id = $1`, [account.id]);
+      await rowsOf(world.server, `update access_token set ${change} where grant_id = $1`, [
+        account.id,
+      ]);
     return account.bearer;
   };
   /** Each cell that is not as expected, as `route: caller: status`. */
@@ -94,7 +99,11 @@ describe('the authorization matrix', () => {
   });
 
   it('agrees with the documentation about who may call a route', () => {
-    const scheme = { account: 'accessToken', application: 'application', secret: 'applicationSecret' };
+    const scheme = {
+      account: 'accessToken',
+      application: 'application',
+      secret: 'applicationSecret',
+    };
     const wrong = world.document.operations.filter((operation) => {
       const { caller } = rowOf(operation);
       return operation.security[0] !== (caller === 'anybody' ? undefined : scheme[caller]);
@@ -160,7 +169,9 @@ describe('the authorization matrix', () => {
     const outOfDate = await tokenOf('', { status: 'invalid' });
     await unchanged(async () => {
       const writes = ofAccounts().filter((operation) => rowOf(operation).write);
-      expect(await wrongCells(writes, { 'an account that is out of date': [outOfDate, 403] })).toEqual([]);
+      expect(
+        await wrongCells(writes, { 'an account that is out of date': [outOfDate, 403] }),
+      ).toEqual([]);
     });
   });
 
@@ -207,7 +218,9 @@ describe('the authorization matrix', () => {
 
   it('lists nothing of another account or another application', async () => {
     const idsOf = ({ account, spare, ...rest }: Belongings): string[] => {
-      const ids = Object.values(rest).filter((id) => typeof id === 'string' && id !== rest.sendgrid);
+      const ids = Object.values(rest).filter(
+        (id) => typeof id === 'string' && id !== rest.sendgrid,
+      );
       return [...(ids as string[]), account.id, account.email, spare.id, spare.email];
     };
     const lists = guarded().filter(
@@ -228,7 +241,9 @@ describe('the authorization matrix', () => {
     for (const operation of lists) {
       rightly.push(...(await seenBy(world.own, operation)));
       const others =
-        rowOf(operation).caller === 'account' ? [world.neighbour, world.stranger] : [world.stranger];
+        rowOf(operation).caller === 'account'
+          ? [world.neighbour, world.stranger]
+          : [world.stranger];
       for (const caller of others) {
         const seen = await seenBy(caller, operation);
         if (seen.length > 0) wrong.push(`${operation.name}: ${seen.join(', ')}`);
@@ -244,7 +259,9 @@ describe('the authorization matrix', () => {
     const order = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'];
     const operations = guarded()
       .filter(({ path }) => path !== '/delta/streaming')
-      .toSorted((a, b) => order.indexOf(a.method) - order.indexOf(b.method) || (a.path < b.path ? 1 : -1));
+      .toSorted(
+        (a, b) => order.indexOf(a.method) - order.indexOf(b.method) || (a.path < b.path ? 1 : -1),
+      );
     const wrong: string[] = [];
     for (const operation of operations) {
       // Some routes end an account, or its tokens.
@@ -252,7 +269,10 @@ describe('the authorization matrix', () => {
       const { right } = rowOf(operation);
       const { status, text } = await world.adversary.send(
         operation.method,
-        addressOf(operation, owner, idIn(operation, owner)).replace('cursor=0', 'cursor=0&timeout=1'),
+        addressOf(operation, owner, idIn(operation, owner)).replace(
+          'cursor=0',
+          'cursor=0&timeout=1',
+        ),
         credentialsOf(operation, owner),
         goodBody(operation, owner),
       );

@@ -34,7 +34,8 @@ describe('the fake servers of the hostile tests', () => {
       caldav_url: dav.origin,
       carddav_url: dav.origin,
     });
-    const listed = async <T>(path: string) => (await server.send('GET', path, account.bearer)).body as T[];
+    const listed = async <T>(path: string) =>
+      (await server.send('GET', path, account.bearer)).body as T[];
     const subjects = async () =>
       (await listed<{ subject: string }>('/messages')).map(({ subject }) => subject);
     await until('the first message', async () => (await subjects()).includes('Before'));
@@ -44,7 +45,9 @@ describe('the fake servers of the hostile tests', () => {
       (await listed<{ title: string }>('/events')).some(({ title }) => title === 'Event'),
     );
     await until('the contact', async () =>
-      (await listed<{ given_name: string }>('/contacts')).some((contact) => contact.given_name === 'Bo'),
+      (await listed<{ given_name: string }>('/contacts')).some(
+        (contact) => contact.given_name === 'Bo',
+      ),
     );
     const watched = await stop();
     expect(smtp.commands.length).toBeGreaterThan(0);

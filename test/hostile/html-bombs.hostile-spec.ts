@@ -65,7 +65,11 @@ function spaces(megabytes: number): Buffer {
   // Complete in itself, so that it can be repeated.
   const block = zlib.deflateRawSync(Buffer.alloc(MB, ' '), { finishFlush: Z_FULL_FLUSH });
   const blocks = Array.from({ length: megabytes }, () => block);
-  return Buffer.concat([Buffer.from([0x78, 0x9c]), ...blocks, zlib.deflateRawSync(Buffer.alloc(0))]);
+  return Buffer.concat([
+    Buffer.from([0x78, 0x9c]),
+    ...blocks,
+    zlib.deflateRawSync(Buffer.alloc(0)),
+  ]);
 }
 
 function pdfOf(content: Buffer, count = 1): Uint8Array {
@@ -94,7 +98,11 @@ describe('HTML, pictures and files that are made to take time or memory', () => 
   const threads = new WorkThreads();
   const neural = new NeuralThreads(threads);
   const config = { baseUrl: 'https://mail.test' } as AppConfig;
-  const tracker = new Tracker(config, new TrackingTokens([{ id: 'a', key: Buffer.alloc(32, 1) }]), threads);
+  const tracker = new Tracker(
+    config,
+    new TrackingTokens([{ id: 'a', key: Buffer.alloc(32, 1) }]),
+    threads,
+  );
   let card = '';
   let dav: FakeDav;
 

@@ -85,7 +85,13 @@ const BOMBS: Record<string, string[]> = {
   ),
   'more wild rules': multipart(
     WILD_RULES.slice(3).map((rule, n) =>
-      ics(calendar(`wilder-${n}`, [], ['SUMMARY:Wilder', 'DTSTART:00010101T100000Z', `RRULE:${rule}`])),
+      ics(
+        calendar(
+          `wilder-${n}`,
+          [],
+          ['SUMMARY:Wilder', 'DTSTART:00010101T100000Z', `RRULE:${rule}`],
+        ),
+      ),
     ),
   ),
   'a calendar of nested components': ics(
@@ -102,7 +108,11 @@ const BOMBS: Record<string, string[]> = {
     'Content-Type: multipart/mixed; boundary=b0', '',
     ...times(1_000, (n) => `--b${n}\r\nContent-Type: multipart/mixed; boundary=b${n + 1}\r\n`),
   ], // prettier-ignore
-  'a million parts': ['Content-Type: multipart/mixed; boundary=b', '', '--b\r\n\r\n'.repeat(1_000_000)],
+  'a million parts': [
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b\r\n\r\n'.repeat(1_000_000),
+  ],
   'a hundred thousand recipients': [
     `Cc: ${times(100_000, (n) => `a${n}@x.test`).join(',\r\n ')}`, '', 'Hello',
   ], // prettier-ignore
@@ -177,7 +187,8 @@ describe('bombs in mail', () => {
   };
 
   it('are all listed, and so is the mail after them', async () => {
-    for (const [subject, lines] of Object.entries(BOMBS)) mailbox.imap.deliver({ raw: mail(subject, lines) });
+    for (const [subject, lines] of Object.entries(BOMBS))
+      mailbox.imap.deliver({ raw: mail(subject, lines) });
     mailbox.imap.deliver({ raw: mail('the last mail', ['', 'Bye']) });
     await until('the last mail', async () => (await subjects()).includes('the last mail'));
     expect((await subjects()).toSorted()).toEqual(
@@ -187,7 +198,9 @@ describe('bombs in mail', () => {
 
   it('leave calendars whose instances can be listed', async () => {
     const listed = await events('/events?limit=500');
-    expect(listed.find(({ title }) => title === 'Hundreds of rules')).toMatchObject({ recurrence: null });
+    expect(listed.find(({ title }) => title === 'Hundreds of rules')).toMatchObject({
+      recurrence: null,
+    });
     await events('/events?expand_recurring=true&limit=500&starts_before=4102444800');
     await events('/events?expand_recurring=true&limit=500&starts_before=253000000000');
     const free = {

@@ -28,7 +28,9 @@ describe('the mailing service of an application', () => {
     await server.app.get(RelayEnrolment, { strict: false }).run();
     expect(service.senders.map(({ from_email }) => from_email)).toEqual([email]);
     const eve = await createAccount(server.app, application, { email });
-    await rowsOf(server, `update "grant" set proof = null, mailbox = 'his' where id = $1`, [eve.id]);
+    await rowsOf(server, `update "grant" set proof = null, mailbox = 'his' where id = $1`, [
+      eve.id,
+    ]);
     const remove = (account = eve) =>
       request(server.url).delete('/v2/outbox/onboard/subuser').set(account.bearer).send({ email });
     await remove().expect(200);

@@ -16,13 +16,19 @@ const ATTACK =
   '\u001b]52;c;cm0gLXJmIH4=\u0007\u001b]0;title\u0007\u001b[2J\u009b2J\u202ereversed\u2066\u007f\b\r\n\tX';
 const CONTROLS = /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
-const MESSAGE = { id: 'm1', subject: ATTACK, from: [{ email: `eve@example.test${ATTACK}`, name: ATTACK }] };
+const MESSAGE = {
+  id: 'm1',
+  subject: ATTACK,
+  from: [{ email: `eve@example.test${ATTACK}`, name: ATTACK }],
+};
 
 /** A server, or what its users wrote into it, that attacks the terminal of whoever runs `api`. */
 function answer(request: http.IncomingMessage, response: http.ServerResponse): void {
   const url = new URL(request.url ?? '/', 'http://server');
   if (url.searchParams.has('fail')) {
-    response.writeHead(400).end(JSON.stringify({ message: ATTACK, type: ATTACK, missing_fields: [ATTACK] }));
+    response
+      .writeHead(400)
+      .end(JSON.stringify({ message: ATTACK, type: ATTACK, missing_fields: [ATTACK] }));
   } else if (url.searchParams.has('text')) {
     response.writeHead(502).end(ATTACK);
   } else if (url.pathname.endsWith('/streaming')) {
@@ -31,7 +37,9 @@ function answer(request: http.IncomingMessage, response: http.ServerResponse): v
   } else if (request.headers.accept === 'message/rfc822' || url.pathname.endsWith('/download')) {
     response.end(`Subject: ${ATTACK}\r\n\r\n`);
   } else {
-    response.end(JSON.stringify(url.pathname.endsWith('/m1') ? { ...MESSAGE, [ATTACK]: 1 } : [MESSAGE]));
+    response.end(
+      JSON.stringify(url.pathname.endsWith('/m1') ? { ...MESSAGE, [ATTACK]: 1 } : [MESSAGE]),
+    );
   }
 }
 
@@ -52,7 +60,9 @@ describe('the api command, given text that attacks terminals', () => {
   async function api(words: readonly string[], terminal = false): Promise<string> {
     const command = [process.execPath, 'src/cli/api.ts', ...words];
     // script(1) runs a command on a terminal of its own.
-    const [program = '', ...args] = terminal ? ['script', '-qec', quoted(command), '/dev/null'] : command;
+    const [program = '', ...args] = terminal
+      ? ['script', '-qec', quoted(command), '/dev/null']
+      : command;
     const child = spawn(program, args, {
       env: {
         PATH: process.env['PATH'],
@@ -140,7 +150,9 @@ describe('the HTTP server, given requests that cost more than they should', () =
   });
 
   it.each(['utf-16', 'utf-16le', 'utf-32', 'utf-7'])('refuses JSON in %s', async (charset) => {
-    const { status } = await post().set('content-type', `application/json; charset=${charset}`).send('{}');
+    const { status } = await post()
+      .set('content-type', `application/json; charset=${charset}`)
+      .send('{}');
     expect(status).toBe(400);
   });
 

@@ -31,7 +31,10 @@ const USUAL_MOST = 256 * 1024;
 const mixed = (tokens: readonly string[]) =>
   fc
     .array(
-      fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...tokens) }, { weight: 1, arbitrary: hostileText() }),
+      fc.oneof(
+        { weight: 8, arbitrary: fc.constantFrom(...tokens) },
+        { weight: 1, arbitrary: hostileText() },
+      ),
       {
         maxLength: 60,
       },
@@ -49,7 +52,11 @@ function processorMs(): number {
  * @returns the time that passed, or what `clock` counts instead
  * @throws what is no refusal
  */
-async function timed({ read, refusals = [] }: Parser, text: string, clock = () => performance.now()) {
+async function timed(
+  { read, refusals = [] }: Parser,
+  text: string,
+  clock = () => performance.now(),
+) {
   const began = clock();
   try {
     await read(text);
@@ -63,7 +70,11 @@ async function timed({ read, refusals = [] }: Parser, text: string, clock = () =
 async function fastest(parser: Parser, text: string): Promise<number> {
   const first = await timed(parser, text, processorMs);
   if (first < MEASURABLE_MS) return first;
-  return Math.min(first, await timed(parser, text, processorMs), await timed(parser, text, processorMs));
+  return Math.min(
+    first,
+    await timed(parser, text, processorMs),
+    await timed(parser, text, processorMs),
+  );
 }
 
 describe(`what strangers wrote (seed ${seed})`, () => {
@@ -88,7 +99,9 @@ describe(`what strangers wrote (seed ${seed})`, () => {
           const isTooSlow = whole > MOST_MS;
           const grows = whole > MEASURABLE_MS && whole > MOST_GROWTH * half;
           if (isTooSlow || grows)
-            found.push(`${JSON.stringify(fragment)}: ${Math.round(half)} ms, then ${Math.round(whole)} ms`);
+            found.push(
+              `${JSON.stringify(fragment)}: ${Math.round(half)} ms, then ${Math.round(whole)} ms`,
+            );
         }
       }
       expect(found).toEqual([]);
@@ -102,7 +115,11 @@ describe(`what strangers wrote (seed ${seed})`, () => {
     afterAll(() => dav?.stop());
     afterAll(() => threads.close());
     const calendarsOf = () =>
-      new DavCalendars(new EgressClient(new EgressPolicy(['127.0.0.0/8'])), new SystemClock(), threads);
+      new DavCalendars(
+        new EgressClient(new EgressPolicy(['127.0.0.0/8'])),
+        new SystemClock(),
+        threads,
+      );
     const TOKENS = [
       '<d:multistatus xmlns:d="DAV:">', '<d:response>', '<d:href>/home/x/</d:href>', '<d:href>\0</d:href>', '<d:propstat>', '<d:prop>',
       '<d:resourcetype><c:calendar/></d:resourcetype>', '</d:prop>', '<d:status>HTTP/1.1 200 OK</d:status>', '</d:propstat>', '</d:response>',
@@ -122,13 +139,17 @@ describe(`what strangers wrote (seed ${seed})`, () => {
         null,
         100,
       );
-      expect(events.map(({ icalUid }) => icalUid).filter((uid) => uid !== 'two')).toEqual(['one', 'three']);
+      expect(events.map(({ icalUid }) => icalUid).filter((uid) => uid !== 'two')).toEqual([
+        'one',
+        'three',
+      ]);
       await dav.stop();
     });
 
     it('is read, or refused as an error of the provider, in time', async () => {
       dav = await FakeDav.start({
-        answer: ({ method, url }) => (method === 'PROPFIND' && url === '/home/' ? { body } : undefined),
+        answer: ({ method, url }) =>
+          method === 'PROPFIND' && url === '/home/' ? { body } : undefined,
       });
       const calendars = calendarsOf();
       const account = davAccount(dav.origin, 'ada', 'secret');

@@ -92,7 +92,9 @@ describe('an access token that is used to spend the money of the operator', () =
 
   it('when many events text one number, then no more texts leave than the quota allows, and each refusal is reported', async () => {
     const made = await Promise.all(
-      Array.from({ length: 4 }, () => event({ participants: people(3), notifications: [text] }).expect(200)),
+      Array.from({ length: 4 }, () =>
+        event({ participants: people(3), notifications: [text] }).expect(200),
+      ),
     );
     const all = await settled(made.map(({ body }) => body.id));
     expect(all).toHaveLength(12);
@@ -103,7 +105,9 @@ describe('an access token that is used to spend the money of the operator', () =
       expect(reason).toMatch(
         /^not sent: quota sms: the account has used the 5 text messages it may use in a day/,
       );
-    const texts = await rowsOf(server, 'select from sms_message where account_id = $1', [mallory.id]);
+    const texts = await rowsOf(server, 'select from sms_message where account_id = $1', [
+      mallory.id,
+    ]);
     expect(texts).toHaveLength(TEXTS);
     expect(await alerts()).toEqual([{ account_id: mallory.id, quota: 'sms', per: 'account' }]);
   });
@@ -111,7 +115,10 @@ describe('an access token that is used to spend the money of the operator', () =
   it('when webhook reminders flood a stranger, then no more are posted than the quota allows', async () => {
     const url = `${receiver.origin}/victim`;
     const hook = { type: 'webhook', minutes_before_event: 10, url, payload: '{}' };
-    const notifications = Array.from({ length: 20 }, (_, index) => ({ ...hook, payload: `{"n":${index}}` }));
+    const notifications = Array.from({ length: 20 }, (_, index) => ({
+      ...hook,
+      payload: `{"n":${index}}`,
+    }));
     const { body } = await event({ notifications }).expect(200);
     const all = await settled([body.id]);
     expect(all.filter(({ status }) => status === 'sent')).toHaveLength(REMINDERS);
@@ -133,7 +140,9 @@ describe('an access token that is used to spend the money of the operator', () =
   it('when one event asks for more texts or reminders than an event may, then it is refused and nothing is stored', async () => {
     const texts = await event({ participants: people(11), notifications: [text] });
     expect(texts.status).toBe(400);
-    expect(texts.body.message).toMatch(/^notifications: .* 11 text messages; at most 10 are allowed/);
+    expect(texts.body.message).toMatch(
+      /^notifications: .* 11 text messages; at most 10 are allowed/,
+    );
     const mail = { type: 'email', minutes_before_event: 10, subject: '', body: '' };
     const mails = await event({
       participants: people(26),
@@ -141,7 +150,9 @@ describe('an access token that is used to spend the money of the operator', () =
     });
     expect(mails.status).toBe(400);
     expect(mails.body.message).toMatch(/^notifications: .* 52 reminders; at most 50 are allowed/);
-    expect(await rowsOf(server, 'select from reminder where account_id = $1', [mallory.id])).toEqual([]);
+    expect(
+      await rowsOf(server, 'select from reminder where account_id = $1', [mallory.id]),
+    ).toEqual([]);
   });
 
   it('when an event grows by a change, then the limits of an event hold too', async () => {
@@ -204,7 +215,8 @@ describe('a server whose operator names the countries that get texts', () => {
     server = await startTestApp({ SMS_COUNTRIES: 'de, us' });
     const application = await createApplication(server.app, { features: ['sms'] });
     const ada = await createAccount(server.app, application);
-    const post = (path: string, body: object) => request(server.url).post(path).set(ada.bearer).send(body);
+    const post = (path: string, body: object) =>
+      request(server.url).post(path).set(ada.bearer).send(body);
     const { id } = (await post('/calendars', { name: 'Team' })).body;
     const event = (phone: string) =>
       post('/events', {
@@ -215,6 +227,8 @@ describe('a server whose operator names the countries that get texts', () => {
       });
     await event('+4915112345678').expect(200);
     const refused = await event('+18762345678').expect(400);
-    expect(refused.body.message).toMatch(/it belongs to JM; this server sends texts to DE, US only/);
+    expect(refused.body.message).toMatch(
+      /it belongs to JM; this server sends texts to DE, US only/,
+    );
   });
 });

@@ -4,7 +4,12 @@ import { type AttackedOwners, startAttackedOwners } from '../support/attacked-ow
 import { rowsOf } from '../support/connect.ts';
 import { HOSTILE_IDS } from '../support/hostile.ts';
 import { addressOf, type Belongings, credentialsOf, idIn } from '../support/hostile-world.ts';
-import { NO_REFERENCES, type Owner, REFERENCE_TABLE, type ReferenceRow } from './support/reference-table.ts';
+import {
+  NO_REFERENCES,
+  type Owner,
+  REFERENCE_TABLE,
+  type ReferenceRow,
+} from './support/reference-table.ts';
 
 jest.setTimeout(300_000);
 
@@ -51,7 +56,8 @@ describe('references to what belongs to others', () => {
 
   const operationOf = ({ route }: ReferenceRow): Operation => {
     const operation = world.document.operations.find(({ name }) => name === route);
-    if (!operation) throw new Error(`${route} of test/hostile/support/reference-table.ts is no route`);
+    if (!operation)
+      throw new Error(`${route} of test/hostile/support/reference-table.ts is no route`);
     return operation;
   };
   const send = (row: ReferenceRow, other: Owner) => {
@@ -59,9 +65,16 @@ describe('references to what belongs to others', () => {
     const content = row.with(other, own);
     const address = addressOf(operation, own, idIn(operation, own), 'cursor');
     const isQuery = row.field.startsWith('?');
-    const query = isQuery ? `?${new URLSearchParams(content as Record<string, string>).toString()}` : '';
+    const query = isQuery
+      ? `?${new URLSearchParams(content as Record<string, string>).toString()}`
+      : '';
     const body = isQuery ? undefined : JSON.stringify(content);
-    return world.adversary.send(operation.method, address + query, credentialsOf(operation, own), body);
+    return world.adversary.send(
+      operation.method,
+      address + query,
+      credentialsOf(operation, own),
+      body,
+    );
   };
 
   it('have a table row for every documented field that may hold an id', () => {
@@ -127,9 +140,13 @@ describe('references to what belongs to others', () => {
       for (const other of [neighbour, stranger]) {
         const { status, text } = await send(row, other);
         const named = Object.values(row.with(other, own)).flat();
-        const seen = [other.message, other.file, other.event, other.draft, other.account.email].filter(
-          (id) => !named.includes(id) && text.includes(id),
-        );
+        const seen = [
+          other.message,
+          other.file,
+          other.event,
+          other.draft,
+          other.account.email,
+        ].filter((id) => !named.includes(id) && text.includes(id));
         if (status >= 500 || seen.length > 0)
           wrong.push(`${row.route} ${row.field}: ${status} ${seen.join()}`);
       }

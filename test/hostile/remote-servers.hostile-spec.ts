@@ -47,7 +47,9 @@ describe('servers that somebody names in a sign-in', () => {
       settings,
     }); // prettier-ignore
 
-  const attack = async (settings: object): Promise<{ answer: HttpAnswer; watched: Watched; ms: number }> => {
+  const attack = async (
+    settings: object,
+  ): Promise<{ answer: HttpAnswer; watched: Watched; ms: number }> => {
     const stop = server.watch();
     const begun = performance.now();
     const answer = await authorize(settings);
@@ -161,7 +163,9 @@ describe('servers that somebody names in a sign-in', () => {
     expectHeld({ watched: await stop(), ms: performance.now() - begun });
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(5);
-    expect(refused.map(({ headers }) => headers.get('retry-after'))).toEqual(refused.map(() => '5'));
+    expect(refused.map(({ headers }) => headers.get('retry-after'))).toEqual(
+      refused.map(() => '5'),
+    );
     expect(answers.filter(({ status }) => status === 400)).toHaveLength(3);
     const { settings: good } = await server.mailbox();
     expect((await authorize(good)).status).toBe(200);

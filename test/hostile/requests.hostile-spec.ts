@@ -69,12 +69,17 @@ describe(`requests of any kind (seed ${seed})`, () => {
     const { method, path } = operation;
     const known = method === 'DELETE' ? HOSTILE_IDS['a random id'] : idIn(operation, own);
     const address = addressOf(operation, own, request.id ?? known);
-    const query = request.query === '' ? '' : `${address.includes('?') ? '&' : '?'}${request.query}`;
+    const query =
+      request.query === '' ? '' : `${address.includes('?') ? '&' : '?'}${request.query}`;
     const limit = WAITING.test(path) ? WAIT_MS : MOST_MS;
     try {
       const response = await fetch(server.url + address + query, {
         method,
-        headers: { 'content-type': 'application/json', ...request.headers, ...credentialsOf(operation, own) },
+        headers: {
+          'content-type': 'application/json',
+          ...request.headers,
+          ...credentialsOf(operation, own),
+        },
         body: method === 'GET' ? null : (request.body ?? null),
         signal: AbortSignal.timeout(limit),
         redirect: 'manual',
@@ -101,12 +106,33 @@ describe(`requests of any kind (seed ${seed})`, () => {
   const undocumented = (): Operation[] => {
     const known = new Set(document.operations.map(({ name }) => name));
     return Object.keys(ROUTE_TABLE)
-      .filter((name) => !known.has(name) && !/\/(docs|openapi|connect\/login\/(icon|sign-in))/.test(name))
+      .filter(
+        (name) => !known.has(name) && !/\/(docs|openapi|connect\/login\/(icon|sign-in))/.test(name),
+      )
       .map((name) => {
         const [method = '', path = ''] = name.split(' ');
         const pathParameters = path.includes('{') ? ['id'] : [];
-        const queryParameters = ['id', 'k', 'provider', 'state', 'code', 'error', 'm', 'l', 's', 't'];
-        return { name, method, path, pathParameters, queryParameters, security: [], body: undefined };
+        const queryParameters = [
+          'id',
+          'k',
+          'provider',
+          'state',
+          'code',
+          'error',
+          'm',
+          'l',
+          's',
+          't',
+        ];
+        return {
+          name,
+          method,
+          path,
+          pathParameters,
+          queryParameters,
+          security: [],
+          body: undefined,
+        };
       });
   };
 
@@ -119,10 +145,13 @@ describe(`requests of any kind (seed ${seed})`, () => {
     const operations = [...document.operations, ...undocumented()];
     for (const operation of operations) {
       const good = bodyOf(document, operation, own);
-      const property = fc.asyncProperty(hostileRequests(document, operation, good), async (request) => {
-        const faults = await send(operation, request);
-        if (faults.length > 0) throw new Error(faults.join('; '));
-      });
+      const property = fc.asyncProperty(
+        hostileRequests(document, operation, good),
+        async (request) => {
+          const faults = await send(operation, request);
+          if (faults.length > 0) throw new Error(faults.join('; '));
+        },
+      );
       const result = await fc.check(property, { seed, numRuns: RUNS * factor, endOnFailure: true });
       if (result.failed) {
         const example = JSON.stringify(result.counterexample?.[0])?.slice(0, 600);

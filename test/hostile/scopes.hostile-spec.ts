@@ -63,8 +63,14 @@ describe('a token whose account has granted one scope', () => {
     );
     const message = await until('the message', async () => (await get('/messages')).body[0]);
     const upload = (name: string) =>
-      request(server.url).post('/files').set(ada.bearer).attach('file', Buffer.from(name), `${name}.txt`);
-    const [free, carried] = [(await upload('free')).body[0].id, (await upload('Bumblebee')).body[0].id];
+      request(server.url)
+        .post('/files')
+        .set(ada.bearer)
+        .attach('file', Buffer.from(name), `${name}.txt`);
+    const [free, carried] = [
+      (await upload('free')).body[0].id,
+      (await upload('Bumblebee')).body[0].id,
+    ];
     const draft = await post('/drafts', {
       subject: 'Bumblebee',
       body: 'Bumblebee',
@@ -115,8 +121,10 @@ describe('a token whose account has granted one scope', () => {
   afterAll(() => server.close());
 
   const get = (path: string) => request(server.url).get(path).set(ada.bearer);
-  const post = (path: string, body: object) => request(server.url).post(path).set(ada.bearer).send(body);
-  const put = (path: string, body: object) => request(server.url).put(path).set(ada.bearer).send(body);
+  const post = (path: string, body: object) =>
+    request(server.url).post(path).set(ada.bearer).send(body);
+  const put = (path: string, body: object) =>
+    request(server.url).put(path).set(ada.bearer).send(body);
   const grant = (...scopes: Scope[]) =>
     rowsOf(server, 'update "grant" set scope = $2 where id = $1', [ada.id, scopes]);
   const words = ({ text, body }: Response) => {
@@ -167,14 +175,21 @@ describe('a token whose account has granted one scope', () => {
     [
       'PATCH /messages/{id}',
       () =>
-        request(server.url).patch(`/messages/${ids.message}`).set(ada.bearer).send({ folder_id: ids.folder }),
+        request(server.url)
+          .patch(`/messages/${ids.message}`)
+          .set(ada.bearer)
+          .send({ folder_id: ids.folder }),
     ],
     ['PUT /threads/{id}', () => put(`/threads/${ids.thread}`, { folder_id: ids.folder })],
     ['PUT /folders/{id}', () => put(`/folders/${ids.folder}`, { display_name: 'Tarragon' })],
     [
       'POST /calendars/free-busy',
       () =>
-        post('/calendars/free-busy', { start_time: START - 100, end_time: START + 100, emails: [ada.email] }),
+        post('/calendars/free-busy', {
+          start_time: START - 100,
+          end_time: START + 100,
+          emails: [ada.email],
+        }),
     ],
   ];
 
@@ -256,13 +271,23 @@ describe('a token whose account has granted one scope', () => {
       expect(made.status).toBe(400);
       expect(made.body.message).toMatch(/^file_ids: Couldn't find file/);
       const { version } = (await get(`/drafts/${ids.draft}`)).body;
-      const changed = await put(`/drafts/${ids.draft}`, { version, file_ids: [ids.attached, ids.received] });
+      const changed = await put(`/drafts/${ids.draft}`, {
+        version,
+        file_ids: [ids.attached, ids.received],
+      });
       expect(changed.status).toBe(400);
     });
 
     it('does not learn the subject of a message by drafting an answer to it', async () => {
-      const { body } = await post('/drafts', { reply_to_message_id: ids.message, body: 'Hi' }).expect(200);
-      expect(body).toMatchObject({ subject: '', thread_id: ids.thread, reply_to_message_id: ids.message });
+      const { body } = await post('/drafts', {
+        reply_to_message_id: ids.message,
+        body: 'Hi',
+      }).expect(200);
+      expect(body).toMatchObject({
+        subject: '',
+        thread_id: ids.thread,
+        reply_to_message_id: ids.message,
+      });
     });
 
     it('sees only files of drafts and uploads in deltas', async () => {
@@ -303,7 +328,12 @@ describe('a token whose account has granted one scope', () => {
     it('can send a draft without being shown its content', async () => {
       await grant('email');
       const draft = (
-        await post('/drafts', { to, subject: 'Bumblebee', body: 'Bumblebee', file_ids: [ids.received] })
+        await post('/drafts', {
+          to,
+          subject: 'Bumblebee',
+          body: 'Bumblebee',
+          file_ids: [ids.received],
+        })
       ).body;
       await grant('email.send');
       const sent = await post('/send', { draft_id: draft.id, version: draft.version });

@@ -47,8 +47,16 @@ describe('an outsider who uses the public sign-in of an application', () => {
   /** Whatever may be behind an address: the outsider wants to know which. */
   const targets = async (): Promise<[what: string, host: string, port: number][]> => [
     ['a closed port', '127.0.0.1', (await freePorts(1))[0] ?? 0],
-    ['a server of the web', '127.0.0.1', await listening(net.createServer((socket) => socket.end(WEB)))],
-    ['a port that hangs up', '127.0.0.1', await listening(net.createServer((socket) => socket.destroy()))],
+    [
+      'a server of the web',
+      '127.0.0.1',
+      await listening(net.createServer((socket) => socket.end(WEB))),
+    ],
+    [
+      'a port that hangs up',
+      '127.0.0.1',
+      await listening(net.createServer((socket) => socket.destroy())),
+    ],
     ['a private address', '10.0.0.1', 993],
     ['the metadata service', '169.254.169.254', 80],
   ];
@@ -145,7 +153,11 @@ describe('an outsider who uses the public sign-in of an application', () => {
       .expect(200);
     const begin = async (query: object) => {
       const browser = new PageBrowser(server);
-      const all = { client_id: application.clientId, redirect_uri: REDIRECT, redirect_on_error: 'true' };
+      const all = {
+        client_id: application.clientId,
+        redirect_uri: REDIRECT,
+        redirect_on_error: 'true',
+      };
       const { location } = await browser.get(
         `/oauth/authorize?${new URLSearchParams({ ...all, ...query }).toString()}`,
       );

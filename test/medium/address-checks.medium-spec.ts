@@ -50,7 +50,11 @@ describe('checks of addresses in the background', () => {
     expect(await checks().run()).toBe(0);
     const told = (await events()).map(({ body }) => JSON.parse(body.toString()));
     expect(
-      told.map(({ deltas: [delta] }) => [delta.type, delta.object_data.id, delta.object_data.attributes]),
+      told.map(({ deltas: [delta] }) => [
+        delta.type,
+        delta.object_data.id,
+        delta.object_data.attributes,
+      ]),
     ).toEqual([['account.proof_changed', id, { address_proven: true, proof: 'sandbox' }]]);
   });
 
@@ -84,10 +88,11 @@ describe('checks of addresses in the background', () => {
     await rowsOf(server, `update "grant" set settings_sealed = 'unreadable' where id = $1`, [id]);
     await checks().run();
     expect(await stateOf(id)).toMatchObject({ proof: null, mailbox: null });
-    await rowsOf(server, 'update "grant" set settings_sealed = $2, prove_at = now() where id = $1', [
-      id,
-      row?.sealed,
-    ]);
+    await rowsOf(
+      server,
+      'update "grant" set settings_sealed = $2, prove_at = now() where id = $1',
+      [id, row?.sealed],
+    );
     await checks().run();
     expect(await stateOf(id)).toMatchObject({ proof: 'sandbox' });
   });

@@ -16,13 +16,17 @@ describe('Credentials', () => {
   beforeEach(async () => {
     database = await createTestDatabase();
     context = await createOperatorContext(
-      loadConfig({ DATABASE_URL: database.url, ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}` }),
+      loadConfig({
+        DATABASE_URL: database.url,
+        ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
+      }),
     );
     sql = context.get(Database);
     credentials = new StoredCredentials(sql, { note: () => undefined });
     const application = await createApplication(context);
     accounts = [];
-    for (let index = 0; index < 20; index += 1) accounts.push(await createAccount(context, application));
+    for (let index = 0; index < 20; index += 1)
+      accounts.push(await createAccount(context, application));
   });
   afterEach(async () => {
     await context.close();
@@ -57,9 +61,10 @@ describe('Credentials', () => {
 
   it('refuses an expired token', async () => {
     const [account] = accounts;
-    await sql.query(`update access_token set expires_at = now() - interval '1 s' where grant_id = $1`, [
-      account?.id,
-    ]);
+    await sql.query(
+      `update access_token set expires_at = now() - interval '1 s' where grant_id = $1`,
+      [account?.id],
+    );
     expect(await idsOf([account?.token ?? ''])).toEqual([undefined]);
   });
 

@@ -67,7 +67,9 @@ describe('connections to the database', () => {
       const { reclaim: _reclaim, forgive: _forgive, ...ofEachBatch } = queueStatements(table);
       for (const [name, text] of Object.entries(ofEachBatch)) {
         if (text === null) continue;
-        const count = Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
+        const count = Math.max(
+          ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)),
+        );
         const unknown = Array.from({ length: count }, () => 'null').join(', ');
         await sql.query(`prepare "${name}" as ${text}`, [], { prepared: false });
         const [row] = await sql.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(

@@ -28,7 +28,12 @@ describe('the change log', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     own = await createTestDatabase();
-    database = new Database({ url: own.url, max: 20, statementTimeoutMs: 10_000, applicationName: 'test' });
+    database = new Database({
+      url: own.url,
+      max: 20,
+      statementTimeoutMs: 10_000,
+      applicationName: 'test',
+    });
     deltas = new DeltasService(new DeltasRepository(database), objects);
     await database.query(
       `insert into application (id, client_id, name, secret_hash, secret_sealed, plan, features, region, redirect_uris, created_at, updated_at)
@@ -41,7 +46,8 @@ describe('the change log', () => {
     await own.drop();
   });
 
-  const account = (): AccountPrincipal => ({ kind: 'account', accountId: newId(), scopes: null }) as never;
+  const account = (): AccountPrincipal =>
+    ({ kind: 'account', accountId: newId(), scopes: null }) as never;
   const change = (
     { accountId }: AccountPrincipal,
     objectId: string = newId(),
@@ -222,7 +228,15 @@ describe('the change log', () => {
       await write(database, change(by), change(other));
       const { end } = await read(other, '0');
       const unheardOf = toCursor(by.accountId, { seq: 2 ** 40, at: Date.now() });
-      for (const cursor of [end, `${end}0`, end.replace(/^./, '-'), '', '1', 'x'.repeat(255), unheardOf])
+      for (const cursor of [
+        end,
+        `${end}0`,
+        end.replace(/^./, '-'),
+        '',
+        '1',
+        'x'.repeat(255),
+        unheardOf,
+      ])
         await expect(read(by, cursor)).rejects.toThrow(InvalidCursorError);
     });
 

@@ -59,7 +59,10 @@ describe('the embedded PostgreSQL', () => {
     const { url } = await start();
     const rules = await ask(url, 'select type, auth_method, options from pg_hba_file_rules');
     expect(rules).toEqual([{ type: 'local', auth_method: 'peer', options: ['map=carillon'] }]);
-    const users = await ask<{ sys_name: string }>(url, 'select sys_name from pg_ident_file_mappings');
+    const users = await ask<{ sys_name: string }>(
+      url,
+      'select sys_name from pg_ident_file_mappings',
+    );
     expect(users.map(({ sys_name }) => sys_name).sort()).toEqual(
       [...new Set(['root', os.userInfo().username])].sort(),
     );
@@ -79,8 +82,13 @@ describe('the embedded PostgreSQL', () => {
 
   it('refuses another local user, even one who can open the socket', async () => {
     const { url } = await start();
-    const named = await ask<{ sys_name: string }>(url, 'select sys_name from pg_ident_file_mappings');
-    const others = named.filter(({ sys_name }) => !['root', os.userInfo().username].includes(sys_name));
+    const named = await ask<{ sys_name: string }>(
+      url,
+      'select sys_name from pg_ident_file_mappings',
+    );
+    const others = named.filter(
+      ({ sys_name }) => !['root', os.userInfo().username].includes(sys_name),
+    );
     expect(others).toEqual([]);
     // Only root can become somebody else and knock.
     if (process.getuid?.() !== 0) return;

@@ -2,7 +2,12 @@ import { Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { done, type EngineFixture, ProbeDispatcher, startEngineFixture } from '../support/engine-fixture.ts';
+import {
+  done,
+  type EngineFixture,
+  ProbeDispatcher,
+  startEngineFixture,
+} from '../support/engine-fixture.ts';
 import { until } from '../support/until.ts';
 
 /** Blocks this whole process, as a long garbage collection or a paused container would. */

@@ -91,7 +91,9 @@ describe('The breaker of a gate', () => {
         .every(({ run_at }) => +run_at > Date.now() + 20_000),
     );
     expect(dispatcher.begun).toHaveLength(5);
-    expect((await fixture.rows()).every(({ state, crashes }) => state === 0 && crashes === 0)).toBe(true);
+    expect((await fixture.rows()).every(({ state, crashes }) => state === 0 && crashes === 0)).toBe(
+      true,
+    );
     const parked = (await fixture.rows()).filter(({ id }) => ids.includes(id));
     expect(parked.toSorted((a, b) => +a.run_at - +b.run_at).map(({ id }) => id)).toEqual(ids);
     expect(parked.every(({ attempt }) => attempt === 0)).toBe(true);
@@ -147,12 +149,16 @@ describe('The breaker of a gate', () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
-      if (job.id === asks) return failed(job, { kind: 'close', seconds: 3_600, reason: 'daily limit' });
+      if (job.id === asks)
+        return failed(job, { kind: 'close', seconds: 3_600, reason: 'daily limit' });
       await held;
       return { ...done(job), gate: WELL };
     });
     await fixture.begin(dispatcher);
-    await until('it to be closed', async () => (await fixture.gate(account))?.reason === 'daily limit');
+    await until(
+      'it to be closed',
+      async () => (await fixture.gate(account))?.reason === 'daily limit',
+    );
     release();
     await until('the other to be written', async () =>
       (await fixture.rows()).every(({ id }) => id !== other),
@@ -212,9 +218,10 @@ describe('The breaker of a gate', () => {
   });
 
   it('reports the rate limit as the reason when there is no other', async () => {
-    await sql.query(`insert into account_gate (account_id, slot_ms, max_in_flight) values ($1, 30000, 1)`, [
-      account,
-    ]);
+    await sql.query(
+      `insert into account_gate (account_id, slot_ms, max_in_flight) values ($1, 30000, 1)`,
+      [account],
+    );
     const ids = await fixture.put(5, account);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
@@ -276,7 +283,9 @@ describe('The breaker of a gate', () => {
     expect(taken).toMatchObject([{ id: null, summary: { seen: 1, parked: 1 } }]);
     await sql.query('update send_job set run_at = now()');
     await sql.query('update account_gate set failures = 0, closed_until = null');
-    expect(await sql.query(claim, [8, 1, '-infinity', 8, 8, [tried]])).toMatchObject([{ id: next }]);
+    expect(await sql.query(claim, [8, 1, '-infinity', 8, 8, [tried]])).toMatchObject([
+      { id: next },
+    ]);
   });
 
   it('reads more rows when those of a crowded account are in front', async () => {
@@ -284,7 +293,9 @@ describe('The breaker of a gate', () => {
     const asked = jest.spyOn(SqlPool.prototype, 'query');
     const windows = () =>
       asked.mock.calls.flatMap(([text, values]) =>
-        text.includes('cand as materialized') ? [[values?.[0], values?.[3]] as [number, number]] : [],
+        text.includes('cand as materialized')
+          ? [[values?.[0], values?.[3]] as [number, number]]
+          : [],
       );
     const end = Promise.withResolvers<void>();
     const dispatcher = new ProbeDispatcher(20, async (job) => {

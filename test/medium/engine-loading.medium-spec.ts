@@ -3,7 +3,12 @@ import { jest } from '@jest/globals';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import type { RowLoading } from '../../src/platform/work/dispatcher.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { done, type EngineFixture, ProbeDispatcher, startEngineFixture } from '../support/engine-fixture.ts';
+import {
+  done,
+  type EngineFixture,
+  ProbeDispatcher,
+  startEngineFixture,
+} from '../support/engine-fixture.ts';
 import { until } from '../support/until.ts';
 
 /** Any table will do. */
@@ -40,7 +45,9 @@ describe('Engine, with rows that have to be loaded', () => {
     sql.query<Marked>('select id, handoff_at is not null as marked from send_job order by id');
   /** Ids of the rows of each such statement. */
   const statements = (asked: jest.SpiedFunction<SqlPool['query']>, part: string) =>
-    asked.mock.calls.flatMap(([text, values]) => (text.includes(part) ? [values?.[0] as string[]] : []));
+    asked.mock.calls.flatMap(([text, values]) =>
+      text.includes(part) ? [values?.[0] as string[]] : [],
+    );
 
   it('loads the rows of a claim in one statement and hands off those that are ready', async () => {
     const first = await fixture.put(6);
@@ -130,7 +137,9 @@ describe('Engine, with rows that have to be loaded', () => {
     await stopping;
     expect(granted).toBe(false);
     expect(await marks()).toEqual([{ id, marked: false }]);
-    expect(await fixture.rows()).toMatchObject([{ state: 0, attempt: 0, ambiguous: false, crashes: 0 }]);
+    expect(await fixture.rows()).toMatchObject([
+      { state: 0, attempt: 0, ambiguous: false, crashes: 0 },
+    ]);
   });
 
   it('counts no attempt for a row that was handed off when the database is lost before it begins', async () => {
@@ -139,7 +148,8 @@ describe('Engine, with rows that have to be loaded', () => {
     const dispatcher = new ProbeDispatcher(
       8,
       async (job) => {
-        if (++runs === 1) throw Object.assign(new Error('terminating connection'), { code: '57P01' });
+        if (++runs === 1)
+          throw Object.assign(new Error('terminating connection'), { code: '57P01' });
         return done(job);
       },
       { loading },
@@ -160,7 +170,8 @@ describe('Engine, with rows that have to be loaded', () => {
       values,
       options,
     ) {
-      if (failed || !text.includes('loaded as')) return query.call(this, text, values, options) as never;
+      if (failed || !text.includes('loaded as'))
+        return query.call(this, text, values, options) as never;
       failed = true;
       return Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
     });

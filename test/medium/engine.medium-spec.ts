@@ -2,7 +2,12 @@ import { Logger } from '@nestjs/common';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
-import { done, type EngineFixture, ProbeDispatcher, startEngineFixture } from '../support/engine-fixture.ts';
+import {
+  done,
+  type EngineFixture,
+  ProbeDispatcher,
+  startEngineFixture,
+} from '../support/engine-fixture.ts';
 import { until } from '../support/until.ts';
 
 describe('Engine', () => {
@@ -158,7 +163,9 @@ describe('Engine', () => {
          handoff_at = case when id = $1 then now() end, crashes = case when id = $2 then 1 else 0 end`,
       [marked, suspect, held],
     );
-    const dispatcher = new ProbeDispatcher(8, async (job) => done(job), { inertUntilHandOff: true });
+    const dispatcher = new ProbeDispatcher(8, async (job) => done(job), {
+      inertUntilHandOff: true,
+    });
     await fixture.begin(dispatcher);
     await until('the row that had not begun to end', async () => (await fixture.rows()).length < 4);
     expect(dispatcher.recorded).toEqual([plain]);
@@ -166,7 +173,10 @@ describe('Engine', () => {
       new Set((await fixture.rows()).flatMap(({ id, state }) => (state === 1 ? [id] : [])));
     expect(await inHand()).toEqual(new Set([marked, suspect, held]));
     await living.close();
-    await until('the row of the other worker to end', async () => (await fixture.rows()).length < 3);
+    await until(
+      'the row of the other worker to end',
+      async () => (await fixture.rows()).length < 3,
+    );
     expect(dispatcher.recorded).toEqual([plain, held]);
     expect(await inHand()).toEqual(new Set([marked, suspect]));
   });
@@ -285,7 +295,9 @@ describe('Engine', () => {
         expect(await lease.handOff()).toBe(true);
         await held;
       } else {
-        await new Promise((resolve) => lease.signal.addEventListener('abort', resolve, { once: true }));
+        await new Promise((resolve) =>
+          lease.signal.addEventListener('abort', resolve, { once: true }),
+        );
         return null;
       }
       return done(job);
@@ -295,7 +307,8 @@ describe('Engine', () => {
     await until('both to begin', async () => dispatcher.begun.length === 2);
     await until(
       'the one to be handed off',
-      async () => (await sql.query('select 1 from send_job where handoff_at is not null')).length > 0,
+      async () =>
+        (await sql.query('select 1 from send_job where handoff_at is not null')).length > 0,
     );
     const stopped = fixture.stop(engine);
     release();

@@ -62,7 +62,9 @@ describe('grants', () => {
     const { grant } = await connections.connect(application.id, ada, native);
     await connections.connect(application.id, ada, native);
     const move = (status: 'valid' | 'invalid', reason: string | null) =>
-      sql.transaction((sql) => moveGrants(sql, [{ accountId: grant.id, status, reason }], new Date()));
+      sql.transaction((sql) =>
+        moveGrants(sql, [{ accountId: grant.id, status, reason }], new Date()),
+      );
     await move('invalid', '535');
     await move('invalid', '534');
     await move('valid', null);
@@ -84,9 +86,9 @@ describe('grants', () => {
     const end = server.app.get(Signals).listen((signal) => {
       if (signal.kind === 'due') woken.add(signal.queue);
     });
-    await expect(connections.connect(application.id, ada, { integrationRequired: true })).rejects.toThrow(
-      'no integration',
-    );
+    await expect(
+      connections.connect(application.id, ada, { integrationRequired: true }),
+    ).rejects.toThrow('no integration');
     expect(woken.size).toBe(0);
     await connections.connect(application.id, ada, native);
     end();
@@ -149,7 +151,9 @@ describe('grants', () => {
         () =>
           sql.transaction(async (sql) => {
             // As a sync settles: its queue row, then rows that refer to the grant, then the grant.
-            await sql.query('update sync_job set fence = fence + 1 where account_id = $1', [grant.id]);
+            await sql.query('update sync_job set fence = fence + 1 where account_id = $1', [
+              grant.id,
+            ]);
             await sql.query(
               `insert into folder (id, account_id, provider_id, display_name, created_at, updated_at)
                select gen_random_uuid(), id, gen_random_uuid(), 'x', now(), now() from "grant" where id = $1 for key share`,
@@ -161,7 +165,9 @@ describe('grants', () => {
       const outcomes = await Promise.allSettled(work.map((run) => run()));
       for (const outcome of outcomes) {
         if (outcome.status === 'rejected') {
-          expect(['grant.not-found', 'grant.changed']).toContain((outcome.reason as { code?: string }).code);
+          expect(['grant.not-found', 'grant.changed']).toContain(
+            (outcome.reason as { code?: string }).code,
+          );
         }
       }
     }
@@ -195,7 +201,9 @@ describe('grants', () => {
   it('refuses to overwrite settings that changed while the provider was asked', async () => {
     const { grant } = await connections.connect(application.id, ada, native);
     const outcomes = await Promise.allSettled(
-      ['a', 'b', 'c'].map((password) => grants.update(application.id, grant.id, { settings: { password } })),
+      ['a', 'b', 'c'].map((password) =>
+        grants.update(application.id, grant.id, { settings: { password } }),
+      ),
     );
     const refused = outcomes.filter(({ status }) => status === 'rejected');
     for (const outcome of refused as PromiseRejectedResult[]) {
@@ -208,13 +216,21 @@ describe('grants', () => {
     it('show nothing about tokens of other accounts', async () => {
       const tokens = server.app.get(AccessTokens, { strict: false });
       const one = await connections.connect(application.id, ada, native);
-      const two = await connections.connect(application.id, { ...ada, email: 'bo@sandbox.test' }, native);
-      expect(await tokens.info(application.id, one.grant.id, one.accessToken)).toMatchObject({ valid: true });
+      const two = await connections.connect(
+        application.id,
+        { ...ada, email: 'bo@sandbox.test' },
+        native,
+      );
+      expect(await tokens.info(application.id, one.grant.id, one.accessToken)).toMatchObject({
+        valid: true,
+      });
       expect(await tokens.info(application.id, one.grant.id, two.accessToken)).toBeUndefined();
       const other = await createApplication(server.app);
       expect(await tokens.info(other.id, one.grant.id, one.accessToken)).toBeUndefined();
       await tokens.revokeAll(other.id, one.grant.id);
-      expect(await tokens.info(application.id, one.grant.id, one.accessToken)).toMatchObject({ valid: true });
+      expect(await tokens.info(application.id, one.grant.id, one.accessToken)).toMatchObject({
+        valid: true,
+      });
     });
 
     it('are stored as hashes only', async () => {

@@ -49,7 +49,12 @@ describe('Engine on a database that was restored', () => {
     await engine.onApplicationShutdown();
   }
   async function on<T>(database: TestDatabase, work: (sql: SqlPool) => Promise<T>): Promise<T> {
-    const sql = new SqlPool({ url: database.url, max: 1, statementTimeoutMs: 5000, applicationName: 'test' });
+    const sql = new SqlPool({
+      url: database.url,
+      max: 1,
+      statementTimeoutMs: 5000,
+      applicationName: 'test',
+    });
     try {
       return await work(sql);
     } finally {

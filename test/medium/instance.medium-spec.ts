@@ -11,7 +11,11 @@ import {
 } from '../../src/platform/work/instance-place.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { InstanceGuard, type Pulse } from '../../src/platform/work/instance-guard.ts';
-import { createTestDatabase, copyTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import {
+  createTestDatabase,
+  copyTestDatabase,
+  type TestDatabase,
+} from '../support/test-database.ts';
 
 const KEYS = `k:${Buffer.alloc(32).toString('base64')}`;
 
@@ -59,7 +63,9 @@ describe('InstanceGuard', () => {
 
   it('lets one installation adopt it when two come at once', async () => {
     const admitted = await Promise.all(
-      ['one', 'two', 'three'].map((name) => guard(database.url, name).admits(connect(database.url))),
+      ['one', 'two', 'three'].map((name) =>
+        guard(database.url, name).admits(connect(database.url)),
+      ),
     );
     expect(admitted.filter(Boolean)).toHaveLength(1);
   });

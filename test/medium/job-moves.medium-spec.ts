@@ -42,9 +42,10 @@ describe('moves of jobs in the database', () => {
     ]);
     if (from === to || canTransition(JOB_TRANSITIONS, from, to)) await move;
     else await expect(move).rejects.toThrow(`cannot move from ${from} to ${to}`);
-    const [row] = await database.query<{ status: string }>('select status from job_status where id = $1', [
-      id,
-    ]);
+    const [row] = await database.query<{ status: string }>(
+      'select status from job_status where id = $1',
+      [id],
+    );
     expect(row?.status === to).toBe(from === to || canTransition(JOB_TRANSITIONS, from, to));
   });
 

@@ -29,7 +29,12 @@ describe('encryption keys', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase();
-    sql = new SqlPool({ url: database.url, max: 2, statementTimeoutMs: 30_000, applicationName: 'test' });
+    sql = new SqlPool({
+      url: database.url,
+      max: 2,
+      statementTimeoutMs: 30_000,
+      applicationName: 'test',
+    });
   });
   afterEach(async () => {
     for (const app of apps.splice(0)) await app.close();
@@ -44,7 +49,10 @@ describe('encryption keys', () => {
     LOG_LEVEL: 'silent',
     PORT: '0',
   });
-  async function start(keys: readonly string[], roles = 'api,worker'): Promise<NestExpressApplication> {
+  async function start(
+    keys: readonly string[],
+    roles = 'api,worker',
+  ): Promise<NestExpressApplication> {
     const app = await createApp(loadConfig({ ...environment(keys), ROLES: roles }));
     apps.push(app);
     await app.listen(0, '127.0.0.1');
@@ -99,8 +107,13 @@ describe('encryption keys', () => {
     await stop(app);
     await sql.query('delete from sealing_key');
     expect((await ready(await start([nextKey]))).problem).toContain('lacks "old"');
-    expect((await ready(await start([newKey('old')]))).problem).toContain('other bytes under "old"');
-    expect(await ready(await start([nextKey, oldKey]))).toEqual({ status: 200, problem: undefined });
+    expect((await ready(await start([newKey('old')]))).problem).toContain(
+      'other bytes under "old"',
+    );
+    expect(await ready(await start([nextKey, oldKey]))).toEqual({
+      status: 200,
+      problem: undefined,
+    });
   });
 
   it('count as right when only single rows are damaged', async () => {
@@ -132,7 +145,9 @@ describe('encryption keys', () => {
 
   it('that are lost can be given up, by name and only when they are missing', async () => {
     await stop(await start([oldKey]));
-    await expect(carillon([nextKey], 'keys', 'forget', 'other')).rejects.toThrow('Missing are: "old"');
+    await expect(carillon([nextKey], 'keys', 'forget', 'other')).rejects.toThrow(
+      'Missing are: "old"',
+    );
     await expect(carillon([oldKey], 'keys', 'forget', 'old')).rejects.toThrow('No key is missing');
     await carillon([nextKey], 'keys', 'forget', 'old');
     expect(await ready(await start([nextKey]))).toEqual({ status: 200, problem: undefined });
@@ -143,7 +158,9 @@ describe('encryption keys', () => {
     const { clientId } = await createApplication(app);
     await stop(app);
     const before = await sql.query('select * from application');
-    await expect(carillon([nextKey], 'application', 'create', '--name=x')).rejects.toThrow('lacks "old"');
+    await expect(carillon([nextKey], 'application', 'create', '--name=x')).rejects.toThrow(
+      'lacks "old"',
+    );
     await expect(carillon([nextKey], 'application', 'rotate-secret', clientId)).rejects.toThrow(
       'lacks "old"',
     );

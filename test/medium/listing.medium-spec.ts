@@ -17,7 +17,12 @@ describe('runListing', () => {
   let sql: SqlPool;
   beforeAll(async () => {
     database = await createTestDatabase();
-    sql = new SqlPool({ url: database.url, max: 1, statementTimeoutMs: 5000, applicationName: 'test' });
+    sql = new SqlPool({
+      url: database.url,
+      max: 1,
+      statementTimeoutMs: 5000,
+      applicationName: 'test',
+    });
   });
   afterAll(async () => {
     await sql.close();
@@ -46,9 +51,9 @@ describe('runListing', () => {
 
   it('gives a page in order', async () => {
     expect(await numbers({ page: { limit: 2, offset: 0 } })).toEqual([1, 2]);
-    expect(await numbers({ page: { limit: 2, offset: 0 }, orderBy: 'e.id desc', bytes: '1' })).toEqual([
-      5, 4,
-    ]);
+    expect(
+      await numbers({ page: { limit: 2, offset: 0 }, orderBy: 'e.id desc', bytes: '1' }),
+    ).toEqual([5, 4]);
     expect(await numbers({ page: { limit: 2, offset: 1 } })).toEqual([2, 3]);
   });
 

@@ -31,7 +31,11 @@ describe('locks are taken in one order', () => {
   it('when an account is removed whose credentials are just refused', async () => {
     const ada = await createAccount(server.app, application);
     const message = { to: [{ email: 'bo@example.test' }] };
-    const { body } = await request(server.url).post('/v2/outbox').set(ada.bearer).send(message).expect(202);
+    const { body } = await request(server.url)
+      .post('/v2/outbox')
+      .set(ada.bearer)
+      .send(message)
+      .expect(202);
     let removing: Promise<void> = Promise.resolve();
     await sql.transaction(async (settling) => {
       await settling.query('delete from send_job where id = $1', [body.job_status_id]);

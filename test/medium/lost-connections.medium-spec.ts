@@ -34,7 +34,8 @@ describe('connections that are lost in the middle of a transaction', () => {
 
   it('are replaced by the request pool', async () => {
     const database = server.app.get(Database);
-    for (let times = 0; times <= POOL; times += 1) await expect(database.transaction(lose)).rejects.toThrow();
+    for (let times = 0; times <= POOL; times += 1)
+      await expect(database.transaction(lose)).rejects.toThrow();
     expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
   });
 

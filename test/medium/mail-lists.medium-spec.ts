@@ -36,11 +36,15 @@ describe('lists of a mailbox beside others', () => {
   /** Lets the plan of every statement be known, too. */
   function explainAll(database: Database): void {
     const query = database.query.bind(database);
-    database.query = async <R extends object>(...[text, values, options]: Parameters<Sql['query']>) => {
+    database.query = async <R extends object>(
+      ...[text, values, options]: Parameters<Sql['query']>
+    ) => {
       if (plans && /^\s*(?:select|with)/.test(text)) {
         const rows = await database.transaction(async (sql) => {
           await sql.query('set local enable_seqscan = off');
-          return sql.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values, { prepared: false });
+          return sql.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values, {
+            prepared: false,
+          });
         });
         plans?.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
       }
@@ -61,12 +65,16 @@ describe('lists of a mailbox beside others', () => {
     return seen;
   }
 
-  it('give threads that agree with their messages', () => expectThreadsRefreshed(server.app.get(Database)));
+  it('give threads that agree with their messages', () =>
+    expectThreadsRefreshed(server.app.get(Database)));
 
   it.each(['/messages', '/threads', '/drafts', '/files'])(
     'reads no table as a whole for %s',
     async (path) => {
-      const asked = [...(listsOf(ada.email, COUNT)[path] ?? []), ...(wholeOf(ada.email)[path] ?? [])];
+      const asked = [
+        ...(listsOf(ada.email, COUNT)[path] ?? []),
+        ...(wholeOf(ada.email)[path] ?? []),
+      ];
       expect(asked.length).toBeGreaterThan(1);
       const scan = new RegExp(`Seq Scan on (?:${LARGE.join('|')})\\b`);
       const whole: Values[] = [];

@@ -30,7 +30,9 @@ describe('moving an account to another mailbox while workers are busy with it', 
   };
   // From the row: the move has revoked the account's tokens.
   const jobOf = async (id: string) => {
-    const [row] = await send.database.query('select status, reason from job_status where id = $1', [id]);
+    const [row] = await send.database.query('select status, reason from job_status where id = $1', [
+      id,
+    ]);
     return row;
   };
 
@@ -39,9 +41,10 @@ describe('moving an account to another mailbox while workers are busy with it', 
     const job = await send.steps.claim(id);
     await move();
     expect(await rowOf(id)).toEqual({ held: true, state: 0, waits: true });
-    const [row] = await send.database.query<{ fence: number }>('select fence from send_job where id = $1', [
-      id,
-    ]);
+    const [row] = await send.database.query<{ fence: number }>(
+      'select fence from send_job where id = $1',
+      [id],
+    );
     expect(row?.fence).toBeGreaterThan(job.fence);
     expect(await jobOf(id)).toEqual({
       status: 'delayed',
@@ -68,11 +71,17 @@ describe('moving an account to another mailbox while workers are busy with it', 
     'ends a held message with %s at its retry limit, without waiting any further',
     async (_, { seconds }) => {
       const sendAt = Math.floor(Date.now() / 1000) + 60;
-      const id = await send.accept({ send_at: sendAt, retry_limit_datetime: seconds && sendAt + seconds });
+      const id = await send.accept({
+        send_at: sendAt,
+        retry_limit_datetime: seconds && sendAt + seconds,
+      });
       await move();
       if (seconds > 0) {
         const waiting = await send.steps.attempt(id);
-        expect(waiting?.next).toMatchObject({ kind: 'again', at: new Date((sendAt + seconds) * 1000) });
+        expect(waiting?.next).toMatchObject({
+          kind: 'again',
+          at: new Date((sendAt + seconds) * 1000),
+        });
       }
       send.clock.advance(seconds * 1000);
       expect((await send.steps.attempt(id))?.next).toEqual({ kind: 'done' });
@@ -111,9 +120,10 @@ describe('moving an account to another mailbox while workers are busy with it', 
     const mirror = new MirrorRepository(send.app.app.get(Database));
     const writing = mirror.holding(claim, 'of the old mailbox', () => Promise.resolve());
     await expect(writing).rejects.toThrow(ClaimLostError);
-    const [now] = await send.database.query('select cursor, state from sync_job where account_id = $1', [
-      accountId,
-    ]);
+    const [now] = await send.database.query(
+      'select cursor, state from sync_job where account_id = $1',
+      [accountId],
+    );
     expect(now).toEqual({ cursor: null, state: 0 });
   });
 });

@@ -71,7 +71,11 @@ describe('MailboxWatches', () => {
     } as unknown as Connector;
     const registry = new ConnectorRegistry([connector]);
     const base = server.app.get<AppConfig>(APP_CONFIG);
-    const config = { ...base, roles: ['worker'], sync: { ...base.sync, watches: most } } as AppConfig;
+    const config = {
+      ...base,
+      roles: ['worker'],
+      sync: { ...base.sync, watches: most },
+    } as AppConfig;
     const waker = new SyncWaker(database, registry);
     const accounts = server.app.get(ProviderAccounts);
     const watches = new MailboxWatches(config, worker, leases, accounts, registry, waker);
@@ -200,12 +204,19 @@ describe('MailboxWatches', () => {
     await process.watches.tick();
     await upIn(process, 2);
     await database.query(`update "grant" set status = 'invalid' where id = $1`, [invalid.id]);
-    await database.query(`update "grant" set settings_sealed = settings_sealed || ' ' where id = $1`, [
-      renewed.id,
-    ]);
+    await database.query(
+      `update "grant" set settings_sealed = settings_sealed || ' ' where id = $1`,
+      [renewed.id],
+    );
     await process.watches.tick();
-    await until('the other one anew', async () => process.begun.length === 3 && process.watches.count === 1);
-    expect([process.watchers.has(invalid.id), process.watchers.has(renewed.id)]).toEqual([false, true]);
+    await until(
+      'the other one anew',
+      async () => process.begun.length === 3 && process.watches.count === 1,
+    );
+    expect([process.watchers.has(invalid.id), process.watchers.has(renewed.id)]).toEqual([
+      false,
+      true,
+    ]);
   });
 
   it('releases every watch when its process was declared dead', async () => {

@@ -19,7 +19,12 @@ describe('metadata filter', () => {
   let database: Database;
   beforeAll(async () => {
     file = await createTestDatabase();
-    database = new Database({ url: file.url, max: 1, statementTimeoutMs: 10_000, applicationName: 'test' });
+    database = new Database({
+      url: file.url,
+      max: 1,
+      statementTimeoutMs: 10_000,
+      applicationName: 'test',
+    });
   });
   afterAll(async () => {
     await database.close();
@@ -32,7 +37,9 @@ describe('metadata filter', () => {
     const filter = metadataFilter(query);
     if (filter) addMetadataCondition(conditions, 'row.metadata', filter);
     const text = `select row.name from ${from} where ${conditions.text} order by 1`;
-    return (await database.query<{ name: string }>(text, conditions.values)).map(({ name }) => name);
+    return (await database.query<{ name: string }>(text, conditions.values)).map(
+      ({ name }) => name,
+    );
   }
 
   it.each<[MetadataQuery, string[]]>([
@@ -52,7 +59,10 @@ describe('metadata filter', () => {
     [{ metadata_pair: ['level:sales'] }, []],
     [{ metadata_pair: ['team:ops', 'level:1'] }, ['ops', 'sales']],
     [{ metadata_pair: ['team:sales', 'level:1'], metadata_search: 'all' }, ['sales']],
-    [{ metadata_pair: ['team:sales'], metadata_key: ['admin'], metadata_search: 'none' }, ['blank', 'empty']],
+    [
+      { metadata_pair: ['team:sales'], metadata_key: ['admin'], metadata_search: 'none' },
+      ['blank', 'empty'],
+    ],
     [{ metadata_pair: ['team:sales'], metadata_key: ['admin'] }, ['ops', 'sales']],
   ])('%j matches %j', async (query, names) => {
     expect(await matching(query)).toEqual(names);

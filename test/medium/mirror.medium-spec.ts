@@ -3,7 +3,12 @@ import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config
 import { Database } from '../../src/platform/database/sql.ts';
 import { FilesRepository } from '../../src/mail/files/files.repository.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import type { Connector, MailChanges, MailLook, RemoteMessage } from '../../src/providers/port/connector.ts';
+import type {
+  Connector,
+  MailChanges,
+  MailLook,
+  RemoteMessage,
+} from '../../src/providers/port/connector.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { ended } from '../support/ended.ts';
@@ -69,7 +74,12 @@ describe('the mirror', () => {
     };
     server.app.get(ConnectorRegistry).replace({ name: 'sandbox', mail } as unknown as Connector);
     return ended(
-      await syncAccount(server.app, dispatcher, account.id, fakeLease({ trusted: () => goes-- > 0 })),
+      await syncAccount(
+        server.app,
+        dispatcher,
+        account.id,
+        fakeLease({ trusted: () => goes-- > 0 }),
+      ),
     );
   }
   const mime = (headers: Record<string, string>, body = 'Hello') =>
@@ -146,7 +156,10 @@ describe('the mirror', () => {
       await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
       const [before] = await rows();
       const length = (await logged()).length;
-      await look({ messages: [copyOf('INBOX/1', 'Archive/7', { unread: false })], removed: ['INBOX/1'] });
+      await look({
+        messages: [copyOf('INBOX/1', 'Archive/7', { unread: false })],
+        removed: ['INBOX/1'],
+      });
       const [after] = await rows();
       expect(after).toMatchObject({
         id: before?.id,
@@ -199,12 +212,17 @@ describe('the mirror', () => {
         messages: [
           message('INBOX/1', { content: nameless }),
           message('INBOX/2', { content: nameless }),
-          message('INBOX/3', { content: { kind: 'mime', mime: mime({ Subject: 'same' }, 'but different') } }),
+          message('INBOX/3', {
+            content: { kind: 'mime', mime: mime({ Subject: 'same' }, 'but different') },
+          }),
         ],
       });
       const before = await rows();
       await look({
-        messages: [message('Archive/1', { content: nameless }), message('Archive/2', { content: nameless })],
+        messages: [
+          message('Archive/1', { content: nameless }),
+          message('Archive/2', { content: nameless }),
+        ],
         removed: ['INBOX/1', 'INBOX/3'],
       });
       const after = await rows();
@@ -260,14 +278,18 @@ describe('the mirror', () => {
       await openJob('create_folder', id, {});
       await look({ folders: FOLDERS });
       expect((await folders()).map((folder) => folder.id)).toContain(id);
-      await look({ folders: [...FOLDERS, { providerId: 'Mine', name: null, displayName: 'Mine' }] });
+      await look({
+        folders: [...FOLDERS, { providerId: 'Mine', name: null, displayName: 'Mine' }],
+      });
       expect((await folders()).find((folder) => folder.id === id)?.provider_id).toBe('Mine');
     });
 
     it('does not bring back a folder that is being deleted', async () => {
       const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
       await look({ folders: [...FOLDERS, mine] });
-      await database.query(`delete from folder where account_id = $1 and provider_id = 'Mine'`, [account.id]);
+      await database.query(`delete from folder where account_id = $1 and provider_id = 'Mine'`, [
+        account.id,
+      ]);
       await openJob('delete_folder', randomUUID(), { providerId: 'Mine' });
       await look({ folders: [...FOLDERS, mine] });
       expect((await folders()).map(({ display_name }) => display_name)).not.toContain('Mine');
@@ -289,7 +311,9 @@ describe('the mirror', () => {
     await look({ folders: [...FOLDERS, mine], messages: [message('Mine/1'), message('Mine/2')] });
     const gone = { folders: FOLDERS, removed: ['Mine/1', 'Mine/2'] };
     // The folders are stored first; then reading fails.
-    await expect(look({ ...gone, messages: [message('INBOX/9', { content: null })] })).rejects.toThrow();
+    await expect(
+      look({ ...gone, messages: [message('INBOX/9', { content: null })] }),
+    ).rejects.toThrow();
     // Nobody can say then what was in the folder.
     await look({ folders: FOLDERS });
     expect(await rows()).toEqual([]);
@@ -299,7 +323,11 @@ describe('the mirror', () => {
     const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
     await look({ folders: [...FOLDERS, mine], messages: [message('Mine/1')] });
     const [before] = await rows();
-    await look({ folders: FOLDERS, removed: ['Mine/1'], messages: [copyOf('Mine/1', 'Archive/1')] });
+    await look({
+      folders: FOLDERS,
+      removed: ['Mine/1'],
+      messages: [copyOf('Mine/1', 'Archive/1')],
+    });
     await look({});
     expect(await rows()).toMatchObject([{ id: before?.id, folders: ['Archive'] }]);
     expect(await database.query('select 1 from vanished_message')).toEqual([]);
@@ -309,7 +337,10 @@ describe('the mirror', () => {
     await look({ messages: [message('INBOX/1')] });
     const [row] = await rows();
     await database.query('update message set unread = false where id = $1', [row?.id]);
-    const job = await openJob('update_message', row?.id ?? '', { unread: false, before: { unread: true } });
+    const job = await openJob('update_message', row?.id ?? '', {
+      unread: false,
+      before: { unread: true },
+    });
     await look({ messages: [message('INBOX/1', { content: null, unread: true, starred: true })] });
     expect(await rows()).toMatchObject([{ unread: false, starred: true }]);
     await look({ messages: [message('INBOX/1', { content: null, unread: false, starred: true })] });
@@ -355,25 +386,33 @@ describe('the mirror', () => {
 
     it('skips the message that a worker has died of', async () => {
       await look({});
-      await database.query(`update sync_job set reading = 'INBOX/2', crashes = 2 where account_id = $1`, [
-        account.id,
-      ]);
+      await database.query(
+        `update sync_job set reading = 'INBOX/2', crashes = 2 where account_id = $1`,
+        [account.id],
+      );
       await look({ messages: [message('INBOX/1'), message('INBOX/2'), message('INBOX/3')] });
       expect((await rows()).map(({ subject }) => subject)).toEqual(['', 'INBOX/1', 'INBOX/3']);
       expect(await failures()).toMatchObject([{ provider_id: 'INBOX/2' }]);
       expect(looks.at(-1)?.limit).toBeLessThan(100);
-      const [job] = await database.query('select reading from sync_job where account_id = $1', [account.id]);
+      const [job] = await database.query('select reading from sync_job where account_id = $1', [
+        account.id,
+      ]);
       expect(job).toEqual({ reading: null });
     });
 
     it('stores texts that are longer than an index entry', async () => {
       // Nothing that can be compressed.
       const long = (count: number) =>
-        Array.from({ length: count }, () => String.fromCodePoint(0x4e00 + randomInt(20_000))).join('');
+        Array.from({ length: count }, () => String.fromCodePoint(0x4e00 + randomInt(20_000))).join(
+          '',
+        );
       const word = (text: string) => `=?utf-8?b?${Buffer.from(text).toString('base64')}?=`;
       const ids = (count: number) =>
         Array.from({ length: count }, () => `<${randomBytes(240).toString('hex')}@x>`);
-      const addresses = Array.from({ length: 120 }, () => `${word(long(200))} <${long(315)}@x.test>`);
+      const addresses = Array.from(
+        { length: 120 },
+        () => `${word(long(200))} <${long(315)}@x.test>`,
+      );
       const part = () =>
         `--b\r\nContent-Type: text/x-${randomBytes(2_000).toString('hex')}\r\nContent-ID: <${long(600)}>\r\n` +
         `Content-Disposition: attachment; filename*=utf-8''${encodeURIComponent(long(1_100))}\r\n\r\nx\r\n`;
@@ -415,7 +454,10 @@ describe('the mirror', () => {
           message('INBOX/1', {
             content: {
               kind: 'mime',
-              mime: Buffer.concat([head('multipart/mixed; boundary=b'), Buffer.from(`\r\n${parts}`)]),
+              mime: Buffer.concat([
+                head('multipart/mixed; boundary=b'),
+                Buffer.from(`\r\n${parts}`),
+              ]),
             },
           }),
           message('INBOX/2', {
@@ -506,7 +548,9 @@ describe('the mirror', () => {
       ['small', 'Subject: small\r\n\r\n'],
     ]);
     expect(
-      await database.query('select section, part, size from file where account_id = $1', [account.id]),
+      await database.query('select section, part, size from file where account_id = $1', [
+        account.id,
+      ]),
     ).toEqual([{ section: '2.1', part: 0, size: 2 ** 31 - 1 }]);
   });
 
@@ -515,12 +559,17 @@ describe('the mirror', () => {
       message(id, {
         content: { kind: 'mime', mime: mime({ 'Message-ID': `<${id}>`, Subject: id, ...headers }) },
       });
-    await look({ messages: [answer('INBOX/3', { 'In-Reply-To': '<unseen>' }), answer('INBOX/1', {})] });
+    await look({
+      messages: [answer('INBOX/3', { 'In-Reply-To': '<unseen>' }), answer('INBOX/1', {})],
+    });
     expect(new Set((await rows()).map((row) => row.thread_id)).size).toBe(2);
     await look({
       messages: [
         message('INBOX/2', {
-          content: { kind: 'mime', mime: mime({ 'Message-ID': '<unseen>', References: '<INBOX/1>' }) },
+          content: {
+            kind: 'mime',
+            mime: mime({ 'Message-ID': '<unseen>', References: '<INBOX/1>' }),
+          },
         }),
       ],
     });
@@ -531,12 +580,17 @@ describe('the mirror', () => {
       'message modify',
       'message create',
     ]);
-    expect(await database.query('select 1 from thread where account_id = $1', [account.id])).toHaveLength(1);
+    expect(
+      await database.query('select 1 from thread where account_id = $1', [account.id]),
+    ).toHaveLength(1);
   });
 
   describe('of a draft that is being written into a conversation', () => {
     /** Begins a draft, lets the look go as far as it can, and ends the draft. */
-    async function during(threadId: string | undefined, run: () => Promise<unknown>): Promise<string[]> {
+    async function during(
+      threadId: string | undefined,
+      run: () => Promise<unknown>,
+    ): Promise<string[]> {
       let looked: Promise<unknown> | undefined;
       await database.transaction(async (sql) => {
         await sql.query(
@@ -569,12 +623,18 @@ describe('the mirror', () => {
     });
 
     it('keeps it when the conversation becomes part of another one', async () => {
-      await look({ messages: [message('INBOX/1', { receivedAt: new Date(0) }), message('INBOX/2')] });
+      await look({
+        messages: [message('INBOX/1', { receivedAt: new Date(0) }), message('INBOX/2')],
+      });
       const row = (await rows()).find(({ subject }) => subject === 'INBOX/2');
       const proof = message('INBOX/3', {
         content: {
           kind: 'mime',
-          mime: mime({ 'Message-ID': '<3@x>', Subject: 'INBOX/3', References: '<INBOX/1@x> <INBOX/2@x>' }),
+          mime: mime({
+            'Message-ID': '<3@x>',
+            Subject: 'INBOX/3',
+            References: '<INBOX/1@x> <INBOX/2@x>',
+          }),
         },
       });
       expect(await during(row?.thread_id, () => look({ messages: [proof] }))).toEqual([
@@ -587,7 +647,9 @@ describe('the mirror', () => {
   });
 
   it('is running as soon as the present mail is mirrored, before the history', async () => {
-    await database.query(`update "grant" set sync_state = 'initializing' where id = $1`, [account.id]);
+    await database.query(`update "grant" set sync_state = 'initializing' where id = $1`, [
+      account.id,
+    ]);
     const states: string[] = [];
     const state = async () => {
       const [row] = await database.query<{ state: string }>(
@@ -612,7 +674,12 @@ describe('the mirror', () => {
         }),
       };
       server.app.get(ConnectorRegistry).replace({ name: 'sandbox', mail } as unknown as Connector);
-      await syncAccount(server.app, dispatcher, account.id, fakeLease({ trusted: () => lease.goes-- > 0 }));
+      await syncAccount(
+        server.app,
+        dispatcher,
+        account.id,
+        fakeLease({ trusted: () => lease.goes-- > 0 }),
+      );
       await state();
     }
     expect(states).toEqual(['downloading', 'running', 'running']);

@@ -16,7 +16,12 @@ describe('Notifier', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     database = await createTestDatabase();
-    sql = new SqlPool({ url: database.url, max: 1, statementTimeoutMs: 5000, applicationName: 'test' });
+    sql = new SqlPool({
+      url: database.url,
+      max: 1,
+      statementTimeoutMs: 5000,
+      applicationName: 'test',
+    });
   });
   afterEach(async () => {
     for (const notifier of notifiers.splice(0)) await notifier.onApplicationShutdown();
@@ -54,7 +59,10 @@ describe('Notifier', () => {
     expect(worker.heard).toEqual([]);
     for (let times = 0; times < 100; times += 1) api.signals.wake('send');
     api.signals.wake('sync');
-    await until('both to hear', async () => worker.heard.includes('sync') && other.heard.includes('sync'));
+    await until(
+      'both to hear',
+      async () => worker.heard.includes('sync') && other.heard.includes('sync'),
+    );
     expect(worker.heard).toEqual(['send', 'sync']);
     expect(api.heard).toEqual([]);
   });
@@ -85,7 +93,9 @@ describe('Notifier', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and application_name = 'carillon-notifier'`,
     );
-    await until('the worker to be back', async () => QUEUES.every((queue) => worker.heard.includes(queue)));
+    await until('the worker to be back', async () =>
+      QUEUES.every((queue) => worker.heard.includes(queue)),
+    );
     worker.heard.length = 0;
     await until('the worker to hear', async () => {
       api.signals.wake('reminder');

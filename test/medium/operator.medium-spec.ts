@@ -48,7 +48,8 @@ describe('carillon', () => {
     });
     return output;
   };
-  const json = async <T>(...args: string[]): Promise<T> => JSON.parse(await carillon('--json', ...args)) as T;
+  const json = async <T>(...args: string[]): Promise<T> =>
+    JSON.parse(await carillon('--json', ...args)) as T;
 
   beforeEach(async () => {
     database = await createTestDatabase();
@@ -64,14 +65,23 @@ describe('carillon', () => {
       ...'application create --plan quickstart --feature sms --region eu --name'.split(' '),
       'Front desk',
     );
-    expect(made).toMatchObject({ name: 'Front desk', plan: 'quickstart', features: ['sms'], region: 'eu' });
+    expect(made).toMatchObject({
+      name: 'Front desk',
+      plan: 'quickstart',
+      features: ['sms'],
+      region: 'eu',
+    });
     const credentials = new StoredCredentials(context.get(Database), { note: () => undefined });
-    expect(await credentials.applicationBySecret(made.client_id, made.client_secret ?? '')).toMatchObject({
+    expect(
+      await credentials.applicationBySecret(made.client_id, made.client_secret ?? ''),
+    ).toMatchObject({
       plan: 'quickstart',
       features: ['sms'],
     });
     const list = await json<Application[]>('applications', 'list');
-    expect(list).toEqual([expect.objectContaining({ client_id: made.client_id, name: 'Front desk' })]);
+    expect(list).toEqual([
+      expect.objectContaining({ client_id: made.client_id, name: 'Front desk' }),
+    ]);
     expect(JSON.stringify(list)).not.toContain(made.client_secret);
     expect(await carillon('application', 'list')).toContain(made.client_id);
   });
@@ -89,25 +99,46 @@ describe('carillon', () => {
     const rotated = await json<Application>('application', 'rotate-secret', made.client_id);
     const credentials = new StoredCredentials(context.get(Database), { note: () => undefined });
     expect(rotated.client_secret).not.toBe(made.client_secret);
-    expect(await credentials.applicationBySecret(made.client_id, made.client_secret ?? '')).toBeUndefined();
-    expect(await credentials.applicationBySecret(made.client_id, rotated.client_secret ?? '')).toBeDefined();
+    expect(
+      await credentials.applicationBySecret(made.client_id, made.client_secret ?? ''),
+    ).toBeUndefined();
+    expect(
+      await credentials.applicationBySecret(made.client_id, rotated.client_secret ?? ''),
+    ).toBeDefined();
   });
 
   it('changes plan and features and keeps the rest', async () => {
-    const made = await json<Application>('application', 'create', '--name', 'x', '--plan', 'quickstart');
+    const made = await json<Application>(
+      'application',
+      'create',
+      '--name',
+      'x',
+      '--plan',
+      'quickstart',
+    );
     const args = ['application', 'update', made.client_id];
-    expect(await json<Application>(...args, '--plan', 'standard', '--feature', 'sms')).toMatchObject({
+    expect(
+      await json<Application>(...args, '--plan', 'standard', '--feature', 'sms'),
+    ).toMatchObject({
       name: 'x',
       plan: 'standard',
       features: ['sms'],
     });
-    expect(await json<Application>(...args, '--name', 'y')).toMatchObject({ name: 'y', features: ['sms'] });
-    expect(await json<Application>(...args, '--no-features')).toMatchObject({ name: 'y', features: [] });
+    expect(await json<Application>(...args, '--name', 'y')).toMatchObject({
+      name: 'y',
+      features: ['sms'],
+    });
+    expect(await json<Application>(...args, '--no-features')).toMatchObject({
+      name: 'y',
+      features: [],
+    });
   });
 
   it('sets the sign-in rules, and keeps those that are not named', async () => {
     const made = await json<Application>(
-      ...'application create --access-token-expires-in 3600 --revoke-tokens-on-sign-in --name x'.split(' '),
+      ...'application create --access-token-expires-in 3600 --revoke-tokens-on-sign-in --name x'.split(
+        ' ',
+      ),
     );
     const rules = { access_token_expires_in: 3600, revoke_tokens_on_sign_in: true };
     expect(made).toMatchObject({ ...rules, allow_response_type_token: false });
@@ -118,7 +149,12 @@ describe('carillon', () => {
       allow_response_type_token: true,
     });
     expect(
-      await json<Application>(...args, '--access-token-expires-in', 'never', '--no-revoke-tokens-on-sign-in'),
+      await json<Application>(
+        ...args,
+        '--access-token-expires-in',
+        'never',
+        '--no-revoke-tokens-on-sign-in',
+      ),
     ).toMatchObject({
       access_token_expires_in: null,
       revoke_tokens_on_sign_in: false,
@@ -174,7 +210,11 @@ describe('carillon', () => {
       first_at: at(0).toISOString(),
       last_at: at(2).toISOString(),
     };
-    const ofBo = expect.objectContaining({ account_id: bo.id, reason: 'refused', times: 1 }) as unknown;
+    const ofBo = expect.objectContaining({
+      account_id: bo.id,
+      reason: 'refused',
+      times: 1,
+    }) as unknown;
     expect(await json('mailbox', 'failures')).toEqual([ofAda, ofBo]);
     expect(await json('mailbox', 'failures', '--limit', '1')).toEqual([ofAda]);
     expect(await json('mailbox', 'failures', '--account', bo.id)).toEqual([ofBo]);
@@ -201,7 +241,12 @@ describe('carillon', () => {
        select ('019aa1b2-0000-7000-8000-00000000000' || n)::uuid, gen_random_uuid(), '+1555010' || n, 'text ' || n, n
        from generate_series(1, 3) n`,
     );
-    const messages = await json<{ text: string; phone_number: string }[]>('sms', 'list', '--limit', '2');
+    const messages = await json<{ text: string; phone_number: string }[]>(
+      'sms',
+      'list',
+      '--limit',
+      '2',
+    );
     expect(messages.map(({ text }) => text)).toEqual(['text 3', 'text 2']);
     expect(messages[0]?.phone_number).toBe('+15550103');
     expect(await carillon('sms', 'list')).toContain('text 1');
@@ -238,7 +283,12 @@ describe('carillon', () => {
     let later: string;
     let held: string;
 
-    const message = async (accountId: string, due: string, state = 0, worker: number | null = null) => {
+    const message = async (
+      accountId: string,
+      due: string,
+      state = 0,
+      worker: number | null = null,
+    ) => {
       const id = newId();
       await sql.query(
         `with status as (
@@ -306,14 +356,19 @@ describe('carillon', () => {
         active_webhooks: 1,
       });
       expect(report.differences).toContain('address was old.example:5432/mail, is ');
-      expect(await carillon('instance', 'show')).toContain('messages to be sent: 3, 2 of them overdue');
+      expect(await carillon('instance', 'show')).toContain(
+        'messages to be sent: 3, 2 of them overdue',
+      );
     });
 
     it('lists what would be sent and changes nothing without --yes', async () => {
       await expect(carillon('instance', 'confirm', '--cancel-sends')).rejects.toThrow(
         /3, 2 of them overdue[^]*Nothing was changed/,
       );
-      expect(await json<Report>('instance', 'show')).toMatchObject({ agrees: false, messages: { open: 3 } });
+      expect(await json<Report>('instance', 'show')).toMatchObject({
+        agrees: false,
+        messages: { open: 3 },
+      });
     });
 
     it('takes over the database with all waiting work', async () => {
@@ -329,12 +384,22 @@ describe('carillon', () => {
     it('cancels open jobs with a reason first, but not those that a living worker has claimed', async () => {
       expect(
         await json('instance', 'confirm', '--yes', '--cancel-sends', '--cancel-reminders'),
-      ).toMatchObject({ messages_cancelled: 2, reminders_cancelled: 2, instance: { agrees: true } });
-      expect(await statuses()).toEqual({ [overdue]: CANCELLED, [later]: CANCELLED, [held]: 'pending' });
+      ).toMatchObject({
+        messages_cancelled: 2,
+        reminders_cancelled: 2,
+        instance: { agrees: true },
+      });
+      expect(await statuses()).toEqual({
+        [overdue]: CANCELLED,
+        [later]: CANCELLED,
+        [held]: 'pending',
+      });
       expect(await sql.query('select id from send_job')).toEqual([{ id: held }]);
       expect(await sql.query('select type from webhook_event')).toHaveLength(2);
       expect(await sql.query('select from hook_job')).toHaveLength(2);
-      expect(await sql.query(`select distinct status from reminder`)).toEqual([{ status: 'cancelled' }]);
+      expect(await sql.query(`select distinct status from reminder`)).toEqual([
+        { status: 'cancelled' },
+      ]);
       expect(await sql.query('select from reminder_job')).toEqual([]);
     });
 
@@ -361,7 +426,9 @@ describe('carillon', () => {
     });
 
     it('refuses a choice it does not know', async () => {
-      await expect(carillon('instance', 'confirm', '--yes', '--cancel-sends', 'some')).rejects.toMatchObject({
+      await expect(
+        carillon('instance', 'confirm', '--yes', '--cancel-sends', 'some'),
+      ).rejects.toMatchObject({
         exitCode: 1,
       });
       expect(await json<Report>('instance', 'show')).toMatchObject({ agrees: false });
@@ -376,7 +443,9 @@ describe('carillon', () => {
       const application = await createApplication(context);
       const accounts = [];
       for (let index = 0; index < 5; index += 1) {
-        accounts.push(await createAccount(context, application, { settings: { password: `p${index}` } }));
+        accounts.push(
+          await createAccount(context, application, { settings: { password: `p${index}` } }),
+        );
       }
       const key = newKey('new');
       const sql = context.get(Database);
@@ -393,8 +462,12 @@ describe('carillon', () => {
       expect(rows.map(({ id, sealed }) => openGrantSettings(ringOf(key), id, sealed))).toEqual(
         accounts.map((_, index) => ({ password: `p${index}` })),
       );
-      const [relay] = await sql.query<{ sealed: string }>('select settings_sealed as sealed from relay');
-      expect(openRelaySettings(ringOf(key), application.id, relay?.sealed ?? '')).toEqual({ password: 'r' });
+      const [relay] = await sql.query<{ sealed: string }>(
+        'select settings_sealed as sealed from relay',
+      );
+      expect(openRelaySettings(ringOf(key), application.id, relay?.sealed ?? '')).toEqual({
+        password: 'r',
+      });
     });
 
     it('names values that no key opens, leaves them and continues', async () => {
@@ -418,7 +491,9 @@ describe('carillon', () => {
         'select id, settings_sealed as sealed from "grant" order by id',
       );
       expect(rows[0]?.sealed).toBe(sealed);
-      expect(openGrantSettings(ringOf(key), kept.id, rows[1]?.sealed ?? '')).toEqual({ password: 'kept' });
+      expect(openGrantSettings(ringOf(key), kept.id, rows[1]?.sealed ?? '')).toEqual({
+        password: 'kept',
+      });
     });
 
     it('knows every sealed column of the schema', () => {
@@ -428,7 +503,9 @@ describe('carillon', () => {
           .filter((name) => name.endsWith('_sealed'))
           .map((name) => `${entity.tableName}.${name}`),
       );
-      expect(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(columns.sort());
+      expect(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(
+        columns.sort(),
+      );
     });
   });
 });

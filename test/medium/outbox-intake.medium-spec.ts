@@ -1,7 +1,10 @@
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { OutboxIntake } from '../../src/mail/outbox/outbox-intake.ts';
-import { type NewOutboxMessage, OutboxRepository } from '../../src/mail/outbox/outbox.repository.ts';
+import {
+  type NewOutboxMessage,
+  OutboxRepository,
+} from '../../src/mail/outbox/outbox.repository.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -50,7 +53,13 @@ describe('the intake of messages', () => {
     };
   };
   const stored = () =>
-    database.query<{ id: string; mime: Buffer; subject: string; transaction: string; due: boolean }>(
+    database.query<{
+      id: string;
+      mime: Buffer;
+      subject: string;
+      transaction: string;
+      due: boolean;
+    }>(
       `select m.id, m.mime, m.content->>'subject' as subject, m.xmin::text as transaction, j.due_at = s.send_at as due
        from outbox_message m join job_status s using (id) join send_job j using (id)
        where m.account_id = $1 order by m.id`,
@@ -58,12 +67,18 @@ describe('the intake of messages', () => {
     );
 
   it('writes simultaneous messages in one statement, each with its own content', async () => {
-    const messages = Array.from({ length: 150 }, (_, index) => message(Buffer.alloc(index * 7, index)));
+    const messages = Array.from({ length: 150 }, (_, index) =>
+      message(Buffer.alloc(index * 7, index)),
+    );
     await Promise.all(messages.map((one) => intake.accept(one)));
     const rows = await stored();
     expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(messages.map(({ id }) => id)));
-    expect(rows.filter(({ mime, subject, due }) => !due || mime.toString('hex') !== subject)).toEqual([]);
-    expect(new Set(rows.map(({ transaction }) => transaction)).size).toBeLessThan(messages.length / 10);
+    expect(
+      rows.filter(({ mime, subject, due }) => !due || mime.toString('hex') !== subject),
+    ).toEqual([]);
+    expect(new Set(rows.map(({ transaction }) => transaction)).size).toBeLessThan(
+      messages.length / 10,
+    );
   });
 
   it('writes long messages in statements of bounded size', async () => {
@@ -79,10 +94,14 @@ describe('the intake of messages', () => {
     const strangers = new Set([0, 13, 14, 40]);
     const results = await Promise.allSettled(
       Array.from({ length: 60 }, (_, index) =>
-        intake.accept(message(Buffer.from([index]), strangers.has(index) ? { accountId: newId() } : {})),
+        intake.accept(
+          message(Buffer.from([index]), strangers.has(index) ? { accountId: newId() } : {}),
+        ),
       ),
     );
-    const failed = results.flatMap((result, index) => (result.status === 'rejected' ? [index] : []));
+    const failed = results.flatMap((result, index) =>
+      result.status === 'rejected' ? [index] : [],
+    );
     expect(new Set(failed)).toEqual(strangers);
     for (const result of results) {
       if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: '23503' });
@@ -103,7 +122,9 @@ describe('the intake of messages', () => {
         ),
       );
       await Promise.all(
-        Array.from({ length: 30 }, () => intake.accept(message(Buffer.from('x'), { accountId: others.id }))),
+        Array.from({ length: 30 }, () =>
+          intake.accept(message(Buffer.from('x'), { accountId: others.id })),
+        ),
       );
       expect(settled).toEqual([]);
       await removal.query('delete from access_token where grant_id = $1', [account.id]);

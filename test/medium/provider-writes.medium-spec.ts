@@ -126,7 +126,10 @@ describe('ProviderWriteDispatcher', () => {
     for (const { job } of [event, second, third])
       expect(await jobOf(job)).toMatchObject({ status: 'successful' });
     const [stored] = await query('select provider_id, ical_uid from event where id = $1', event.id);
-    expect(stored).toEqual({ provider_id: expect.any(String), ical_uid: expect.stringContaining('@') });
+    expect(stored).toEqual({
+      provider_id: expect.any(String),
+      ical_uid: expect.stringContaining('@'),
+    });
   });
 
   it('does not count waiting as an attempt, and wakes the next in line at once', async () => {
@@ -138,7 +141,10 @@ describe('ProviderWriteDispatcher', () => {
     expect(await row(update.job)).toMatchObject({ attempt: 0 });
     expect((await waitOf(update.job, before, now())).most).toBeGreaterThan(0.4);
     // As if it had a long time to wait, so that none of it can pass meanwhile.
-    await query(`update provider_job set run_at = now() + interval '1 h' where id = $1`, update.job);
+    await query(
+      `update provider_job set run_at = now() + interval '1 h' where id = $1`,
+      update.job,
+    );
     await step(calendar.job);
     expect(await row(update.job)).toMatchObject({ due: true });
     expect(await jobOf(update.job)).toMatchObject({ status: 'pending' });
@@ -252,14 +258,21 @@ describe('ProviderWriteDispatcher', () => {
     const calendar = await createCalendar();
     loseAnswer('createCalendar');
     expect(await step(calendar.job)).toBe('delayed');
-    expect(await jobOf(calendar.job)).toMatchObject({ status: 'delayed', reason: 'the connection was lost' });
+    expect(await jobOf(calendar.job)).toMatchObject({
+      status: 'delayed',
+      reason: 'the connection was lost',
+    });
     expect(await step(calendar.job)).toBe('written');
     expect(await atProvider('calendar')).toHaveLength(1);
   });
 
   it('lets an event wait for its calendar', async () => {
     const calendar = await createCalendar();
-    const event = await api('post', '/events', { calendar_id: calendar.id, when: WHEN, title: 'x' });
+    const event = await api('post', '/events', {
+      calendar_id: calendar.id,
+      when: WHEN,
+      title: 'x',
+    });
     expect(await step(event.job)).toBe('waits');
     expect(await row(event.job)).toMatchObject({ attempt: 0 });
     await step(calendar.job);
@@ -269,7 +282,11 @@ describe('ProviderWriteDispatcher', () => {
 
   it('fails with the calendar, and a change repairs both', async () => {
     const calendar = await createCalendar({ name: '[sandbox:rejected]' });
-    const event = await api('post', '/events', { calendar_id: calendar.id, when: WHEN, title: 'x' });
+    const event = await api('post', '/events', {
+      calendar_id: calendar.id,
+      when: WHEN,
+      title: 'x',
+    });
     expect(await step(calendar.job)).toBe('failed');
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'failed',
@@ -325,7 +342,8 @@ describe('ProviderWriteDispatcher', () => {
 
   it('gives up after twenty attempts', async () => {
     const calendar = await createCalendar({ name: '[sandbox:temporary]' });
-    for (let attempt = 1; attempt < 20; attempt += 1) expect(await step(calendar.job)).toBe('delayed');
+    for (let attempt = 1; attempt < 20; attempt += 1)
+      expect(await step(calendar.job)).toBe('delayed');
     expect(await step(calendar.job)).toBe('failed');
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'failed',
@@ -342,7 +360,10 @@ describe('ProviderWriteDispatcher', () => {
       .mockReturnValue({ ...registered, run: async () => ({ kind: 'continues' }) });
     expect(await step(calendar.job)).toBe('continues');
     expect(await row(calendar.job)).toMatchObject({ attempt: 0 });
-    await query(`update provider_job set payload = payload || '{"steps": 100}' where id = $1`, calendar.job);
+    await query(
+      `update provider_job set payload = payload || '{"steps": 100}' where id = $1`,
+      calendar.job,
+    );
     expect(await step(calendar.job)).toBe('failed');
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'failed',
@@ -359,7 +380,10 @@ describe('ProviderWriteDispatcher', () => {
     const calls = jest.spyOn(port, 'createCalendar');
     expect(await step(other.job)).toBe('failed');
     expect(calls).not.toHaveBeenCalled();
-    const [job] = await query<{ reason: string }>('select reason from job_status where id = $1', other.job);
+    const [job] = await query<{ reason: string }>(
+      'select reason from job_status where id = $1',
+      other.job,
+    );
     expect(job?.reason).toMatch(/has to authenticate again/);
   });
 
@@ -413,7 +437,11 @@ describe('ProviderWriteDispatcher', () => {
     expect(rows).toEqual([{ id: calendar.id, provider_id: met?.id }]);
     const [moved] = await query('select calendar_id from event where id = $1', event.id);
     expect(moved).toEqual({ calendar_id: calendar.id });
-    expect(await logged(event.id, twin?.id)).toEqual(['event create', 'event modify', 'calendar delete']);
+    expect(await logged(event.id, twin?.id)).toEqual([
+      'event create',
+      'event modify',
+      'calendar delete',
+    ]);
   });
 
   it('tells of the events that go with a row the mirror has made of a calendar deleted meanwhile', async () => {
@@ -431,7 +459,11 @@ describe('ProviderWriteDispatcher', () => {
     await api('delete', `/calendars/${calendar.id}`);
     await queue.settle(job, outcome);
     expect(await query('select id from calendar where account_id = $1', ada.id)).toEqual([]);
-    expect(await logged(event.id, twin?.id)).toEqual(['event create', 'event delete', 'calendar delete']);
+    expect(await logged(event.id, twin?.id)).toEqual([
+      'event create',
+      'event delete',
+      'calendar delete',
+    ]);
   });
 
   it('gives up a row that keeps killing its worker', async () => {
@@ -452,9 +484,9 @@ describe('ProviderWriteDispatcher', () => {
 
     /** The jobs that make the mails of an event's changes, in order. */
     const releases = async (id: string) =>
-      (await query<{ id: string }>('select id from invitation where event_id = $1 order by id', id)).map(
-        (invitation) => invitation.id,
-      );
+      (
+        await query<{ id: string }>('select id from invitation where event_id = $1 order by id', id)
+      ).map((invitation) => invitation.id);
     const invite = async (fields: object = {}) => {
       const event = {
         calendar_id: await calendarAtProvider(),

@@ -28,7 +28,12 @@ describe('quotas', () => {
   beforeAll(async () => {
     fixture = await startReminderFixture();
     const { url } = fixture.config.database;
-    second = new Database({ url, max: 6, statementTimeoutMs: 15_000, applicationName: 'second worker' });
+    second = new Database({
+      url,
+      max: 6,
+      statementTimeoutMs: 15_000,
+      applicationName: 'second worker',
+    });
     await fixture.database.query(
       `insert into webhook (id, application_id, callback_url, state, triggers, subscribed_at, created_at, updated_at)
        values (gen_random_uuid(), $1, 'https://app.example.test/h', 'active', '{quota.reached}', now(), now(), now())`,
@@ -51,9 +56,16 @@ describe('quotas', () => {
     const config = { ...fixture.config, quotas: { ...fixture.config.quotas, ...limits } };
     return new Quotas(config, database, clock);
   }
-  const text = (accountId: string): Use => ({ accountId, applicationId, quotas: ['sms', 'reminders'] });
-  const take = (quotas: Quotas, uses: Use[], database = fixture.database): Promise<(UsedUp | null)[]> =>
-    database.transaction((sql) => quotas.take(sql, uses));
+  const text = (accountId: string): Use => ({
+    accountId,
+    applicationId,
+    quotas: ['sms', 'reminders'],
+  });
+  const take = (
+    quotas: Quotas,
+    uses: Use[],
+    database = fixture.database,
+  ): Promise<(UsedUp | null)[]> => database.transaction((sql) => quotas.take(sql, uses));
   const used = async (owner: string) =>
     Object.fromEntries(
       (
@@ -163,7 +175,10 @@ describe('quotas', () => {
     expect(await alerts()).toEqual([]);
     expect(await quotas.usedUp('sms', bo, applicationId)).toBeNull();
     expect(await alerts()).toEqual([]);
-    expect(await quotas.usedUp('sms', ada, applicationId)).toMatchObject({ per: 'account', limit: 2 });
+    expect(await quotas.usedUp('sms', ada, applicationId)).toMatchObject({
+      per: 'account',
+      limit: 2,
+    });
   });
 
   it('raises one alert when requests are refused before anything is counted, however many come at the same time', async () => {

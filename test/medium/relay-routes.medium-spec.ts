@@ -19,7 +19,11 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
-const NO: SenderStatus = { domainVerified: false, senderVerified: false, detail: 'a link was sent' };
+const NO: SenderStatus = {
+  domainVerified: false,
+  senderVerified: false,
+  detail: 'a link was sent',
+};
 const YES: SenderStatus = { domainVerified: false, senderVerified: true, detail: null };
 
 const message: OutgoingMessage = {
@@ -53,7 +57,12 @@ class ObedientTransport implements RelayTransport {
   }
   send(_settings: object, { envelope }: OutgoingMessage) {
     if (this.failure) return Promise.reject(this.failure);
-    return Promise.resolve({ accepted: envelope.recipients, refused: [], deferred: [], response: 'ok' });
+    return Promise.resolve({
+      accepted: envelope.recipients,
+      refused: [],
+      deferred: [],
+      response: 'ok',
+    });
   }
 }
 
@@ -94,7 +103,8 @@ describe('RelayRoutes', () => {
       [of.id, sealRelaySettings(server.app.get(SecretBox), of.id, { v })],
     );
   };
-  const stored = () => sql.query('select * from relay_sender where account_id = $1', [account.accountId]);
+  const stored = () =>
+    sql.query('select * from relay_sender where account_id = $1', [account.accountId]);
 
   it('is the one of the application module', () => {
     expect(server.app.get(RelayRoutes, { strict: false })).toBeInstanceOf(RelayRoutesService);
@@ -142,7 +152,10 @@ describe('RelayRoutes', () => {
   it('reports that the service cannot be reached, and asks again after a minute', async () => {
     await setRelay(1);
     transport.enrolled = () => Promise.reject(new ProviderError('temporary', 'down'));
-    await expect(routes.find(account)).rejects.toMatchObject({ code: 'temporary', message: 'down' });
+    await expect(routes.find(account)).rejects.toMatchObject({
+      code: 'temporary',
+      message: 'down',
+    });
     expect(await routes.find(account)).toBeNull();
     clock.advance(61_000);
     transport.enrolled = () => Promise.resolve(YES);

@@ -12,7 +12,10 @@ import {
   ReminderDispatcher,
   type ReminderResult,
 } from '../../src/calendar/notifications/reminder-dispatcher.ts';
-import type { ReminderEvent, ReminderNotification } from '../../src/calendar/notifications/reminder-plan.ts';
+import type {
+  ReminderEvent,
+  ReminderNotification,
+} from '../../src/calendar/notifications/reminder-plan.ts';
 import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
 import { ReminderRepository } from '../../src/calendar/notifications/reminder.repository.ts';
 import { SmsReminderSender } from '../../src/calendar/notifications/sms-sender.ts';
@@ -101,7 +104,10 @@ describe('a reminder that is due', () => {
   }
 
   /** @param options.before what happens right before the hand-off */
-  async function fire(id: string, options: { ambiguous?: boolean; before?: () => Promise<unknown> } = {}) {
+  async function fire(
+    id: string,
+    options: { ambiguous?: boolean; before?: () => Promise<unknown> } = {},
+  ) {
     const { ambiguous = false, before } = options;
     const job = await steps.claim(id, ambiguous ? { ambiguous } : {});
     const handOff = async () => {
@@ -123,9 +129,10 @@ describe('a reminder that is due', () => {
     return rows[0]!;
   };
   const mailbox = (address: string) =>
-    fixture.database.query<{ mime: Buffer }>('select mime from sandbox_message where address = $1', [
-      address,
-    ]);
+    fixture.database.query<{ mime: Buffer }>(
+      'select mime from sandbox_message where address = $1',
+      [address],
+    );
   let counter = 0;
   const freshAddress = (word = 'guest') => `${word}-${counter++}@example.test`;
 
@@ -250,7 +257,9 @@ describe('a reminder that is due', () => {
         end();
         expect(woken).toEqual(['hook']);
         expect((await reminder(event)).status).toBe('failed');
-        const [grant] = await database.query('select status from "grant" where id = $1', [fixture.accountId]);
+        const [grant] = await database.query('select status from "grant" where id = $1', [
+          fixture.accountId,
+        ]);
         expect(grant).toEqual({ status: 'invalid' });
 
         const next = await due(notificationOf.email(30), freshAddress());
@@ -277,7 +286,11 @@ describe('a reminder that is due', () => {
       expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 1 });
       expect(receiver.received).toHaveLength(1);
       const [request] = receiver.received;
-      expect(request).toMatchObject({ method: 'POST', url: '/hook?x=1', body: Buffer.from(payload) });
+      expect(request).toMatchObject({
+        method: 'POST',
+        url: '/hook?x=1',
+        body: Buffer.from(payload),
+      });
       expect(request?.headers).toMatchObject({
         'content-type': 'application/json',
         'webhook-id': id,
@@ -306,7 +319,9 @@ describe('a reminder that is due', () => {
       await fire(id);
       await fire(id);
       expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 3 });
-      expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([id]));
+      expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(
+        new Set([id]),
+      );
     });
 
     it('fails at once when the receiver is gone or the address is private', async () => {
@@ -370,7 +385,9 @@ describe('a reminder that is due', () => {
         });
       });
       beforeEach(() => {
-        dispatcher = build(new TwilioSmsGateway({ ...config, url: addressOf(twilio) }, egress, clock));
+        dispatcher = build(
+          new TwilioSmsGateway({ ...config, url: addressOf(twilio) }, egress, clock),
+        );
       });
       afterAll(() => twilio.close());
       // It listens on this address only.
@@ -384,7 +401,8 @@ describe('a reminder that is due', () => {
         const { messages } = (await response.json()) as { messages: { body: string }[] };
         return messages.filter(({ body }) => body === text).length;
       };
-      const text = (message: string) => ({ ...notificationOf.sms(30), message }) as ReminderNotification;
+      const text = (message: string) =>
+        ({ ...notificationOf.sms(30), message }) as ReminderNotification;
 
       it('is not sent twice when its worker died after Twilio had accepted it, because it is found there', async () => {
         const { event, id } = await due(text('Once'));
@@ -410,7 +428,8 @@ describe('a reminder that is due', () => {
         await fire(id);
         expect(await reminder(event)).toMatchObject({
           status: 'scheduled',
-          reason: 'not sent yet: the SMS gateway answered 401 (20003): it does not accept our credentials',
+          reason:
+            'not sent yet: the SMS gateway answered 401 (20003): it does not accept our credentials',
         });
       });
     });
@@ -504,7 +523,10 @@ describe('a reminder that is due', () => {
         await plan({ ...event, cancelled: true });
         expect(await reminder(event)).toMatchObject({ status: 'cancelled' });
         await fire(id);
-        expect(await reminder(event)).toMatchObject({ status: left ? 'sent' : 'cancelled', run_at: null });
+        expect(await reminder(event)).toMatchObject({
+          status: left ? 'sent' : 'cancelled',
+          run_at: null,
+        });
       }
     });
 
@@ -542,7 +564,9 @@ describe('a reminder that is due', () => {
       const moves = new Map<string, () => Promise<unknown>>();
       receiver.onRequest = ({ url }) => moves.get(url)?.() ?? Promise.resolve();
       const round = async (index: number) => {
-        const { event, id } = await due(notificationOf.webhook(30, `${receiver.origin}/race-${index}`));
+        const { event, id } = await due(
+          notificationOf.webhook(30, `${receiver.origin}/race-${index}`),
+        );
         const later = { ...event, startsAt: new Date(event.startsAt.getTime() + 60 * MINUTE) };
         const change = () =>
           Promise.all([
@@ -597,7 +621,9 @@ describe('a reminder that is due', () => {
     await fixture.database.query('delete from reminder where id = $1', [id]);
     const { next, result } = await fire(id);
     expect([next, result]).toEqual([{ kind: 'done' }, { kind: 'dropped' }]);
-    expect(await fixture.database.query('select 1 from reminder_job where id = $1', [id])).toEqual([]);
+    expect(await fixture.database.query('select 1 from reminder_job where id = $1', [id])).toEqual(
+      [],
+    );
   });
 
   it('is set aside when it keeps killing its worker, and tried again after an unexpected error', async () => {

@@ -1,6 +1,9 @@
 import type { Sql } from '../../src/platform/database/sql.ts';
 import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
-import type { PlannedReminder, ReminderEvent } from '../../src/calendar/notifications/reminder-plan.ts';
+import type {
+  PlannedReminder,
+  ReminderEvent,
+} from '../../src/calendar/notifications/reminder-plan.ts';
 import { moveReminders } from '../../src/calendar/notifications/reminder-moves.ts';
 import {
   notificationOf,
@@ -31,7 +34,10 @@ describe('the reminders of an event', () => {
     );
 
   const claim = (id: string) =>
-    fixture.database.query('update reminder_job set state = 1, attempt = attempt + 1 where id = $1', [id]);
+    fixture.database.query(
+      'update reminder_job set state = 1, attempt = attempt + 1 where id = $1',
+      [id],
+    );
 
   it('are one per participant for email and sms and one for a webhook, due before the start', async () => {
     const event = reminderEvent(fixture, now, {
@@ -60,9 +66,24 @@ describe('the reminders of an event', () => {
       message_id_header: `<${rows[0]?.id}@carillon.invalid>`,
     });
     expect(fates).toEqual([
-      expect.objectContaining({ type: 'email', status: 'scheduled', recipients: 2, dueAt: inMinutes(30) }),
-      expect.objectContaining({ type: 'sms', status: 'scheduled', recipients: 2, dueAt: inMinutes(40) }),
-      expect.objectContaining({ type: 'webhook', status: 'scheduled', recipients: 1, dueAt: inMinutes(50) }),
+      expect.objectContaining({
+        type: 'email',
+        status: 'scheduled',
+        recipients: 2,
+        dueAt: inMinutes(30),
+      }),
+      expect.objectContaining({
+        type: 'sms',
+        status: 'scheduled',
+        recipients: 2,
+        dueAt: inMinutes(40),
+      }),
+      expect.objectContaining({
+        type: 'webhook',
+        status: 'scheduled',
+        recipients: 1,
+        dueAt: inMinutes(50),
+      }),
     ]);
   });
 
@@ -112,7 +133,12 @@ describe('the reminders of an event', () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.email()] });
       await plan(event);
       const [bo] = event.participants;
-      const dee = { email: 'Dee@Example.test', name: 'Dee', phone_number: null, status: 'noreply' } as const;
+      const dee = {
+        email: 'Dee@Example.test',
+        name: 'Dee',
+        phone_number: null,
+        status: 'noreply',
+      } as const;
       await plan({ ...event, participants: [bo!, dee] });
       expect(await brief(event)).toEqual([
         'email bo@example.test scheduled 30 queued',
@@ -144,7 +170,11 @@ describe('the reminders of an event', () => {
     });
 
     it('take over new text, recipients and names without being planned anew', async () => {
-      const [email, sms, webhook] = [notificationOf.email(), notificationOf.sms(), notificationOf.webhook()];
+      const [email, sms, webhook] = [
+        notificationOf.email(),
+        notificationOf.sms(),
+        notificationOf.webhook(),
+      ];
       const event = reminderEvent(fixture, now, { notifications: [email, sms, webhook] });
       await plan(event);
       const before = await fixture.reminders(event.eventId);
@@ -155,7 +185,11 @@ describe('the reminders of an event', () => {
           sms,
           { ...webhook, type: 'webhook', url: 'https://other.example.test/', payload: 'plain' },
         ],
-        participants: event.participants.map((person) => ({ ...person, name: 'New', phone_number: '+4917' })),
+        participants: event.participants.map((person) => ({
+          ...person,
+          name: 'New',
+          phone_number: '+4917',
+        })),
       });
       const after = await fixture.reminders(event.eventId);
       expect(after.map(({ id, run_at }) => [id, run_at])).toEqual(
@@ -197,9 +231,15 @@ describe('the reminders of an event', () => {
       const [row] = await fixture.reminders(event.eventId);
       await claim(row!.id); // it is on its way: the move cannot take it along
       await plan({ ...event, startsAt: inMinutes(90) });
-      expect(await brief(event)).toEqual(['webhook - cancelled 30 queued', 'webhook - scheduled 60 queued']);
+      expect(await brief(event)).toEqual([
+        'webhook - cancelled 30 queued',
+        'webhook - scheduled 60 queued',
+      ]);
       await plan(event);
-      expect(await brief(event)).toEqual(['webhook - scheduled 30 queued', 'webhook - cancelled 60']);
+      expect(await brief(event)).toEqual([
+        'webhook - scheduled 30 queued',
+        'webhook - cancelled 60',
+      ]);
     });
   });
 
@@ -212,7 +252,9 @@ describe('the reminders of an event', () => {
       await fixture.database.transaction((sql) =>
         moveReminders(sql, [{ id: row!.id, to: 'sent', reason: null, attempts: 1 }], now),
       );
-      expect(await plan({ ...event, title: 'Other' })).toMatchObject([{ status: 'sent', recipients: 0 }]);
+      expect(await plan({ ...event, title: 'Other' })).toMatchObject([
+        { status: 'sent', recipients: 0 },
+      ]);
       expect(await brief(event)).toEqual(['webhook - sent 30']);
       await plan({ ...event, startsAt: inMinutes(90) });
       expect(await brief(event)).toEqual(['webhook - sent 30', 'webhook - scheduled 60 queued']);
@@ -235,7 +277,9 @@ describe('the reminders of an event', () => {
   describe('that come late', () => {
     it('are accepted inside five minutes of their time', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.webhook(59)] });
-      expect(await plan(event)).toMatchObject([{ status: 'scheduled', reason: null, dueAt: inMinutes(1) }]);
+      expect(await plan(event)).toMatchObject([
+        { status: 'scheduled', reason: null, dueAt: inMinutes(1) },
+      ]);
     });
 
     it('go out at once when they were due less than a minute ago', async () => {
@@ -252,7 +296,9 @@ describe('the reminders of an event', () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.webhook(90)] });
       const dueAt = inMinutes(-30);
       const reason = `too late: it would have been due at ${dueAt.toISOString().replace('.000Z', 'Z')}`;
-      expect(await plan(event)).toMatchObject([{ status: 'skipped', reason, dueAt, recipients: 0 }]);
+      expect(await plan(event)).toMatchObject([
+        { status: 'skipped', reason, dueAt, recipients: 0 },
+      ]);
       expect(await brief(event)).toEqual(['webhook - skipped -30']);
     });
 
@@ -278,13 +324,18 @@ describe('the reminders of an event', () => {
     it('are skipped when a move puts them into the past', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.webhook(50)] });
       await plan(event);
-      expect(await plan({ ...event, startsAt: inMinutes(40) })).toMatchObject([{ status: 'skipped' }]);
+      expect(await plan({ ...event, startsAt: inMinutes(40) })).toMatchObject([
+        { status: 'skipped' },
+      ]);
       expect(await brief(event)).toEqual(['webhook - skipped -10']);
     });
   });
 
   it('report that there is no one to remind', async () => {
-    const nobody = reminderEvent(fixture, now, { notifications: [notificationOf.email()], participants: [] });
+    const nobody = reminderEvent(fixture, now, {
+      notifications: [notificationOf.email()],
+      participants: [],
+    });
     expect(await plan(nobody)).toMatchObject([
       { status: 'skipped', reason: 'the event has no participants', recipients: 0 },
     ]);
@@ -327,16 +378,24 @@ describe('the reminders of an event', () => {
     };
     expect(await trips(event)).toBeLessThanOrEqual(4);
     expect(
-      await trips({ ...event, startsAt: inMinutes(120), participants: participants.slice(10, 299) }),
+      await trips({
+        ...event,
+        startsAt: inMinutes(120),
+        participants: participants.slice(10, 299),
+      }),
     ).toBeLessThanOrEqual(4);
     const rows = await fixture.reminders(event.eventId);
-    expect(rows.filter(({ status, run_at }) => status === 'scheduled' && run_at)).toHaveLength(289 * 3);
+    expect(rows.filter(({ status, run_at }) => status === 'scheduled' && run_at)).toHaveLength(
+      289 * 3,
+    );
     expect(rows.filter(({ status }) => status === 'cancelled')).toHaveLength(11 * 3);
   });
 
   it('of many events of an account are planned together, in a few round trips', async () => {
     const events = Array.from({ length: 150 }, () =>
-      reminderEvent(fixture, now, { notifications: [notificationOf.email(), notificationOf.webhook()] }),
+      reminderEvent(fixture, now, {
+        notifications: [notificationOf.email(), notificationOf.webhook()],
+      }),
     );
     let trips = 0;
     const planAll = (changed: ReminderEvent[]) =>
@@ -372,7 +431,9 @@ describe('the reminders of an event', () => {
       'email cy@example.test scheduled 30 queued',
       'webhook - scheduled 30 queued',
     ]);
-    await Promise.all([90, 120, 150, 180].map((start) => plan({ ...event, startsAt: inMinutes(start) })));
+    await Promise.all(
+      [90, 120, 150, 180].map((start) => plan({ ...event, startsAt: inMinutes(start) })),
+    );
     const rows = await fixture.reminders(event.eventId);
     expect(rows).toHaveLength(3);
     expect(new Set(rows.map(({ due_at }) => due_at.getTime())).size).toBe(1);

@@ -15,7 +15,12 @@ describe('retention', () => {
   let database: Database;
   beforeAll(async () => {
     own = await createTestDatabase();
-    database = new Database({ url: own.url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' });
+    database = new Database({
+      url: own.url,
+      max: 2,
+      statementTimeoutMs: 5000,
+      applicationName: 'test',
+    });
   });
   afterAll(async () => {
     await database.close();
@@ -23,7 +28,9 @@ describe('retention', () => {
   });
 
   const ids = async (table: string) =>
-    (await database.query<{ id: string }>(`select id from ${table} order by id`)).map(({ id }) => id);
+    (await database.query<{ id: string }>(`select id from ${table} order by id`)).map(
+      ({ id }) => id,
+    );
 
   it('keeps webhook events for 7 days and for as long as a delivery waits for them', async () => {
     const [application, webhook] = [firstIdAt(ago(100)), firstIdAt(ago(99))];
@@ -172,9 +179,9 @@ describe('retention', () => {
     expect(await pruneFiles(database, now)).toBe(3);
     expect(await ids('file')).toEqual([carried, waiting, young]);
     expect(await ids('file_data')).toEqual([carried, waiting, young, arriving]);
-    expect(await database.query('select object, event from change where object_id = $1', [old])).toEqual([
-      { object: 'file', event: 'delete' },
-    ]);
+    expect(
+      await database.query('select object, event from change where object_id = $1', [old]),
+    ).toEqual([{ object: 'file', event: 'delete' }]);
     expect(await pruneFiles(database, now)).toBe(0);
     await database.query('delete from send_job where id = $1', [job]);
     expect(await pruneFiles(database, now)).toBe(2);

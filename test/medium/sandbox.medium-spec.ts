@@ -24,7 +24,12 @@ describe('sandbox connector', () => {
 
   beforeAll(async () => {
     file = await createTestDatabase();
-    database = new Database({ url: file.url, max: 5, statementTimeoutMs: 10_000, applicationName: 'test' });
+    database = new Database({
+      url: file.url,
+      max: 5,
+      statementTimeoutMs: 10_000,
+      applicationName: 'test',
+    });
     connector = new SandboxConnector(database, new SystemClock(), threads);
   });
   afterAll(async () => {
@@ -57,7 +62,8 @@ describe('sandbox connector', () => {
     'sandbox with labels',
     async () => ({
       connector,
-      account: async () => account({ organizationUnit: 'label', settings: { organization_unit: 'label' } }),
+      account: async () =>
+        account({ organizationUnit: 'label', settings: { organization_unit: 'label' } }),
       refusedAccount: async () => account({ settings: { password: 'wrong' } }),
     }),
     { contacts: true },
@@ -68,7 +74,8 @@ describe('sandbox connector', () => {
       const one = account({ organizationUnit: 'label', settings: { organization_unit: 'label' } });
       const from = account();
       await connector.mail.send(from, outgoing(from, [one.email]), sendControl());
-      const folders = async () => (await allChanges(connector.mail, one)).messages[0]?.folderIds.toSorted();
+      const folders = async () =>
+        (await allChanges(connector.mail, one)).messages[0]?.folderIds.toSorted();
       const { providerId = '' } = (await allChanges(connector.mail, one)).messages[0] ?? {};
       const { providerId: label } = await connector.mailbox.createFolder(one, 'Label');
       await connector.mailbox.setFolders(one, providerId, ['inbox', 'important', label]);
@@ -84,7 +91,9 @@ describe('sandbox connector', () => {
     it('names the owner by the settings, else by the address', async () => {
       const named = account({ email: 'ada.lovelace+x@example.test' });
       expect((await connector.verify(named)).name).toBe('Ada Lovelace');
-      expect((await connector.verify({ ...named, settings: { name: 'Countess' } })).name).toBe('Countess');
+      expect((await connector.verify({ ...named, settings: { name: 'Countess' } })).name).toBe(
+        'Countess',
+      );
     });
 
     it('has labels when it is asked for them, and All Mail holds what is not spam or trash', async () => {
@@ -101,12 +110,14 @@ describe('sandbox connector', () => {
       ]);
     });
 
-    it.each([{ password: 1 }, { organization_unit: 'shelf' }, { sent_copies: 'yes' }, { name: '' }])(
-      'refuses the settings %j',
-      (settings) => {
-        expect(connector.settingsSchema.safeParse(settings).success).toBe(false);
-      },
-    );
+    it.each([
+      { password: 1 },
+      { organization_unit: 'shelf' },
+      { sent_copies: 'yes' },
+      { name: '' },
+    ])('refuses the settings %j', (settings) => {
+      expect(connector.settingsSchema.safeParse(settings).success).toBe(false);
+    });
 
     it('starts with three sample messages, once, when they are wanted', async () => {
       const one = account({ settings: connector.settingsSchema.parse({}) });
@@ -116,7 +127,9 @@ describe('sandbox connector', () => {
       expect(again.messages.map(({ providerId }) => providerId)).toEqual(
         first.messages.map(({ providerId }) => providerId),
       );
-      const none = account({ settings: connector.settingsSchema.parse({ sample_messages: false }) });
+      const none = account({
+        settings: connector.settingsSchema.parse({ sample_messages: false }),
+      });
       expect((await allChanges(connector.mail, none)).messages).toEqual([]);
     });
   });
@@ -139,7 +152,11 @@ describe('sandbox connector', () => {
 
     it('shows blind copies in the Sent copy only', async () => {
       const [from, to, hidden] = [account(), account(), account()];
-      await connector.mail.send(from, outgoing(from, [to.email], { bcc: [hidden.email] }), sendControl());
+      await connector.mail.send(
+        from,
+        outgoing(from, [to.email], { bcc: [hidden.email] }),
+        sendControl(),
+      );
       const firstOf = async (one: ProviderAccount) =>
         String(mimeOf((await allChanges(connector.mail, one)).messages[0]));
       expect(await firstOf(from)).toMatch(new RegExp(`^Bcc: <${hidden.email}>\r\n`));
@@ -165,14 +182,16 @@ describe('sandbox connector', () => {
       await connector.mail.send(from, outgoing(from, [to.email]), sendControl());
       const { cursor, messages } = await allChanges(connector.mail, to);
       const id = messages[0]?.providerId;
-      await database.query(`update sandbox_message set unread = false, modseq = modseq + 1 where id = $1`, [
-        id,
-      ]);
+      await database.query(
+        `update sandbox_message set unread = false, modseq = modseq + 1 where id = $1`,
+        [id],
+      );
       const read = await connector.mail.listChanges(to, look(cursor, 10));
       expect(read.messages).toMatchObject([{ providerId: id, unread: false, content: null }]);
-      await database.query(`update sandbox_message set deleted = true, modseq = modseq + 1 where id = $1`, [
-        id,
-      ]);
+      await database.query(
+        `update sandbox_message set deleted = true, modseq = modseq + 1 where id = $1`,
+        [id],
+      );
       const removed = await connector.mail.listChanges(to, look(read.cursor, 10));
       expect(removed).toMatchObject({ messages: [], removed: [id], more: false });
       expect(await codeOf(connector.mail.fetchRaw(to, id ?? ''))).toBe('not-found');
@@ -211,8 +230,16 @@ describe('sandbox connector', () => {
       const [one, two] = [1, 2].map(() => outgoing(from, ['temporary+2@sandbox.test']));
       if (!one || !two) throw new Error('unreachable');
       const codes = [];
-      for (const message of [one, one, two, one, two, two]) codes.push(await attempt(from, message));
-      expect(codes).toEqual(['temporary', 'temporary', 'temporary', 'succeeded', 'temporary', 'succeeded']);
+      for (const message of [one, one, two, one, two, two])
+        codes.push(await attempt(from, message));
+      expect(codes).toEqual([
+        'temporary',
+        'temporary',
+        'temporary',
+        'succeeded',
+        'temporary',
+        'succeeded',
+      ]);
     });
 
     it('unknown@ is delivered although the answer is lost', async () => {
@@ -256,7 +283,9 @@ describe('sandbox connector', () => {
       );
       expect(receipt).toMatchObject({
         accepted: [to.email],
-        refused: [{ email: 'partial@sandbox.test', reason: expect.stringMatching(/^550 5\.1\.1 /) }],
+        refused: [
+          { email: 'partial@sandbox.test', reason: expect.stringMatching(/^550 5\.1\.1 /) },
+        ],
       });
       expect(await attempt(from, outgoing(from, ['partial@sandbox.test']))).toBe('rejected');
     });
@@ -296,7 +325,8 @@ describe('sandbox connector', () => {
     it('fail the creation as asked, so many times per object', async () => {
       const { calendar } = connector;
       const one = account();
-      const create = (key: string, name: string) => codeOf(calendar.createCalendar(one, key, content(name)));
+      const create = (key: string, name: string) =>
+        codeOf(calendar.createCalendar(one, key, content(name)));
       expect(await create('a', 'x [sandbox:rejected]')).toBe('rejected');
       expect(await create('b', '[sandbox:auth-invalid] x')).toBe('auth-invalid');
       expect(await create('c', '[sandbox:temporary+1]')).toBe('temporary');
@@ -310,7 +340,9 @@ describe('sandbox connector', () => {
       const one = account();
       const [primary] = await calendar.listCalendars(one);
       const title = 'Offsite [sandbox:delete-temporary+1]';
-      const { providerId } = await calendar.createEvent(one, primary?.providerId ?? '', 'k', { title });
+      const { providerId } = await calendar.createEvent(one, primary?.providerId ?? '', 'k', {
+        title,
+      });
       await calendar.updateEvent(one, providerId, { title });
       expect(await codeOf(calendar.deleteEvent(one, providerId))).toBe('temporary');
       expect(await codeOf(calendar.deleteEvent(one, providerId))).toBe('succeeded');
@@ -319,7 +351,11 @@ describe('sandbox connector', () => {
     it('work in subjects and names of folders too', async () => {
       const { mailbox, mail } = connector;
       const one = account();
-      await mail.send(one, outgoing(one, [one.email], { subject: 'x [sandbox:temporary+1]' }), sendControl());
+      await mail.send(
+        one,
+        outgoing(one, [one.email], { subject: 'x [sandbox:temporary+1]' }),
+        sendControl(),
+      );
       const { providerId = '' } = (await allChanges(mail, one)).messages[0] ?? {};
       expect(await codeOf(mailbox.setFlags(one, providerId, { starred: true }))).toBe('temporary');
       expect(await codeOf(mailbox.setFlags(one, providerId, { starred: true }))).toBe('succeeded');

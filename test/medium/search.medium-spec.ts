@@ -33,7 +33,8 @@ describe('searching a mailbox beside others', () => {
   };
   const find = (q: string, found?: Found, reach?: number) =>
     repository.find(ada.id, parseSearchQuery(q, new Date()), request(found, reach));
-  const explain = (q: string) => repository.explain(ada.id, parseSearchQuery(q, new Date()), request());
+  const explain = (q: string) =>
+    repository.explain(ada.id, parseSearchQuery(q, new Date()), request());
 
   /** Ids of the messages whose text, words with spaces around them, passes a test; newest first. */
   const matches = async (test: (text: string) => boolean) => {
@@ -42,7 +43,9 @@ describe('searching a mailbox beside others', () => {
        from message m join message_body b on b.message_id = m.id where m.account_id = $1 order by m.date desc, m.id desc`,
       [ada.id],
     );
-    return rows.filter(({ text }) => test(` ${text.replaceAll(/<\/?p>/g, ' ')} `)).map(({ id }) => id);
+    return rows
+      .filter(({ text }) => test(` ${text.replaceAll(/<\/?p>/g, ' ')} `))
+      .map(({ id }) => id);
   };
 
   it.each([
@@ -62,12 +65,15 @@ describe('searching a mailbox beside others', () => {
 
   it('continues through a mailbox from its last position, however large it is', async () => {
     const plan = await server.app.get(Database).transaction(async (sql) => {
-      const run = (text: string) => sql.query<Record<'QUERY PLAN', string>>(text, [], { prepared: false });
+      const run = (text: string) =>
+        sql.query<Record<'QUERY PLAN', string>>(text, [], { prepared: false });
       await run(`set local plan_cache_mode = force_generic_plan`);
       await run(`set local enable_seqscan = off`);
       await run(`set local enable_bitmapscan = off`);
       await run(`prepare batch (uuid, timestamptz, uuid, int, int) as ${BACKLOG_MESSAGES}`);
-      const rows = await run(`explain execute batch ('${ada.id}', now(), '${ada.id}', 200, 1000000)`);
+      const rows = await run(
+        `explain execute batch ('${ada.id}', now(), '${ada.id}', 200, 1000000)`,
+      );
       await run('deallocate batch');
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     });
@@ -90,10 +96,22 @@ describe('searching a mailbox beside others', () => {
   it.each([
     ['a word that all have', `${EVERYWHERE[0]} `, 'read back', RANKED, has(EVERYWHERE[0])],
     ['a word that most have', `${wordOf(8)} `, 'read back', RANKED, has(wordOf(8))],
-    ['two such words', `${EVERYWHERE[0]} ${wordOf(3)} `, 'read back', RANKED, has(EVERYWHERE[0], wordOf(3))],
+    [
+      'two such words',
+      `${EVERYWHERE[0]} ${wordOf(3)} `,
+      'read back',
+      RANKED,
+      has(EVERYWHERE[0], wordOf(3)),
+    ],
     ['a word of many, but not enough', `${wordOf(20)} `, 'index', RANKED, has(wordOf(20))],
     ['a word of few', `${wordOf(150)} `, 'index', RANKED, has(wordOf(150))],
-    ['a phrase that all have', `"${EVERYWHERE.join(' ')}"`, 'read back', 100, has(EVERYWHERE.join(' '))],
+    [
+      'a phrase that all have',
+      `"${EVERYWHERE.join(' ')}"`,
+      'read back',
+      100,
+      has(EVERYWHERE.join(' ')),
+    ],
     [
       'a phrase that many have',
       `"${wordOf(0)} ${wordOf(1)}"`,
@@ -101,7 +119,13 @@ describe('searching a mailbox beside others', () => {
       100,
       has(`${wordOf(0)} ${wordOf(1)}`),
     ],
-    ['a phrase that few have', `"${wordOf(9)} ${wordOf(4)}"`, 'index', 100, has(`${wordOf(9)} ${wordOf(4)}`)],
+    [
+      'a phrase that few have',
+      `"${wordOf(9)} ${wordOf(4)}"`,
+      'index',
+      100,
+      has(`${wordOf(9)} ${wordOf(4)}`),
+    ],
     ['one that most have in a folder', `${wordOf(8)} in:inbox`, 'index', 100, has(wordOf(8))],
     ['one that few have in a folder', `${wordOf(150)} in:inbox`, 'index', 100, has(wordOf(150))],
   ])('finds the newest messages with %s', async (_, q, way, most, test) => {
@@ -113,7 +137,10 @@ describe('searching a mailbox beside others', () => {
     });
     expect(new Set(ids)).toEqual(new Set(wanted.slice(0, most)));
     expect(more).toBe(wanted.length >= most);
-    const plan = await repository.explain(ada.id, parseSearchQuery(q, new Date()), { ...request(), page });
+    const plan = await repository.explain(ada.id, parseSearchQuery(q, new Date()), {
+      ...request(),
+      page,
+    });
     expect(INDEX_READ.test(plan)).toBe(way === 'index');
   });
 
@@ -141,10 +168,14 @@ describe('searching a mailbox beside others', () => {
     const { ids } = await find(EVERYWHERE[0], 'threads');
     expect(ids).toHaveLength(40);
     expect(new Set(ids).size).toBe(40);
-    const { ids: all, more } = await repository.find(ada.id, parseSearchQuery(EVERYWHERE[0], new Date()), {
-      ...request('threads', 8),
-      page: { limit: 1_000, offset: 0 },
-    });
+    const { ids: all, more } = await repository.find(
+      ada.id,
+      parseSearchQuery(EVERYWHERE[0], new Date()),
+      {
+        ...request('threads', 8),
+        page: { limit: 1_000, offset: 0 },
+      },
+    );
     expect({ count: all.length, more }).toEqual({ count: COUNT / 3, more: false });
   });
 
@@ -154,7 +185,9 @@ describe('searching a mailbox beside others', () => {
       const random = () => pieces[Math.floor(Math.random() * pieces.length)];
       const q = Array.from({ length: 1 + (number % 12) }, random).join('');
       const found = find(q, number % 2 === 0 ? 'messages' : 'threads');
-      await expect(found.catch((error: Error) => `${q}: ${error.message}`)).resolves.toHaveProperty('ids');
+      await expect(found.catch((error: Error) => `${q}: ${error.message}`)).resolves.toHaveProperty(
+        'ids',
+      );
     }
   });
 });

@@ -3,7 +3,12 @@ import { judgeSecondRun } from '../../scripts/lib/unstable-tests.ts';
 
 const TODAY = '2026-11-23';
 const FILE = 'test/e2e/outbox.e2e-spec.ts';
-const ran = (name: string, passed: boolean, file = FILE): RanTest => ({ name, file, passed, messages: '' });
+const ran = (name: string, passed: boolean, file = FILE): RanTest => ({
+  name,
+  file,
+  passed,
+  messages: '',
+});
 const run = (...tests: RanTest[]): JestRun => {
   const failed = tests.filter(({ passed }) => !passed).length;
   return { passed: tests.length - failed, failed, tests };
@@ -34,7 +39,10 @@ describe('the second run of failed tests', () => {
     ['was not reached', run(ran('a message is stored', true))],
     ['was not reached because the run broke off', { passed: 0, failed: 1, tests: [] }],
   ])('fails a test that %s', (_what, second) => {
-    expect(judgeSecondRun(FAILED_IN_A_GROUP, second, [], TODAY)).toMatchObject({ failed: 1, unstable: [] });
+    expect(judgeSecondRun(FAILED_IN_A_GROUP, second, [], TODAY)).toMatchObject({
+      failed: 1,
+      unstable: [],
+    });
   });
 
   it('fails when another test of the same file fails in it', () => {

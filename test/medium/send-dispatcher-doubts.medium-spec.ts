@@ -11,7 +11,10 @@ describe('SendDispatcher: unknown outcomes', () => {
   });
 
   const rules = async (id: string) =>
-    (await send.job(id)).attempts.map(({ outcome, rule }: Record<string, string>) => [outcome, rule]);
+    (await send.job(id)).attempts.map(({ outcome, rule }: Record<string, string>) => [
+      outcome,
+      rule,
+    ]);
 
   describe('where a miss proves nothing', () => {
     beforeEach(() => {
@@ -41,19 +44,23 @@ describe('SendDispatcher: unknown outcomes', () => {
       expect(send.server.taken).toHaveLength(1);
       expect(await send.job(id)).toMatchObject({
         status: 'failed',
-        reason: 'the outcome is unknown: it was not found among the sent messages, which proves nothing',
+        reason:
+          'the outcome is unknown: it was not found among the sent messages, which proves nothing',
       });
     });
 
     it.each([
       ['resend', 'fail', 'successful'],
       ['fail', 'resend', 'failed'],
-    ])('do what the message says (%s) rather than the server (%s)', async (message, server, status) => {
-      send.onUnknown = server as 'fail';
-      const id = await send.accept({}, { on_unknown: message });
-      await send.toTheEnd(id);
-      expect(await send.job(id)).toMatchObject({ status });
-    });
+    ])(
+      'do what the message says (%s) rather than the server (%s)',
+      async (message, server, status) => {
+        send.onUnknown = server as 'fail';
+        const id = await send.accept({}, { on_unknown: message });
+        await send.toTheEnd(id);
+        expect(await send.job(id)).toMatchObject({ status });
+      },
+    );
 
     it('send nothing after the deadline, but look until then', async () => {
       const id = await send.accept({ retry_limit_datetime: 0 });
@@ -98,7 +105,9 @@ describe('SendDispatcher: unknown outcomes', () => {
       send.server.answers = [lost, ...refusals];
       const id = await send.accept();
       for (let made = 0; made < 5; made += 1) await send.steps.attempt(id);
-      const refused = await request(send.app.url).delete(`/v2/outbox/${id}`).set(send.account.bearer);
+      const refused = await request(send.app.url)
+        .delete(`/v2/outbox/${id}`)
+        .set(send.account.bearer);
       expect(refused.status).toBe(409);
       await send.toTheEnd(id);
       expect(send.server.lookUps).toBe(3);
@@ -173,7 +182,9 @@ describe('SendDispatcher: unknown outcomes', () => {
 
   it('over a mailing service that has gone since are nobody’s to tell', async () => {
     send.relay.there = true;
-    send.server.answers = [new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' })];
+    send.server.answers = [
+      new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' }),
+    ];
     send.relay.server.answers = [lost];
     const id = await send.accept();
     await send.steps.attempt(id);
@@ -187,7 +198,9 @@ describe('SendDispatcher: unknown outcomes', () => {
     send.server.answers = [lost];
     const id = await send.accept();
     await send.steps.attempt(id);
-    await send.database.query(`update "grant" set status = 'invalid' where id = $1`, [send.account.id]);
+    await send.database.query(`update "grant" set status = 'invalid' where id = $1`, [
+      send.account.id,
+    ]);
     await send.steps.attempt(id);
     expect((await send.job(id)).reason).toBe(
       "invalid authentication: the account's credentials are out of date; whether an earlier attempt succeeded is unknown",
@@ -196,13 +209,17 @@ describe('SendDispatcher: unknown outcomes', () => {
 
   it('over a mailing service are looked up there, whatever has become of the account', async () => {
     send.relay.there = true;
-    send.server.answers = [new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' })];
+    send.server.answers = [
+      new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' }),
+    ];
     send.relay.server.answers = [lost];
     send.relay.server.lookUp = { found: true, conclusive: true };
     const id = await send.accept();
     await send.steps.attempt(id);
     await send.steps.attempt(id);
-    await send.database.query(`update "grant" set status = 'invalid' where id = $1`, [send.account.id]);
+    await send.database.query(`update "grant" set status = 'invalid' where id = $1`, [
+      send.account.id,
+    ]);
     await send.steps.attempt(id);
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
   });

@@ -49,19 +49,28 @@ describe('SendDispatcher: recipients', () => {
       recipients: { accepted: [A, C], refused: [REFUSED] },
       attempts: [{ outcome: 'sent', detail: `250 ok; refused: ${B} (550 no such user)` }],
     });
-    expect(await events(id)).toMatchObject([{ type: 'job.successful', extras: { refused: [REFUSED] } }]);
+    expect(await events(id)).toMatchObject([
+      { type: 'job.successful', extras: { refused: [REFUSED] } },
+    ]);
   });
 
   it('who are put off get it later, and nobody else gets it twice', async () => {
-    send.server.answers = [{ accepted: [A.toUpperCase()], refused: [REFUSED], deferred: [PUT_OFF] }];
+    send.server.answers = [
+      { accepted: [A.toUpperCase()], refused: [REFUSED], deferred: [PUT_OFF] },
+    ];
     const id = await toAll();
-    expect(ended(await send.steps.attempt(id)).next).toMatchObject({ kind: 'again', ambiguous: false });
+    expect(ended(await send.steps.attempt(id)).next).toMatchObject({
+      kind: 'again',
+      ambiguous: false,
+    });
     expect(await send.job(id)).toMatchObject({
       status: 'delayed',
       reason: `could not be sent yet: 250 ok; refused: ${B} (550 no such user); put off: ${C} (450 greylisted)`,
       route: 'account',
       recipients: { accepted: [A], refused: [REFUSED] },
-      attempts: [{ outcome: 'sent', code: 'temporary', rule: 'backoff', next_at: expect.any(Number) }],
+      attempts: [
+        { outcome: 'sent', code: 'temporary', rule: 'backoff', next_at: expect.any(Number) },
+      ],
     });
     await send.steps.attempt(id);
     expect(send.server.taken).toEqual([[A, B, C], [C]]);
@@ -124,7 +133,10 @@ describe('SendDispatcher: recipients', () => {
     await send.toTheEnd(id);
     expect(send.relay.asked).toBeGreaterThan(0);
     expect(send.server.taken.slice(4)).toEqual([[B, C], [C]]);
-    expect(await send.job(id)).toMatchObject({ status: 'successful', recipients: { accepted: [A, B, C] } });
+    expect(await send.job(id)).toMatchObject({
+      status: 'successful',
+      recipients: { accepted: [A, B, C] },
+    });
   });
 
   it.each([
@@ -222,7 +234,10 @@ describe('SendDispatcher: recipients', () => {
         [A, B, C],
         [A, B, C],
       ]);
-      expect(await send.job(id)).toMatchObject({ status: 'successful', recipients: { accepted: [A, B, C] } });
+      expect(await send.job(id)).toMatchObject({
+        status: 'successful',
+        recipients: { accepted: [A, B, C] },
+      });
     });
 
     it('who were put off before do not get it twice when a worker dies in the next attempt', async () => {
@@ -233,7 +248,10 @@ describe('SendDispatcher: recipients', () => {
       send.server.lookUp = found;
       await send.toTheEnd(id);
       expect(send.server.taken).toHaveLength(1);
-      expect(await send.job(id)).toMatchObject({ status: 'successful', recipients: { accepted: [A, B, C] } });
+      expect(await send.job(id)).toMatchObject({
+        status: 'successful',
+        recipients: { accepted: [A, B, C] },
+      });
     });
   });
 
@@ -245,7 +263,10 @@ describe('SendDispatcher: recipients', () => {
     await send.toTheEnd(id);
     expect(send.server.taken).toEqual([[A, B, C], [C], [C]]);
     expect(send.server.lookUps).toBe(3);
-    expect(await send.job(id)).toMatchObject({ status: 'successful', recipients: { accepted: [A, B, C] } });
+    expect(await send.job(id)).toMatchObject({
+      status: 'successful',
+      recipients: { accepted: [A, B, C] },
+    });
   });
 
   it('whom a server words with bytes nobody can store are stored all the same', async () => {
@@ -309,7 +330,8 @@ describe('SendDispatcher: messages found late', () => {
     await send.steps.crash(crashed);
     send.clock.advance(60_000);
     await send.toTheEnd(crashed);
-    for (const sent of [id, crashed]) expect(await send.job(sent)).toMatchObject({ status: 'successful' });
+    for (const sent of [id, crashed])
+      expect(await send.job(sent)).toMatchObject({ status: 'successful' });
   });
 });
 
@@ -346,7 +368,9 @@ describe('SendDispatcher: loading', () => {
     expect(new Map(loaded.map(({ id, handedOff }) => [id, handedOff]))).toEqual(
       new Map(ids.map((id) => [id, id === plain])),
     );
-    const marked = await send.database.query('select id from send_job where handoff_at is not null');
+    const marked = await send.database.query(
+      'select id from send_job where handoff_at is not null',
+    );
     expect(marked).toEqual([{ id: plain }]);
   });
 

@@ -16,8 +16,15 @@ describe('SendDispatcher: routes (spec 8)', () => {
     send = one;
   });
 
-  const fails = (code: ProviderErrorCode, phase: SendPhase = 'envelope', retryAfterSeconds?: number) =>
-    new ProviderError(code, `${code}!`, { phase, ...(retryAfterSeconds ? { retryAfterSeconds } : {}) });
+  const fails = (
+    code: ProviderErrorCode,
+    phase: SendPhase = 'envelope',
+    retryAfterSeconds?: number,
+  ) =>
+    new ProviderError(code, `${code}!`, {
+      phase,
+      ...(retryAfterSeconds ? { retryAfterSeconds } : {}),
+    });
   const times = (count: number, error: ProviderError) => Array.from({ length: count }, () => error);
 
   describe('with a mailing service', () => {
@@ -34,7 +41,12 @@ describe('SendDispatcher: routes (spec 8)', () => {
         status: 'successful',
         route: 'relay',
         attempts: [
-          { route: 'account', outcome: 'not-sent', code: 'quota-exhausted', rule: 'daily-limit-to-relay' },
+          {
+            route: 'account',
+            outcome: 'not-sent',
+            code: 'quota-exhausted',
+            rule: 'daily-limit-to-relay',
+          },
           { route: 'relay', outcome: 'sent' },
         ],
       });
@@ -67,13 +79,16 @@ describe('SendDispatcher: routes (spec 8)', () => {
       });
     });
 
-    it.each(['auth-invalid', 'rejected'] as const)('does not take what ends a message: %s', async (code) => {
-      send.server.answers = [fails(code)];
-      const id = await send.accept();
-      await send.toTheEnd(id);
-      expect(await send.job(id)).toMatchObject({ status: 'failed' });
-      expect(send.relay.server.taken).toEqual([]);
-    });
+    it.each(['auth-invalid', 'rejected'] as const)(
+      'does not take what ends a message: %s',
+      async (code) => {
+        send.server.answers = [fails(code)];
+        const id = await send.accept();
+        await send.toTheEnd(id);
+        expect(await send.job(id)).toMatchObject({ status: 'failed' });
+        expect(send.relay.server.taken).toEqual([]);
+      },
+    );
 
     it.each(['quota-exhausted', 'temporary'] as const)(
       'takes what says it is from its own account, and nothing from anybody else: %s',
@@ -98,7 +113,10 @@ describe('SendDispatcher: routes (spec 8)', () => {
     });
 
     it('does not take a message whose outcome is unknown, until that is settled', async () => {
-      send.server.answers = [...times(4, fails('temporary')), fails('outcome-unknown', 'confirmation')];
+      send.server.answers = [
+        ...times(4, fails('temporary')),
+        fails('outcome-unknown', 'confirmation'),
+      ];
       send.server.lookUp = new ProviderError('temporary', '421 later');
       const id = await send.accept();
       for (let made = 0; made < 6; made += 1) await send.steps.attempt(id);
@@ -110,7 +128,10 @@ describe('SendDispatcher: routes (spec 8)', () => {
     });
 
     it('never takes a message that nobody can tell about: it is sent again where it was sent', async () => {
-      send.server.answers = [...times(4, fails('temporary')), fails('outcome-unknown', 'confirmation')];
+      send.server.answers = [
+        ...times(4, fails('temporary')),
+        fails('outcome-unknown', 'confirmation'),
+      ];
       send.server.lookUp = { found: false, conclusive: false };
       const id = await send.accept();
       await send.toTheEnd(id);
@@ -146,7 +167,10 @@ describe('SendDispatcher: routes (spec 8)', () => {
       const id = await send.accept();
       await send.steps.attempt(id);
       send.relay.trouble = new ProviderError('temporary', '503 down');
-      expect(ended(await send.steps.attempt(id)).next).toMatchObject({ kind: 'again', ambiguous: false });
+      expect(ended(await send.steps.attempt(id)).next).toMatchObject({
+        kind: 'again',
+        ambiguous: false,
+      });
       send.relay.trouble = null;
       await send.steps.attempt(id);
       expect(await send.job(id)).toMatchObject({
@@ -206,7 +230,9 @@ describe('SendDispatcher: routes (spec 8)', () => {
         seconds: 3_600,
         reason: "the account's daily limit is reached: quota-exhausted!",
       });
-      expect(await signal(fails('quota-exhausted', 'envelope', 120))).toMatchObject({ seconds: 120 });
+      expect(await signal(fails('quota-exhausted', 'envelope', 120))).toMatchObject({
+        seconds: 120,
+      });
     });
 
     it('is in trouble when its server cannot be reached', async () => {
@@ -244,20 +270,29 @@ describe('SendDispatcher: routes (spec 8)', () => {
       const id = await send.accept();
       send.server.answers = [fails('quota-exhausted')];
       await send.steps.attempt(id);
-      expect(ended(await send.steps.attempt(id, { gateFailures: 5 })).gate).toEqual({ kind: 'well' });
+      expect(ended(await send.steps.attempt(id, { gateFailures: 5 })).gate).toEqual({
+        kind: 'well',
+      });
     });
 
     it('is nothing when the error is ours', async () => {
       send.server.answers = [new TypeError('a bug')];
-      expect(ended(await send.steps.attempt(await send.accept(), { gateFailures: 5 })).gate).toBeUndefined();
+      expect(
+        ended(await send.steps.attempt(await send.accept(), { gateFailures: 5 })).gate,
+      ).toBeUndefined();
     });
   });
 
   describe('messages that wait for their account', () => {
     const inHours = (hours: number) => Math.floor(Date.now() / 1000) + hours * 3600;
     const edit = async (id: string, body: object) =>
-      (await request(send.app.url).patch(`/v2/outbox/${id}`).set(send.account.bearer).send(body).expect(200))
-        .body;
+      (
+        await request(send.app.url)
+          .patch(`/v2/outbox/${id}`)
+          .set(send.account.bearer)
+          .send(body)
+          .expect(200)
+      ).body;
     const late = (...ids: string[]) =>
       send.database.transaction((sql) =>
         send.dispatcher().recordLate(
@@ -268,7 +303,10 @@ describe('SendDispatcher: routes (spec 8)', () => {
 
     const parked = async () => {
       const id = await send.accept();
-      await send.database.query(`update send_job set run_at = due_at + interval '1 h' where id = $1`, [id]);
+      await send.database.query(
+        `update send_job set run_at = due_at + interval '1 h' where id = $1`,
+        [id],
+      );
       return id;
     };
 
@@ -312,12 +350,16 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(edited).toMatchObject({ status: 'pending', version: 2 });
       expect(edited).not.toHaveProperty('reason');
       expect(await send.job(id)).toMatchObject({ status: 'pending' });
-      await send.database.query(`update send_job set run_at = due_at + interval '1 h' where id = $1`, [id]);
+      await send.database.query(
+        `update send_job set run_at = due_at + interval '1 h' where id = $1`,
+        [id],
+      );
       await late(id);
       expect(await send.job(id)).toMatchObject({ status: 'delayed' });
-      const events = await send.database.query(`select 1 from webhook_event where application_id = $1`, [
-        send.application.id,
-      ]);
+      const events = await send.database.query(
+        `select 1 from webhook_event where application_id = $1`,
+        [send.application.id],
+      );
       expect(events).toHaveLength(2);
     });
 

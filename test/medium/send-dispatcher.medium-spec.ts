@@ -51,7 +51,12 @@ describe('SendDispatcher', () => {
         onPhase('content');
         sent.push(message.messageIdHeader);
         onPhase('confirmation');
-        return { accepted: message.envelope.recipients, refused: [], deferred: [], response: '250 ok' };
+        return {
+          accepted: message.envelope.recipients,
+          refused: [],
+          deferred: [],
+          response: '250 ok',
+        };
       },
       findSent: () => Promise.resolve({ found: false, conclusive: true }),
     };
@@ -82,7 +87,9 @@ describe('SendDispatcher', () => {
 
   it('does not forget a doubt because the look-up failed', async () => {
     mail.findSent = fails(new ProviderError('temporary', '421 try later'));
-    const outcome = ended(await run(await claimed(await accept(), { ambiguous: true, attempt: 2 })));
+    const outcome = ended(
+      await run(await claimed(await accept(), { ambiguous: true, attempt: 2 })),
+    );
     expect(outcome.next).toMatchObject({ kind: 'again', ambiguous: true });
     expect(reasonOf(outcome)).toBe(
       'the outcome is unknown and being looked up: it could not be looked up: 421 try later',
@@ -96,7 +103,9 @@ describe('SendDispatcher', () => {
       kind: 'again',
       ambiguous: true,
     });
-    expect(dispatcher().onError({ ...job, ambiguous: false }, new Error('a bug')).next).toMatchObject({
+    expect(
+      dispatcher().onError({ ...job, ambiguous: false }, new Error('a bug')).next,
+    ).toMatchObject({
       kind: 'again',
       ambiguous: false,
     });
@@ -104,7 +113,10 @@ describe('SendDispatcher', () => {
 
   it('gives up a doubt nobody can answer, a day after the deadline, and says what is unknown', async () => {
     mail.findSent = fails(new ProviderError('temporary', '421 try later'));
-    const job = await claimed(await accept({ retry_limit_datetime: 0 }), { ambiguous: true, attempt: 40 });
+    const job = await claimed(await accept({ retry_limit_datetime: 0 }), {
+      ambiguous: true,
+      attempt: 40,
+    });
     clock.advance(DAY - MINUTE);
     expect(ended(await run(job)).next.kind).toBe('again');
     clock.advance(2 * MINUTE);
@@ -122,7 +134,10 @@ describe('SendDispatcher', () => {
   });
 
   it('does not send after the deadline what was not found', async () => {
-    const job = await claimed(await accept({ retry_limit_datetime: 0 }), { ambiguous: true, attempt: 2 });
+    const job = await claimed(await accept({ retry_limit_datetime: 0 }), {
+      ambiguous: true,
+      attempt: 2,
+    });
     clock.advance(15_000);
     const outcome = ended(await run(job));
     expect(outcome.next.kind).toBe('done');
@@ -134,7 +149,10 @@ describe('SendDispatcher', () => {
 
   it('takes what is found for sent, also after the deadline', async () => {
     mail.findSent = () => Promise.resolve({ found: true, conclusive: true });
-    const job = await claimed(await accept({ retry_limit_datetime: 0 }), { ambiguous: true, attempt: 2 });
+    const job = await claimed(await accept({ retry_limit_datetime: 0 }), {
+      ambiguous: true,
+      attempt: 2,
+    });
     clock.advance(DAY);
     expect(ended(await run(job)).result.move?.to).toBe('successful');
     expect(sent).toEqual([]);
@@ -175,16 +193,23 @@ describe('SendDispatcher', () => {
   describe('credentials that are refused', () => {
     const REFUSED = new ProviderError('auth-invalid', '535 no', { phase: 'login' });
     const authenticate = () =>
-      server.app
-        .get(GrantConnections, { strict: false })
-        .connect(
-          applicationId,
-          { provider: 'sandbox', email: ada.email, name: 'Ada', organizationUnit: 'folder', settings: {} },
-          { integrationRequired: false },
-        );
+      server.app.get(GrantConnections, { strict: false }).connect(
+        applicationId,
+        {
+          provider: 'sandbox',
+          email: ada.email,
+          name: 'Ada',
+          organizationUnit: 'folder',
+          settings: {},
+        },
+        { integrationRequired: false },
+      );
     const grantStatus = async () =>
-      (await database.query<{ status: string }>('select status from "grant" where id = $1', [ada.id]))[0]
-        ?.status;
+      (
+        await database.query<{ status: string }>('select status from "grant" where id = $1', [
+          ada.id,
+        ])
+      )[0]?.status;
     const settle = (job: SendJobRow, outcome: Outcome<SendResult>) =>
       database.transaction((sql) => dispatcher().record(sql, [{ job, ...outcome }]));
 
@@ -222,7 +247,9 @@ describe('SendDispatcher', () => {
     const job = await claimed(id);
     const outcome = ended(await run(job));
     await database.transaction((sql) => dispatcher().record(sql, [{ job, ...outcome }]));
-    const { body } = await request(server.url).get(`/job-statuses/${id}?view=expanded`).set(ada.bearer);
+    const { body } = await request(server.url)
+      .get(`/job-statuses/${id}?view=expanded`)
+      .set(ada.bearer);
     expect(body).toMatchObject({
       status: 'failed',
       reason: 'rejected by the provider: 550 nope',

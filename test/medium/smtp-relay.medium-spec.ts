@@ -10,12 +10,14 @@ const fixture = new SmtpFixture();
 const servers: SMTPServer[] = [];
 const stopAll = async (): Promise<void> => {
   await fixture.stop();
-  for (const server of servers.splice(0)) await new Promise<void>((resolve) => server.close(resolve));
+  for (const server of servers.splice(0))
+    await new Promise<void>((resolve) => server.close(resolve));
 };
 
 const USER = 'relay';
 const PASSWORD = 'relay-password';
-const refusal = (responseCode: number, words: string) => Object.assign(new Error(words), { responseCode });
+const refusal = (responseCode: number, words: string) =>
+  Object.assign(new Error(words), { responseCode });
 
 interface Taken {
   from: string;
@@ -37,7 +39,8 @@ async function mailServer(options: SMTPServerOptions = {}) {
     },
     onAuth({ username, password, method }, _, done) {
       seen.logins++;
-      if (username === USER && password === PASSWORD) done(null, { user: `${username} by ${method}` });
+      if (username === USER && password === PASSWORD)
+        done(null, { user: `${username} by ${method}` });
       else done(refusal(535, '5.7.8 Username and Password not accepted'));
     },
     onMailFrom({ address }, _, done) {
@@ -114,7 +117,8 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
   afterEach(stopAll);
 
   const server = () => mailServer({ secure: security === 'tls' });
-  const of = (port: number, more: Record<string, unknown> = {}) => settings(port, { security, ...more });
+  const of = (port: number, more: Record<string, unknown> = {}) =>
+    settings(port, { security, ...more });
 
   it('logs in to verify settings, and reports a refusal', async () => {
     const { port, seen } = await server();
@@ -188,13 +192,17 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
 
   it('does not mistake a failed login or a failing server for an answer about the address', async () => {
     const { port } = await server();
-    const error = await failureOf(relay().senderStatus(of(port, { password: 'another' }), 'me@ours.test'));
+    const error = await failureOf(
+      relay().senderStatus(of(port, { password: 'another' }), 'me@ours.test'),
+    );
     expect(error.code).toBe('auth-invalid');
     const busy = await mailServer({
       secure: security === 'tls',
       onMailFrom: (_address, _session, done) => done(refusal(451, '4.3.0 not now')),
     });
-    expect((await failureOf(relay().senderStatus(of(busy.port), 'me@ours.test'))).code).toBe('temporary');
+    expect((await failureOf(relay().senderStatus(of(busy.port), 'me@ours.test'))).code).toBe(
+      'temporary',
+    );
   });
 });
 
@@ -214,13 +222,24 @@ describe('SmtpRelay', () => {
         'rate-limited',
         'connect',
       ],
-      [{ onAuth: (_, _session, done) => done(refusal(454, '4.7.0 not now')) }, 'temporary', 'login'],
       [
-        { onMailFrom: (_, _session, done) => done(refusal(550, '5.4.5 Daily user sending limit exceeded')) },
+        { onAuth: (_, _session, done) => done(refusal(454, '4.7.0 not now')) },
+        'temporary',
+        'login',
+      ],
+      [
+        {
+          onMailFrom: (_, _session, done) =>
+            done(refusal(550, '5.4.5 Daily user sending limit exceeded')),
+        },
         'quota-exhausted',
         'envelope',
       ],
-      [{ onRcptTo: (_, _session, done) => done(refusal(550, '5.1.1 nobody')) }, 'rejected', 'envelope'],
+      [
+        { onRcptTo: (_, _session, done) => done(refusal(550, '5.1.1 nobody')) },
+        'rejected',
+        'envelope',
+      ],
       [
         {
           onData(stream, _, done) {

@@ -44,12 +44,19 @@ describe('the bill of materials', () => {
     fs.rmSync(folder, { recursive: true });
 
     const sbom = JSON.parse(text) as Sbom;
-    expect(sbom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'carillon' } } });
+    expect(sbom).toMatchObject({
+      bomFormat: 'CycloneDX',
+      metadata: { component: { name: 'carillon' } },
+    });
     const listed = new Set(sbom.components.map(({ name, version }) => `${name}@${version}`));
-    const { packages } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')) as {
+    const { packages } = JSON.parse(
+      fs.readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8'),
+    ) as {
       packages: Record<string, LockEntry>;
     };
-    const installed = Object.entries(packages).filter(([place]) => place.startsWith('node_modules/'));
+    const installed = Object.entries(packages).filter(([place]) =>
+      place.startsWith('node_modules/'),
+    );
     const nameOf = (place: string) =>
       place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
     const needed = installed.filter(
@@ -57,14 +64,21 @@ describe('the bill of materials', () => {
     );
     expect(needed.length).toBeGreaterThan(100);
     expect(
-      needed.map(([place, { version }]) => `${nameOf(place)}@${version}`).filter((each) => !listed.has(each)),
+      needed
+        .map(([place, { version }]) => `${nameOf(place)}@${version}`)
+        .filter((each) => !listed.has(each)),
     ).toEqual([]);
-    const { dependencies } = JSON.parse(text) as { dependencies: { ref: string; dependsOn: string[] }[] };
+    const { dependencies } = JSON.parse(text) as {
+      dependencies: { ref: string; dependsOn: string[] }[];
+    };
     const own = dependencies.find(({ ref }) => ref.startsWith('carillon@'))?.dependsOn ?? [];
-    const { dependencies: direct } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+    const { dependencies: direct } = JSON.parse(
+      fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
+    ) as {
       dependencies: Record<string, string>;
     };
-    for (const name of Object.keys(direct)) expect(own.some((ref) => ref.startsWith(`${name}@`))).toBe(true);
+    for (const name of Object.keys(direct))
+      expect(own.some((ref) => ref.startsWith(`${name}@`))).toBe(true);
     expect(dependencies.find(({ ref }) => ref.startsWith('pg@'))?.dependsOn).toContainEqual(
       expect.stringMatching(/^pg-protocol@/),
     );
@@ -124,18 +138,29 @@ describe('the look-up of advisories', () => {
     ['refuses to tell', (response) => response.writeHead(405, { allow: 'GET' }).end()],
     ['does not answer', () => undefined],
     ['answers nonsense', (response) => response.end('<html>')],
-  ])('reports that nothing was checked when the registry %s, and does not fail', async (_, behave) => {
-    answer = behave;
-    const { code, output } = await check();
-    expect(output).toMatch(/^NOT CHECKED: /);
-    expect(code).toBe(0);
-  });
+  ])(
+    'reports that nothing was checked when the registry %s, and does not fail',
+    async (_, behave) => {
+      answer = behave;
+      const { code, output } = await check();
+      expect(output).toMatch(/^NOT CHECKED: /);
+      expect(code).toBe(0);
+    },
+  );
 
   it('allows an advisory by its id until the end of a day', () => {
-    const output = JSON.stringify({ vulnerabilities: { a: { via: [{ ...ADVISORY, name: 'a' }, 'b'] } } });
+    const output = JSON.stringify({
+      vulnerabilities: { a: { via: [{ ...ADVISORY, name: 'a' }, 'b'] } },
+    });
     const allowed = [{ id: 'GHSA-aaaa-bbbb-cccc', reason: 'not used', until: '2026-06-01' }];
-    expect(judge(output, allowed, '2026-06-01')).toMatchObject({ failing: [], allowed: [{ package: 'a' }] });
-    expect(judge(output, allowed, '2026-06-02')).toMatchObject({ failing: [{ package: 'a' }], allowed: [] });
+    expect(judge(output, allowed, '2026-06-01')).toMatchObject({
+      failing: [],
+      allowed: [{ package: 'a' }],
+    });
+    expect(judge(output, allowed, '2026-06-02')).toMatchObject({
+      failing: [{ package: 'a' }],
+      allowed: [],
+    });
     expect(judge(output, [], '2026-06-01')).toMatchObject({ failing: [{ package: 'a' }] });
   });
 

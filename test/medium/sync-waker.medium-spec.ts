@@ -51,12 +51,15 @@ describe('SyncWaker', () => {
   afterEach(() => waker.onModuleDestroy());
 
   /** An account whose next look is far away. */
-  async function waiting(overrides: Parameters<typeof createAccount>[2] = {}): Promise<TestAccount> {
+  async function waiting(
+    overrides: Parameters<typeof createAccount>[2] = {},
+  ): Promise<TestAccount> {
     const account = await createAccount(server.app, application, overrides);
     await scheduleSync(database, account.id);
-    await database.query(`update sync_job set run_at = now() + interval '1 h' where account_id = $1`, [
-      account.id,
-    ]);
+    await database.query(
+      `update sync_job set run_at = now() + interval '1 h' where account_id = $1`,
+      [account.id],
+    );
     return account;
   }
   const isDue = async ({ id }: TestAccount): Promise<boolean> => {
@@ -95,7 +98,9 @@ describe('SyncWaker', () => {
     let failures = 1;
     start({
       query: (...arguments_) =>
-        failures-- > 0 ? Promise.reject(new Error('connection lost')) : database.query(...arguments_),
+        failures-- > 0
+          ? Promise.reject(new Error('connection lost'))
+          : database.query(...arguments_),
     });
     const one = await waiting();
     tell({ applicationId: application.id, email: one.email });

@@ -54,7 +54,8 @@ describe('MailboxSyncDispatcher', () => {
   };
   const connect = (overrides: Parameters<typeof createAccount>[2] = {}) =>
     createAccount(server.app, application, overrides);
-  const sync = async (account: TestAccount) => ended(await syncAccount(server.app, dispatcher, account.id));
+  const sync = async (account: TestAccount) =>
+    ended(await syncAccount(server.app, dispatcher, account.id));
 
   /** Puts a message into the account's inbox, from somebody elsewhere. */
   async function deliver(
@@ -231,9 +232,9 @@ describe('MailboxSyncDispatcher', () => {
     await deliver(account, { headers: [`References: <other@x> ${messageIdHeader}`] });
     await sync(account);
     expect((await messages(account)).every((row) => row.thread_id === threadId)).toBe(true);
-    expect(await database.query(`select id from thread where account_id = $1`, [account.id])).toEqual([
-      { id: threadId },
-    ]);
+    expect(
+      await database.query(`select id from thread where account_id = $1`, [account.id]),
+    ).toEqual([{ id: threadId }]);
   });
 
   it('is not stopped by messages that cannot be parsed or stored as they are', async () => {
@@ -246,10 +247,16 @@ describe('MailboxSyncDispatcher', () => {
       Buffer.from(nested),
       Buffer.alloc(0),
       Buffer.from([0, 255, 254, 13, 10, 0]),
-      Buffer.from('Subject: a\0b\r\nFrom: "\0" <\0@x>\r\nContent-Type: text/html\r\n\r\n\0&#xD800;'),
-      Buffer.from(`Message-ID: <${'x'.repeat(5_000)}@y>\r\nSubject: ${'long '.repeat(20_000)}\r\n\r\nx`),
+      Buffer.from(
+        'Subject: a\0b\r\nFrom: "\0" <\0@x>\r\nContent-Type: text/html\r\n\r\n\0&#xD800;',
+      ),
+      Buffer.from(
+        `Message-ID: <${'x'.repeat(5_000)}@y>\r\nSubject: ${'long '.repeat(20_000)}\r\n\r\nx`,
+      ),
       Buffer.from(`From: <${'x'.repeat(9_000)}@y.z>\r\n\r\nx`),
-      Buffer.from(`References: ${'<a@b> '.repeat(10_000)}\r\nTo: ${'a@b.c, '.repeat(5_000)}\r\n\r\nx`),
+      Buffer.from(
+        `References: ${'<a@b> '.repeat(10_000)}\r\nTo: ${'a@b.c, '.repeat(5_000)}\r\n\r\nx`,
+      ),
     ];
     for (const mime of awkward) await deliver(account, { mime });
     await deliver(account, { subject: 'after them' });
@@ -282,7 +289,9 @@ describe('MailboxSyncDispatcher', () => {
     const rows = await messages(account);
     expect(rows).toHaveLength(1_000);
     expect(new Set(rows.map(({ message_id_header }) => message_id_header)).size).toBe(1_000);
-    expect((await changes(account)).filter((change) => change === 'message create')).toHaveLength(1_000);
+    expect((await changes(account)).filter((change) => change === 'message create')).toHaveLength(
+      1_000,
+    );
   });
 
   it('writes nothing once its claim is lost', async () => {
@@ -291,7 +300,9 @@ describe('MailboxSyncDispatcher', () => {
     await deliver(account);
     const robbed = dispatcherWith({
       listChanges: async (...arguments_) => {
-        await database.query(`update sync_job set fence = fence + 1 where account_id = $1`, [account.id]);
+        await database.query(`update sync_job set fence = fence + 1 where account_id = $1`, [
+          account.id,
+        ]);
         return sandbox.listChanges(...arguments_);
       },
     });
@@ -344,7 +355,9 @@ describe('MailboxSyncDispatcher', () => {
     expect(await column<boolean>(account, 'j.run_at > now()')).toBe(true);
     const hurried = dispatcherWith({
       listChanges: async (...arguments_) => {
-        await database.query(`update sync_job set again = true where account_id = $1`, [account.id]);
+        await database.query(`update sync_job set again = true where account_id = $1`, [
+          account.id,
+        ]);
         return sandbox.listChanges(...arguments_);
       },
     });
@@ -359,11 +372,14 @@ describe('MailboxSyncDispatcher', () => {
     await sync(account);
     await sync(account);
     expect(
-      await database.query(`select name, is_primary, read_only from calendar where account_id = $1`, [
-        account.id,
-      ]),
+      await database.query(
+        `select name, is_primary, read_only from calendar where account_id = $1`,
+        [account.id],
+      ),
     ).toEqual([{ name: account.email, is_primary: true, read_only: false }]);
-    expect((await changes(account)).filter((change) => change === 'calendar create')).toHaveLength(1);
+    expect((await changes(account)).filter((change) => change === 'calendar create')).toHaveLength(
+      1,
+    );
   });
 
   describe('tells subscribers', () => {
@@ -447,7 +463,10 @@ describe('MailboxSyncDispatcher', () => {
       await syncAccount(server.app, failing, account.id);
       expect(await column(account, 'g.sync_state')).toBe('running');
       expect(await column(account, 'j.failures')).toBe(6);
-      expect((await told()).map(({ type }) => type)).toEqual(['account.sync_error', 'account.running']);
+      expect((await told()).map(({ type }) => type)).toEqual([
+        'account.sync_error',
+        'account.running',
+      ]);
     });
   });
 

@@ -1,7 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import type { Connector, MailChanges, MailLook, RemoteMessage } from '../../src/providers/port/connector.ts';
+import type {
+  Connector,
+  MailChanges,
+  MailLook,
+  RemoteMessage,
+} from '../../src/providers/port/connector.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { syncAccount } from '../support/sync.ts';
@@ -51,7 +56,10 @@ describe('what threads store about their messages', () => {
       receivedAt: new Date(Date.UTC(2026, 0, 1 + randomInt(300), 1, number % 60)),
       unread: randomInt(3) === 0,
       starred: randomInt(5) === 0,
-      content: { kind: 'mime' as const, mime: Buffer.from(`${lines.join('\r\n')}\r\n\r\nHello\r\n`) },
+      content: {
+        kind: 'mime' as const,
+        mime: Buffer.from(`${lines.join('\r\n')}\r\n\r\nHello\r\n`),
+      },
     };
     present.set(message.providerId, message);
     return message;

@@ -6,7 +6,10 @@ import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { Clock } from '../../src/platform/base/time/clock.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { openGrantTokens, sealGrantTokens } from '../../src/accounts/grants/grant-secrets.ts';
-import { type ConnectedAccount, ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import {
+  type ConnectedAccount,
+  ProviderAccounts,
+} from '../../src/accounts/grants/provider-accounts.ts';
 import { TokenRefresh } from '../../src/accounts/grants/token-refresh.ts';
 import { TokenStore } from '../../src/accounts/grants/token-store.ts';
 import { OauthIntegrations } from '../../src/accounts/integrations/oauth-integrations.ts';
@@ -33,8 +36,13 @@ describe('access tokens', () => {
   const refusedTokens = new Set<string>();
 
   /** A mailbox that lets in whoever the issuer knows: it asks for the user of a token, as mail servers do. */
-  async function login({ accessToken = '', email }: Pick<ProviderAccount, 'accessToken' | 'email'>) {
-    const response = await fetch(`${issuer.url}/me`, { headers: { authorization: `Bearer ${accessToken}` } });
+  async function login({
+    accessToken = '',
+    email,
+  }: Pick<ProviderAccount, 'accessToken' | 'email'>) {
+    const response = await fetch(`${issuer.url}/me`, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    });
     const user = response.ok ? ((await response.json()) as { sub: string }) : null;
     if (user?.sub !== email || refusedTokens.has(accessToken)) {
       throw new ProviderError('auth-invalid', 'AUTHENTICATIONFAILED');
@@ -172,7 +180,9 @@ describe('access tokens', () => {
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(HOUR_MS / 2);
     const account = await load(id);
-    expect(await refreshesBy(async () => expect(await use(account)).toBe(tokens.accessToken))).toBe(0);
+    expect(await refreshesBy(async () => expect(await use(account)).toBe(tokens.accessToken))).toBe(
+      0,
+    );
   });
 
   it('are not used for accounts with passwords', async () => {
@@ -215,9 +225,11 @@ describe('access tokens', () => {
     const { id } = await signedIn(-1_000);
     expect(await dead.store.lease(id, 1)).not.toBeNull();
     expect(await alive.store.lease(id, 1)).toBeNull();
-    await rowsOf(server, `update "grant" set token_lease_until = now() + interval '300 ms' where id = $1`, [
-      id,
-    ]);
+    await rowsOf(
+      server,
+      `update "grant" set token_lease_until = now() + interval '300 ms' where id = $1`,
+      [id],
+    );
     expect(await alive.use(await alive.load(id))).toBe((await stored(id)).tokens.accessToken);
     expect((await stored(id)).version).toBe(2);
   });
@@ -262,7 +274,9 @@ describe('access tokens', () => {
     const { id, tokens } = await signedIn(60_000);
     await use(await load(id));
     await put(id, { ...tokens, expiresAt: Date.now() - 1 });
-    expect(await errorOf(startProcess().use(await load(id)))).toMatchObject({ code: 'auth-invalid' });
+    expect(await errorOf(startProcess().use(await load(id)))).toMatchObject({
+      code: 'auth-invalid',
+    });
     expect((await stored(id)).status).toBe('invalid');
   });
 
@@ -290,7 +304,10 @@ describe('access tokens', () => {
   it('leave the grant valid when the application has taken its integration away', async () => {
     const { load, use } = startProcess();
     const { id } = await signedIn(-1_000);
-    await request(server.url).delete('/connect/integrations/imap').set(application.basic).expect(200);
+    await request(server.url)
+      .delete('/connect/integrations/imap')
+      .set(application.basic)
+      .expect(200);
     expect(await errorOf(use(await load(id)))).toMatchObject({ code: 'temporary' });
     expect((await stored(id)).status).toBe('valid');
     await register();
@@ -302,7 +319,9 @@ describe('access tokens', () => {
     const { id, tokens } = await signedIn(HOUR_MS);
     refusedTokens.add(tokens.accessToken);
     const account = await load(id);
-    const refreshes = await refreshesBy(() => Promise.all(Array.from({ length: 10 }, () => use(account))));
+    const refreshes = await refreshesBy(() =>
+      Promise.all(Array.from({ length: 10 }, () => use(account))),
+    );
     expect(refreshes).toBe(1);
     expect((await stored(id)).version).toBe(2);
   });
@@ -325,7 +344,10 @@ describe('access tokens', () => {
 
   describe('of accounts that are connected with a refresh token', () => {
     const connect = (settings: object) =>
-      request(server.url).post('/connect/grants').set(application.basic).send({ provider: 'imap', settings });
+      request(server.url)
+        .post('/connect/grants')
+        .set(application.basic)
+        .send({ provider: 'imap', settings });
 
     it('are exchanged, verified and stored, and never shown', async () => {
       const email = `${randomUUID()}@example.test`;
@@ -351,9 +373,11 @@ describe('access tokens', () => {
 
     it('make an invalid grant valid again under the same id', async () => {
       const { id, email } = await signedIn(-1_000);
-      await rowsOf(server, `update "grant" set status = 'invalid', sync_state = 'invalid' where id = $1`, [
-        id,
-      ]);
+      await rowsOf(
+        server,
+        `update "grant" set status = 'invalid', sync_state = 'invalid' where id = $1`,
+        [id],
+      );
       const { refreshToken } = await issuer.tokens(email);
       const changed = await request(server.url)
         .patch(`/connect/grants/${id}`)
@@ -365,10 +389,18 @@ describe('access tokens', () => {
 
     it.each<[string, (email: string) => Promise<object>, number, string]>([
       ['that is not good', async (email) => ({ email, refresh_token: 'x' }), 400, 'invalid_grant'],
-      ['that is empty', async (email) => ({ email, refresh_token: '' }), 400, 'settings.refresh_token'],
+      [
+        'that is empty',
+        async (email) => ({ email, refresh_token: '' }),
+        400,
+        'settings.refresh_token',
+      ],
       [
         "of somebody else's mailbox",
-        async (email) => ({ email, refresh_token: (await issuer.tokens('eve@example.test')).refreshToken }),
+        async (email) => ({
+          email,
+          refresh_token: (await issuer.tokens('eve@example.test')).refreshToken,
+        }),
         400,
         'refused the credentials',
       ],

@@ -41,7 +41,9 @@ describe('WebhookDispatcher', () => {
   afterEach(() => receiver.stop());
 
   const queued = (webhookId: string) =>
-    database.query<{ id: string }>('select id from hook_job where webhook_id = $1 order by id', [webhookId]);
+    database.query<{ id: string }>('select id from hook_job where webhook_id = $1 order by id', [
+      webhookId,
+    ]);
 
   async function claimOne(webhookId: string, attempt = 1): Promise<HookJobRow> {
     const [row] = await queued(webhookId);
@@ -56,10 +58,11 @@ describe('WebhookDispatcher', () => {
   }
 
   const webhookRow = async (id: string) => {
-    const [row] = await database.query<{ state: string; failingSince: Date | null; failures: number }>(
-      `select state, failing_since as "failingSince", failures from webhook where id = $1`,
-      [id],
-    );
+    const [row] = await database.query<{
+      state: string;
+      failingSince: Date | null;
+      failures: number;
+    }>(`select state, failing_since as "failingSince", failures from webhook where id = $1`, [id]);
     return row;
   };
   const evidenceOf = (id: string) =>
@@ -78,14 +81,20 @@ describe('WebhookDispatcher', () => {
     const id = await createWebhook(server.app, application, `${receiver.origin}/hooks?x=1`);
     expect(await happen(server.app, application)).toBe(true);
     const job = await claimOne(id);
-    expect(await attempt(job)).toMatchObject({ next: { kind: 'done' }, result: { effect: 'delivered' } });
+    expect(await attempt(job)).toMatchObject({
+      next: { kind: 'done' },
+      result: { effect: 'delivered' },
+    });
     const [delivery] = receiver.posted;
-    const [stored] = await database.query<{ body: Buffer }>('select body from webhook_event where id = $1', [
-      job.eventId,
-    ]);
+    const [stored] = await database.query<{ body: Buffer }>(
+      'select body from webhook_event where id = $1',
+      [job.eventId],
+    );
     expect(delivery?.url).toBe('/hooks?x=1');
     expect(delivery?.body).toEqual(stored?.body);
-    const { deltas } = JSON.parse(delivery?.body.toString() ?? '') as { deltas: { type: string }[] };
+    const { deltas } = JSON.parse(delivery?.body.toString() ?? '') as {
+      deltas: { type: string }[];
+    };
     expect(deltas).toMatchObject([{ object: 'job_status', type: 'job.failed' }]);
     const hmac = (data: Buffer | string, encoding: 'hex' | 'base64') =>
       createHmac('sha256', application.clientSecret).update(data).digest(encoding);
@@ -98,7 +107,9 @@ describe('WebhookDispatcher', () => {
       'webhook-signature': `v1,${hmac(`${job.eventId}.${timestamp}.${delivery?.body.toString()}`, 'base64')}`,
       'user-agent': expect.stringMatching(/^Carillon/),
     });
-    expect(await evidenceOf(id)).toMatchObject([{ outcome: 'delivered', httpStatus: 200, detail: null }]);
+    expect(await evidenceOf(id)).toMatchObject([
+      { outcome: 'delivered', httpStatus: 200, detail: null },
+    ]);
     expect(await webhookRow(id)).toEqual({ state: 'active', failingSince: null, failures: 0 });
   });
 
@@ -109,7 +120,13 @@ describe('WebhookDispatcher', () => {
   it.each<[string, ReceiverBehaviour, number | null, RegExp, [number, number]]>([
     ['500', answer(500), 500, /answered 500/, [4, 6]],
     ['404', answer(404), 404, /answered 404/, [4, 6]],
-    ['a redirect', answer(302, { location: '/elsewhere' }), 302, /redirects are not followed/, [4, 6]],
+    [
+      'a redirect',
+      answer(302, { location: '/elsewhere' }),
+      302,
+      /redirects are not followed/,
+      [4, 6],
+    ],
     ['429 with Retry-After', answer(429, { 'retry-after': '3600' }), 429, /answered 429/, [8, 12]],
     [
       '503 with a date to retry after',
@@ -118,7 +135,13 @@ describe('WebhookDispatcher', () => {
       /503/,
       [8, 12],
     ],
-    ['a reset', (_response, _request, socket) => socket.resetAndDestroy(), null, /connection broke/, [4, 6]],
+    [
+      'a reset',
+      (_response, _request, socket) => socket.resetAndDestroy(),
+      null,
+      /connection broke/,
+      [4, 6],
+    ],
   ])('repeats after %s and records why', async (_, behave, status, detail, [least, most]) => {
     receiver.behave = behave;
     const id = await createWebhook(server.app, application, receiver.origin);
@@ -131,9 +154,18 @@ describe('WebhookDispatcher', () => {
     expect(pause).toBeLessThanOrEqual(most);
     expect(result.effect).toBe('failed');
     expect(await evidenceOf(id)).toMatchObject([
-      { outcome: 'retry', httpStatus: status, detail: expect.stringMatching(detail), nextAt: next.at },
+      {
+        outcome: 'retry',
+        httpStatus: status,
+        detail: expect.stringMatching(detail),
+        nextAt: next.at,
+      },
     ]);
-    expect(await webhookRow(id)).toEqual({ state: 'active', failingSince: clock.now(), failures: 1 });
+    expect(await webhookRow(id)).toEqual({
+      state: 'active',
+      failingSince: clock.now(),
+      failures: 1,
+    });
     expect(receiver.received).toHaveLength(1); // no redirect was followed
   });
 
@@ -148,9 +180,9 @@ describe('WebhookDispatcher', () => {
     expect(second?.body).toEqual(first?.body);
     for (const name of ['webhook-id', 'x-nylas-signature'])
       expect(second?.headers[name]).toBe(first?.headers[name]);
-    expect(Number(second?.headers['webhook-timestamp']) - Number(first?.headers['webhook-timestamp'])).toBe(
-      300,
-    );
+    expect(
+      Number(second?.headers['webhook-timestamp']) - Number(first?.headers['webhook-timestamp']),
+    ).toBe(300);
   });
 
   it('gives up on a receiver that hangs after ten seconds, and meanwhile delivers to others', async () => {
@@ -164,7 +196,9 @@ describe('WebhookDispatcher', () => {
       await happen(server.app, application);
       let hung = true;
       const slow = attempt(await claimOne(hanging)).finally(() => (hung = false));
-      expect(await attempt(await claimOne(well))).toMatchObject({ result: { effect: 'delivered' } });
+      expect(await attempt(await claimOne(well))).toMatchObject({
+        result: { effect: 'delivered' },
+      });
       expect(hung).toBe(true);
       expect(await slow).toMatchObject({
         next: { kind: 'again' },
@@ -192,7 +226,10 @@ describe('WebhookDispatcher', () => {
     await happen(server.app, application);
     const step = async (advanceMs: number, number: number) => {
       clock.advance(advanceMs);
-      await attempt({ ...(await claimOne(id, number)), giveUpAt: new Date(clock.now().getTime() + HOUR) });
+      await attempt({
+        ...(await claimOne(id, number)),
+        giveUpAt: new Date(clock.now().getTime() + HOUR),
+      });
       return (await webhookRow(id))?.state;
     };
     expect(await step(0, 1)).toBe('active');
@@ -294,7 +331,10 @@ describe('WebhookDispatcher', () => {
       next: { kind: 'done' },
       result: { effect: null, evidence: { outcome: 'dropped' } },
     });
-    expect(dispatcher.onPoison(job)).toMatchObject({ next: { kind: 'done' }, result: { effect: null } });
+    expect(dispatcher.onPoison(job)).toMatchObject({
+      next: { kind: 'done' },
+      result: { effect: null },
+    });
     expect(receiver.received).toHaveLength(0);
   });
 
@@ -307,7 +347,9 @@ describe('WebhookDispatcher', () => {
     for (let round = 0; round < 10; round++) await happen(server.app, application);
     const rows = (await Promise.all(ids.map((id) => queued(id)))).flat();
     const jobs = await Promise.all(rows.map(({ id }) => steps.claim(id)));
-    const settled = await Promise.all(jobs.map(async (job) => ({ job, ...ended(await steps.run(job)) })));
+    const settled = await Promise.all(
+      jobs.map(async (job) => ({ job, ...ended(await steps.run(job)) })),
+    );
     const half = (odd: number) => settled.filter((_, index) => index % 2 === odd);
     await Promise.all([
       database.transaction((sql) => dispatcher.record(sql, half(0))),

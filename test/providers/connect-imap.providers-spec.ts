@@ -76,7 +76,8 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       .set(application.basic)
       .send({ name: 'Mail', provider: 'imap' })
       .expect(200);
-  const grants = () => rowsOf(server, 'select id from "grant" where application_id = $1', [application.id]);
+  const grants = () =>
+    rowsOf(server, 'select id from "grant" where application_id = $1', [application.id]);
   const codes = () =>
     rowsOf(server, 'select id from authorization_code where application_id = $1', [application.id]);
   const stored = async (id: string) => (await server.app.get(ProviderAccounts).find(id))?.settings;
@@ -134,7 +135,11 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       await integrate();
       const made = await create();
       expect(made.status).toBe(200);
-      expect(made.body.data).toMatchObject({ provider: 'imap', email: user.email, grant_status: 'valid' });
+      expect(made.body.data).toMatchObject({
+        provider: 'imap',
+        email: user.email,
+        grant_status: 'valid',
+      });
     });
 
     it('work with the official client', async () => {
@@ -158,7 +163,11 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       ['STARTTLS', () => ({ imap_port: servers.dovecot.ports.imap, imap_security: 'starttls' })],
       [
         'no encryption on an allowed address',
-        () => ({ imap_port: servers.dovecot.ports.imap, imap_security: 'none', smtp_security: 'none' }),
+        () => ({
+          imap_port: servers.dovecot.ports.imap,
+          imap_security: 'none',
+          smtp_security: 'none',
+        }),
       ],
       ['an address instead of a name', () => ({ imap_host: '127.0.0.1', smtp_host: '127.0.0.1' })],
       [
@@ -326,8 +335,18 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
         503,
         'settings.caldav_url',
       ],
-      ['calendars with another login', () => ({ caldav_url: radicale.url }), 400, 'settings.caldav_url'],
-      ['no password', () => ({ imap_password: undefined }), 400, 'settings.imap_password: is required'],
+      [
+        'calendars with another login',
+        () => ({ caldav_url: radicale.url }),
+        400,
+        'settings.caldav_url',
+      ],
+      [
+        'no password',
+        () => ({ imap_password: undefined }),
+        400,
+        'settings.imap_password: is required',
+      ],
       [
         'no servers for a domain that has none',
         () => ({ imap_host: undefined, smtp_host: undefined }),
@@ -356,17 +375,25 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
         import { probeServer } from './src/providers/imap/server-probe.ts';
         await probeServer({ protocol: 'imap', host: 'localhost', port: ${servers.dovecot.ports.imaps}, security: 'tls' },
           { policy: new EgressPolicy(['127.0.0.1']), limitMs: 30_000 }).catch((error) => console.log(error.failure, error.message));`;
-      const output = execFileSync(process.execPath, ['--input-type=module-typescript', '-e', program], {
-        encoding: 'utf8',
-      });
+      const output = execFileSync(
+        process.execPath,
+        ['--input-type=module-typescript', '-e', program],
+        {
+          encoding: 'utf8',
+        },
+      );
       expect(output).toContain('certificate has a self-signed certificate');
     });
   });
 
   describe('PATCH /connect/grants/{id}', () => {
     const patch = (id: string, change: object) =>
-      request(server.url).patch(`/connect/grants/${id}`).set(application.basic).send({ settings: change });
-    const connect = async (): Promise<string> => (await exchange((await authorize()).body.code)).body.id;
+      request(server.url)
+        .patch(`/connect/grants/${id}`)
+        .set(application.basic)
+        .send({ settings: change });
+    const connect = async (): Promise<string> =>
+      (await exchange((await authorize()).body.code)).body.id;
 
     it('verifies and stores a new password given alone', async () => {
       const id = await connect();
@@ -385,19 +412,24 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       });
     });
 
-    it.each(['imap_host', 'smtp_host'])('does not give the stored password to another %s', async (name) => {
-      const id = await connect();
-      const before = await stored(id);
-      let heard = '';
-      const port = await strange((socket) => socket.on('data', (chunk) => (heard += chunk.toString())));
-      const refused = await patch(id, {
-        [name]: '127.0.0.1',
-        [name.replace('host', 'port')]: port,
-        [name.replace('host', 'security')]: 'none',
-      });
-      expect(refused.status).toBe(400);
-      expect(heard).toBe('');
-      expect(await stored(id)).toEqual(before);
-    });
+    it.each(['imap_host', 'smtp_host'])(
+      'does not give the stored password to another %s',
+      async (name) => {
+        const id = await connect();
+        const before = await stored(id);
+        let heard = '';
+        const port = await strange((socket) =>
+          socket.on('data', (chunk) => (heard += chunk.toString())),
+        );
+        const refused = await patch(id, {
+          [name]: '127.0.0.1',
+          [name.replace('host', 'port')]: port,
+          [name.replace('host', 'security')]: 'none',
+        });
+        expect(refused.status).toBe(400);
+        expect(heard).toBe('');
+        expect(await stored(id)).toEqual(before);
+      },
+    );
   });
 });

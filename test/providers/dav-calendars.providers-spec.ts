@@ -24,7 +24,9 @@ import { until } from '../support/until.ts';
 
 /** What another program puts there. */
 const ics = (lines: readonly string[]) =>
-  ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Other//EN', ...lines, 'END:VCALENDAR', ''].join('\r\n');
+  ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Other//EN', ...lines, 'END:VCALENDAR', ''].join(
+    '\r\n',
+  );
 const meeting = (uid: string, lines: readonly string[] = []) =>
   ics([
     'BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z', 'DTSTART:20300301T090000Z', 'DTEND:20300301T100000Z',
@@ -45,7 +47,13 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     app.get(ConnectorRegistry).replace({ name: 'imap', calendar } as unknown as Connector);
     application = await createApplication(app, { features: ['sms'] });
     await createWebhook(app, application, 'http://127.0.0.1:1/', {
-      triggers: ['event.created', 'event.updated', 'event.deleted', 'calendar.created', 'calendar.deleted'],
+      triggers: [
+        'event.created',
+        'event.updated',
+        'event.deleted',
+        'calendar.created',
+        'calendar.deleted',
+      ],
     });
   });
   afterAll(async () => {
@@ -181,14 +189,22 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     await look();
     expect(await api('get', `/events/${event.id}`)).toMatchObject({ status: 'cancelled' });
     await look();
-    expect(await told()).toEqual(['calendar create', 'event create', 'event modify', 'event delete']);
+    expect(await told()).toEqual([
+      'calendar create',
+      'event create',
+      'event modify',
+      'event delete',
+    ]);
     expect(await notified()).toEqual(['event.created', 'event.updated', 'event.deleted']);
   });
 
   it('moves and cancels reminders when another program changes their event', async () => {
     const { api, look, written, other, path } = await connect();
     const put = async (answer: string, hour: string) => {
-      const file = meeting('r', ['SUMMARY:Theirs', `ATTENDEE;PARTSTAT=${answer}:mailto:bo@example.test`]);
+      const file = meeting('r', [
+        'SUMMARY:Theirs',
+        `ATTENDEE;PARTSTAT=${answer}:mailto:bo@example.test`,
+      ]);
       await other('PUT', `${path}r.ics`, file.replace('T090000Z', `T${hour}0000Z`));
       await look();
     };
@@ -210,12 +226,18 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     await put('NEEDS-ACTION', '07');
     expect(await reminder()).toMatchObject({ ...planned, due_at: at(6) });
     await put('DECLINED', '07');
-    expect(await reminder()).toMatchObject({ status: 'skipped', reason: 'the participant has declined' });
+    expect(await reminder()).toMatchObject({
+      status: 'skipped',
+      reason: 'the participant has declined',
+    });
     await put('ACCEPTED', '07');
     expect(await reminder()).toMatchObject({ ...planned, due_at: at(6) });
     await other('DELETE', `${path}r.ics`);
     await look();
-    expect(await reminder()).toMatchObject({ status: 'cancelled', reason: 'the event was deleted' });
+    expect(await reminder()).toMatchObject({
+      status: 'cancelled',
+      reason: 'the event was deleted',
+    });
   });
 
   it('follows calendars that are created, changed and deleted on the server, with their events', async () => {
@@ -249,14 +271,21 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     await look();
     const [{ id }] = await api('get', '/events');
     // Neither has seen the other's.
-    await other('PUT', `${path}c.ics`, meeting('c', ['SUMMARY:Both', 'LOCATION:Theirs', 'X-THEIRS:kept']));
+    await other(
+      'PUT',
+      `${path}c.ics`,
+      meeting('c', ['SUMMARY:Both', 'LOCATION:Theirs', 'X-THEIRS:kept']),
+    );
     await written(await api('put', `/events/${id}`, { description: 'Ours' }));
     const joined = (await other('GET', `${path}c.ics`)).text;
     expect(joined).toContain('LOCATION:Theirs');
     expect(joined).toContain('DESCRIPTION:Ours');
     expect(joined).toContain('X-THEIRS:kept');
     await look();
-    expect(await api('get', `/events/${id}`)).toMatchObject({ location: 'Theirs', description: 'Ours' });
+    expect(await api('get', `/events/${id}`)).toMatchObject({
+      location: 'Theirs',
+      description: 'Ours',
+    });
     await other(
       'PUT',
       `${path}c.ics`,
@@ -290,7 +319,10 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     expect(master).toMatchObject({
       title: 'Weekly',
       recurrence: { rrule: ['RRULE:FREQ=WEEKLY;COUNT=4'], timezone: 'Europe/Berlin' },
-      when: { start_time: Date.parse('2030-03-04T08:00:00Z') / 1000, start_timezone: 'Europe/Berlin' },
+      when: {
+        start_time: Date.parse('2030-03-04T08:00:00Z') / 1000,
+        start_timezone: 'Europe/Berlin',
+      },
       master_event_id: null,
     });
     expect(instance).toMatchObject({
@@ -359,7 +391,8 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     // One that they have changed, and one that nobody has.
     const [first, second] = [`${series.id}_20300311T080000Z`, `${series.id}_20300325T080000Z`];
     const gone = await api('get', `/events/${first}`);
-    for (const id of [first, second]) await written({ id, ...(await api('delete', `/events/${id}`)) });
+    for (const id of [first, second])
+      await written({ id, ...(await api('delete', `/events/${id}`)) });
     const left = linesOf(await text());
     expect(left.filter((line) => line.startsWith('EXDATE')).toSorted()).toEqual([
       'EXDATE;TZID=Theirs:20300311T090000',
@@ -379,7 +412,10 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     await look();
     expect(await titles()).toEqual(['Weekly', 'Weekly', 'Weekly', 'Weekly', 'Weekly']);
     expect(await api('get', `/events/${changed.id}`)).toMatchObject({ status: 'cancelled' });
-    expect(await api('get', `/events/${second}`)).toMatchObject({ id: second, status: 'confirmed' });
+    expect(await api('get', `/events/${second}`)).toMatchObject({
+      id: second,
+      status: 'confirmed',
+    });
     // There is no row that says otherwise: the series goes with all of it.
     await written(await api('put', `/events/${second}`, { title: 'Again' }));
     await written({ id: series.id, ...(await api('delete', `/events/${series.id}`)) });
@@ -441,9 +477,17 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     await other(
       'PUT',
       `${path}odd.ics`,
-      ics(['BEGIN:VEVENT', 'UID:odd', 'DTSTAMP:20260101T000000Z', 'SUMMARY:No start', 'END:VEVENT']),
+      ics([
+        'BEGIN:VEVENT',
+        'UID:odd',
+        'DTSTAMP:20260101T000000Z',
+        'SUMMARY:No start',
+        'END:VEVENT',
+      ]),
     );
     await look();
-    expect((await api('get', '/events')).map(({ title }: { title: string }) => title)).toEqual(['Good']);
+    expect((await api('get', '/events')).map(({ title }: { title: string }) => title)).toEqual([
+      'Good',
+    ]);
   });
 });

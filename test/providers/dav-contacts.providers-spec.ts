@@ -62,7 +62,8 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
       settings: remote.settings,
       mirrored: true,
     });
-    const query = <R extends object>(text: string) => app.get(Database).query<R>(text, [account.id]);
+    const query = <R extends object>(text: string) =>
+      app.get(Database).query<R>(text, [account.id]);
     const api = async (method: 'get' | 'post' | 'put' | 'delete', where: string, body?: object) => {
       const answer = await request(server.url)[method](where).set(account.bearer).send(body);
       expect([answer.status, answer.body.message]).toEqual([200, undefined]);
@@ -162,11 +163,18 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
 
   it('shows groups that were made on either side', async () => {
     const { api, look, written, other, path } = await connect();
-    await other('PUT', `${path}b.vcf`, vcf('b', ['FN:Bo', 'N:;Bo;;;', 'CATEGORIES:Friends,Friends / Choir']));
+    await other(
+      'PUT',
+      `${path}b.vcf`,
+      vcf('b', ['FN:Bo', 'N:;Bo;;;', 'CATEGORIES:Friends,Friends / Choir']),
+    );
     await look();
     const [bo] = await api('get', '/contacts');
     const groups = await api('get', '/contacts/groups');
-    expect(groups.map(({ path: one }: { path: string }) => one)).toEqual(['Friends', 'Friends/Choir']);
+    expect(groups.map(({ path: one }: { path: string }) => one)).toEqual([
+      'Friends',
+      'Friends/Choir',
+    ]);
     expect(bo.groups).toEqual(groups);
     const mia = await api('post', '/contacts', { given_name: 'Mia', group: groups[1].id });
     await written(mia);

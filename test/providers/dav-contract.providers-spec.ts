@@ -66,7 +66,10 @@ for (const { program, name, start, traits } of SERVERS) {
 
     describeCalendars(calendars, traits);
     describeEventChanges(calendars, true);
-    describeContacts(async () => ({ contacts: new DavContacts(egress, clock, threads), account }), true);
+    describeContacts(
+      async () => ({ contacts: new DavContacts(egress, clock, threads), account }),
+      true,
+    );
 
     it('lists nothing for an account without a CalDAV address, and says what is missing when asked to write', async () => {
       const { calendar } = await calendars();

@@ -68,8 +68,12 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
       const present = replica.batches.findIndex((batch) => batch.present);
       expect(present).toBeGreaterThanOrEqual(0);
-      expect(replica.batches.slice(present + 1).some(({ messages }) => messages.length > 0)).toBe(true);
-      const given = replica.batches.flatMap(({ messages }) => messages.map(({ providerId }) => providerId));
+      expect(replica.batches.slice(present + 1).some(({ messages }) => messages.length > 0)).toBe(
+        true,
+      );
+      const given = replica.batches.flatMap(({ messages }) =>
+        messages.map(({ providerId }) => providerId),
+      );
       expect(given).toHaveLength(new Set(given).size);
     });
 
@@ -127,7 +131,9 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       await one.other.messageDelete('5', { uid: true });
       const { removed, messages } = await replica.look();
       expect(new Set(removed.map((id) => id.split(';')[2]))).toEqual(new Set(['4', '5']));
-      expect(messages.some(({ folderIds, content }) => folderIds[0] === 'Archive' && content)).toBe(true);
+      expect(messages.some(({ folderIds, content }) => folderIds[0] === 'Archive' && content)).toBe(
+        true,
+      );
       await replica.follow();
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
@@ -254,7 +260,9 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       await one.other.mailboxOpen('New');
       await one.other.messageDelete('1', { uid: true });
       const ids = [...replica.messages.keys()].map((id) => id.replace(/^Old/, 'New')).sort();
-      const { removed } = await look(one, replica.cursor, (folder) => (folder === 'New' ? ids : []));
+      const { removed } = await look(one, replica.cursor, (folder) =>
+        folder === 'New' ? ids : [],
+      );
       expect(removed).toEqual([ids[0]]);
     });
   });
@@ -276,7 +284,11 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       await one.other.mailboxOpen('INBOX');
       await one.other.messageFlagsAdd('1:*', ['\\Seen']);
       await replica.follow();
-      expect([...replica.messages.values()].map(({ unread }) => unread)).toEqual([false, false, false]);
+      expect([...replica.messages.values()].map(({ unread }) => unread)).toEqual([
+        false,
+        false,
+        false,
+      ]);
     });
 
     it('can be moved back later, and then the older messages are given', async () => {
@@ -352,7 +364,12 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
           contentDisposition: 'inline',
           contentId: 'p@x',
         },
-        { section: '3', filename: 'x.pdf', contentType: 'application/pdf', contentDisposition: 'attachment' },
+        {
+          section: '3',
+          filename: 'x.pdf',
+          contentType: 'application/pdf',
+          contentDisposition: 'attachment',
+        },
       ]);
       expect(texts?.body.length).toBeGreaterThan(1_000_000);
       const pdf = messages.find(({ providerId }) => providerId.endsWith(';7'));
@@ -373,7 +390,10 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       const replica = one.replica();
       await replica.follow();
       expect(replica.messages.size).toBe(5);
-      const contents = [...replica.messages].map(([id, { content }]) => [id.split(';')[2], content]);
+      const contents = [...replica.messages].map(([id, { content }]) => [
+        id.split(';')[2],
+        content,
+      ]);
       expect(contents.filter(([, content]) => content?.startsWith('The server'))).toEqual([
         ['3', 'The server refuses it: Damaged message'],
       ]);
@@ -382,12 +402,17 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     it('are skipped when the server closes the connection over them', async () => {
       const one = await fixture.correspondent({
         judge: (command) =>
-          /^UID FETCH (3|3:\d+|[12]:[3-9]|[12]:\d\d) .*BODY\.PEEK\[\]/.test(command) ? 'end' : 'pass',
+          /^UID FETCH (3|3:\d+|[12]:[3-9]|[12]:\d\d) .*BODY\.PEEK\[\]/.test(command)
+            ? 'end'
+            : 'pass',
       });
       await append(one, 'INBOX', 'a', 'b', 'c', 'd', 'e');
       const replica = one.replica();
       await replica.follow();
-      const contents = [...replica.messages].map(([id, { content }]) => [id.split(';')[2], content]);
+      const contents = [...replica.messages].map(([id, { content }]) => [
+        id.split(';')[2],
+        content,
+      ]);
       expect(contents).toHaveLength(5);
       expect(contents.filter(([, content]) => content?.startsWith('The '))).toEqual([
         ['3', 'The connection ends whenever it is asked for'],
@@ -421,7 +446,11 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       const look = await replica.look();
       expect(look.removed).toHaveLength(2);
       expect(look).toMatchObject({ messages: [{ unread: false }], more: true, present: false });
-      expect(await replica.look()).toMatchObject({ messages: [{}, {}], more: false, present: true });
+      expect(await replica.look()).toMatchObject({
+        messages: [{}, {}],
+        more: false,
+        present: true,
+      });
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
@@ -430,7 +459,10 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       await one.other.messageMove('1:2', 'Archive');
       next(() => one.other.mailboxRename('Archive', 'Renamed'));
       expect(await replica.look()).toMatchObject({ messages: [], more: true, present: false });
-      expect(await replica.look()).toMatchObject({ renamed: [{ to: 'Renamed' }], messages: [{}, {}] });
+      expect(await replica.look()).toMatchObject({
+        renamed: [{ to: 'Renamed' }],
+        messages: [{}, {}],
+      });
       await replica.follow();
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
@@ -438,7 +470,9 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     it('leads to one attempt per look to open a folder that is forbidden', async () => {
       const one = await fixture.correspondent({
         judge: (command) =>
-          /^(SELECT|EXAMINE) "?Archive/.test(command) ? { answer: 'NO [NOPERM] Not for you' } : 'pass',
+          /^(SELECT|EXAMINE) "?Archive/.test(command)
+            ? { answer: 'NO [NOPERM] Not for you' }
+            : 'pass',
       });
       await append(one, 'Archive', 'a');
       const replica = one.replica();
@@ -492,8 +526,16 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect([section, await codeOf(read(section))]).toEqual([section, 'not-found']);
     }
     const [path, validity] = id.split(';');
-    for (const gone of [`${path};${validity};99`, `${path};1;1`, `Nowhere;${validity};1`, 'nonsense']) {
-      expect([gone, await codeOf(one.changes.fetchRaw(one.account, gone))]).toEqual([gone, 'not-found']);
+    for (const gone of [
+      `${path};${validity};99`,
+      `${path};1;1`,
+      `Nowhere;${validity};1`,
+      'nonsense',
+    ]) {
+      expect([gone, await codeOf(one.changes.fetchRaw(one.account, gone))]).toEqual([
+        gone,
+        'not-found',
+      ]);
     }
   });
 });
@@ -519,8 +561,11 @@ async function mischief({ other }: Correspondent, random: () => number): Promise
   if (kind <= 2)
     return void (await other.append(path, small(`n${random()}`), random() < 0.5 ? ['\\Seen'] : []));
   if (kind === 3 && own.length < 6)
-    return void (await other.mailboxCreate(`${any(['D', 'E', 'F'])}-${Math.floor(random() * 1e6)}`));
-  if (kind === 4 && own.length > 2 && random() < 0.5) return void (await other.mailboxDelete(any(own)));
+    return void (await other.mailboxCreate(
+      `${any(['D', 'E', 'F'])}-${Math.floor(random() * 1e6)}`,
+    ));
+  if (kind === 4 && own.length > 2 && random() < 0.5)
+    return void (await other.mailboxDelete(any(own)));
   if (kind === 5 && own.length > 0)
     return void (await other.mailboxRename(any(own), `R-${Math.floor(random() * 1e6)}`));
   if (kind === 6 && own.includes('A')) {
@@ -535,5 +580,7 @@ async function mischief({ other }: Correspondent, random: () => number): Promise
   if (kind === 7) return void (await other.messageMove(range, any(['Trash', 'Archive', ...own])));
   if (kind === 8) return void (await other.messageDelete(range));
   const flag = any(['\\Seen', '\\Flagged']);
-  await (random() < 0.5 ? other.messageFlagsAdd(range, [flag]) : other.messageFlagsRemove(range, [flag]));
+  await (random() < 0.5
+    ? other.messageFlagsAdd(range, [flag])
+    : other.messageFlagsRemove(range, [flag]));
 }

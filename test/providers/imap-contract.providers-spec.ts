@@ -7,7 +7,10 @@ import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { ImapDiscovery } from '../../src/providers/imap/discovery/imap-discovery.ts';
 import { ImapConnector } from '../../src/providers/imap/imap.connector.ts';
 import { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
-import { type ConnectorUnderTest, describeConnectorContract } from '../support/connector-contract.ts';
+import {
+  type ConnectorUnderTest,
+  describeConnectorContract,
+} from '../support/connector-contract.ts';
 import { makeCalendar } from '../support/dav-account.ts';
 import { type DavServer, startRadicale } from '../support/mail-servers/dav.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
@@ -43,7 +46,10 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'an account at real servers', () 
   const account = async (): Promise<ProviderAccount> => {
     const user = await servers.addUser();
     await calendars.addUser(user.email, user.password);
-    const settings = servers.settingsOf(user, { caldav_url: calendars.url, carddav_url: calendars.url });
+    const settings = servers.settingsOf(user, {
+      caldav_url: calendars.url,
+      carddav_url: calendars.url,
+    });
     const one: ProviderAccount = {
       accountId: user.email,
       applicationId: 'application',
@@ -57,7 +63,10 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'an account at real servers', () 
   };
   const refusedAccount = async (): Promise<ProviderAccount> => {
     const one = await account();
-    return { ...one, settings: { ...one.settings, imap_password: 'wrong-1', smtp_password: 'wrong-1' } };
+    return {
+      ...one,
+      settings: { ...one.settings, imap_password: 'wrong-1', smtp_password: 'wrong-1' },
+    };
   };
 
   const make = async (): Promise<ConnectorUnderTest> => ({ connector, account, refusedAccount });

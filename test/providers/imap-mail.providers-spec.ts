@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import type { ImapFlow } from 'imapflow';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
-import type { OutgoingMessage, ProviderAccount, SendControl } from '../../src/providers/port/connector.ts';
+import type {
+  OutgoingMessage,
+  ProviderAccount,
+  SendControl,
+} from '../../src/providers/port/connector.ts';
 import type { ImapLimits } from '../../src/providers/imap/imap-limits.ts';
 import { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
 import { ImapMail, type MailReader } from '../../src/providers/imap/imap.mail.ts';
@@ -70,7 +74,9 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       const account = accountOf(user, { smtp_password: 'wrong-1' });
       const error = await failureOf(mail.send(account, letter(user, user), control()));
       expect(error).toMatchObject({ code: 'auth-invalid', phase: 'login' });
-      await expect(mail.findSent(account, '<x@here.test>')).resolves.toMatchObject({ found: false });
+      await expect(mail.findSent(account, '<x@here.test>')).resolves.toMatchObject({
+        found: false,
+      });
     });
 
     it('is not attempted without a token', async () => {
@@ -137,7 +143,11 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
     it('is left to a server that files copies itself', async () => {
       const user = await servers.addUser();
       const { messageIdHeader, mime } = letter(user, user);
-      await portOf().mail.fileSent(accountOf(user, { smtp_files_sent: true }), messageIdHeader, mime);
+      await portOf().mail.fileSent(
+        accountOf(user, { smtp_files_sent: true }),
+        messageIdHeader,
+        mime,
+      );
       expect(await idsIn(await clientOf(user), 'Sent')).toEqual([]);
     });
 
@@ -153,7 +163,9 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       open.push(() => proxy.stop());
       const { mail } = portOf();
       const account = accountOf(user, { imap_port: proxy.port });
-      expect((await failureOf(mail.fileSent(account, messageIdHeader, mime))).code).toBe('temporary');
+      expect((await failureOf(mail.fileSent(account, messageIdHeader, mime))).code).toBe(
+        'temporary',
+      );
       await mail.fileSent(account, messageIdHeader, mime);
       expect(isLost).toBe(true);
       expect(await idsIn(await clientOf(user), 'Sent')).toEqual([messageIdHeader]);
@@ -201,7 +213,10 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
         });
         open.push(() => proxy.stop());
         let idles = 0;
-        const { told } = await watch(portOf(limits).mail, accountOf(user, { imap_port: proxy.port }));
+        const { told } = await watch(
+          portOf(limits).mail,
+          accountOf(user, { imap_port: proxy.port }),
+        );
         await until('IDLE has begun anew', async () => idles >= 2);
         await servers.deliver(user, mimeOf({ Subject: 'one' }));
         await until('it is told', async () => told.changes >= 2);
@@ -248,8 +263,13 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       const user = await servers.addUser();
       const { mail, sessions } = portOf({ perAccount: 2, queueMs: 200 });
       await watch(mail, accountOf(user));
-      await expect(mail.findSent(accountOf(user), '<x@here.test>')).resolves.toMatchObject({ found: false });
-      const second = mail.watch(accountOf(user), { onChange: () => undefined, onEnd: () => undefined });
+      await expect(mail.findSent(accountOf(user), '<x@here.test>')).resolves.toMatchObject({
+        found: false,
+      });
+      const second = mail.watch(accountOf(user), {
+        onChange: () => undefined,
+        onEnd: () => undefined,
+      });
       expect((await failureOf(second)).code).toBe('rate-limited');
       expect(sessions.size).toBe(2);
       const none = portOf({ perAccount: 1 }).mail.watch(accountOf(user), {
@@ -262,7 +282,10 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
     it('is refused with a wrong password', async () => {
       const user = await servers.addUser();
       const account = accountOf(user, { imap_password: 'wrong-1' });
-      const watched = portOf().mail.watch(account, { onChange: () => undefined, onEnd: () => undefined });
+      const watched = portOf().mail.watch(account, {
+        onChange: () => undefined,
+        onEnd: () => undefined,
+      });
       expect((await failureOf(watched)).code).toBe('auth-invalid');
     });
   });
@@ -270,7 +293,9 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
 
 describeWith(['dovecot', 'exim4'], 'a server without IDLE', () => {
   it('cannot be watched', async () => {
-    const servers = await MailServers.start({ dovecot: 'imap_capability = IMAP4rev1 LITERAL+ UIDPLUS' });
+    const servers = await MailServers.start({
+      dovecot: 'imap_capability = IMAP4rev1 LITERAL+ UIDPLUS',
+    });
     const sessions = new ImapSessions(POLICY);
     try {
       const user = await servers.addUser();
@@ -291,11 +316,16 @@ describeWith(['dovecot', 'exim4'], 'a server without IDLE', () => {
 
 function letter(from: MailUser, to: MailUser): OutgoingMessage {
   const messageIdHeader = `<${randomUUID()}@here.test>`;
-  const mime = Buffer.from(mimeOf({ From: from.email, To: to.email, 'Message-ID': messageIdHeader }));
+  const mime = Buffer.from(
+    mimeOf({ From: from.email, To: to.email, 'Message-ID': messageIdHeader }),
+  );
   return { messageIdHeader, mime, envelope: { from: from.email, recipients: [to.email] }, bcc: [] };
 }
 
-const control = (): SendControl => ({ signal: new AbortController().signal, onPhase: () => undefined });
+const control = (): SendControl => ({
+  signal: new AbortController().signal,
+  onPhase: () => undefined,
+});
 
 async function idsIn(client: ImapFlow, path: string): Promise<(string | undefined)[]> {
   const { exists } = await client.mailboxOpen(path);

@@ -38,7 +38,10 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     const LESSER = ['MOVE', 'UIDPLUS'];
 
     it('deletes nothing that another program has marked as deleted', async () => {
-      const { one, other, mailbox, account, replica, ids } = await withInbox(['a', 'b', 'c'], LESSER);
+      const { one, other, mailbox, account, replica, ids } = await withInbox(
+        ['a', 'b', 'c'],
+        LESSER,
+      );
       await other.mailboxOpen('INBOX');
       await other.messageFlagsAdd('3', ['\\Deleted'], { uid: true });
       const { providerId } = await mailbox.setFolders(account, ids[0] ?? '', ['Archive']);
@@ -82,7 +85,9 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     await one.other.mailboxDelete('Folder');
     await one.other.mailboxCreate('Folder');
     await one.other.append('Folder', small('b'));
-    expect(await codeOf(one.mailbox.setFlags(one.account, id, { starred: true }))).toBe('not-found');
+    expect(await codeOf(one.mailbox.setFlags(one.account, id, { starred: true }))).toBe(
+      'not-found',
+    );
     expect(await codeOf(one.mailbox.setFolders(one.account, id, ['Trash']))).toBe('not-found');
     await one.mailbox.deleteDraft(one.account, id);
     await agree(one, replica);
@@ -107,17 +112,23 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       expect(replica.folders).toEqual(before);
     }); // prettier-ignore
 
-    it.each(['"quoted" \\ back', 'percent % star *', '& ampersand', '(parens) {1}', ' spaces ', 'émoji 🎉'])(
-      'are made of %j, or refused for good',
-      async (name) => {
-        const { mailbox, account, replica, other } = await withInbox([]);
-        const code = await codeOf(mailbox.createFolder(account, name));
-        expect(['succeeded', 'rejected']).toContain(code);
-        await replica.follow();
-        expect(replica.folders.some(({ displayName }) => displayName === name)).toBe(code === 'succeeded');
-        expect((await other.list()).length).toBe(replica.folders.length);
-      },
-    );
+    it.each([
+      '"quoted" \\ back',
+      'percent % star *',
+      '& ampersand',
+      '(parens) {1}',
+      ' spaces ',
+      'émoji 🎉',
+    ])('are made of %j, or refused for good', async (name) => {
+      const { mailbox, account, replica, other } = await withInbox([]);
+      const code = await codeOf(mailbox.createFolder(account, name));
+      expect(['succeeded', 'rejected']).toContain(code);
+      await replica.follow();
+      expect(replica.folders.some(({ displayName }) => displayName === name)).toBe(
+        code === 'succeeded',
+      );
+      expect((await other.list()).length).toBe(replica.folders.length);
+    });
 
     it('are found again when they are made twice at once', async () => {
       const { mailbox, account, replica } = await withInbox([]);
@@ -133,7 +144,9 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       await one.other.append(providerId, small('a'));
       await replica.follow();
       const first = await mailbox.renameFolder(account, 'Before/Inside', 'After/Elsewhere');
-      expect(await mailbox.renameFolder(account, 'Before/Inside', 'After/Elsewhere')).toEqual(first);
+      expect(await mailbox.renameFolder(account, 'Before/Inside', 'After/Elsewhere')).toEqual(
+        first,
+      );
       expect(first).toEqual({
         providerId: 'After/Elsewhere',
         messagePrefix: { from: 'Before/Inside;', to: 'After/Elsewhere;' },
@@ -165,7 +178,10 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
   it('stores a draft once when the request is repeated', async () => {
     const { one, mailbox, account, replica } = await withInbox([]);
     const messageIdHeader = `<${randomUUID()}@drafts.test>`;
-    const draft = { messageIdHeader, mime: Buffer.from(small('draft', { 'Message-ID': messageIdHeader })) };
+    const draft = {
+      messageIdHeader,
+      mime: Buffer.from(small('draft', { 'Message-ID': messageIdHeader })),
+    };
     const first = await mailbox.saveDraft(account, draft, null);
     expect(await mailbox.saveDraft(account, draft, first.providerId)).toEqual(first);
     await agree(one, replica);
@@ -188,7 +204,8 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     const ours = async () => {
       for (const id of ids) {
         await codeOf(mailbox.setFlags(account, id, { starred: true }));
-        if (Number(id.split(';')[2]) % 2 === 0) await codeOf(mailbox.setFolders(account, id, ['Archive']));
+        if (Number(id.split(';')[2]) % 2 === 0)
+          await codeOf(mailbox.setFolders(account, id, ['Archive']));
         await replica.look();
       }
     };

@@ -99,21 +99,27 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(error.message).toContain('self-signed');
     });
 
-    it.each(secured)('%s is refused where the certificate is for another name', async (_, overrides) => {
-      // Any address of the loopback leads there, but only one is in the certificate.
-      const account = accountOf({ ...overrides(), imap_host: '127.0.0.2' });
-      const proxy = await proxyAt('127.0.0.2', Number(account.settings['imap_port']));
-      open.push(proxy);
-      const moved = { ...account, settings: { ...account.settings, imap_port: proxy.port } };
-      const error = await failureOf(sessionsOf().useOnce(moved, count));
-      expect(error.message).toContain('another host name');
-    });
+    it.each(secured)(
+      '%s is refused where the certificate is for another name',
+      async (_, overrides) => {
+        // Any address of the loopback leads there, but only one is in the certificate.
+        const account = accountOf({ ...overrides(), imap_host: '127.0.0.2' });
+        const proxy = await proxyAt('127.0.0.2', Number(account.settings['imap_port']));
+        open.push(proxy);
+        const moved = { ...account, settings: { ...account.settings, imap_port: proxy.port } };
+        const error = await failureOf(sessionsOf().useOnce(moved, count));
+        expect(error.message).toContain('another host name');
+      },
+    );
 
     it('send no credentials when the server offers no STARTTLS', async () => {
       const server = await scripted(['* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN] hello']);
       open.push(server);
       const error = await failureOf(
-        sessionsOf().useOnce(accountOf({ imap_security: 'starttls', imap_port: server.port }), count),
+        sessionsOf().useOnce(
+          accountOf({ imap_security: 'starttls', imap_port: server.port }),
+          count,
+        ),
       );
       expect(error).toMatchObject({ code: 'unsupported', setting: 'imap_security' });
       expect(server.said.join('')).not.toMatch(/LOGIN|AUTHENTICATE/);
@@ -130,15 +136,22 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   });
 
   describe('under the rules for outgoing connections', () => {
-    it.each(['tls', 'starttls', 'none'] as const)('do not reach private addresses (%s)', async (security) => {
-      const sessions = sessionsOf({}, []);
-      for (const imap_host of ['127.0.0.1', 'localhost']) {
-        const account = accountOf({ imap_host, imap_security: security });
-        expect(await failureOf(sessions.useOnce(account, count))).toMatchObject({ code: 'unsupported' });
-        // Of an account that has worked it may be true only at the moment.
-        expect(await failureOf(sessions.use(account, count))).toMatchObject({ code: 'temporary' });
-      }
-    });
+    it.each(['tls', 'starttls', 'none'] as const)(
+      'do not reach private addresses (%s)',
+      async (security) => {
+        const sessions = sessionsOf({}, []);
+        for (const imap_host of ['127.0.0.1', 'localhost']) {
+          const account = accountOf({ imap_host, imap_security: security });
+          expect(await failureOf(sessions.useOnce(account, count))).toMatchObject({
+            code: 'unsupported',
+          });
+          // Of an account that has worked it may be true only at the moment.
+          expect(await failureOf(sessions.use(account, count))).toMatchObject({
+            code: 'temporary',
+          });
+        }
+      },
+    );
 
     it.each(['tls', 'starttls', 'none'] as const)(
       'reach hosts that are allowed by name (%s)',
@@ -174,9 +187,13 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       const proxy = await proxyTo();
       const sessions = sessionsOf();
       const account = accountOf({ imap_port: proxy.port });
-      const error = await failureOf(sessions.use(account, (client) => client.mailboxOpen('Nowhere')));
+      const error = await failureOf(
+        sessions.use(account, (client) => client.mailboxOpen('Nowhere')),
+      );
       expect(error.code).toBe('not-found');
-      const silent = sessions.use(account, (client) => client.status('Nowhere', { messages: true }));
+      const silent = sessions.use(account, (client) =>
+        client.status('Nowhere', { messages: true }),
+      );
       expect((await failureOf(silent)).code).toBe('not-found');
       await sessions.use(account, count);
       expect(proxy.connections).toBe(1);
@@ -229,7 +246,10 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       await sessions.use(account, count);
       proxy.dark();
       const error = await failureOf(sessions.use(account, count));
-      expect(error).toMatchObject({ code: 'temporary', message: 'the server did not answer in time' });
+      expect(error).toMatchObject({
+        code: 'temporary',
+        message: 'the server did not answer in time',
+      });
       proxy.light();
       await expect(sessions.use(account, count)).resolves.toBeGreaterThan(0);
     });
@@ -266,7 +286,9 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
           ({ from }) =>
             from === 'client' && ++pieces > 1 ? 'reset' : 'pass',
       );
-      const error = await failureOf(sessionsOf().useOnce(accountOf({ imap_port: proxy.port }), count));
+      const error = await failureOf(
+        sessionsOf().useOnce(accountOf({ imap_port: proxy.port }), count),
+      );
       expect(error.code).toBe('temporary');
     });
 
@@ -375,7 +397,9 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       await until('a connection', async () => sessions.size === 1);
       await sessions.close();
       for (const use of uses) expect((await failureOf(use)).code).toBe('temporary');
-      expect((await failureOf(sessions.use(accountOf(), count))).message).toContain('shutting down');
+      expect((await failureOf(sessions.use(accountOf(), count))).message).toContain(
+        'shutting down',
+      );
       expect(sessions.size).toBe(0);
     });
   });
@@ -410,7 +434,9 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     });
 
     it('are not tried without a token', async () => {
-      expect(await failureOf(sessionsOf().use(byToken(''), count))).toMatchObject({ code: 'temporary' });
+      expect(await failureOf(sessionsOf().use(byToken(''), count))).toMatchObject({
+        code: 'temporary',
+      });
     });
   });
 

@@ -41,7 +41,10 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
   });
 
   const messages = async (account: RealAccount, query = ''): Promise<Message[]> => {
-    const { body } = await request(server.url).get(`/messages${query}`).set(account.bearer).expect(200);
+    const { body } = await request(server.url)
+      .get(`/messages${query}`)
+      .set(account.bearer)
+      .expect(200);
     return body as Message[];
   };
   const find = (account: RealAccount, subject: string, query = '') =>
@@ -61,7 +64,9 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
     const received = await find(bo, 'Lunch?');
     expect(received).toMatchObject({ unread: true, folder: { name: 'inbox' } });
     const job = await until('the end of the job', async () => {
-      const answer = await request(server.url).get(`/job-statuses/${job_status_id}`).set(ada.bearer);
+      const answer = await request(server.url)
+        .get(`/job-statuses/${job_status_id}`)
+        .set(ada.bearer);
       const found = answer.body as { status: string; message_id: string };
       return found.status === 'successful' ? found : null;
     });

@@ -88,7 +88,10 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
       [id],
     );
     return Object.fromEntries(
-      rows.map(({ provider, folders, unread, starred }) => [provider, { folders, unread, starred }]),
+      rows.map(({ provider, folders, unread, starred }) => [
+        provider,
+        { folders, unread, starred },
+      ]),
     );
   }
   async function there(one: Correspondent): Promise<Shown> {
@@ -171,9 +174,10 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     await converges(account, one);
     const ids = async () =>
       (
-        await database.query<{ id: string }>('select id from message where account_id = $1 order by id', [
-          account.id,
-        ])
+        await database.query<{ id: string }>(
+          'select id from message where account_id = $1 order by id',
+          [account.id],
+        )
       ).map((row) => row.id);
     const before = await ids();
     await one.other.mailboxOpen('INBOX');
@@ -192,7 +196,10 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     await fixture.servers.dovecot.end();
     await fixture.servers.dovecot.begin();
     const user = one.account.settings as { imap_username: string; imap_password: string };
-    const other = await fixture.servers.client({ email: user.imap_username, password: user.imap_password });
+    const other = await fixture.servers.client({
+      email: user.imap_username,
+      password: user.imap_password,
+    });
     await converges(account, { ...one, other });
     other.close();
   });
@@ -224,7 +231,11 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
       await one.other.messageDelete('1:3');
       await fill(one, 5);
       const before = commands;
-      await until('a look', async () => (await hurry(account)) && commands > before + 5, PATIENCE_MS);
+      await until(
+        'a look',
+        async () => (await hurry(account)) && commands > before + 5,
+        PATIENCE_MS,
+      );
     }
     expect(commands).toBeGreaterThan(25);
     trouble = false;

@@ -75,19 +75,30 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     return { status: row.status, version: row.version, tokens };
   }
   const put = ({ id }: Account, tokens: OauthTokens) =>
-    rowsOf(server, 'update "grant" set tokens_sealed = $2, token_version = token_version + 1 where id = $1', [
-      id,
-      sealGrantTokens(server.app.get(SecretBox), id, tokens),
-    ]);
+    rowsOf(
+      server,
+      'update "grant" set tokens_sealed = $2, token_version = token_version + 1 where id = $1',
+      [id, sealGrantTokens(server.app.get(SecretBox), id, tokens)],
+    );
   const mirrored = async ({ bearer }: Account, subject: string) => {
-    const { body } = await request(server.url).get('/messages').query({ subject }).set(bearer).expect(200);
+    const { body } = await request(server.url)
+      .get('/messages')
+      .query({ subject })
+      .set(bearer)
+      .expect(200);
     return (body as { id: string }[])[0]?.id;
   };
   async function arrives(account: Account): Promise<string> {
     const subject = `Subject ${randomUUID()}`;
     await servers.deliver(account.user, mimeOf({ Subject: subject }));
-    await request(server.url).post(`/connect/grants/${account.id}/sync`).set(application.basic).expect(200);
-    await until('the message to be mirrored', async () => (await mirrored(account, subject)) !== undefined);
+    await request(server.url)
+      .post(`/connect/grants/${account.id}/sync`)
+      .set(application.basic)
+      .expect(200);
+    await until(
+      'the message to be mirrored',
+      async () => (await mirrored(account, subject)) !== undefined,
+    );
     return (await mirrored(account, subject)) ?? '';
   }
   const raw = ({ bearer }: Account, id: string) =>
@@ -104,7 +115,10 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
   };
   const toldInvalid = async ({ id }: Account) =>
     (
-      await rowsOf<{ body: Buffer }>(server, `select body from webhook_event where type = 'account.invalid'`)
+      await rowsOf<{ body: Buffer }>(
+        server,
+        `select body from webhook_event where type = 'account.invalid'`,
+      )
     ).filter(({ body }) => body.includes(id)).length;
   async function signInAgain(account: Account) {
     const { refreshToken } = await issuer.tokens(account.user.email);
@@ -136,7 +150,9 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     const account = await connect();
     await issuer.setAccessTokenSeconds(3_600);
     const first = await stored(account);
-    await until('the token to expire', () => Promise.resolve(Date.now() > (first.tokens.expiresAt ?? 0)));
+    await until('the token to expire', () =>
+      Promise.resolve(Date.now() > (first.tokens.expiresAt ?? 0)),
+    );
     const id = await arrives(account);
     expect((await raw(account, id)).status).toBe(200);
     const later = await stored(account);
@@ -153,9 +169,16 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     // Dovecot asks the issuer when somebody logs in: every session ends here.
     await servers.dovecot.end();
     await servers.dovecot.begin();
-    await request(server.url).post(`/connect/grants/${account.id}/sync`).set(application.basic).expect(200);
+    await request(server.url)
+      .post(`/connect/grants/${account.id}/sync`)
+      .set(application.basic)
+      .expect(200);
     // A server that has just started takes its time for the first login, and one that fails is left alone for a while.
-    await until('the grant to be invalid', async () => (await stored(account)).status === 'invalid', 60_000);
+    await until(
+      'the grant to be invalid',
+      async () => (await stored(account)).status === 'invalid',
+      60_000,
+    );
     expect(await toldInvalid(account)).toBe(1);
     await signInAgain(account);
     await arrives(account);
@@ -165,12 +188,20 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
   it('becomes invalid when its refresh token was used elsewhere, because the issuer takes it for stolen', async () => {
     const account = await connect();
     const { tokens } = await stored(account);
-    const way = await server.app.get(OauthIntegrations, { strict: false }).find(application.id, 'imap');
+    const way = await server.app
+      .get(OauthIntegrations, { strict: false })
+      .find(application.id, 'imap');
     if (!way) throw new Error('no OAuth');
     await server.app.get(OauthClients, { strict: false }).refresh(way.registration, tokens);
     await put(account, { ...tokens, expiresAt: Date.now() - 1 });
-    await request(server.url).post(`/connect/grants/${account.id}/sync`).set(application.basic).expect(200);
-    await until('the grant to be invalid', async () => (await stored(account)).status === 'invalid');
+    await request(server.url)
+      .post(`/connect/grants/${account.id}/sync`)
+      .set(application.basic)
+      .expect(200);
+    await until(
+      'the grant to be invalid',
+      async () => (await stored(account)).status === 'invalid',
+    );
     await signInAgain(account);
     await arrives(account);
   });
@@ -183,6 +214,8 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
       .set(application.basic)
       .send({ provider: 'imap', settings: { email: victim.email, refresh_token: refreshToken } });
     expect(response.status).toBe(400);
-    expect(await rowsOf(server, 'select 1 from "grant" where email = $1', [victim.email])).toEqual([]);
+    expect(await rowsOf(server, 'select 1 from "grant" where email = $1', [victim.email])).toEqual(
+      [],
+    );
   });
 });

@@ -40,9 +40,13 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
     await servers.stop();
   });
 
-  const client = (account: RealAccount) => Nylas.with(account.bearer['authorization']?.split(' ')[1] ?? '');
+  const client = (account: RealAccount) =>
+    Nylas.with(account.bearer['authorization']?.split(' ')[1] ?? '');
   const received = (subject: string) =>
-    until(`"${subject}" at ${bo.email}`, async () => (await client(bo).messages.list({ subject }))[0]);
+    until(
+      `"${subject}" at ${bo.email}`,
+      async () => (await client(bo).messages.list({ subject }))[0],
+    );
   const sentCopies = async (subject: string) => {
     const imap = await servers.client(ada);
     await imap.mailboxOpen('Sent');
@@ -59,7 +63,11 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
 
   it('sends a message; it arrives, and one copy is filed under the id of the answer', async () => {
     const to = [{ email: bo.email, name: 'Bo' }];
-    const message = await new Draft(client(ada), { subject: 'Direct form', body: '<p>Hi</p>', to }).send();
+    const message = await new Draft(client(ada), {
+      subject: 'Direct form',
+      body: '<p>Hi</p>',
+      to,
+    }).send();
     expect(await received('Direct form')).toMatchObject({ snippet: 'Hi' });
     expect(await copyIs(message.id)).toMatchObject({ subject: 'Direct form' });
     expect(await sentCopies('Direct form')).toHaveLength(1);
@@ -90,7 +98,9 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
     const bytes = Buffer.from(
       Array.from({ length: 5 * 1024 * 1024 }, (_, at) => (at * 31 + (at >> 9)) & 255),
     );
-    const uploaded = await api('post', '/files').attach('file', bytes, { filename: 'plan.bin' }).expect(200);
+    const uploaded = await api('post', '/files')
+      .attach('file', bytes, { filename: 'plan.bin' })
+      .expect(200);
     const inDrafts = async <T>(use: (imap: ImapFlow) => Promise<T>): Promise<T> => {
       const imap = await servers.client(ada);
       try {
@@ -108,7 +118,8 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
           return all.length === 1 && all[0]?.envelope?.subject === subject && all[0];
         }),
       );
-    const attached = (mime: Buffer | undefined) => String(mime).match(/filename="?plan\.bin/g)?.length;
+    const attached = (mime: Buffer | undefined) =>
+      String(mime).match(/filename="?plan\.bin/g)?.length;
     const listed = (subject: string) =>
       until(`"${subject}" in the list, once`, async () => {
         const { body } = await api('get', '/drafts');

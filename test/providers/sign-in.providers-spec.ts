@@ -27,7 +27,11 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
 
   beforeAll(async () => {
     const [port = 0] = await freePorts(1);
-    server = await startTestApp({ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ROLES: 'api' });
+    server = await startTestApp({
+      PORT: String(port),
+      BASE_URL: `http://127.0.0.1:${port}`,
+      ROLES: 'api',
+    });
     app = await Receiver.start();
     mail = await MailServers.start({ oauth: true });
     chromium = await startBrowser();
@@ -86,7 +90,10 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       for (const width of [1280, 360]) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 800 });
-        await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+        await page.screenshot({
+          path: `${PICTURES}/${name}-${colorScheme}-${width}.png`,
+          fullPage: true,
+        });
       }
     }
     await page.setViewportSize({ width: 1280, height: 720 });
@@ -104,7 +111,11 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     await page.getByRole('heading', { name: 'Allow Front desk to use your account?' }).waitFor();
     await picture('consent');
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    expect(await returned()).toMatchObject({ success: 'true', email: 'ada@sandbox.test', state: 's1' });
+    expect(await returned()).toMatchObject({
+      success: 'true',
+      email: 'ada@sandbox.test',
+      state: 's1',
+    });
     expect(await grants()).toHaveLength(1);
     expect(complaints).toEqual([]);
   });
@@ -124,7 +135,11 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
         () => false,
       );
     });
-    expect(await returned()).toMatchObject({ success: 'true', email: 'ada@sandbox.test', state: 's1' });
+    expect(await returned()).toMatchObject({
+      success: 'true',
+      email: 'ada@sandbox.test',
+      state: 's1',
+    });
     expect(await grants()).toHaveLength(1);
   });
 
@@ -136,7 +151,9 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     const password = page.getByLabel('Password', { exact: true });
     expect(await password.getAttribute('aria-invalid')).toBe('true');
     const described = (await password.getAttribute('aria-describedby')) ?? '';
-    const words = await Promise.all(described.split(' ').map((id) => page.locator(`#${id}`).textContent()));
+    const words = await Promise.all(
+      described.split(' ').map((id) => page.locator(`#${id}`).textContent()),
+    );
     expect(words.join(' ')).toContain('refused to sign you in');
     await hasFocus(password);
     await password.fill('right');
@@ -151,7 +168,11 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     await page.getByRole('heading', { name: 'Stop signing in?' }).waitFor();
     await picture('cancel');
     await page.getByRole('button', { name: 'Return to Front desk' }).click();
-    expect(await returned()).toMatchObject({ success: 'false', error: 'access_denied', state: 's1' });
+    expect(await returned()).toMatchObject({
+      success: 'false',
+      error: 'access_denied',
+      state: 's1',
+    });
     expect(await grants()).toEqual([]);
     expect(complaints).toEqual([]);
   });
@@ -166,7 +187,10 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     await page.getByRole('heading', { name: 'already used' }).waitFor();
     await picture('used');
     const late = await linkFor();
-    await rowsOf(server, "update login_request set expires_at = now() - interval '1 s' where state = 'open'");
+    await rowsOf(
+      server,
+      "update login_request set expires_at = now() - interval '1 s' where state = 'open'",
+    );
     expect((await page.goto(late))?.status()).toBe(410);
     await page.getByRole('heading', { name: 'has expired' }).waitFor();
     expect((await page.goto(`${server.url}/connect/login?id=nothing`))?.status()).toBe(404);
@@ -237,11 +261,16 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
   });
 
   it('also start at /oauth/authorize, with a choice of providers and a page for errors', async () => {
-    const query = new URLSearchParams({ client_id: application.clientId, redirect_uri: `${app.origin}/cb` });
+    const query = new URLSearchParams({
+      client_id: application.clientId,
+      redirect_uri: `${app.origin}/cb`,
+    });
     await page.goto(`${server.url}/oauth/authorize?${query.toString()}`);
     await picture('choose');
     query.set('redirect_uri', 'https://evil.example/');
-    expect((await page.goto(`${server.url}/oauth/authorize?${query.toString()}`))?.status()).toBe(400);
+    expect((await page.goto(`${server.url}/oauth/authorize?${query.toString()}`))?.status()).toBe(
+      400,
+    );
     await picture('redirect');
   });
 
@@ -250,13 +279,19 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       request(server.url)
         .post('/connect/integrations')
         .set(application.basic)
-        .send({ name: 'Example Mail', provider: 'imap', settings, redirect_uris: [`${app.origin}/cb`] })
+        .send({
+          name: 'Example Mail',
+          provider: 'imap',
+          settings,
+          redirect_uris: [`${app.origin}/cb`],
+        })
         .expect(200);
     const serversOf = () => {
-      const { imap_host, imap_port, imap_security, smtp_host, smtp_port, smtp_security } = mail.settingsOf({
-        email: '',
-        password: '',
-      });
+      const { imap_host, imap_port, imap_security, smtp_host, smtp_port, smtp_security } =
+        mail.settingsOf({
+          email: '',
+          password: '',
+        });
       return { imap_host, imap_port, imap_security, smtp_host, smtp_port, smtp_security };
     };
     const withIssuer = () => ({
@@ -291,7 +326,11 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       await picture('imap-refused');
       await fill(user.email, user.password);
       await page.getByRole('button', { name: 'Allow', exact: true }).click();
-      expect(await returned()).toMatchObject({ success: 'true', provider: 'imap', email: user.email });
+      expect(await returned()).toMatchObject({
+        success: 'true',
+        provider: 'imap',
+        email: user.email,
+      });
       expect(complaints).toEqual([]);
     });
 
@@ -345,7 +384,9 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       expect(row?.waiting).toBe(true);
       const stranger = await chromium.newContext();
       const elsewhere = await stranger.newPage();
-      const stolen = await elsewhere.goto(`${server.url}/connect/callback?state=${'a'.repeat(40)}&code=x`);
+      const stolen = await elsewhere.goto(
+        `${server.url}/connect/callback?state=${'a'.repeat(40)}&code=x`,
+      );
       expect(stolen?.status()).toBe(403);
       await stranger.close();
       await page.getByRole('link', { name: /cancel|abort/i }).click();

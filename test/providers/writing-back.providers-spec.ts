@@ -32,7 +32,11 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
       listChanges: (...asked) => changes.listChanges(...asked),
       fetchRaw: (...asked) => changes.fetchRaw(...asked),
     };
-    const connector = { name: 'imap', mail, mailbox: new ImapMailbox(sessions) } as unknown as Connector;
+    const connector = {
+      name: 'imap',
+      mail,
+      mailbox: new ImapMailbox(sessions),
+    } as unknown as Connector;
     server.app.get(ConnectorRegistry).replace(connector);
     const { email, settings } = one.account;
     ada = await createAccount(server.app, await createApplication(server.app), {
@@ -43,7 +47,11 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
     await one.deliver(mimeOf({ to: email, subject: 'Hello' }));
     await scheduleSync(server.app.get(Database), ada.id);
     server.app.get(Signals).wake('sync');
-    await until('the message', async () => (await api('get', '/messages')).body.length === 1, PATIENCE_MS);
+    await until(
+      'the message',
+      async () => (await api('get', '/messages')).body.length === 1,
+      PATIENCE_MS,
+    );
   });
   afterAll(async () => {
     await server.close();
@@ -76,7 +84,10 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
       await one.other.noop();
       const seen: { subject: string; flags: string[] }[] = [];
       if (!one.other.mailbox || one.other.mailbox.exists === 0) return seen;
-      for await (const { envelope, flags } of one.other.fetch('1:*', { envelope: true, flags: true }))
+      for await (const { envelope, flags } of one.other.fetch('1:*', {
+        envelope: true,
+        flags: true,
+      }))
         seen.push({ subject: envelope?.subject ?? '', flags: [...(flags ?? [])].sort() });
       return seen;
     } finally {

@@ -74,7 +74,9 @@ interface Sdk {
 const require = createRequire(import.meta.url);
 const Nylas = require('nylas') as Sdk;
 const Calendar = (
-  require('nylas/lib/models/calendar') as { default: new (client: object, fields: object) => SdkCalendar }
+  require('nylas/lib/models/calendar') as {
+    default: new (client: object, fields: object) => SdkCalendar;
+  }
 ).default;
 const Event = (
   require('nylas/lib/models/event') as { default: new (client: object, fields: object) => SdkEvent }
@@ -120,10 +122,16 @@ describe('nylas 6: calendars and events', () => {
     });
     const read = await client.calendars.find(calendar.id);
     read.description = 'Ours';
-    expect(await read.save()).toMatchObject({ name: 'Team', description: 'Ours', timezone: 'Europe/Berlin' });
+    expect(await read.save()).toMatchObject({
+      name: 'Team',
+      description: 'Ours',
+      timezone: 'Europe/Berlin',
+    });
     expect((await client.calendars.list()).map(({ name }) => name)).toEqual(['Team']);
     expect(await client.calendars.count()).toBe(1);
-    expect(await client.calendars.delete(calendar.id)).toMatchObject({ job_status_id: expect.any(String) });
+    expect(await client.calendars.delete(calendar.id)).toMatchObject({
+      job_status_id: expect.any(String),
+    });
     expect(await client.calendars.count()).toBe(0);
   });
 
@@ -131,7 +139,12 @@ describe('nylas 6: calendars and events', () => {
     const { id } = await newEvent({
       metadata: { team: 'sales' },
       notifications: [
-        { type: 'webhook', minutesBeforeEvent: 10, url: 'https://hooks.example.test/', payload: 'p' },
+        {
+          type: 'webhook',
+          minutesBeforeEvent: 10,
+          url: 'https://hooks.example.test/',
+          payload: 'p',
+        },
       ],
     });
     const before = await client.events.find(id);
@@ -141,14 +154,18 @@ describe('nylas 6: calendars and events', () => {
     expect(await client.events.find(id)).toMatchObject({
       title: 'Moved',
       when: { startTime: START + 60, endTime: START + 3600 },
-      participants: [{ name: 'Bo', email: 'bo@example.test', phoneNumber: '+15550100', status: 'noreply' }],
+      participants: [
+        { name: 'Bo', email: 'bo@example.test', phoneNumber: '+15550100', status: 'noreply' },
+      ],
       notifications: [{ type: 'webhook', minutesBeforeEvent: 10 }],
       metadata: { team: 'sales' },
     });
   });
 
   it('saves a recurring event again after reading it', async () => {
-    const { id } = await newEvent({ recurrence: { rrule: ['RRULE:FREQ=WEEKLY'], timezone: 'UTC' } });
+    const { id } = await newEvent({
+      recurrence: { rrule: ['RRULE:FREQ=WEEKLY'], timezone: 'UTC' },
+    });
     const read = await client.events.find(id);
     read.title = 'Weekly';
     expect(await read.save()).toMatchObject({
@@ -166,7 +183,9 @@ describe('nylas 6: calendars and events', () => {
     ]);
     expect(await client.events.count({ title: 'review' })).toBe(3);
     const [first] = await client.events.list({ limit: 1 });
-    expect(await client.events.delete(first?.id ?? '')).toMatchObject({ job_status_id: expect.any(String) });
+    expect(await client.events.delete(first?.id ?? '')).toMatchObject({
+      job_status_id: expect.any(String),
+    });
     expect(await client.events.count()).toBe(2);
   });
 
@@ -260,7 +279,9 @@ describe('nylas 6: calendars and events', () => {
   });
 
   it('reads our errors', async () => {
-    await expect(newEvent({ when: { startTime: START + 1, endTime: START } })).rejects.toMatchObject({
+    await expect(
+      newEvent({ when: { startTime: START + 1, endTime: START } }),
+    ).rejects.toMatchObject({
       statusCode: 400,
       type: 'invalid_request_error',
       message: expect.stringContaining("'start_time' must be < 'end_time'."),

@@ -49,7 +49,11 @@ describe('nylas 6: virtual calendars and conferencing', () => {
     application = await createApplication(server.app);
     const { clientId, clientSecret } = application;
     Nylas.config({ clientId, clientSecret, apiServer: server.url });
-    const calendar = new VirtualCalendar({ clientId, name: 'Room 1', emailAddress: 'room@example.test' });
+    const calendar = new VirtualCalendar({
+      clientId,
+      name: 'Room 1',
+      emailAddress: 'room@example.test',
+    });
     const { code } = await Nylas.connect.authorize(calendar);
     const account = await Nylas.connect.token(code);
     expect(account).toMatchObject({ provider: 'nylas', emailAddress: 'room@example.test' });
@@ -67,12 +71,17 @@ describe('nylas 6: virtual calendars and conferencing', () => {
   afterAll(() => server.close());
 
   it('lists the primary calendar of an account without a provider, makes another and saves it as it was read', async () => {
-    expect(await client.calendars.list()).toMatchObject([{ name: 'room@example.test', isPrimary: true }]);
+    expect(await client.calendars.list()).toMatchObject([
+      { name: 'room@example.test', isPrimary: true },
+    ]);
     const { id } = await new Calendar(client, { name: 'Bookings' }).save();
     const read = await client.calendars.find(id);
     read.description = 'By the window';
     await read.save();
-    expect(await client.calendars.find(id)).toMatchObject({ name: 'Bookings', description: 'By the window' });
+    expect(await client.calendars.find(id)).toMatchObject({
+      name: 'Bookings',
+      description: 'By the window',
+    });
   });
 
   it('gets the details of a meeting it has asked for, and keeps them when it saves what it has read', async () => {

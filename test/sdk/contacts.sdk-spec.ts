@@ -58,7 +58,10 @@ describe('nylas@6.11.1, contacts', () => {
       ['Friends', 'Friends'],
       ['Choir', 'Friends/Choir'],
     ]);
-    const [bo, ...others] = await client.contacts.list({ group: groups[0]?.id ?? '', recurse: true });
+    const [bo, ...others] = await client.contacts.list({
+      group: groups[0]?.id ?? '',
+      recurse: true,
+    });
     expect(bo).toMatchObject({ givenName: 'Bo', groups: [{ name: 'Friends' }, { name: 'Choir' }] });
     expect(others).toHaveLength(1);
     expect(bo?.pictureUrl).toContain('/picture');

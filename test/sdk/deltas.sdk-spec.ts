@@ -78,13 +78,19 @@ describe('nylas@6.11.1, deltas', () => {
     const stream = await client.deltas.startStream(cursor, { includeTypes: ['calendar'] });
     const deltas: RawDelta[] = [];
     const problems: unknown[] = [];
-    stream.on('delta', (delta: RawDelta) => deltas.push(delta)).on('error', (e) => problems.push(e));
+    stream
+      .on('delta', (delta: RawDelta) => deltas.push(delta))
+      .on('error', (e) => problems.push(e));
     // The client takes up its timer anew with whatever it hears.
     const heard = new Set([stream.timeoutId]);
     const [first, second] = [await calendar('first'), await calendar('second')];
     await until('both', async () => deltas.length === 2);
     expect(deltas.map(({ id }) => id)).toEqual([first, second]);
-    expect(deltas[0]).toMatchObject({ object: 'calendar', event: 'create', attributes: { name: 'first' } });
+    expect(deltas[0]).toMatchObject({
+      object: 'calendar',
+      event: 'create',
+      attributes: { name: 'first' },
+    });
     expect(stream.cursor).toBe(deltas[1]?.cursor);
     heard.clear();
     await until('two more beats', async () => heard.add(stream.timeoutId).size >= 3);

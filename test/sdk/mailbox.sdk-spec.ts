@@ -74,7 +74,9 @@ describe('nylas@6.11.1, mailboxes', () => {
     const empty = new Folder(client, { displayName: 'Empty' });
     await empty.save();
     await client.folders.delete(empty.id ?? '');
-    expect((await client.folders.list()).map(({ displayName }) => displayName)).not.toContain('Empty');
+    expect((await client.folders.list()).map(({ displayName }) => displayName)).not.toContain(
+      'Empty',
+    );
   });
 
   it('reads the answer to a move by a token that may move messages and not read them', async () => {
@@ -90,7 +92,11 @@ describe('nylas@6.11.1, mailboxes', () => {
     const moved = new Message(client, { to: [], folder });
     moved.id = message.id;
     await moved.save();
-    expect(moved).toMatchObject({ id: message.id, accountId: account.id, threadId: message.threadId });
+    expect(moved).toMatchObject({
+      id: message.id,
+      accountId: account.id,
+      threadId: message.threadId,
+    });
     expect(moved.folder?.id).toBe(folder.id);
     expect(moved.subject).toBeUndefined();
   });
@@ -107,12 +113,17 @@ describe('nylas@6.11.1, mailboxes', () => {
     );
     expect(names).toContain('Mine');
     await client.labels.delete(label.id ?? '');
-    expect((await client.labels.list()).map(({ displayName }) => displayName)).not.toContain('Mine');
+    expect((await client.labels.list()).map(({ displayName }) => displayName)).not.toContain(
+      'Mine',
+    );
   });
 
   it('saves and deletes drafts', async () => {
     const client = Nylas.with(ada.token);
-    const draft = new Draft(client, { subject: 'Draft', to: [{ email: 'bo@example.test', name: 'Bo' }] });
+    const draft = new Draft(client, {
+      subject: 'Draft',
+      to: [{ email: 'bo@example.test', name: 'Bo' }],
+    });
     await draft.save();
     expect(draft.version).toBe(0);
     draft.subject = 'Better';

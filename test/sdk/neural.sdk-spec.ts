@@ -40,14 +40,19 @@ describe('nylas@6.11.1, neural', () => {
       '--b\r\nContent-Type: image/png\r\nContent-ID: <scan@x>\r\nContent-Disposition: inline; filename="scan.png"',
       `Content-Transfer-Encoding: base64\r\n\r\n${SCAN_PNG.toString('base64').replace(/.{76}/g, '$&\r\n')}\r\n--b--`,
     ]);
-    const message = await until('the message', async () => (await client.messages.list({ in: 'inbox' }))[0]);
+    const message = await until(
+      'the message',
+      async () => (await client.messages.list({ in: 'inbox' }))[0],
+    );
     id = message.id ?? '';
     fileId = message.files?.[0]?.id ?? '';
   });
   afterAll(() => server.close());
 
   it('analyses the sentiment of texts and messages', async () => {
-    const text = await client.neural.sentimentAnalysisText('This is terrible, I am very disappointed.');
+    const text = await client.neural.sentimentAnalysisText(
+      'This is terrible, I am very disappointed.',
+    );
     expect(text).toMatchObject({ accountId: ada.id, sentiment: 'NEGATIVE', processedLength: 41 });
     expect(text.sentimentScore).toBeLessThan(-0.5);
     const [message] = await client.neural.sentimentAnalysisMessage([id]);
@@ -58,7 +63,9 @@ describe('nylas@6.11.1, neural', () => {
   it('extracts signatures, and people from them', async () => {
     const [found] = await client.neural.extractSignature([id]);
     expect(found?.id).toBe(id);
-    expect(found?.signature).toBe('Bo Smith\nHead of Sales\n+1 415 555 2671\nAcme\nbo@acme.example');
+    expect(found?.signature).toBe(
+      'Bo Smith\nHead of Sales\n+1 415 555 2671\nAcme\nbo@acme.example',
+    );
     expect(found?.modelVersion).toMatch(/^carillon-rules-/);
     expect(found?.contacts?.toJSON()).toEqual({
       job_titles: ['Head of Sales'],
@@ -83,7 +90,9 @@ describe('nylas@6.11.1, neural', () => {
       const [found] = await client.neural.cleanConversation([id], options);
       expect(found?.conversation).toContain('[new plan](https://plan.example/a)');
       expect(found?.conversation).toContain(
-        imagesAsMarkdown ? `![the invoice](cid:${fileId})` : `<img alt="the invoice" src='cid:${fileId}'>`,
+        imagesAsMarkdown
+          ? `![the invoice](cid:${fileId})`
+          : `<img alt="the invoice" src='cid:${fileId}'>`,
       );
       const files = await found?.extractImages();
       await until('the image', async () => files?.length === 1);
@@ -93,14 +102,25 @@ describe('nylas@6.11.1, neural', () => {
 
   it('reads the text of images', async () => {
     const found = await client.neural.ocrRequest(fileId, [1]);
-    expect(found).toMatchObject({ id: fileId, filename: 'scan.png', processedPages: 1, ocr: [SCAN_TEXT] });
+    expect(found).toMatchObject({
+      id: fileId,
+      filename: 'scan.png',
+      processedPages: 1,
+      ocr: [SCAN_TEXT],
+    });
   });
 
   it('categorizes messages, and takes corrections', async () => {
     const [found] = await client.neural.categorize([id]);
-    expect(found?.categorizer).toMatchObject({ category: 'conversation', subcategories: ['reply'] });
+    expect(found?.categorizer).toMatchObject({
+      category: 'conversation',
+      subcategories: ['reply'],
+    });
     const corrected = await found?.reCategorize('feed');
-    expect(corrected?.categorizer).toMatchObject({ category: 'feed', modelVersion: 'user-feedback' });
+    expect(corrected?.categorizer).toMatchObject({
+      category: 'feed',
+      modelVersion: 'user-feedback',
+    });
     expect(corrected?.categorizer.categorizedAt).toBeInstanceOf(Date);
   });
 });

@@ -80,7 +80,10 @@ describe('nylas@6.11.1', () => {
 
   it('schedules, edits and cancels', async () => {
     const sendAt = inSeconds(3600);
-    const sent = await nylas.outbox.send(draft('SDK later'), { sendAt, retryLimitDatetime: sendAt + 600 });
+    const sent = await nylas.outbox.send(draft('SDK later'), {
+      sendAt,
+      retryLimitDatetime: sendAt + 600,
+    });
     expect(sent.sendAt).toEqual(new Date(sendAt * 1000));
     expect(sent.originalData?.retryLimitDatetime).toEqual(new Date((sendAt + 600) * 1000));
     const moved = inSeconds(7200);
@@ -94,7 +97,9 @@ describe('nylas@6.11.1', () => {
     expect(edited.originalSendAt).toEqual(new Date(moved * 1000));
     await nylas.outbox.delete(sent.jobStatusId ?? '');
     await ended(sent.jobStatusId, 'cancelled');
-    await expect(nylas.outbox.delete(sent.jobStatusId ?? '')).rejects.toMatchObject({ statusCode: 409 });
+    await expect(nylas.outbox.delete(sent.jobStatusId ?? '')).rejects.toMatchObject({
+      statusCode: 409,
+    });
   });
 
   it('lists jobs in pages of a hundred until there are no more', async () => {
@@ -136,11 +141,17 @@ describe('nylas@6.11.1', () => {
     calendar.description = 'changed';
     await calendar.save();
     const found = await nylas.calendars.find(calendar.id ?? '');
-    expect(found).toMatchObject({ description: 'changed', timezone: 'Europe/Vienna', readOnly: false });
+    expect(found).toMatchObject({
+      description: 'changed',
+      timezone: 'Europe/Vienna',
+      readOnly: false,
+    });
     const listed = await nylas.calendars.list();
     expect(listed.map(({ name }) => name)).toContain('SDK calendar');
     await nylas.calendars.delete(calendar.id ?? '');
-    await expect(nylas.calendars.find(calendar.id ?? '')).rejects.toMatchObject({ statusCode: 404 });
+    await expect(nylas.calendars.find(calendar.id ?? '')).rejects.toMatchObject({
+      statusCode: 404,
+    });
   });
 
   it('creates, reads, changes and deletes events', async () => {
@@ -159,7 +170,12 @@ describe('nylas@6.11.1', () => {
       participants: [{ email: 'bo@sandbox.test', name: 'Bo', phoneNumber: '+15550100' }],
       metadata: { team: 'a' },
       notifications: [
-        { type: EventNotificationType.Email, minutesBeforeEvent: 60, subject: 'Soon', body: '<b>Soon</b>' },
+        {
+          type: EventNotificationType.Email,
+          minutesBeforeEvent: 60,
+          subject: 'Soon',
+          body: '<b>Soon</b>',
+        },
         { type: EventNotificationType.Sms, minutesBeforeEvent: 30, message: 'Soon' },
       ],
     });
@@ -169,14 +185,21 @@ describe('nylas@6.11.1', () => {
 
     const found = await nylas.events.find(event.id ?? '');
     expect(found).toMatchObject({ title: 'Review', busy: true, status: 'confirmed' });
-    expect(found.when).toMatchObject({ startTime: start, endTime: start + 3600, object: 'timespan' });
+    expect(found.when).toMatchObject({
+      startTime: start,
+      endTime: start + 3600,
+      object: 'timespan',
+    });
     expect(found.participants?.[0]).toMatchObject({ email: 'bo@sandbox.test', status: 'noreply' });
     expect(found.notifications?.map(({ type }) => type)).toEqual(['email', 'sms']);
     found.title = 'Review, moved';
     found.start = start + 7200;
     found.end = start + 10_800;
     await found.save();
-    const [listed] = await nylas.events.list({ calendar_id: calendar.id ?? '', starts_after: String(start) });
+    const [listed] = await nylas.events.list({
+      calendar_id: calendar.id ?? '',
+      starts_after: String(start),
+    });
     expect(listed).toMatchObject({ title: 'Review, moved' });
     await nylas.events.delete(event.id ?? '');
     expect(await nylas.events.list({ calendar_id: calendar.id ?? '' })).toEqual([]);
@@ -215,7 +238,9 @@ describe('nylas@6.11.1', () => {
       receiver.posted.find(({ body }) => body.includes(sent.jobStatusId ?? '')),
     );
     expect(JSON.parse(delivery.body.toString())).toMatchObject({
-      deltas: [{ object: 'job_status', type: 'job.successful', object_data: { account_id: ada.id } }],
+      deltas: [
+        { object: 'job_status', type: 'job.successful', object_data: { account_id: ada.id } },
+      ],
     });
     // The client's own check of the signature.
     const signature = String(delivery.headers['x-nylas-signature']);
@@ -264,7 +289,9 @@ describe('nylas@6.11.1', () => {
     const { code } = (await response.json()) as { code: string };
     const account = await Nylas.connect.token(code);
     expect(account.accessToken).toBeTruthy();
-    expect((await Nylas.with(account.accessToken ?? '').account.get()).emailAddress).toBe('cy@sandbox.test');
+    expect((await Nylas.with(account.accessToken ?? '').account.get()).emailAddress).toBe(
+      'cy@sandbox.test',
+    );
   });
 
   it('tells errors by status, type and message', async () => {
@@ -279,6 +306,8 @@ describe('nylas@6.11.1', () => {
   it('revokes a token', async () => {
     const account = await createAccount(server.app, application);
     await Nylas.revoke(account.token);
-    await expect(Nylas.with(account.token).account.get()).rejects.toMatchObject({ statusCode: 401 });
+    await expect(Nylas.with(account.token).account.get()).rejects.toMatchObject({
+      statusCode: 401,
+    });
   });
 });

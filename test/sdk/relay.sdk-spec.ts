@@ -46,7 +46,9 @@ describe('nylas@6.11.1, the mailing service', () => {
     const draft = new Draft(nylas, { subject: 'Over the limit', body: '<p>Hello</p>', to });
     const { jobStatusId = '' } = await nylas.outbox.send(draft, { sendAt: 0 });
     const job = await until('the message to be sent', async () => {
-      const { body } = await request(server.url).get(`/job-statuses/${jobStatusId}`).set(ada.bearer);
+      const { body } = await request(server.url)
+        .get(`/job-statuses/${jobStatusId}`)
+        .set(ada.bearer);
       return body.status === 'successful' && (body as Record<string, unknown>);
     });
     expect(job['route']).toBe('relay');

@@ -37,17 +37,34 @@ describe('nylas@6.11.1, sending', () => {
 
   it('sends a message, and the copy has the id of the answer', async () => {
     const client = Nylas.with(ada.token);
-    const draft = new Draft(client, { subject: 'Direct', body: '<p>Hi</p>', to: [BO], metadata: { a: 'b' } });
+    const draft = new Draft(client, {
+      subject: 'Direct',
+      body: '<p>Hi</p>',
+      to: [BO],
+      metadata: { a: 'b' },
+    });
     const message = await draft.send();
     expect(message).toMatchObject({ object: 'message', subject: 'Direct', accountId: ada.id });
-    expect(await copyOf(message.id)).toMatchObject({ threadId: message.threadId, metadata: { a: 'b' } });
+    expect(await copyOf(message.id)).toMatchObject({
+      threadId: message.threadId,
+      metadata: { a: 'b' },
+    });
   });
 
   it('sends a stored draft with its file, which then is a draft no more', async () => {
     const client = Nylas.with(ada.token);
-    const file = new File(client, { filename: 'menu.txt', data: 'Menu: soup', contentType: 'text/plain' });
+    const file = new File(client, {
+      filename: 'menu.txt',
+      data: 'Menu: soup',
+      contentType: 'text/plain',
+    });
     await file.upload();
-    const draft = new Draft(client, { subject: 'Stored', body: '<p>Hi</p>', to: [BO], files: [file] });
+    const draft = new Draft(client, {
+      subject: 'Stored',
+      body: '<p>Hi</p>',
+      to: [BO],
+      files: [file],
+    });
     await draft.save();
     const message = await draft.send();
     expect(message.files).toMatchObject([{ filename: 'menu.txt' }]);
@@ -58,25 +75,43 @@ describe('nylas@6.11.1, sending', () => {
   it('sends with tracking, which the answer and the copy do not show', async () => {
     const body = '<p>See <a href="https://there.test/menu">the menu</a></p>';
     const draft = new Draft(Nylas.with(ada.token), { subject: 'Tracked', body, to: [BO] });
-    const message = await draft.send({ opens: true, links: true, thread_replies: true, payload: 'p-1' });
+    const message = await draft.send({
+      opens: true,
+      links: true,
+      thread_replies: true,
+      payload: 'p-1',
+    });
     expect(message).toMatchObject({ subject: 'Tracked', body });
     expect((await copyOf(message.id)).body?.trim()).toBe(body);
     expect(
-      await rowsOf(server, 'select opens, links, thread_replies, payload, urls from tracked_message'),
+      await rowsOf(
+        server,
+        'select opens, links, thread_replies, payload, urls from tracked_message',
+      ),
     ).toEqual([
-      { opens: true, links: true, thread_replies: true, payload: 'p-1', urls: ['https://there.test/menu'] },
+      {
+        opens: true,
+        links: true,
+        thread_replies: true,
+        payload: 'p-1',
+        urls: ['https://there.test/menu'],
+      },
     ]);
   });
 
   it('sends raw MIME', async () => {
     const client = Nylas.with(ada.token);
-    const rawMime = [`From: ${ada.email}`, `To: ${BO.email}`, 'Subject: Raw', '', 'Good day'].join('\r\n');
+    const rawMime = [`From: ${ada.email}`, `To: ${BO.email}`, 'Subject: Raw', '', 'Good day'].join(
+      '\r\n',
+    );
     const message = await new Draft(client, { rawMime, to: [] }).send();
     expect(await copyOf(message.id)).toMatchObject({ subject: 'Raw', snippet: 'Good day' });
   });
 
   it('tells what the server said when it refuses', async () => {
-    const draft = new Draft(Nylas.with(ada.token), { to: [{ email: 'rejected@sandbox.test', name: '' }] });
+    const draft = new Draft(Nylas.with(ada.token), {
+      to: [{ email: 'rejected@sandbox.test', name: '' }],
+    });
     await expect(draft.send()).rejects.toMatchObject({
       statusCode: 402,
       type: 'api_error',

@@ -29,7 +29,12 @@ describe('nylas@6.11.1, threads', () => {
     });
     for (const account of [ada, lea]) {
       const first = await deliver(server, account, ['Subject: Hello', '', 'Good day.']);
-      await deliver(server, account, ['Subject: Re: Hello', `In-Reply-To: ${first}`, '', 'And again.']);
+      await deliver(server, account, [
+        'Subject: Re: Hello',
+        `In-Reply-To: ${first}`,
+        '',
+        'And again.',
+      ]);
       await deliver(server, account, ['Subject: Other', '', 'Something else.']);
       const client = Nylas.with(account.token);
       await until('the messages', async () => (await client.messages.count()) === 3);
@@ -61,18 +66,26 @@ describe('nylas@6.11.1, threads', () => {
     expect(thread.messageIds).toHaveLength(2);
     expect(thread.draftIds).toEqual([]);
     expect(thread.folders?.map(({ name }) => name)).toEqual(['inbox']);
-    expect(thread.participants?.map(({ email }) => email)).toEqual(['somebody@elsewhere.test', ada.email]);
+    expect(thread.participants?.map(({ email }) => email)).toEqual([
+      'somebody@elsewhere.test',
+      ada.email,
+    ]);
     expect(thread.lastMessageTimestamp?.getTime()).toBeGreaterThan(Date.now() - 600_000);
-    expect(await client.threads.find(thread.id ?? '')).toMatchObject({ id: thread.id, subject: 'Hello' });
+    expect(await client.threads.find(thread.id ?? '')).toMatchObject({
+      id: thread.id,
+      subject: 'Hello',
+    });
     const expanded = await client.threads.find(thread.id ?? '', { view: 'expanded' });
     expect(expanded.messages?.map(({ snippet }) => snippet)).toEqual(['Good day.', 'And again.']);
     expect(expanded.messages?.map(({ id }) => id)).toEqual(thread.messageIds);
     expect(await client.threads.list({ expanded: true, subject: 'Hello' })).toMatchObject([
       { id: thread.id },
     ]);
-    await expect(client.threads.find('019aa1b2-0000-7000-8000-00000000dead')).rejects.toMatchObject({
-      statusCode: 404,
-    });
+    await expect(client.threads.find('019aa1b2-0000-7000-8000-00000000dead')).rejects.toMatchObject(
+      {
+        statusCode: 404,
+      },
+    );
   });
 
   it.each([
@@ -93,7 +106,9 @@ describe('nylas@6.11.1, threads', () => {
     Object.assign(saved, { [unit]: [trash] });
     await saved.save();
     expect(await client.messages.count({ in: 'trash' })).toBe(2);
-    expect((await client.threads.find(thread.id ?? ''))[unit]?.map(({ name }) => name)).toEqual(['trash']);
+    expect((await client.threads.find(thread.id ?? ''))[unit]?.map(({ name }) => name)).toEqual([
+      'trash',
+    ]);
     expect(await client.threads.count({ in: 'inbox' })).toBe(1);
   });
 });

@@ -54,7 +54,9 @@ describe('nylas@6.11.1, tracking', () => {
             application.clientSecret,
           ),
         )
-        .map(({ body }) => new WebhookNotification().fromJSON(JSON.parse(body.toString())).deltas[0])
+        .map(
+          ({ body }) => new WebhookNotification().fromJSON(JSON.parse(body.toString())).deltas[0],
+        )
         .find((delta) => delta?.type === type),
     );
 
@@ -73,9 +75,9 @@ describe('nylas@6.11.1, tracking', () => {
       const found = await reader.messages.list({ subject: 'SDK tracked' });
       return found.length > 0 && found;
     });
-    const paths = [...(received?.body ?? '').matchAll(/http:\/\/localhost:\d+(\/t\/[oc]\?[\w=-]+)/g)].map(
-      ([, path]) => path,
-    );
+    const paths = [
+      ...(received?.body ?? '').matchAll(/http:\/\/localhost:\d+(\/t\/[oc]\?[\w=-]+)/g),
+    ].map(([, path]) => path);
     expect(paths).toHaveLength(2);
     for (const path of paths)
       await request(server.url)
@@ -106,6 +108,10 @@ describe('nylas@6.11.1, tracking', () => {
       recents: [{ id: 0, linkIndex: 0, timestamp: expect.any(Date) }],
     });
     const { metadata: replied } = (await told('thread.replied'))?.objectData ?? {};
-    expect(replied).toMatchObject({ replyToMessageId: sent.id, threadId: sent.threadId, fromSelf: false });
+    expect(replied).toMatchObject({
+      replyToMessageId: sent.id,
+      threadId: sent.threadId,
+      fromSelf: false,
+    });
   });
 });

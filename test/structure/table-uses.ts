@@ -87,7 +87,9 @@ function literalsOf(file: string): string[] {
     if (ts.isStringLiteralLike(node)) literals.push(node.text);
     else if (ts.isTemplateExpression(node))
       literals.push(
-        [node.head, ...node.templateSpans.map((span) => span.literal)].map(({ text }) => text).join(' '),
+        [node.head, ...node.templateSpans.map((span) => span.literal)]
+          .map(({ text }) => text)
+          .join(' '),
       );
     ts.forEachChild(node, visit);
   };

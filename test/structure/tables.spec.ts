@@ -15,7 +15,8 @@ const READ_BY_ALL = ['grant', 'application', 'integration'];
 /** Who reads a table of another group, and why that is right. Modules of one group may read each other's tables. */
 const READS: Record<string, string> = {
   'accounts/account-management > quota_use': 'accounts are listed with their use of quotas',
-  'accounts/grants > message': 'the mail that proves an address is looked for in the mirrored mailbox',
+  'accounts/grants > message':
+    'the mail that proves an address is looked for in the mirrored mailbox',
   'app/keys > worker': 'a key may go only when no living worker uses it',
   'calendar/event-store > message': 'an event that came by mail refers to that mail',
   'calendar/invitations > job_status':

@@ -12,12 +12,24 @@ export interface Act {
 }
 
 /** Behaves as it is told, as bad as that may be. */
-export function act({ say = '', times = 1, bytes, fail, spin, hoard, fill, exit, env }: Act): string {
+export function act({
+  say = '',
+  times = 1,
+  bytes,
+  fail,
+  spin,
+  hoard,
+  fill,
+  exit,
+  env,
+}: Act): string {
   if (fail !== undefined) throw new RangeError(fail);
   if (exit) process.exit(1);
   const kept: string[][] = [];
   if (spin) for (;;);
-  if (hoard) for (;;) kept.push(Array.from({ length: 10_000 }, (_, index) => `text ${index} ${kept.length}`));
+  if (hoard)
+    for (;;)
+      kept.push(Array.from({ length: 10_000 }, (_, index) => `text ${index} ${kept.length}`));
   if (fill) {
     // At most 2 GB, in case that nobody stops it.
     const buffers = Array.from({ length: 2_000 }, () => new Uint8Array(2 ** 20).fill(1));

@@ -65,7 +65,12 @@ export class Adversary {
     return attack.faults;
   }
 
-  async send(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Answer> {
+  async send(
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: string,
+  ): Promise<Answer> {
     const response = await fetch(this.server.url + path, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
@@ -77,15 +82,21 @@ export class Adversary {
   /** What is wrong with an answer, whatever was asked. */
   faultsOf({ status, headers, text }: Answer, path: string): string[] {
     const faults: string[] = [];
-    if (status >= 500 && status !== 501) faults.push(`a server error: ${status} ${text.slice(0, 200)}`);
-    if (this.#secrets.some((secret) => text.includes(secret))) faults.push('the answer holds a secret');
+    if (status >= 500 && status !== 501)
+      faults.push(`a server error: ${status} ${text.slice(0, 200)}`);
+    if (this.#secrets.some((secret) => text.includes(secret)))
+      faults.push('the answer holds a secret');
     if (status < 400) return faults;
     if (INSIDE.test(text)) faults.push(`the answer tells of the inside: ${text.slice(0, 300)}`);
     if (!headers.get('x-request-id')) faults.push(`${status} without a request id`);
     const type = headers.get('content-type') ?? '';
     if (!type.startsWith('application/json'))
       return [...faults, `${status} as ${type}: ${text.slice(0, 100)}`];
-    const { missing_fields: _, server_error: __, ...body } = JSON.parse(text) as Record<string, unknown>;
+    const {
+      missing_fields: _,
+      server_error: __,
+      ...body
+    } = JSON.parse(text) as Record<string, unknown>;
     try {
       expect(body).toEqual(BETA.test(path) ? BETA_SHAPE : FLAT_SHAPE);
     } catch {

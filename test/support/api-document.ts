@@ -100,8 +100,10 @@ export class ApiDocument {
     const choices = resolved.anyOf ?? resolved.oneOf;
     const types = new Set<JsonType>();
     if (resolved.nullable) types.add('null');
-    for (const choice of choices ?? []) for (const type of this.typesOf(choice) ?? []) types.add(type);
-    if (resolved.type) types.add((resolved.type === 'integer' ? 'number' : resolved.type) as JsonType);
+    for (const choice of choices ?? [])
+      for (const type of this.typesOf(choice) ?? []) types.add(type);
+    if (resolved.type)
+      types.add((resolved.type === 'integer' ? 'number' : resolved.type) as JsonType);
     return resolved.type || choices ? types : undefined;
   }
 

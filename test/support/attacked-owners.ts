@@ -21,14 +21,20 @@ export interface AttackedOwners {
 }
 
 /** @param environment on top of that of `startTestApp`, without a worker */
-export async function startAttackedOwners(environment: Record<string, string> = {}): Promise<AttackedOwners> {
+export async function startAttackedOwners(
+  environment: Record<string, string> = {},
+): Promise<AttackedOwners> {
   const server = await startTestApp({ ROLES: 'api', NEURAL: 'true', ...environment });
   const service = await SendGridServer.start();
   const document = await ApiDocument.of(server.url);
   const own = await createBelongings(server, service.origin);
   const neighbour = await createBelongings(server, service.origin, own.application);
   const stranger = await createBelongings(server, service.origin);
-  const adversary = new Adversary(server, own, await fingerprintOf(server), [own, neighbour, stranger]);
+  const adversary = new Adversary(server, own, await fingerprintOf(server), [
+    own,
+    neighbour,
+    stranger,
+  ]);
   return {
     server,
     document,

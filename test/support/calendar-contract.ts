@@ -45,7 +45,12 @@ const weekly: EventContent = {
 };
 const instanceAt = (start_time: number): EventContent => ({
   ...weekly,
-  when: { object: 'timespan', start_time, end_time: start_time + 3600, start_timezone: 'Europe/Berlin' },
+  when: {
+    object: 'timespan',
+    start_time,
+    end_time: start_time + 3600,
+    start_timezone: 'Europe/Berlin',
+  },
   recurrence: null,
 });
 /** The second one, as the rules say, and three hours later. */
@@ -75,10 +80,14 @@ export function describeCalendars(
       await calendar.updateCalendar(one, providerId, content('Crew'));
       const mine = (await calendar.listCalendars(one)).filter(({ isPrimary }) => !isPrimary);
       const kept = keepsNamesOnly ? { description: null, timezone: null } : {};
-      expect(mine).toEqual([{ providerId, ...content('Crew'), ...kept, isPrimary: false, readOnly: false }]);
+      expect(mine).toEqual([
+        { providerId, ...content('Crew'), ...kept, isPrimary: false, readOnly: false },
+      ]);
       await calendar.deleteCalendar(one, providerId);
       await calendar.deleteCalendar(one, providerId);
-      expect(await codeOf(calendar.updateCalendar(one, providerId, content('Crew')))).toBe('not-found');
+      expect(await codeOf(calendar.updateCalendar(one, providerId, content('Crew')))).toBe(
+        'not-found',
+      );
     });
 
     it('creates, changes and deletes an event; a repeated creation makes no second one', async () => {
@@ -88,11 +97,15 @@ export function describeCalendars(
       const key = randomUUID();
       const created = await calendar.createEvent(one, primary?.providerId ?? '', key, standUp);
       expect(created.icalUid).not.toBe('');
-      expect(await calendar.createEvent(one, primary?.providerId ?? '', key, standUp)).toEqual(created);
+      expect(await calendar.createEvent(one, primary?.providerId ?? '', key, standUp)).toEqual(
+        created,
+      );
       await calendar.updateEvent(one, created.providerId, { ...standUp, title: 'Sit-down' });
       await calendar.deleteEvent(one, created.providerId);
       await calendar.deleteEvent(one, created.providerId);
-      expect(await codeOf(calendar.updateEvent(one, created.providerId, standUp))).toBe('not-found');
+      expect(await codeOf(calendar.updateEvent(one, created.providerId, standUp))).toBe(
+        'not-found',
+      );
     });
 
     it('changes, resets and deletes instances of a series; a repeated call comes to the same end', async () => {
@@ -107,7 +120,9 @@ export function describeCalendars(
       );
       const place = { series, start: '20300325T080000Z' };
       const changed = await calendar.writeInstance(one, place, movedInstance, plainInstance);
-      expect(await calendar.writeInstance(one, place, movedInstance, plainInstance)).toEqual(changed);
+      expect(await calendar.writeInstance(one, place, movedInstance, plainInstance)).toEqual(
+        changed,
+      );
       await calendar.updateEvent(
         one,
         changed.providerId,
@@ -130,7 +145,9 @@ export function describeCalendars(
       expect(mine.email === theirs.email).toBe(oneUser);
       if (oneUser) return;
       const { providerId } = await calendar.createCalendar(mine, randomUUID(), content('Mine'));
-      expect(await codeOf(calendar.updateCalendar(theirs, providerId, content('Taken')))).toBe('not-found');
+      expect(await codeOf(calendar.updateCalendar(theirs, providerId, content('Taken')))).toBe(
+        'not-found',
+      );
       await calendar.deleteCalendar(theirs, providerId);
       const listed = await calendar.listCalendars(mine);
       expect(listed.find((one) => one.providerId === providerId)?.name).toBe('Mine');
@@ -139,7 +156,9 @@ export function describeCalendars(
     it('answers not-found for an event in a calendar that is not there', async () => {
       const { calendar, account } = await make();
       const one = await account();
-      expect(await codeOf(calendar.createEvent(one, randomUUID(), randomUUID(), standUp))).toBe('not-found');
+      expect(await codeOf(calendar.createEvent(one, randomUUID(), randomUUID(), standUp))).toBe(
+        'not-found',
+      );
     });
   });
 }
@@ -243,7 +262,11 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
     it('begins anew where a cursor is not known any more, and tells all there is', async () => {
       const { create, since } = await begin();
       const { providerId } = await create('Still there');
-      const forgotten = JSON.stringify({ by: 'sync', since: 'http://nobody.example/sync/1', page: null });
+      const forgotten = JSON.stringify({
+        by: 'sync',
+        since: 'http://nobody.example/sync/1',
+        page: null,
+      });
       for (const cursor of [forgotten, 'no cursor at all']) {
         const anew = await since(cursor);
         expect(anew.present).toEqual([providerId]);
@@ -261,7 +284,12 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
 
     it('tells a series with its changed instances, each once, whoever writes when', async () => {
       const { calendar, one, calendarId, since } = await begin();
-      const { providerId: series } = await calendar.createEvent(one, calendarId, randomUUID(), weekly);
+      const { providerId: series } = await calendar.createEvent(
+        one,
+        calendarId,
+        randomUUID(),
+        weekly,
+      );
       const places = ['20300318T080000Z', '20300325T080000Z', '20300401T070000Z'].map((start) => ({
         series,
         start,
@@ -309,17 +337,40 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
       await calendar.resetInstance(one, instance?.providerId ?? '');
       const after = await since(null);
       expect(after.events.map(({ content }) => content['recurrence'])).toEqual([
-        { rrule: [...rrule, 'EXDATE;TZID=Europe/Berlin:20300401T090000'], timezone: 'Europe/Berlin' },
+        {
+          rrule: [...rrule, 'EXDATE;TZID=Europe/Berlin:20300401T090000'],
+          timezone: 'Europe/Berlin',
+        },
       ]);
     });
 
     it('refuses what both have changed in an instance, also the first time', async () => {
       const { calendar, one, calendarId, since } = await begin();
-      const { providerId: series } = await calendar.createEvent(one, calendarId, randomUUID(), weekly);
+      const { providerId: series } = await calendar.createEvent(
+        one,
+        calendarId,
+        randomUUID(),
+        weekly,
+      );
       const place = { series, start: '20300325T080000Z' };
-      await calendar.writeInstance(one, place, { ...plainInstance, title: 'Theirs' }, plainInstance);
-      await calendar.writeInstance(one, place, { ...plainInstance, location: 'Ours' }, plainInstance);
-      const both = calendar.writeInstance(one, place, { ...plainInstance, title: 'Ours' }, plainInstance);
+      await calendar.writeInstance(
+        one,
+        place,
+        { ...plainInstance, title: 'Theirs' },
+        plainInstance,
+      );
+      await calendar.writeInstance(
+        one,
+        place,
+        { ...plainInstance, location: 'Ours' },
+        plainInstance,
+      );
+      const both = calendar.writeInstance(
+        one,
+        place,
+        { ...plainInstance, title: 'Ours' },
+        plainInstance,
+      );
       expect(await codeOf(both)).toBe('conflict');
       const { events } = await since(null);
       expect(events.find(({ masterProviderId }) => masterProviderId)?.content).toMatchObject({

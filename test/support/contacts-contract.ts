@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { ContactsPort, ProviderAccount, RemoteContact } from '../../src/providers/port/connector.ts';
+import type {
+  ContactsPort,
+  ProviderAccount,
+  RemoteContact,
+} from '../../src/providers/port/connector.ts';
 import { codeOf } from './contract-tools.ts';
 
 /** Contacts of a provider, and accounts of it that have an address book. */
@@ -65,7 +69,9 @@ export function describeContacts(make: () => Promise<ContactsUnderTest>, has: bo
       expect(await contacts.createContact(one, key, ada)).toEqual(created);
       expect((await since(null)).contacts).toMatchObject([{ ...created, content: ada }]);
       await contacts.updateContact(one, created.providerId, { ...ada, surname: 'King' });
-      expect((await since(null)).contacts).toMatchObject([{ ...created, content: { surname: 'King' } }]);
+      expect((await since(null)).contacts).toMatchObject([
+        { ...created, content: { surname: 'King' } },
+      ]);
       await contacts.deleteContact(one, created.providerId);
       await contacts.deleteContact(one, created.providerId);
       expect(await codeOf(contacts.updateContact(one, created.providerId, ada))).toBe('not-found');
@@ -73,8 +79,14 @@ export function describeContacts(make: () => Promise<ContactsUnderTest>, has: bo
 
     it('tells what was created, changed and deleted since a cursor, and nothing twice', async () => {
       const { contacts, one, since } = await begin();
-      const create = (surname: string) => contacts.createContact(one, randomUUID(), { ...ada, surname });
-      const [changed, deleted] = [await create('A'), await create('B'), await create('C'), await create('D')];
+      const create = (surname: string) =>
+        contacts.createContact(one, randomUUID(), { ...ada, surname });
+      const [changed, deleted] = [
+        await create('A'),
+        await create('B'),
+        await create('C'),
+        await create('D'),
+      ];
       const first = await since(null, 3);
       expect(first.contacts.map(({ content }) => String(content['surname'])).toSorted()).toEqual([
         'A',
@@ -110,7 +122,12 @@ export function describeContacts(make: () => Promise<ContactsUnderTest>, has: bo
       const merged = { given_name: 'Ada', job_title: 'Theirs', nickname: 'Ours', emails: [work, new_], groups: ['A', 'C/D'] }; // prettier-ignore
       const [stored] = (await since(null)).contacts;
       expect(stored).toMatchObject({ providerId, uid: key, picture: null, content: merged });
-      const conflict = contacts.updateContact(one, providerId, { ...base, job_title: 'Ours' }, base);
+      const conflict = contacts.updateContact(
+        one,
+        providerId,
+        { ...base, job_title: 'Ours' },
+        base,
+      );
       expect(await codeOf(conflict)).toBe('conflict');
       await expect(conflict).rejects.toThrow('job_title');
       expect((await since(null)).contacts).toMatchObject([{ content: merged }]);

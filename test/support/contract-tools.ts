@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type {
   MailChanges, MailLook, MailPort, OutgoingMessage, ProviderAccount, RemoteFolder, RemoteMessage,
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
-import type { ProviderErrorCode, SendPhase } from '../../src/platform/base/errors/provider-error.ts';
+import type {
+  ProviderErrorCode,
+  SendPhase,
+} from '../../src/platform/base/errors/provider-error.ts';
 import { until } from './until.ts';
 
 /** A small message from an account. */
@@ -57,7 +60,12 @@ export async function allChanges(
   account: ProviderAccount,
   cursor: string | null = null,
   limit = 100,
-): Promise<{ cursor: string; messages: RemoteMessage[]; pages: number; folders: readonly RemoteFolder[] }> {
+): Promise<{
+  cursor: string;
+  messages: RemoteMessage[];
+  pages: number;
+  folders: readonly RemoteFolder[];
+}> {
   const messages: RemoteMessage[] = [];
   let folders: readonly RemoteFolder[] = [];
   for (let pages = 1; ; pages++) {
@@ -112,7 +120,8 @@ export class Replica {
       });
       this.#apply(changes);
       if (changes.more) continue;
-      if (!changes.present) throw new Error('everything has been listed, and it is not the present');
+      if (!changes.present)
+        throw new Error('everything has been listed, and it is not the present');
       return looks;
     }
   }

@@ -21,7 +21,12 @@ export function davAccount(url: string, user: string, password: string): Provide
 export function otherClient({ settings }: ProviderAccount) {
   const { caldav_url, imap_username, imap_password } = settings as Record<string, string>;
   const authorization = `Basic ${Buffer.from(`${imap_username}:${imap_password}`).toString('base64')}`;
-  return async (method: string, path: string, body?: string, headers: Record<string, string> = {}) => {
+  return async (
+    method: string,
+    path: string,
+    body?: string,
+    headers: Record<string, string> = {},
+  ) => {
     const answer = await fetch(new URL(path, caldav_url), {
       method,
       headers: { authorization, ...headers },

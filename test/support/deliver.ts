@@ -20,7 +20,11 @@ export async function deliver(
   const connected = await server.app.get(ProviderAccounts).find(account.id);
   if (!connected) throw new Error('no such account');
   const messageIdHeader = `<${randomUUID()}@seed.test>`;
-  const header = [`Message-ID: ${messageIdHeader}`, `From: Somebody <${email}>`, `To: ${account.email}`];
+  const header = [
+    `Message-ID: ${messageIdHeader}`,
+    `From: Somebody <${email}>`,
+    `To: ${account.email}`,
+  ];
   const mime = Buffer.from([...header, ...lines].join('\r\n'));
   const envelope = { from: email, recipients: [account.email] };
   await server.app

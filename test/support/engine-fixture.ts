@@ -61,7 +61,8 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
   }
 
   async record(_sql: Sql, settled: readonly Settled<ClaimedJob, string>[]): Promise<void> {
-    if (this.failRecord(settled.map(({ job }) => job.id))) throw new Error('a record that cannot be written');
+    if (this.failRecord(settled.map(({ job }) => job.id)))
+      throw new Error('a record that cannot be written');
     for (const { result } of settled) this.recorded.push(result);
   }
 
@@ -71,7 +72,10 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
 }
 
 /** The outcome of a row that is finished. */
-export const done = (job: ClaimedJob): Outcome<string> => ({ next: { kind: 'done' }, result: job.id });
+export const done = (job: ClaimedJob): Outcome<string> => ({
+  next: { kind: 'done' },
+  result: job.id,
+});
 
 /** The outcome of a row that is tried again in an hour, and what it says about its gate. */
 export const failed = (job: ClaimedJob, gate: GateSignal): Outcome<string> => ({
@@ -127,7 +131,12 @@ export async function startEngineFixture(): Promise<EngineFixture> {
       SHUTDOWN_SECONDS: '2',
       ...environment,
     });
-  const sql = new SqlPool({ url: database.url, max: 4, statementTimeoutMs: 5000, applicationName: 'test' });
+  const sql = new SqlPool({
+    url: database.url,
+    max: 4,
+    statementTimeoutMs: 5000,
+    applicationName: 'test',
+  });
   const engines: Engine[] = [];
   const ticking = setInterval(() => void Promise.all(engines.map((engine) => engine.tick())), 100);
 

@@ -51,9 +51,10 @@ export class EngineSteps<J extends ClaimedJob, R> {
       );
       if (!due[0]) return [];
       const { gate } = due[0];
-      await sql.query('update account_gate set failures = 0, closed_until = null where account_id = $1', [
-        gate,
-      ]);
+      await sql.query(
+        'update account_gate set failures = 0, closed_until = null where account_id = $1',
+        [gate],
+      );
       // What is claimed takes nobody's place.
       const claimed = await sql.query<{ id: string }>(`select id from ${table} where state = 1`);
       const ended = claimed.map((other) => other.id);
@@ -77,7 +78,8 @@ export class EngineSteps<J extends ClaimedJob, R> {
   /** Without a hand-off: a lease does that. */
   async load<T extends object>({ id, fence }: Pick<J, 'id' | 'fence'>): Promise<T | undefined> {
     const { load } = this.#statements;
-    const [row] = load === null ? [] : await this.sql.query<T>(load, [[id], [fence], WORKER, [false]]);
+    const [row] =
+      load === null ? [] : await this.sql.query<T>(load, [[id], [fence], WORKER, [false]]);
     return row;
   }
 

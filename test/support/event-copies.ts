@@ -23,16 +23,25 @@ const BATCH = 200;
  * Copies an event that the API has written, with its reminders, row by row as the program has stored it: thousands of
  * requests would take longer than the test. The copies have never been at the provider.
  */
-export async function copyEvent(sql: SqlPool, eventId: string, copies: readonly EventCopy[]): Promise<void> {
+export async function copyEvent(
+  sql: SqlPool,
+  eventId: string,
+  copies: readonly EventCopy[],
+): Promise<void> {
   const rowsOf = async (table: Table, where: string) =>
     (
-      await sql.query<{ row: Row }>(`select to_jsonb(t) as row from ${table} t where ${where}`, [eventId])
+      await sql.query<{ row: Row }>(`select to_jsonb(t) as row from ${table} t where ${where}`, [
+        eventId,
+      ])
     ).map(({ row }) => row);
   const original: Record<Table, Row[]> = {
     event: await rowsOf('event', 'id = $1'),
     reminder_content: await rowsOf('reminder_content', 'event_id = $1'),
     reminder: await rowsOf('reminder', 'event_id = $1'),
-    reminder_job: await rowsOf('reminder_job', 'id in (select id from reminder where event_id = $1)'),
+    reminder_job: await rowsOf(
+      'reminder_job',
+      'id in (select id from reminder where event_id = $1)',
+    ),
   };
   for (let from = 0; from < copies.length; from += BATCH) {
     const batch = copies.slice(from, from + BATCH).map((copy) => rowsOfCopy(original, copy));

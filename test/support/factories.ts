@@ -75,7 +75,14 @@ export async function createAccount(
   overrides: Partial<
     Pick<
       Grant,
-      'email' | 'name' | 'provider' | 'proof' | 'scope' | 'status' | 'organizationUnit' | 'billingState'
+      | 'email'
+      | 'name'
+      | 'provider'
+      | 'proof'
+      | 'scope'
+      | 'status'
+      | 'organizationUnit'
+      | 'billingState'
     >
   > & {
     settings?: Record<string, unknown>;

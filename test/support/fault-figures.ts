@@ -54,7 +54,9 @@ export async function countOutcome(world: FaultWorld): Promise<Count> {
     }
   }
   const rows = await world.sql.query<Promised & { accountId: string }>(PROMISED);
-  const withFolder = new Set(world.accounts.filter((account) => account.hasSentFolder).map(({ id }) => id));
+  const withFolder = new Set(
+    world.accounts.filter((account) => account.hasSentFolder).map(({ id }) => id),
+  );
   const promised = rows.filter(({ status }) => status !== 'cancelled');
   const known = new Set(promised.map(({ messageId }) => messageId));
   const count: Count = {
@@ -114,14 +116,16 @@ export async function expectPromiseKept(
     [accepted],
   );
   const { lost, doubled, doubledUnexplained, unknown } = count;
-  expect({ violations, lost, doubled, doubledUnexplained, unknown, stored: stored.length }).toEqual({
-    violations: [],
-    lost: [],
-    doubled: [],
-    doubledUnexplained: [],
-    unknown: [],
-    stored: new Set(accepted).size,
-  });
+  expect({ violations, lost, doubled, doubledUnexplained, unknown, stored: stored.length }).toEqual(
+    {
+      violations: [],
+      lost: [],
+      doubled: [],
+      doubledUnexplained: [],
+      unknown: [],
+      stored: new Set(accepted).size,
+    },
+  );
   expect(world.invariants.looks).toBeGreaterThan(0);
   return count;
 }

@@ -59,7 +59,9 @@ const LARGE = 'x'.repeat(100_000);
 /** A message of the usual mix. */
 export function usualMessage(n: number): TestMessage {
   const recipients =
-    n % 10 === 3 ? [`to-${n}@sink.test`, `cc-${n}@sink.test`, `bcc-${n}@sink.test`] : [`to-${n}@sink.test`];
+    n % 10 === 3
+      ? [`to-${n}@sink.test`, `cc-${n}@sink.test`, `bcc-${n}@sink.test`]
+      : [`to-${n}@sink.test`];
   return {
     to: recipients.map((email) => ({ email })),
     subject: `message ${n}`,
@@ -73,7 +75,13 @@ export function usualMessage(n: number): TestMessage {
  * @returns the job ids of the answers
  */
 export async function postMessages(world: FaultWorld, options: LoadOptions): Promise<string[]> {
-  const { messages, callers = 8, server, accounts = world.accounts.length, message = usualMessage } = options;
+  const {
+    messages,
+    callers = 8,
+    server,
+    accounts = world.accounts.length,
+    message = usualMessage,
+  } = options;
   const accepted: string[] = [];
   let next = 0;
   const caller = async () => {
@@ -90,7 +98,9 @@ export async function postMessages(world: FaultWorld, options: LoadOptions): Pro
           break;
         }
         if (answer && answer.status !== 503 && answer.status !== 409) {
-          throw new Error(`a message was refused with ${answer.status}: ${JSON.stringify(answer.body)}`);
+          throw new Error(
+            `a message was refused with ${answer.status}: ${JSON.stringify(answer.body)}`,
+          );
         }
         await new Promise((resolve) => setTimeout(resolve, 50));
       }

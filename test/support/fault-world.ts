@@ -7,7 +7,11 @@ import type { Trigger } from '../../src/platform/webhooks/webhook-state.ts';
 import { createAccount, createApplication, type TestAccount } from './factories.ts';
 import { Invariants } from './invariants.ts';
 import { Receiver } from './receiver.ts';
-import { type ServerProcess, type ServerProcessOptions, startServerProcess } from './server-process.ts';
+import {
+  type ServerProcess,
+  type ServerProcessOptions,
+  startServerProcess,
+} from './server-process.ts';
 import { type SmtpSink, startSmtpSink } from './smtp-sink.ts';
 import { createTestDatabase } from './test-database.ts';
 import { until } from './until.ts';
@@ -73,7 +77,12 @@ export class FaultWorld {
   }
 
   /** Writes the application, its webhook and its accounts; no server of ours does it, so that none has to be up. */
-  async #seed({ accounts, withoutSentFolder, portOf, deliver = true }: FaultWorldOptions): Promise<void> {
+  async #seed({
+    accounts,
+    withoutSentFolder,
+    portOf,
+    deliver = true,
+  }: FaultWorldOptions): Promise<void> {
     const seed: INestApplicationContext = await createApp(
       loadConfig({ ...this.environment, ROLES: 'api', LOG_LEVEL: 'silent' }),
     );
@@ -91,7 +100,9 @@ export class FaultWorld {
       });
       this.accounts.push({ ...account, hasSentFolder });
     }
-    this.calendarAccount = await createAccount(seed, application, { email: 'calendars@sandbox.test' });
+    this.calendarAccount = await createAccount(seed, application, {
+      email: 'calendars@sandbox.test',
+    });
     const state = deliver ? 'active' : 'failed';
     await createWebhook(seed, application, this.receiver.origin, { triggers: TOLD, state });
     await seed.close();
@@ -128,7 +139,9 @@ export class FaultWorld {
 
   /** Jobs that are still open. */
   open(): Promise<number> {
-    return this.count(`select count(*) as n from job_status where status in ('pending', 'delayed')`);
+    return this.count(
+      `select count(*) as n from job_status where status in ('pending', 'delayed')`,
+    );
   }
 
   /**

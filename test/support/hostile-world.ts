@@ -3,7 +3,12 @@ import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts
 import type { ApiDocument, Operation } from './api-document.ts';
 import { registerSandbox } from './connect.ts';
 import { deliver } from './deliver.ts';
-import { createAccount, createApplication, type TestAccount, type TestApplication } from './factories.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from './factories.ts';
 import { syncAccount } from './sync.ts';
 import type { TestApp } from './test-app.ts';
 
@@ -67,7 +72,9 @@ export function addressOf(
   id = '',
   without?: string,
 ): string {
-  const place = path.replace('{client_id}', owner.application.clientId).replace(/\{\w+\}/, () => id);
+  const place = path
+    .replace('{client_id}', owner.application.clientId)
+    .replace(/\{\w+\}/, () => id);
   const query = REQUIRED.filter(
     ([pattern, name]) => pattern.test(path) && name !== without && queryParameters.includes(name),
   );
@@ -119,9 +126,14 @@ const MESSAGE = {
 const { send_at: _, retry_limit_datetime: __, ...SENT } = MESSAGE;
 
 /** A body the operation accepts from the owner: of its example, or richer. */
-export function bodyOf(document: ApiDocument, { body, path, method }: Operation, owner: Belongings): object {
+export function bodyOf(
+  document: ApiDocument,
+  { body, path, method }: Operation,
+  owner: Belongings,
+): object {
   const { clientId: client_id, clientSecret: client_secret } = owner.application;
-  const example = (body ? document.resolve(body).example : undefined) as Record<string, unknown> | undefined;
+  const example = (body ? document.resolve(body).example : undefined) as
+    Record<string, unknown> | undefined;
   const credentials = {
     ...(example && 'client_id' in example ? { client_id } : {}),
     ...(example && 'client_secret' in example ? { client_secret } : {}),
@@ -144,16 +156,24 @@ export function bodyOf(document: ApiDocument, { body, path, method }: Operation,
     const slots = [{ start_time: 1_900_000_000, end_time: 1_900_000_600 }];
     return path.endsWith('/free-busy')
       ? { ...example, emails, calendars }
-      : { ...example, emails, calendars, open_hours: [hours], free_busy: [{ email, time_slots: slots }] };
+      : {
+          ...example,
+          emails,
+          calendars,
+          open_hours: [hours],
+          free_busy: [{ email, time_slots: slots }],
+        };
   }
-  if (path === '/send-rsvp') return { event_id: owner.invitation, status: 'yes', comment: 'gladly' };
+  if (path === '/send-rsvp')
+    return { event_id: owner.invitation, status: 'yes', comment: 'gladly' };
   if (path === '/calendars/{id}')
     return { name: 'Team', timezone: 'Europe/Berlin', metadata: { team: 'sales' } };
   if (path.endsWith('/webhooks')) {
     return { ...example, callback_url: 'https://127.0.0.1:9/hooks', state: 'inactive' };
   }
   if (path.endsWith('/webhooks/{id}')) return { state: 'inactive' };
-  if (path === '/connect/integrations' && method === 'POST') return { ...example, provider: 'imap' };
+  if (path === '/connect/integrations' && method === 'POST')
+    return { ...example, provider: 'imap' };
   if (path.endsWith('/relay'))
     return { kind: 'sendgrid', settings: { api_key: 'SG.good-key', base_url: owner.sendgrid } };
   if (path.endsWith('/token-info')) return { access_token: owner.spare.token };
@@ -187,7 +207,12 @@ export async function createBelongings(
   const spare = await createAccount(app, owning);
   await deliver(server, account, invitationTo(account.email), 'zoe@example.test');
   await syncAccount(app, app.get(MailboxSyncDispatcher), account.id);
-  const send = async <T>(method: string, path: string, headers: object, body?: object): Promise<T> => {
+  const send = async <T>(
+    method: string,
+    path: string,
+    headers: object,
+    body?: object,
+  ): Promise<T> => {
     const response = await fetch(url + path, {
       method,
       headers: { ...headers },
@@ -197,15 +222,29 @@ export async function createBelongings(
     if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
     return answer;
   };
-  const id = async (...request: Parameters<typeof send>) => (await send<{ id: string }>(...request)).id;
+  const id = async (...request: Parameters<typeof send>) =>
+    (await send<{ id: string }>(...request)).id;
   const calendar = await id('POST', '/calendars', account.bearer, { name: 'Team' });
   await send('POST', `/calendars/${calendar}/feed`, account.bearer);
-  const outbox = await send<{ job_status_id: string }>('POST', '/v2/outbox', account.bearer, MESSAGE);
+  const outbox = await send<{ job_status_id: string }>(
+    'POST',
+    '/v2/outbox',
+    account.bearer,
+    MESSAGE,
+  );
   const [message] = await send<string[]>('GET', '/messages?view=ids', account.bearer);
   const [thread] = await send<string[]>('GET', '/threads?view=ids', account.bearer);
   const [file] = await send<string[]>('GET', '/files?view=ids', account.bearer);
-  const events = await send<{ id: string; message_id: string | null }[]>('GET', '/events', account.bearer);
-  const integrations = await send<{ data: { id: string }[] }>('GET', '/connect/integrations', owning.basic);
+  const events = await send<{ id: string; message_id: string | null }[]>(
+    'GET',
+    '/events',
+    account.bearer,
+  );
+  const integrations = await send<{ data: { id: string }[] }>(
+    'GET',
+    '/connect/integrations',
+    owning.basic,
+  );
   return {
     application: owning,
     sendgrid,

@@ -11,7 +11,8 @@ export type Seen = Pick<RemoteMessage, 'folderIds' | 'unread' | 'starred'> & {
   content: string;
 };
 
-export const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64url');
+export const digest = (bytes: Buffer): string =>
+  createHash('sha256').update(bytes).digest('base64url');
 
 interface State {
   cursor: string | null;
@@ -66,7 +67,8 @@ export class ImapReplica {
         ),
     };
     const changes = await this.mail.listChanges(this.account, look);
-    if (changes.messages.length > limit) throw new Error(`${changes.messages.length} messages for ${limit}`);
+    if (changes.messages.length > limit)
+      throw new Error(`${changes.messages.length} messages for ${limit}`);
     this.batches.push(changes);
     if (isLost()) return { ...changes, more: true };
     this.#state = applied(this.#state, changes);
@@ -139,7 +141,8 @@ async function openListed(client: ImapFlow, path: string): Promise<MailboxObject
   try {
     return await client.mailboxOpen(path, { readOnly: true });
   } catch (error) {
-    if (/doesn't exist/.test(String((error as { responseText?: string }).responseText))) return null;
+    if (/doesn't exist/.test(String((error as { responseText?: string }).responseText)))
+      return null;
     throw error;
   }
 }

@@ -101,7 +101,9 @@ export class Invariants {
       since.set(key, first);
       const seconds = Math.min(silent ?? (now - first) / 1000, (now - this.#mendedAt) / 1000);
       if (seconds > LEFT_AFTER_SECONDS)
-        this.#found.add(`a row is still claimed by a worker that died ${Math.round(seconds)} s ago: ${id}`);
+        this.#found.add(
+          `a row is still claimed by a worker that died ${Math.round(seconds)} s ago: ${id}`,
+        );
     }
     this.#since = since;
   }

@@ -72,7 +72,8 @@ export function watchTraffic(server: Server): void {
         readHeaders(request);
         readText(`${url} ${asked.text}`);
       }
-      for (const cookie of [response.getHeader('set-cookie') ?? []].flat()) readCookies(String(cookie));
+      for (const cookie of [response.getHeader('set-cookie') ?? []].flat())
+        readCookies(String(cookie));
       readText(`${String(response.getHeader('location') ?? '')} ${answered.text}`);
       return end(...values);
     };
@@ -113,7 +114,11 @@ class Collected {
   #bytes = 0;
 
   add(chunk: unknown): void {
-    if (!(typeof chunk === 'string' || chunk instanceof Uint8Array) || this.#bytes > MOST_BODY_BYTES) return;
+    if (
+      !(typeof chunk === 'string' || chunk instanceof Uint8Array) ||
+      this.#bytes > MOST_BODY_BYTES
+    )
+      return;
     const bytes = Buffer.from(chunk as string);
     this.#chunks.push(bytes);
     this.#bytes += bytes.length;

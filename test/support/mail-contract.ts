@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import type { MailPort, OutgoingMessage, ProviderAccount } from '../../src/providers/port/connector.ts';
+import type {
+  MailPort,
+  OutgoingMessage,
+  ProviderAccount,
+} from '../../src/providers/port/connector.ts';
 import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7) % 256));
@@ -49,11 +53,17 @@ export function describeMail(
       expect(phases).toEqual(['connect', 'login', 'envelope', 'content', 'confirmation']);
       expect(await mail.findSent(from, message.messageIdHeader)).toMatchObject({ found: true });
 
-      const copy = await receiver.until('the delivery', (one) => one.withText(message.messageIdHeader)[0]);
+      const copy = await receiver.until(
+        'the delivery',
+        (one) => one.withText(message.messageIdHeader)[0],
+      );
       expect(copy).toMatchObject({ unread: true, starred: false });
       expect(copy.folderIds).toContain(receiver.standard('inbox').providerId);
       expect(await mail.fetchRaw(to, copy.providerId)).toEqual(mimeOf(copy));
-      const own = await sender.until('the copy in Sent', (one) => one.withText(message.messageIdHeader)[0]);
+      const own = await sender.until(
+        'the copy in Sent',
+        (one) => one.withText(message.messageIdHeader)[0],
+      );
       expect(own).toMatchObject({ unread: false });
       expect(own.folderIds).toContain(sender.standard('sent').providerId);
     });
@@ -82,7 +92,9 @@ export function describeMail(
       const { mail, account } = await make();
       const [from, to] = [await account(), await account()];
       const message = outgoing(from, [to.email]);
-      expect(await codeOf(mail.send(from, message, sendControl(AbortSignal.abort())))).toBe('temporary');
+      expect(await codeOf(mail.send(from, message, sendControl(AbortSignal.abort())))).toBe(
+        'temporary',
+      );
       expect((await mail.findSent(from, message.messageIdHeader)).found).toBe(false);
     });
 
@@ -92,9 +104,14 @@ export function describeMail(
       const replica = await follow(mail, to);
       const sent = Array.from({ length: 7 }, () => outgoing(from, [to.email]));
       for (const message of sent) await mail.send(from, message, sendControl());
-      await new Replica(mail, to).until('all to be delivered', ({ messages }) => messages.size === 7);
+      await new Replica(mail, to).until(
+        'all to be delivered',
+        ({ messages }) => messages.size === 7,
+      );
       expect(await replica.follow(3)).toBeGreaterThanOrEqual(3);
-      const arrived = replica.arrivals.map((one) => /Message-ID: (.*)\r/i.exec(String(mimeOf(one)))?.[1]);
+      const arrived = replica.arrivals.map(
+        (one) => /Message-ID: (.*)\r/i.exec(String(mimeOf(one)))?.[1],
+      );
       expect(new Set(arrived)).toEqual(new Set(sent.map(({ messageIdHeader }) => messageIdHeader)));
       await replica.follow();
       expect(replica.arrivals).toHaveLength(7);
@@ -111,7 +128,8 @@ export function describeMail(
       })();
       await Promise.all(
         senders.map(async (from) => {
-          for (let n = 0; n < 10; n++) await mail.send(from, outgoing(from, [to.email]), sendControl());
+          for (let n = 0; n < 10; n++)
+            await mail.send(from, outgoing(from, [to.email]), sendControl());
         }),
       );
       sending.going = false;

@@ -9,7 +9,10 @@ import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools
 
 function draftOf(account: ProviderAccount, subject: string): DraftContent {
   const { mime, messageIdHeader } = outgoing(account, ['bo@elsewhere.test'], { subject });
-  return { messageIdHeader, mime: Buffer.concat([Buffer.from('Bcc: <hidden@elsewhere.test>\r\n'), mime]) };
+  return {
+    messageIdHeader,
+    mime: Buffer.concat([Buffer.from('Bcc: <hidden@elsewhere.test>\r\n'), mime]),
+  };
 }
 
 /** What every `MailboxPort` guarantees: each write is seen by `listChanges`, and repeating it changes nothing. */
@@ -28,7 +31,10 @@ export function describeMailbox(
       const replica = new Replica(mail, one);
       await replica.follow();
       const { messageIdHeader } = await deliver(mail, one);
-      const message = await replica.until('the delivery', (now) => now.withText(messageIdHeader)[0]);
+      const message = await replica.until(
+        'the delivery',
+        (now) => now.withText(messageIdHeader)[0],
+      );
       return { mail, mailbox, account, one, replica, message, messageIdHeader };
     }
     async function deliver(mail: MailPort, to: ProviderAccount) {
@@ -52,7 +58,11 @@ export function describeMailbox(
         const now = () => received(replica, messageIdHeader);
         await mailbox.setFlags(one, message.providerId, { starred: true });
         await replica.until('the star', () => now()?.starred);
-        expect(now()).toMatchObject({ providerId: message.providerId, unread: true, starred: true });
+        expect(now()).toMatchObject({
+          providerId: message.providerId,
+          unread: true,
+          starred: true,
+        });
         await mailbox.setFlags(one, message.providerId, { unread: false });
         await replica.until('to be read', () => now()?.unread === false);
         expect(now()).toMatchObject({ unread: false, starred: true });
@@ -87,7 +97,9 @@ export function describeMailbox(
           replica.inFolder(folder).find((copy) => copy.providerId === providerId),
         );
         expect(
-          moved.folderIds.filter((id) => id !== replica.folders.find((f) => f.name === 'all')?.providerId),
+          moved.folderIds.filter(
+            (id) => id !== replica.folders.find((f) => f.name === 'all')?.providerId,
+          ),
         ).toEqual([folder]);
         expect(replica.inFolder(replica.standard('inbox').providerId)).toEqual([]);
         expect(await mail.fetchRaw(one, providerId)).toEqual(before);
@@ -97,7 +109,9 @@ export function describeMailbox(
         expect(['succeeded', 'not-found']).toContain(again);
         await replica.follow();
         expect(replica.inFolder(folder)).toHaveLength(1);
-        const back = await mailbox.setFolders(one, providerId, [replica.standard('inbox').providerId]);
+        const back = await mailbox.setFolders(one, providerId, [
+          replica.standard('inbox').providerId,
+        ]);
         await replica.until(
           'the way back',
           () => received(replica, messageIdHeader)?.providerId === back.providerId,
@@ -110,16 +124,18 @@ export function describeMailbox(
         await mailbox.setFlags(one, message.providerId, { unread: false, starred: true });
         const trash = replica.standard('trash').providerId;
         await mailbox.setFolders(one, message.providerId, [trash]);
-        await replica.until('the move', () => received(replica, messageIdHeader)?.folderIds.includes(trash));
+        await replica.until('the move', () =>
+          received(replica, messageIdHeader)?.folderIds.includes(trash),
+        );
         expect(received(replica, messageIdHeader)).toMatchObject({ unread: false, starred: true });
       });
 
       it('that are not there are not-found, and it stays where it was', async () => {
         const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
         const inbox = replica.standard('inbox').providerId;
-        expect(await codeOf(mailbox.setFolders(one, message.providerId, [`none-${randomUUID()}`]))).toBe(
-          'not-found',
-        );
+        expect(
+          await codeOf(mailbox.setFolders(one, message.providerId, [`none-${randomUUID()}`])),
+        ).toBe('not-found');
         for (const id of [randomUUID(), 'no such id'])
           expect(await codeOf(mailbox.setFolders(one, id, [inbox]))).toBe('not-found');
         await replica.follow();
@@ -152,22 +168,29 @@ export function describeMailbox(
       it('are renamed with what is in them', async () => {
         const { mail, mailbox, one, replica, message, messageIdHeader } = await withMessage();
         const before = await mailbox.createFolder(one, 'Before');
-        const { providerId } = await mailbox.setFolders(one, message.providerId, [before.providerId]);
+        const { providerId } = await mailbox.setFolders(one, message.providerId, [
+          before.providerId,
+        ]);
         await replica.until('the move', () => replica.inFolder(before.providerId).length === 1);
         const { providerId: after, messagePrefix } = await mailbox.renameFolder(
           one,
           before.providerId,
           'After',
         );
-        expect(providerId.startsWith(messagePrefix.from) || messagePrefix.from === messagePrefix.to).toBe(
-          true,
+        expect(
+          providerId.startsWith(messagePrefix.from) || messagePrefix.from === messagePrefix.to,
+        ).toBe(true);
+        await replica.until(
+          'the new name',
+          () => replica.named('After') && !replica.named('Before'),
         );
-        await replica.until('the new name', () => replica.named('After') && !replica.named('Before'));
         expect(replica.named('After')?.providerId).toBe(after);
         const inside = await replica.until('what is in it', () => replica.inFolder(after)[0]);
         expect(replica.inFolder(after)).toHaveLength(1);
         expect(
-          replica.withText(messageIdHeader).filter((copy) => copy.folderIds.includes(before.providerId)),
+          replica
+            .withText(messageIdHeader)
+            .filter((copy) => copy.folderIds.includes(before.providerId)),
         ).toEqual(after === before.providerId ? [inside] : []);
         const told = providerId.startsWith(messagePrefix.from)
           ? messagePrefix.to + providerId.slice(messagePrefix.from.length)
@@ -179,17 +202,24 @@ export function describeMailbox(
       it('keep their names when the new one is taken, none, or the folder is not there', async () => {
         const { mail, mailbox, account } = await make();
         const one = await account();
-        const [first] = [await mailbox.createFolder(one, 'First'), await mailbox.createFolder(one, 'Second')];
-        expect(await codeOf(mailbox.renameFolder(one, first.providerId, 'Second'))).toBe('conflict');
+        const [first] = [
+          await mailbox.createFolder(one, 'First'),
+          await mailbox.createFolder(one, 'Second'),
+        ];
+        expect(await codeOf(mailbox.renameFolder(one, first.providerId, 'Second'))).toBe(
+          'conflict',
+        );
         expect(await codeOf(mailbox.renameFolder(one, first.providerId, 'a//b'))).toBe('rejected');
-        expect(await codeOf(mailbox.renameFolder(one, `none-${randomUUID()}`, 'Third'))).toBe('not-found');
+        expect(await codeOf(mailbox.renameFolder(one, `none-${randomUUID()}`, 'Third'))).toBe(
+          'not-found',
+        );
         const replica = new Replica(mail, one);
         await replica.follow();
-        expect([replica.named('First'), replica.named('Second'), replica.named('Third')]).toMatchObject([
-          { providerId: first.providerId },
-          {},
-          undefined,
-        ] as object[]);
+        expect([
+          replica.named('First'),
+          replica.named('Second'),
+          replica.named('Third'),
+        ]).toMatchObject([{ providerId: first.providerId }, {}, undefined] as object[]);
       });
 
       it('are deleted, also when they are gone already', async () => {
@@ -244,7 +274,11 @@ export function describeMailbox(
         const first = await mailbox.saveDraft(one, draftOf(one, 'First'), null);
         await mailbox.deleteDraft(one, first.providerId);
         await mailbox.deleteDraft(one, first.providerId);
-        const { providerId } = await mailbox.saveDraft(one, draftOf(one, 'Second'), first.providerId);
+        const { providerId } = await mailbox.saveDraft(
+          one,
+          draftOf(one, 'Second'),
+          first.providerId,
+        );
         await replica.until('the draft', () => drafts().length > 0);
         expect(drafts().map((draft) => draft.providerId)).toEqual([providerId]);
         await mailbox.deleteDraft(one, providerId);
@@ -255,7 +289,9 @@ export function describeMailbox(
     it('keeps accounts apart', async () => {
       const { mail, mailbox, account, replica, message, messageIdHeader } = await withMessage();
       const theirs = await account();
-      expect(await codeOf(mailbox.setFlags(theirs, message.providerId, { starred: true }))).toBe('not-found');
+      expect(await codeOf(mailbox.setFlags(theirs, message.providerId, { starred: true }))).toBe(
+        'not-found',
+      );
       await mailbox.deleteDraft(theirs, message.providerId);
       await mailbox.createFolder(theirs, 'Theirs');
       await replica.follow();

@@ -8,11 +8,13 @@ import type { ClaimedJob, Dispatcher } from '../../src/platform/work/dispatcher.
 
 const load = <T>(name: string): Promise<T> =>
   import(new URL(`../../dist/src/${name}.js`, import.meta.url).href) as Promise<T>;
-const { Engine } = await load<typeof import('../../src/platform/work/engine.ts')>('platform/work/engine');
+const { Engine } =
+  await load<typeof import('../../src/platform/work/engine.ts')>('platform/work/engine');
 const { loadConfig } = await load<typeof import('../../src/platform/config/app-config.ts')>(
   'platform/config/app-config',
 );
-const { Signals } = await load<typeof import('../../src/platform/work/signals.ts')>('platform/work/signals');
+const { Signals } =
+  await load<typeof import('../../src/platform/work/signals.ts')>('platform/work/signals');
 
 const { POISON } = process.env;
 const ended = (job: ClaimedJob, how: string) => ({ next: { kind: 'done' } as const, result: how });

@@ -56,7 +56,9 @@ export class PageBrowser {
 
   /** A form of the page: where it goes, and what it holds. @throws when there is none */
   form(step: string): { action: string; fields: Record<string, string> } {
-    for (const [, attributes = '', content = ''] of this.page.text.matchAll(/<form([^>]*)>(.*?)<\/form>/gs)) {
+    for (const [, attributes = '', content = ''] of this.page.text.matchAll(
+      /<form([^>]*)>(.*?)<\/form>/gs,
+    )) {
       const action = decode(/action="([^"]*)"/.exec(attributes)?.[1] ?? '');
       if (!action.split('?')[0]?.endsWith(`/${step}`)) continue;
       const fields: Record<string, string> = {};

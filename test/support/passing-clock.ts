@@ -27,7 +27,9 @@ export class PassingClock extends Clock {
   async govern({ url }: TestDatabase): Promise<void> {
     this.#url = url;
     const name = new URL(url).pathname.slice(1);
-    await this.#query(`${TIME}; alter database ${name} set search_path = test_time, pg_catalog, public`);
+    await this.#query(
+      `${TIME}; alter database ${name} set search_path = test_time, pg_catalog, public`,
+    );
   }
 
   /** Lets so many milliseconds pass in a moment. What is due by then is found at the engine's next tick, within a second. */

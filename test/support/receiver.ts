@@ -19,7 +19,11 @@ export interface ReceiverAnswer {
 }
 
 /** Answers one request; the body has arrived. */
-export type ReceiverBehaviour = (response: ServerResponse, request: ReceivedRequest, socket: Socket) => void;
+export type ReceiverBehaviour = (
+  response: ServerResponse,
+  request: ReceivedRequest,
+  socket: Socket,
+) => void;
 
 /** Says yes to challenges and 200 to deliveries, as a receiver should. */
 export const agreeable: ReceiverBehaviour = (response, { url }) => {

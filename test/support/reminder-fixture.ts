@@ -5,7 +5,10 @@ import { newId } from '../../src/platform/base/ids/ids.ts';
 import { type AppConfig, loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { sealGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
-import type { ReminderEvent, ReminderNotification } from '../../src/calendar/notifications/reminder-plan.ts';
+import type {
+  ReminderEvent,
+  ReminderNotification,
+} from '../../src/calendar/notifications/reminder-plan.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /** A row of `reminder` as tests look at it. */

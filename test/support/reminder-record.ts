@@ -93,7 +93,10 @@ export function percentile(sorted: readonly number[], share: number): number {
 }
 
 /** Compares what should have come with what has. */
-export function countStorm(histories: readonly (readonly Told[])[], fires: readonly Fire[]): StormCount {
+export function countStorm(
+  histories: readonly (readonly Told[])[],
+  fires: readonly Fire[],
+): StormCount {
   const count: StormCount = {
     wanted: 0, fired: 0, missing: [], doubled: [], forbidden: [], stale: [], onTheirWay: 0, onTheirWayMs: 0,
     repeated: 0, latenessMs: [],
@@ -134,14 +137,16 @@ function countRun(
     count.doubled.push(name);
   } else count.repeated += again;
   if (first < due) count.forbidden.push(`${name}: ${due - first} ms early`);
-  if (end && end.until <= due) count.forbidden.push(`${name}: gone ${due - end.until} ms before its time`);
+  if (end && end.until <= due)
+    count.forbidden.push(`${name}: gone ${due - end.until} ms before its time`);
   for (const { at, version } of fires) {
     const after = end ? at - end.until : 0;
     if (after > 0) {
       count.onTheirWay += 1;
       count.onTheirWayMs = Math.max(count.onTheirWayMs, after);
     }
-    if (after > ON_ITS_WAY_MS) count.forbidden.push(`${name}: ${after} ms after it had been taken back`);
+    if (after > ON_ITS_WAY_MS)
+      count.forbidden.push(`${name}: ${after} ms after it had been taken back`);
     const newer = history.find((told) => told.version > version && told.until < at - ON_ITS_WAY_MS);
     if (newer) count.stale.push(`${name}: version ${version} instead of ${newer.version}`);
   }

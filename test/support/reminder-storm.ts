@@ -70,9 +70,16 @@ export class ReminderStorm {
       const at = Date.now();
       const said = body.toString();
       const isText = url === '/texts';
-      const { to, text = '' } = isText ? (JSON.parse(said) as { to: string; text: string }) : { to: '' };
+      const { to, text = '' } = isText
+        ? (JSON.parse(said) as { to: string; text: string })
+        : { to: '' };
       const slot = isText ? `sms ${to.at(-1)}` : `webhook ${url.at(-1)}`;
-      this.#note(isText ? text : said, slot, at, String(headers[isText ? 'idempotency-key' : 'webhook-id']));
+      this.#note(
+        isText ? text : said,
+        slot,
+        at,
+        String(headers[isText ? 'idempotency-key' : 'webhook-id']),
+      );
       return Promise.resolve();
     };
   }
@@ -140,7 +147,8 @@ export class ReminderStorm {
   #copy(n: number, originalDue: number): EventCopy {
     const { events } = this.options;
     const account = this.world.accounts[n % this.world.accounts.length] as TestAccount;
-    const dueAt = Math.round((this.dueFrom + ((this.dueUntil - this.dueFrom) * n) / events) / 1000) * 1000;
+    const dueAt =
+      Math.round((this.dueFrom + ((this.dueUntil - this.dueFrom) * n) / events) / 1000) * 1000;
     return {
       id: newId(),
       accountId: account.id,
@@ -161,7 +169,9 @@ export class ReminderStorm {
     const { events } = this.options;
     const share = (Date.now() - dueFrom) / (dueUntil - dueFrom);
     const at =
-      Math.random() < 0.5 ? share * events + (Math.random() - 0.5) * 0.01 * events : Math.random() * events;
+      Math.random() < 0.5
+        ? share * events + (Math.random() - 0.5) * 0.01 * events
+        : Math.random() * events;
     const n = Math.max(0, Math.min(events - 1, Math.floor(at)));
     const event = this.#events[n] as StormEvent;
     const last = event.history.at(-1) as Told;
@@ -182,7 +192,13 @@ export class ReminderStorm {
     event.busy = false;
   }
 
-  async #apply(n: number, event: StormEvent, last: Told, kind: Change, moveTo: number): Promise<void> {
+  async #apply(
+    n: number,
+    event: StormEvent,
+    last: Told,
+    kind: Change,
+    moveTo: number,
+  ): Promise<void> {
     const { id, account, history } = event;
     // A reminder is known by its time: none comes back.
     if (kind === 'move' && history.some(({ due }) => due === moveTo)) return;
@@ -243,14 +259,18 @@ export class ReminderStorm {
       const answer = server && (await call(server, account, method, path, body ? { body } : {}));
       if (answer?.status === 200) return answer;
       if (answer && answer.status !== 503 && answer.status !== 409) {
-        throw new Error(`${method} ${path} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+        throw new Error(
+          `${method} ${path} was answered ${answer.status}: ${JSON.stringify(answer.body)}`,
+        );
       }
       await delay(20);
     }
   }
 }
 
-function people(n: number): { email: string; name: string; phone_number: string; status?: string }[] {
+function people(
+  n: number,
+): { email: string; name: string; phone_number: string; status?: string }[] {
   return Array.from({ length: PEOPLE }, (_, index) => ({
     email: `guest-${n}-${index}@sink.test`,
     name: `Guest ${index}`,

@@ -5,12 +5,24 @@ import { TEST_CERTIFICATE, TEST_KEY } from './tls-certificate.ts';
 
 /** What a scripted server can be told about: `block` is the first of the content, `message` its final dot. */
 export type SmtpStep =
-  'connect' | 'ehlo' | 'starttls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'block' | 'message' | 'rset' | 'quit';
+  | 'connect'
+  | 'ehlo'
+  | 'starttls'
+  | 'auth'
+  | 'mail'
+  | 'rcpt'
+  | 'data'
+  | 'block'
+  | 'message'
+  | 'rset'
+  | 'quit';
 
 /** A reply; or what happens instead of one, after it, or so much later. After `silence` nothing is read
  * any more; `drip` is one byte of a reply every few ms, for ever. */
 export type SmtpAnswer =
-  string | { say?: string; end: 'close' | 'reset' | 'silence' | 'drip' } | { say: string; afterMs: number };
+  | string
+  | { say?: string; end: 'close' | 'reset' | 'silence' | 'drip' }
+  | { say: string; afterMs: number };
 
 export interface SmtpScript {
   /** Undefined: as a well-behaved server. `argument` is the command line; `connection` counts from 1. */
@@ -150,7 +162,13 @@ class Conversation {
     const taken = this.#answer('message', whole);
     if (taken.startsWith('2')) {
       const { connection } = this;
-      this.server.messages.push({ from: this.#from, to: this.#to, content: whole, connection, pieces });
+      this.server.messages.push({
+        from: this.#from,
+        to: this.#to,
+        content: whole,
+        connection,
+        pieces,
+      });
     }
     this.#to = [];
     return true;
@@ -205,7 +223,9 @@ class Conversation {
   #ehlo(): string {
     const { extensions = EXTENSIONS } = this.server.script;
     const all = ['scripted.test', ...extensions, ...(this.upgradable ? ['STARTTLS'] : [])];
-    return all.map((line, index) => `250${index === all.length - 1 ? ' ' : '-'}${line}`).join('\r\n');
+    return all
+      .map((line, index) => `250${index === all.length - 1 ? ' ' : '-'}${line}`)
+      .join('\r\n');
   }
 
   /** @returns what was said, "over" when nothing more will be */

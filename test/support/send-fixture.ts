@@ -20,7 +20,12 @@ import type {
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { type RelayRoute, RelayRoutes } from '../../src/mail/relay/relay-routes.ts';
 import { EngineSteps } from './engine-steps.ts';
-import { createAccount, createApplication, type TestAccount, type TestApplication } from './factories.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from './factories.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
 import { TestClock } from './test-clock.ts';
 
@@ -35,7 +40,10 @@ export class ScriptedServer {
   /** What every look-up answers. */
   lookUp: SentLookup | Error = { found: false, conclusive: true };
 
-  async send({ envelope, messageIdHeader }: OutgoingMessage, { onPhase }: SendControl): Promise<SendReceipt> {
+  async send(
+    { envelope, messageIdHeader }: OutgoingMessage,
+    { onPhase }: SendControl,
+  ): Promise<SendReceipt> {
     const answer = this.answers.shift() ?? {};
     const last = answer instanceof ProviderError ? answer.phase : 'confirmation';
     for (const phase of ['connect', 'login', 'envelope', 'content', 'confirmation'] as const) {
@@ -47,7 +55,13 @@ export class ScriptedServer {
       if (phase === last) break;
     }
     if (answer instanceof Error) throw answer;
-    return { accepted: envelope.recipients, refused: [], deferred: [], response: '250 ok', ...answer };
+    return {
+      accepted: envelope.recipients,
+      refused: [],
+      deferred: [],
+      response: '250 ok',
+      ...answer,
+    };
   }
 
   async findSent(): Promise<SentLookup> {
@@ -126,9 +140,13 @@ export class SendFixture {
       .expect(202);
     const id = item.job_status_id as string;
     for (const [column, value] of Object.entries(columns)) {
-      await this.database.query(`update outbox_message set ${column} = $2 where id = $1`, [id, value], {
-        prepared: false,
-      });
+      await this.database.query(
+        `update outbox_message set ${column} = $2 where id = $1`,
+        [id, value],
+        {
+          prepared: false,
+        },
+      );
     }
     const [row] = await this.database.query<{ dueAt: Date }>(
       'select due_at as "dueAt" from send_job where id = $1',
@@ -162,7 +180,10 @@ export class SendFixture {
 }
 
 /** One server for all tests of a suite, a new account for each. */
-export async function startSendFixtures(): Promise<{ next(): Promise<SendFixture>; close(): Promise<void> }> {
+export async function startSendFixtures(): Promise<{
+  next(): Promise<SendFixture>;
+  close(): Promise<void>;
+}> {
   const app = await startTestApp({ ROLES: 'api' });
   return {
     async next() {

@@ -112,7 +112,12 @@ export class SendGridServer {
   }
 
   /** Makes the next request to a path be answered with this. */
-  answer(path: string, status: number, body: object = {}, headers: Record<string, string> = {}): void {
+  answer(
+    path: string,
+    status: number,
+    body: object = {},
+    headers: Record<string, string> = {},
+  ): void {
     this.fail(path, (response) => response.writeHead(status, headers).end(JSON.stringify(body)));
   }
 
@@ -134,7 +139,10 @@ export class SendGridServer {
       case 'GET /v3/scopes':
         return [200, { scopes: this.scopes }];
       case 'GET /v3/whitelabel/domains':
-        return [200, this.domains.filter(({ domain }) => domain.includes(searchParams.get('domain') ?? ''))];
+        return [
+          200,
+          this.domains.filter(({ domain }) => domain.includes(searchParams.get('domain') ?? '')),
+        ];
       case 'GET /v3/verified_senders':
         return [200, { results: this.#page(searchParams) }];
       case 'POST /v3/verified_senders':
@@ -159,7 +167,8 @@ export class SendGridServer {
     const missing = ['nickname', 'from_email', 'reply_to'].filter((field) => !sender[field]);
     if (missing.length > 0) return [400, errors(...missing.map((field) => `${field} is required`))];
     const email = sender['from_email'] ?? '';
-    if (this.senders.some(({ from_email }) => from_email === email)) return [400, errors('already exists')];
+    if (this.senders.some(({ from_email }) => from_email === email))
+      return [400, errors('already exists')];
     const made = { ...sender, id: this.senders.length + 1, from_email: email, verified: false };
     this.senders.push(made);
     return [201, made];
@@ -205,8 +214,14 @@ function problemsOf({ personalizations, subject, content, headers, ...rest }: Ta
       'The to array is required for all personalization objects',
     ],
     [personalizations.length === 0, 'You must have at least one personalization.'],
-    [emails.length > 1000, 'There is a limit of 1000 total recipients (to + cc + bcc) per request.'],
-    [new Set(emails).size < emails.length, 'Each unique email address should only be included once.'],
+    [
+      emails.length > 1000,
+      'There is a limit of 1000 total recipients (to + cc + bcc) per request.',
+    ],
+    [
+      new Set(emails).size < emails.length,
+      'Each unique email address should only be included once.',
+    ],
     [!subject, 'The subject is required.'],
     [
       content.length === 0 || content.some(({ value }) => !value),
@@ -216,7 +231,10 @@ function problemsOf({ personalizations, subject, content, headers, ...rest }: Ta
       content.some(({ type }, index) => type === 'text/plain' && index > 0),
       'The text/plain content must be first',
     ],
-    [Object.keys(headers).some((name) => RESERVED.test(name)), 'You may not overwrite reserved headers'],
+    [
+      Object.keys(headers).some((name) => RESERVED.test(name)),
+      'You may not overwrite reserved headers',
+    ],
     [
       rest.reply_to !== undefined && rest.reply_to_list !== undefined,
       'reply_to is mutually exclusive with reply_to_list',

@@ -42,7 +42,8 @@ export async function startServerProcess(
   environment: Readonly<Record<string, string>>,
   { entry = ENTRY, nodeArguments = [] }: ServerProcessOptions = {},
 ): Promise<ServerProcess> {
-  if (!existsSync(ENTRY)) throw new Error('the program is not built: run npm run build (npm test does)');
+  if (!existsSync(ENTRY))
+    throw new Error('the program is not built: run npm run build (npm test does)');
   const child = spawn(process.execPath, [...nodeArguments, entry], {
     env: {
       PATH: process.env['PATH'],
@@ -68,7 +69,9 @@ export async function startServerProcess(
     });
   }
   // Not `exit`: what it wrote last may still be on its way then.
-  const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+  const exited = new Promise<number | null>((resolve) =>
+    child.once('close', (code) => resolve(code)),
+  );
   const url = await listeningAt(child, () => output).catch(async (error: unknown) => {
     child.kill('SIGKILL');
     await exited;
@@ -96,7 +99,8 @@ export async function startServerProcess(
 
 function listeningAt(child: ChildProcess, output: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const fail = (what: string) => reject(new Error(`the server ${what}: ${output().slice(-2000)}`));
+    const fail = (what: string) =>
+      reject(new Error(`the server ${what}: ${output().slice(-2000)}`));
     const limit = setTimeout(() => fail('has not said where it listens'), START_MS);
     const read = () => {
       const url = /http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+/.exec(

@@ -8,7 +8,8 @@ const rightNow = Date.now.bind(Date);
 const now = () => rightNow() + SHIFT_MS;
 
 globalThis.Date = new Proxy(Date, {
-  construct: (target, parts, as) => Reflect.construct(target, parts.length > 0 ? parts : [now()], as) as Date,
+  construct: (target, parts, as) =>
+    Reflect.construct(target, parts.length > 0 ? parts : [now()], as) as Date,
   apply: () => new Date(now()).toString(),
   get: (target, name) => (name === 'now' ? now : (Reflect.get(target, name) as unknown)),
 });

@@ -25,7 +25,8 @@ function follow(): (piece: Piece) => SmtpPoint | null {
     if (next === 'connection') return at('connection', 'greeting');
     const text = bytes.toString('latin1');
     if (next === 'greeting' && from === 'server') return at('greeting', 'greeting answered');
-    if (next === 'greeting answered' && from === 'server') return at('greeting answered', 'envelope');
+    if (next === 'greeting answered' && from === 'server')
+      return at('greeting answered', 'envelope');
     if (next === 'envelope' && from === 'client') return at('envelope', 'envelope answered');
     if (next === 'envelope answered' && text.includes('354 '))
       return at('envelope answered', 'content begun');

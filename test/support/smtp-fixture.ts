@@ -15,7 +15,13 @@ export const SHORT: Partial<SmtpLimits> = {
   contentMs: 10_000,
   confirmationMs: 1_500,
 };
-export const ALL_PHASES: readonly SendPhase[] = ['connect', 'login', 'envelope', 'content', 'confirmation'];
+export const ALL_PHASES: readonly SendPhase[] = [
+  'connect',
+  'login',
+  'envelope',
+  'content',
+  'confirmation',
+];
 
 /** Servers and senders of one spec. */
 export class SmtpFixture {
@@ -55,7 +61,9 @@ export function letter(
 }
 
 /** Control of one send; keeps the phases it was told. @param onPhase may throw, or abort */
-export function controlOf(onPhase: (phase: SendPhase, abort: () => void) => void = () => undefined) {
+export function controlOf(
+  onPhase: (phase: SendPhase, abort: () => void) => void = () => undefined,
+) {
   const abort = new AbortController();
   const phases: SendPhase[] = [];
   const control: SendControl = {

@@ -1,7 +1,12 @@
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AcceptedMessage, SinkBehaviour, SinkCounts, SinkFault } from './smtp-sink-protocol.ts';
+import type {
+  AcceptedMessage,
+  SinkBehaviour,
+  SinkCounts,
+  SinkFault,
+} from './smtp-sink-protocol.ts';
 
 /*
  * A bare SMTP server that writes down every message at the moment it commits itself to it, before the 250, and that
@@ -175,7 +180,13 @@ class Exchange {
     const messageId = header(content, 'message-id');
     const from = this.#from;
     const recipients = this.#recipients;
-    accepted.push({ messageId, from, recipients, subject: header(content, 'subject'), at: Date.now() });
+    accepted.push({
+      messageId,
+      from,
+      recipients,
+      subject: header(content, 'subject'),
+      at: Date.now(),
+    });
     sent.add(`${from} ${messageId}`);
     bySender.set(from, (bySender.get(from) ?? 0) + 1);
   }
@@ -223,7 +234,10 @@ const control = http.createServer((request, response) => {
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
     try {
-      const said = answer(new URL(request.url ?? '/', 'http://sink'), Buffer.concat(chunks).toString());
+      const said = answer(
+        new URL(request.url ?? '/', 'http://sink'),
+        Buffer.concat(chunks).toString(),
+      );
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said));
     } catch (error) {
       response.writeHead(400).end(String(error));

@@ -43,7 +43,8 @@ export async function startSmtpSink(): Promise<SmtpSink> {
       method: body ? 'POST' : 'GET',
       body: body ? JSON.stringify(body) : null,
     });
-    if (!response.ok) throw new Error(`the sink answers ${response.status}: ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(`the sink answers ${response.status}: ${await response.text()}`);
     return (await response.json()) as T;
   };
   return {

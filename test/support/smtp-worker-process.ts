@@ -17,23 +17,29 @@ import type {
  * accepted. Run by Node directly; started by `fault-world.ts`.
  */
 
-const [{ createApp, closeApp }, { loadConfig }, startup, { ConnectorRegistry }, { SmtpSender }, egress] =
-  await Promise.all([
-    import(compiled('app/app')) as Promise<typeof import('../../src/app/app.ts')>,
-    import(compiled('platform/config/app-config')) as Promise<
-      typeof import('../../src/platform/config/app-config.ts')
-    >,
-    import(compiled('app/startup')) as Promise<typeof import('../../src/app/startup.ts')>,
-    import(compiled('providers/port/connector-registry')) as Promise<
-      typeof import('../../src/providers/port/connector-registry.ts')
-    >,
-    import(compiled('providers/smtp/smtp-sender')) as Promise<
-      typeof import('../../src/providers/smtp/smtp-sender.ts')
-    >,
-    import(compiled('platform/egress/egress-policy')) as Promise<
-      typeof import('../../src/platform/egress/egress-policy.ts')
-    >,
-  ]);
+const [
+  { createApp, closeApp },
+  { loadConfig },
+  startup,
+  { ConnectorRegistry },
+  { SmtpSender },
+  egress,
+] = await Promise.all([
+  import(compiled('app/app')) as Promise<typeof import('../../src/app/app.ts')>,
+  import(compiled('platform/config/app-config')) as Promise<
+    typeof import('../../src/platform/config/app-config.ts')
+  >,
+  import(compiled('app/startup')) as Promise<typeof import('../../src/app/startup.ts')>,
+  import(compiled('providers/port/connector-registry')) as Promise<
+    typeof import('../../src/providers/port/connector-registry.ts')
+  >,
+  import(compiled('providers/smtp/smtp-sender')) as Promise<
+    typeof import('../../src/providers/smtp/smtp-sender.ts')
+  >,
+  import(compiled('platform/egress/egress-policy')) as Promise<
+    typeof import('../../src/platform/egress/egress-policy.ts')
+  >,
+]);
 
 const settingsSchema = z.object({
   port: z.number(),
@@ -49,11 +55,16 @@ const sender = new SmtpSender(new egress.EgressPolicy(config.egressAllow), {
   confirmationMs: Number(process.env['SMTP_CONFIRMATION_MS'] ?? 120_000),
 });
 
-async function findSent({ email, settings }: ProviderAccount, messageId: string): Promise<SentLookup> {
+async function findSent(
+  { email, settings }: ProviderAccount,
+  messageId: string,
+): Promise<SentLookup> {
   const { sent_url: url } = settingsSchema.parse(settings);
   if (url === null) return { found: false, conclusive: false };
   const question = new URLSearchParams({ from: email, message_id: messageId });
-  const answer = (await (await fetch(`${url}?${question.toString()}`)).json()) as { found: boolean };
+  const answer = (await (await fetch(`${url}?${question.toString()}`)).json()) as {
+    found: boolean;
+  };
   return { found: answer.found, conclusive: true };
 }
 
@@ -62,7 +73,12 @@ const mail: MailPort = {
   send: (account: ProviderAccount, message: OutgoingMessage, control: SendControl) =>
     sender.send(
       account.accountId,
-      { host: '127.0.0.1', port: settingsSchema.parse(account.settings).port, security: 'none', login: null },
+      {
+        host: '127.0.0.1',
+        port: settingsSchema.parse(account.settings).port,
+        security: 'none',
+        login: null,
+      },
       message,
       control,
     ),
@@ -92,7 +108,14 @@ const calendar = new Proxy(registry.requireCalendar('sandbox'), {
       method.call(port, { ...account, settings: {} }, ...rest);
   },
 });
-const connector: Connector = { name: 'imap', settingsSchema, verify: nothing, mail, mailbox, calendar };
+const connector: Connector = {
+  name: 'imap',
+  settingsSchema,
+  verify: nothing,
+  mail,
+  mailbox,
+  calendar,
+};
 registry.replace(connector);
 startup.stopOnSignals(config, async () => {
   await closeApp(app);

@@ -56,7 +56,10 @@ export class TcpProxy {
    * @param target a port on loopback, or the path of a socket
    * @param judgeNext called for each conversation; default: everything passes
    */
-  static async start(target: number | string, judgeNext: () => Judge = () => lenient): Promise<TcpProxy> {
+  static async start(
+    target: number | string,
+    judgeNext: () => Judge = () => lenient,
+  ): Promise<TcpProxy> {
     const proxy = new TcpProxy(target, judgeNext);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
@@ -110,7 +113,9 @@ export class TcpProxy {
   #connect(client: Socket): void {
     this.connections += 1;
     const target =
-      typeof this.target === 'string' ? { path: this.target } : { port: this.target, host: '127.0.0.1' };
+      typeof this.target === 'string'
+        ? { path: this.target }
+        : { port: this.target, host: '127.0.0.1' };
     const server = net.connect({ ...target, allowHalfOpen: true });
     const pair: Pair = { client, server, swallowed: false, first: null, held: [] };
     this.#pairs.add(pair);
@@ -123,7 +128,8 @@ export class TcpProxy {
   }
 
   #forward(pair: Pair, from: 'client' | 'server', judge: Judge): void {
-    const [source, sink] = from === 'client' ? [pair.client, pair.server] : [pair.server, pair.client];
+    const [source, sink] =
+      from === 'client' ? [pair.client, pair.server] : [pair.server, pair.client];
     source.setNoDelay(true);
     source.on('data', (bytes: Buffer) => {
       if (pair.swallowed) return;

@@ -56,7 +56,10 @@ export async function copyTestDatabase(original: TestDatabase): Promise<TestData
 }
 
 /** Puts `copy` in the place of `original`, under the feet of whoever is connected. `copy` has no name of its own any more. */
-export async function replaceTestDatabase(original: TestDatabase, copy: TestDatabase): Promise<void> {
+export async function replaceTestDatabase(
+  original: TestDatabase,
+  copy: TestDatabase,
+): Promise<void> {
   await onServer(async (client) => {
     await client.query(`drop database ${nameOf(original)} with (force)`);
     await client.query(`alter database ${nameOf(copy)} rename to ${nameOf(original)}`);

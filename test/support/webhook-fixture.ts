@@ -14,7 +14,9 @@ export async function createWebhook(
   app: INestApplicationContext,
   application: TestApplication,
   callbackUrl: string,
-  overrides: Partial<Pick<Webhook, 'state' | 'triggers' | 'failingSince' | 'failures' | 'subscribedAt'>> = {},
+  overrides: Partial<
+    Pick<Webhook, 'state' | 'triggers' | 'failingSince' | 'failures' | 'subscribedAt'>
+  > = {},
 ): Promise<string> {
   const em = app.get(EntityManager).fork();
   const id = newId();

@@ -76,7 +76,12 @@ export class ZoomServer {
 
   /** Settings that are accepted. */
   get settings(): Record<string, string> {
-    return { account_id: 'acc', client_id: 'cid', client_secret: this.secret, base_url: this.origin };
+    return {
+      account_id: 'acc',
+      client_id: 'cid',
+      client_secret: this.secret,
+      base_url: this.origin,
+    };
   }
 
   reset(): void {
@@ -90,7 +95,8 @@ export class ZoomServer {
 
   /** Makes the next request that begins so be answered with this instead. */
   refuse(what: string, status: number, body: object, headers: Record<string, string> = {}): void {
-    const behave: Behaviour = (response) => response.writeHead(status, headers).end(JSON.stringify(body));
+    const behave: Behaviour = (response) =>
+      response.writeHead(status, headers).end(JSON.stringify(body));
     this.#faults.push({ what, behave, after: false });
   }
 
@@ -143,7 +149,12 @@ export class ZoomServer {
 
   #create(user: string, wanted: ZoomMeeting): [number, unknown] {
     if (wanted.settings?.['bad']) return [400, { code: 300, message: 'Validation Failed.' }];
-    const meeting = { ...wanted, user, id: (this.#next += 1), password: wanted.password ?? 'zoomMade' };
+    const meeting = {
+      ...wanted,
+      user,
+      id: (this.#next += 1),
+      password: wanted.password ?? 'zoomMade',
+    };
     this.meetings.set(meeting.id, meeting);
     return [201, this.#shown(meeting)];
   }

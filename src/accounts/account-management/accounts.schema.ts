@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { pageQuery } from '../../platform/wire/pagination.schema.ts';
 import { metadataInput, metadataQuery } from '../../platform/wire/wire.schema.ts';
-import { BILLING_STATES, ORGANIZATION_UNITS, SYNC_STATES } from '../../platform/auth/grant-status.ts';
+import {
+  BILLING_STATES,
+  ORGANIZATION_UNITS,
+  SYNC_STATES,
+} from '../../platform/auth/grant-status.ts';
 import { addressProofView } from '../grants/grants.schema.ts';
 
 /** An account as it sees itself. */
@@ -82,7 +86,10 @@ export const updateAccountSchema = z
   .meta({ id: 'UpdateAccount', example: { metadata: { team: 'sales' } } });
 export type UpdateAccount = z.infer<typeof updateAccountSchema>;
 
-const token = z.string().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters');
+const token = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(200, 'must not be longer than 200 characters');
 
 export const revokeAllSchema = z
   .object({ keep_access_token: token.nullish().describe('The one token that keeps working') })

@@ -31,7 +31,10 @@ export class ApplicationAccountsController {
   constructor(private readonly accounts: ApplicationAccountsService) {}
 
   @Get()
-  @Endpoint({ summary: "List the application's accounts, oldest first", response: applicationAccountsView })
+  @Endpoint({
+    summary: "List the application's accounts, oldest first",
+    response: applicationAccountsView,
+  })
   async list(
     @ApplicationId() applicationId: string,
     @Query({ schema: listAccountsSchema }) query: ListAccounts,

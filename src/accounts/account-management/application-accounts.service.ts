@@ -5,7 +5,10 @@ import type { Page } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { addMetadataCondition, type MetadataFilter } from '../../platform/database/metadata-filter.ts';
+import {
+  addMetadataCondition,
+  type MetadataFilter,
+} from '../../platform/database/metadata-filter.ts';
 import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
 import { AccessTokens, type TokenInfo } from '../grants/access-tokens.service.ts';
 import { lockApplication } from '../grants/application-lock.ts';
@@ -38,7 +41,11 @@ export class ApplicationAccountsService {
   ) {}
 
   /** Oldest first. */
-  list(applicationId: string, page: Page, metadata?: MetadataFilter): Promise<ApplicationAccount[]> {
+  list(
+    applicationId: string,
+    page: Page,
+    metadata?: MetadataFilter,
+  ): Promise<ApplicationAccount[]> {
     const where = new Conditions();
     where.add(`g.application_id = ${where.value(applicationId)}`);
     if (metadata) addMetadataCondition(where, 'g.metadata', metadata);
@@ -105,7 +112,10 @@ export class ApplicationAccountsService {
     applicationId: string,
     accountId: string,
     billingState: Grant['billingState'],
-    change: (sql: Sql, account: ApplicationAccount) => Promise<Pick<GrantMove, 'syncState' | 'reason'>>,
+    change: (
+      sql: Sql,
+      account: ApplicationAccount,
+    ) => Promise<Pick<GrantMove, 'syncState' | 'reason'>>,
   ): Promise<void> {
     await this.em.transactional(async (em) => {
       const sql = sqlOf(em);
@@ -121,7 +131,11 @@ export class ApplicationAccountsService {
   }
 }
 
-async function find(sql: Sql, applicationId: string, accountId: string): Promise<ApplicationAccount> {
+async function find(
+  sql: Sql,
+  applicationId: string,
+  accountId: string,
+): Promise<ApplicationAccount> {
   const [account] = isId(accountId)
     ? await sql.query<ApplicationAccount>(
         `select ${COLUMNS} from "grant" g where g.id = $1 and g.application_id = $2`,

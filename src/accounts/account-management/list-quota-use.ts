@@ -24,6 +24,11 @@ const LIST = `
   order by q.alerted_at is null, q.quota, q.per, q.used desc, q.owner_id limit $3`;
 
 /** Use of the day of `at` (UTC): quotas that were reached first, then by use. @param reached only those */
-export function listQuotaUse(sql: Sql, at: Date, reached: boolean, limit: number): Promise<ListedUse[]> {
+export function listQuotaUse(
+  sql: Sql,
+  at: Date,
+  reached: boolean,
+  limit: number,
+): Promise<ListedUse[]> {
   return sql.query<ListedUse>(LIST, [dayOf(at), reached, limit]);
 }

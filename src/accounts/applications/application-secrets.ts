@@ -20,7 +20,11 @@ interface Opened {
 const opened = new WeakMap<SecretBox, Opened>();
 
 /** Seals a client secret for its row. */
-export function sealApplicationSecret(box: SecretBox, applicationId: string, secret: string): string {
+export function sealApplicationSecret(
+  box: SecretBox,
+  applicationId: string,
+  secret: string,
+): string {
   return box.seal(secret, applicationSecretContext(applicationId));
 }
 
@@ -29,7 +33,11 @@ export function sealApplicationSecret(box: SecretBox, applicationId: string, sec
  * remembered for a minute at most.
  * @throws {UnsealError}
  */
-export function openApplicationSecret(box: SecretBox, applicationId: string, sealed: string): string {
+export function openApplicationSecret(
+  box: SecretBox,
+  applicationId: string,
+  sealed: string,
+): string {
   const now = monotonicMs();
   let kept = opened.get(box);
   if (!kept || now - kept.since >= KEPT_MS || kept.secrets.size >= MOST_KEPT) {

@@ -41,7 +41,9 @@ export class ApplicationsController {
     @ApplicationId() applicationId: string,
     @Body({ schema: updateApplicationSchema }) body: UpdateApplication,
   ) {
-    return toApplicationView(await this.applications.update(applicationId, toApplicationChange(body)));
+    return toApplicationView(
+      await this.applications.update(applicationId, toApplicationChange(body)),
+    );
   }
 
   @Post()

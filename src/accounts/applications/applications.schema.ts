@@ -23,11 +23,16 @@ export const updateApplicationSchema = z
     allow_response_type_token: z
       .boolean()
       .optional()
-      .describe('Whether /oauth/authorize may answer `response_type=token`: the access token in the address'),
+      .describe(
+        'Whether /oauth/authorize may answer `response_type=token`: the access token in the address',
+      ),
     allowed_scopes: scopeList(NAMES_NO_SCOPE)
       .optional()
       .describe('The most that a sign-in may grant from now on; null: every scope'),
-    access_token_expires_in: integerLike({ min: SHORTEST_TOKEN_SECONDS, max: LONGEST_TOKEN_SECONDS })
+    access_token_expires_in: integerLike({
+      min: SHORTEST_TOKEN_SECONDS,
+      max: LONGEST_TOKEN_SECONDS,
+    })
       .nullable()
       .optional()
       .describe('Seconds that tokens of later sign-ins work; null: until they are revoked'),
@@ -53,8 +58,15 @@ export const applicationView = z
     icon_url: z.string().nullable(),
     redirect_uris: z.array(z.string()),
     allow_response_type_token: z.boolean(),
-    allowed_scopes: z.array(z.string()).nullable().describe('Null: a sign-in may grant every scope'),
-    access_token_expires_in: z.number().int().nullable().describe('Seconds; null: until they are revoked'),
+    allowed_scopes: z
+      .array(z.string())
+      .nullable()
+      .describe('Null: a sign-in may grant every scope'),
+    access_token_expires_in: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Seconds; null: until they are revoked'),
     revoke_tokens_on_sign_in: z.boolean(),
   })
   .meta({
@@ -76,12 +88,16 @@ export const ipAddressesView = z
     ip_addresses: z.array(z.string()).describe('Where requests of this server come from'),
     updated_at: z.number().int(),
   })
-  .meta({ id: 'IpAddresses', example: { ip_addresses: ['198.51.100.7'], updated_at: 1_700_000_000 } });
+  .meta({
+    id: 'IpAddresses',
+    example: { ip_addresses: ['198.51.100.7'], updated_at: 1_700_000_000 },
+  });
 export type IpAddressesView = z.infer<typeof ipAddressesView>;
 
 /** @throws {InvalidInputError} when nothing is to be changed: a PUT without content is a mistake (api facts 1.3) */
 export function toApplicationChange(body: UpdateApplication): ApplicationChange {
-  const { application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes } = body;
+  const { application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes } =
+    body;
   const { access_token_expires_in, revoke_tokens_on_sign_in } = body;
   if (Object.values(body).every((value) => value === undefined)) {
     throw new InvalidInputError(

@@ -91,7 +91,11 @@ export class ApplicationsService {
       const application = await this.#byClientId(em, clientId);
       const clientSecret = randomBase36(CLIENT_SECRET_LENGTH);
       application.secretHash = hashToken(clientSecret);
-      application.secretSealed = sealApplicationSecret(this.secretBox, application.id, clientSecret);
+      application.secretSealed = sealApplicationSecret(
+        this.secretBox,
+        application.id,
+        clientSecret,
+      );
       application.updatedAt = this.clock.now();
       await em.flush();
       return { application, clientSecret };
@@ -124,7 +128,9 @@ export class ApplicationsService {
           ...columns,
           ...(features ? { features: [...new Set(features)] } : {}),
           ...(redirectUris ? { redirectUris: [...new Set(redirectUris)] } : {}),
-          ...(allowedScopes === undefined ? {} : { allowedScopes: allowedScopes && [...allowedScopes] }),
+          ...(allowedScopes === undefined
+            ? {}
+            : { allowedScopes: allowedScopes && [...allowedScopes] }),
           updatedAt: this.clock.now(),
         },
         { ignoreUndefined: true },
@@ -141,7 +147,9 @@ export class ApplicationsService {
   }
 
   async #byClientId(em: EntityManager, clientId: string): Promise<Application> {
-    const application = clientId.includes('\0') ? null : await em.findOne(Application, { clientId });
+    const application = clientId.includes('\0')
+      ? null
+      : await em.findOne(Application, { clientId });
     if (!application) throw new NotFoundError('application', clientId);
     return application;
   }

@@ -30,7 +30,8 @@ const CODE_LENGTH = 40;
 const LIFETIME_MS = 10 * 60_000;
 
 /** What the sealed request behind a code is bound to. */
-export const authorizationCodeContext = (codeId: string): string => `authorization_code.request:${codeId}`;
+export const authorizationCodeContext = (codeId: string): string =>
+  `authorization_code.request:${codeId}`;
 
 const TAKE = `
   delete from authorization_code where hash = $1 and application_id = $2 and expires_at > $3
@@ -45,7 +46,11 @@ export class AuthorizationCodes {
   ) {}
 
   /** Stores the request sealed, in the caller's transaction. @returns the code; only its hash is kept */
-  async issue(em: EntityManager, applicationId: string, request: AuthorizedRequest): Promise<string> {
+  async issue(
+    em: EntityManager,
+    applicationId: string,
+    request: AuthorizedRequest,
+  ): Promise<string> {
     const now = this.clock.now();
     // Whoever adds one clears away what nobody came for.
     await em.nativeDelete(AuthorizationCode, { expiresAt: { $lte: now } });
@@ -67,7 +72,11 @@ export class AuthorizationCodes {
    * Uses the code up, in the caller's transaction: of several at once, one gets the request.
    * @returns undefined when the code is unknown, used, expired or another application's
    */
-  async take(em: EntityManager, applicationId: string, code: string): Promise<AuthorizedRequest | undefined> {
+  async take(
+    em: EntityManager,
+    applicationId: string,
+    code: string,
+  ): Promise<AuthorizedRequest | undefined> {
     const [row] = await sqlOf(em).query<{ id: string; requestSealed: string }>(TAKE, [
       hashToken(code),
       applicationId,
@@ -75,7 +84,10 @@ export class AuthorizationCodes {
     ]);
     return (
       row &&
-      (this.secretBox.openJson(row.requestSealed, authorizationCodeContext(row.id)) as AuthorizedRequest)
+      (this.secretBox.openJson(
+        row.requestSealed,
+        authorizationCodeContext(row.id),
+      ) as AuthorizedRequest)
     );
   }
 }

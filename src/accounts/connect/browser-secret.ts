@@ -47,5 +47,8 @@ export function formToken(secret: string, link: string): string {
 
 /** Whether the form came from a page that this browser was given for this link. */
 export function isFormToken(given: unknown, secret: string, link: string): boolean {
-  return typeof given === 'string' && equalHashes(Buffer.from(given), Buffer.from(formToken(secret, link)));
+  return (
+    typeof given === 'string' &&
+    equalHashes(Buffer.from(given), Buffer.from(formToken(secret, link)))
+  );
 }

@@ -1,7 +1,10 @@
 import { ConsoleLogger, Logger } from '@nestjs/common';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import type { MailDiscovery } from '../../providers/port/mail-discovery.ts';
-import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
 import { ChosenServers, namesTried, UnusableServersError } from './chosen-servers.ts';
 
 const discovery = {
@@ -47,16 +50,23 @@ describe('what somebody unknown is told of servers they have chosen', () => {
   it('is that the login was refused, and what is missing', () => {
     expect(isHidden(failure('auth-invalid', 'imap_password'))).toBe(false);
     expect(isHidden(failure('unsupported', 'imap_host', false))).toBe(false);
-    expect(isHidden(new DomainError('x', 'invalid', 'settings.imap_port: must be a number'))).toBe(false);
+    expect(isHidden(new DomainError('x', 'invalid', 'settings.imap_port: must be a number'))).toBe(
+      false,
+    );
     expect(isHidden(new Error('a mistake of ours'))).toBe(false);
   });
 
   it('is everything of servers in our table, and of providers without servers', () => {
     const known = { email: 'ada@known.test', settings: {} };
     expect(isHidden(failure('temporary', 'imap_port'), known)).toBe(false);
-    expect(isHidden(failure('temporary', 'imap_port'), { settings: { preset: 'gmail' } })).toBe(false);
+    expect(isHidden(failure('temporary', 'imap_port'), { settings: { preset: 'gmail' } })).toBe(
+      false,
+    );
     expect(isHidden(failure('temporary', null), { provider: 'sandbox' })).toBe(false);
-    const typed = { email: 'ada@known.test', settings: { preset: 'gmail', smtp_host: '192.0.2.1' } };
+    const typed = {
+      email: 'ada@known.test',
+      settings: { preset: 'gmail', smtp_host: '192.0.2.1' },
+    };
     expect(isHidden(failure('temporary', 'smtp_port'), typed)).toBe(true);
   });
 });

@@ -43,9 +43,12 @@ export class ChosenServers {
    */
   withoutDetails(error: unknown, attempt: Attempt): unknown {
     const cause = error instanceof DomainError ? error.details.cause : undefined;
-    if (!(cause instanceof ProviderError) || !this.#isChosen(attempt) || mayBeTold(cause)) return error;
+    if (!(cause instanceof ProviderError) || !this.#isChosen(attempt) || mayBeTold(cause))
+      return error;
     // Servers like to repeat who signs in.
-    const words = cause.message.replaceAll(attempt.email, '…').replaceAll(attempt.email.toLowerCase(), '…');
+    const words = cause.message
+      .replaceAll(attempt.email, '…')
+      .replaceAll(attempt.email.toLowerCase(), '…');
     this.#log.log(
       `sign-in to application ${attempt.applicationId}: ${cause.code} ${cause.setting ?? ''}: ${words}`,
     );

@@ -24,7 +24,10 @@ export class ConnectAuthController {
       'The link works once and expires. In the end the browser is sent to `redirect_uri` with `success=true`, `grant_id`, `provider`, `email`, `state` and a `code` for /oauth/token, or with `success=false`, `error`, `error_description` and `state` (docs/hosted-sign-in.md).',
     response: loginInfoEnvelope,
   })
-  async create(@ApplicationId() applicationId: string, @Body({ schema: hostedAuthSchema }) body: HostedAuth) {
+  async create(
+    @ApplicationId() applicationId: string,
+    @Body({ schema: hostedAuthSchema }) body: HostedAuth,
+  ) {
     return toLoginInfoEnvelope(await this.starts.connect(applicationId, toHostedRequest(body)));
   }
 }

@@ -35,7 +35,10 @@ export class ConnectController {
       'The provider is asked at once; nothing is connected before the code is exchanged at /connect/token. Without `client_secret` nothing is told about servers that could not be used, and wrong passwords of one client are limited. Besides `sandbox` and `imap`: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), and exchange where the server has IMAP; and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
     response: codeView,
   })
-  async authorize(@Body({ schema: authorizeSchema }) body: Authorize, @ClientAddress() client: string) {
+  async authorize(
+    @Body({ schema: authorizeSchema }) body: Authorize,
+    @ClientAddress() client: string,
+  ) {
     return { code: await this.connect.authorize(toNativeRequest(body, client)) };
   }
 
@@ -67,7 +70,10 @@ export class ConnectController {
     const { client_id, client_secret, email_address } = body;
     return toDetectedProviderView(
       email_address,
-      await this.connect.detect({ clientId: client_id, clientSecret: client_secret, client }, email_address),
+      await this.connect.detect(
+        { clientId: client_id, clientSecret: client_secret, client },
+        email_address,
+      ),
     );
   }
 }

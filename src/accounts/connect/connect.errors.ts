@@ -17,7 +17,9 @@ export class CodeError extends InvalidInputError {
 /** The provider is not one this version can connect by credentials. */
 export class NativeProviderError extends InvalidInputError {
   constructor(provider: string, supported: readonly string[]) {
-    super(`provider: "${provider}" cannot be connected in this version; supported: ${supported.join(', ')}`);
+    super(
+      `provider: "${provider}" cannot be connected in this version; supported: ${supported.join(', ')}`,
+    );
   }
 }
 

@@ -7,7 +7,11 @@ import type { LoginInfoEnvelope } from './hosted-sign-in.schema.ts';
 import type { StartedLogin } from './login-starts.service.ts';
 import type { TokenView } from './connect.schema.ts';
 
-export function toConnectedAccountView({ grant, accessToken, expiresAt }: Connection): ConnectedAccountView {
+export function toConnectedAccountView({
+  grant,
+  accessToken,
+  expiresAt,
+}: Connection): ConnectedAccountView {
   return { ...toAccountView(grant), access_token: accessToken, ...expiry(expiresAt) };
 }
 
@@ -16,7 +20,10 @@ function expiry(expiresAt: Date | null): { expires_at?: number } {
   return expiresAt ? { expires_at: toUnixSeconds(expiresAt) } : {};
 }
 
-export function toDetectedProviderView(email: string, found: DetectedProvider): DetectedProviderView {
+export function toDetectedProviderView(
+  email: string,
+  found: DetectedProvider,
+): DetectedProviderView {
   return {
     auth_name: found.providerName,
     detected: found.detected,

@@ -12,7 +12,11 @@ import { ConnectAuthController } from './connect-auth.controller.ts';
 import { LoginRequests } from './login-requests.ts';
 import { LoginStarts } from './login-starts.service.ts';
 import { OauthAuthorize } from './oauth-authorize.service.ts';
-import { OauthAuthorizeController, OauthController, OauthTokenController } from './oauth.controller.ts';
+import {
+  OauthAuthorizeController,
+  OauthController,
+  OauthTokenController,
+} from './oauth.controller.ts';
 import { ProviderOffers } from './provider-offers.ts';
 import { SignInCallbackController, SignInController } from './sign-in.controller.ts';
 import { SignInCredentials } from './sign-in-credentials.service.ts';

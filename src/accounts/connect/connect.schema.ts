@@ -5,23 +5,39 @@ import { emailAddress } from '../../platform/wire/wire.schema.ts';
 import type { NativeRequest } from './connect.service.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 
-const credential = z.string().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters');
+const credential = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(200, 'must not be longer than 200 characters');
 
 export const authorizeSchema = z
   .object({
     client_id: credential,
     client_secret: credential
       .nullish()
-      .describe('Proves that the application itself asks: errors then say what is wrong with a server'),
-    name: z.string().trim().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters'),
+      .describe(
+        'Proves that the application itself asks: errors then say what is wrong with a server',
+      ),
+    name: z
+      .string()
+      .trim()
+      .min(1, 'must not be empty')
+      .max(200, 'must not be longer than 200 characters'),
     email_address: emailAddress().optional(),
     email: emailAddress().optional().describe('Other name of `email_address`'),
     provider: z.string().min(1).max(50),
-    settings: z.record(z.string(), z.unknown()).nullish().describe('Credentials as the provider needs them'),
+    settings: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .describe('Credentials as the provider needs them'),
     scopes: scopeList()
       .optional()
       .describe('Comma separated or an array; absent: the scopes of the integration, or all'),
-    reauth_account_id: z.string().max(100).nullish().describe('The account that authenticates again'),
+    reauth_account_id: z
+      .string()
+      .max(100)
+      .nullish()
+      .describe('The account that authenticates again'),
   })
   .meta({
     id: 'Authorize',
@@ -141,7 +157,8 @@ export type DetectedProviderView = z.infer<typeof detectedProviderView>;
  */
 export function toNativeRequest(body: Authorize, client: string): NativeRequest {
   const email = body.email_address ?? body.email;
-  if (!email) throw new InvalidInputError('email_address is required', { missingFields: ['email_address'] });
+  if (!email)
+    throw new InvalidInputError('email_address is required', { missingFields: ['email_address'] });
   return {
     caller: { clientId: body.client_id, clientSecret: body.client_secret ?? null, client },
     credentials: { provider: body.provider, email, name: body.name, settings: body.settings ?? {} },

@@ -90,7 +90,9 @@ export class ConnectService {
         this.credentialCheck.verify(applicationId, credentials),
       )
       .catch((error: unknown) => {
-        throw isProven ? error : this.servers.withoutDetails(error, { applicationId, ...credentials });
+        throw isProven
+          ? error
+          : this.servers.withoutDetails(error, { applicationId, ...credentials });
       });
     return this.em.transactional((em) =>
       this.codes.issue(em, applicationId, { credentials: verified, scope, reauthAccountId }),
@@ -127,8 +129,15 @@ export class ConnectService {
   }
 
   /** @throws {ClientCredentialsError} @throws {TooManyFailuresError} instead, when this client was wrong too often */
-  async #authenticate({ clientId, clientSecret, client }: Caller): Promise<{ applicationId: string }> {
-    const application = await this.clientCredentials.applicationBySecret(clientId, clientSecret ?? '');
+  async #authenticate({
+    clientId,
+    clientSecret,
+    client,
+  }: Caller): Promise<{ applicationId: string }> {
+    const application = await this.clientCredentials.applicationBySecret(
+      clientId,
+      clientSecret ?? '',
+    );
     if (application) return application;
     await this.failures.wrongSecret(client);
     throw new ClientCredentialsError();

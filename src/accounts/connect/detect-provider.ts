@@ -24,6 +24,7 @@ export async function detectProvider(
   if (sandbox && /[@.]sandbox\.test$/i.test(email))
     return { detected: true, providerName: 'sandbox', isImap: false };
   const { known, candidates } = await discovery.discover(email);
-  if (known) return { detected: true, providerName: known.providerName, isImap: known.oauth === null };
+  if (known)
+    return { detected: true, providerName: known.providerName, isImap: known.oauth === null };
   return candidates.length > 0 ? { detected: true, providerName: 'imap', isImap: true } : UNKNOWN;
 }

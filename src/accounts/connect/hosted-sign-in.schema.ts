@@ -14,15 +14,24 @@ const plain = (most: number) =>
   z
     .string()
     .max(most, `must not be longer than ${most} characters`)
-    .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), 'must not contain control characters');
+    .refine(
+      (value) => value.isWellFormed() && !/\p{Cc}/u.test(value),
+      'must not contain control characters',
+    );
 
 const loginHint = () => z.union([z.literal(''), emailAddress()]);
 
 export const hostedAuthSchema = z
   .object({
     provider: providerField.nullish().describe('Absent: whoever signs in chooses'),
-    redirect_uri: plain(2048).describe('Registered with the application or the integration, to the letter'),
-    grant_id: z.string().max(100).nullish().describe('The grant that authenticates again; it keeps its id'),
+    redirect_uri: plain(2048).describe(
+      'Registered with the application or the integration, to the letter',
+    ),
+    grant_id: z
+      .string()
+      .max(100)
+      .nullish()
+      .describe('The grant that authenticates again; it keeps its id'),
     account_id: z.string().max(100).nullish().describe('Other name of `grant_id`'),
     login_hint: loginHint().nullish().describe('Address to begin with'),
     state: plain(LONGEST_STATE).nullish().describe('Handed back'),

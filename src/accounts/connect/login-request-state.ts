@@ -7,7 +7,13 @@ import type { Transitions } from '../../platform/base/state/transitions.ts';
  * - `failed`: it could not be connected; `reason` says why
  * - `cancelled`: whoever signed in did not want to
  */
-export const LOGIN_REQUEST_STATES = ['open', 'authenticated', 'finished', 'failed', 'cancelled'] as const;
+export const LOGIN_REQUEST_STATES = [
+  'open',
+  'authenticated',
+  'finished',
+  'failed',
+  'cancelled',
+] as const;
 export type LoginRequestState = (typeof LOGIN_REQUEST_STATES)[number];
 
 /** Every move there is. A request that has expired makes none. */

@@ -47,7 +47,8 @@ export interface AtProvider {
 
 /** What a link leads to. */
 export type FoundLogin =
-  { is: 'usable'; request: LoginRequest; application: Application } | { is: 'unknown' | 'used' | 'expired' };
+  | { is: 'usable'; request: LoginRequest; application: Application }
+  | { is: 'unknown' | 'used' | 'expired' };
 
 const LINK_LENGTH = 40;
 /** Refused credentials that one link bears. */
@@ -84,7 +85,10 @@ export class LoginRequests {
   ) {}
 
   /** @returns the request, and what its link has to hold; that cannot be read again */
-  create(applicationId: string, asked: NewLoginRequest): Promise<{ request: LoginRequest; link: string }> {
+  create(
+    applicationId: string,
+    asked: NewLoginRequest,
+  ): Promise<{ request: LoginRequest; link: string }> {
     const { scope, settings, expiresIn, ...columns } = asked;
     return this.em.transactional(async (em) => {
       const id = newId();
@@ -123,7 +127,10 @@ export class LoginRequests {
   settingsOf({ id, settingsSealed }: LoginRequest): Record<string, unknown> {
     return settingsSealed === null || settingsSealed === undefined
       ? {}
-      : (this.secretBox.openJson(settingsSealed, loginSettingsContext(id)) as Record<string, unknown>);
+      : (this.secretBox.openJson(settingsSealed, loginSettingsContext(id)) as Record<
+          string,
+          unknown
+        >);
   }
 
   /**
@@ -197,9 +204,10 @@ export class LoginRequests {
 
   /** The attempt was not refused: it does not count. */
   async uncountAttempt(id: string): Promise<void> {
-    await this.database.query('update login_request set refusals = greatest(refusals - 1, 0) where id = $1', [
-      id,
-    ]);
+    await this.database.query(
+      'update login_request set refusals = greatest(refusals - 1, 0) where id = $1',
+      [id],
+    );
   }
 
   async #move(sql: Sql, id: string, to: LoginRequestState, moved: Moved): Promise<boolean> {

@@ -93,7 +93,13 @@ export class LoginStarts {
     application: Application,
     asked: Pick<
       NewLoginRequest,
-      'provider' | 'redirectUri' | 'responseType' | 'redirectOnError' | 'clientState' | 'scope' | 'loginHint'
+      | 'provider'
+      | 'redirectUri'
+      | 'responseType'
+      | 'redirectOnError'
+      | 'clientState'
+      | 'scope'
+      | 'loginHint'
     > & { firstOffer: string | null },
   ): Promise<string> {
     const { firstOffer, ...columns } = asked;
@@ -105,7 +111,9 @@ export class LoginStarts {
       settings: null,
       expiresIn: DEFAULT_SECONDS,
     });
-    return this.#urlOf(application) + stepPath('', link, firstOffer ? { provider: firstOffer } : {});
+    return (
+      this.#urlOf(application) + stepPath('', link, firstOffer ? { provider: firstOffer } : {})
+    );
   }
 
   /**
@@ -138,7 +146,9 @@ async function reauthenticated(
   { grantId, grantField, provider }: HostedRequest,
 ): Promise<Grant | null> {
   if (grantId === null) return null;
-  const grant = isId(grantId) ? await em.findOne(Grant, { id: grantId, application: applicationId }) : null;
+  const grant = isId(grantId)
+    ? await em.findOne(Grant, { id: grantId, application: applicationId })
+    : null;
   if (!grant || (provider !== null && provider !== grant.provider)) {
     throw new InvalidInputError(`${grantField}: there is no such grant of this provider`, {
       betaType: 'grant.not_found',

@@ -65,7 +65,10 @@ export class OauthAuthorize {
       if ('error' in asked) throw new AuthorizeError(asked.error, asked.message);
       assertPermitted(application, asked);
       const { responseType, scope = null, loginHint } = asked;
-      const { provider, firstOffer } = this.#choice(asked, await this.offers.of(application.id, 'oauth'));
+      const { provider, firstOffer } = this.#choice(
+        asked,
+        await this.offers.of(application.id, 'oauth'),
+      );
       // The pages look at the address the same way.
       await this.#assertRegistered(application, redirectUri, provider);
       return await this.starts.authorize(application, {
@@ -80,7 +83,11 @@ export class OauthAuthorize {
       });
     } catch (error) {
       if (!(error instanceof AuthorizeError)) throw error;
-      const address = failureAddress({ flow: 'oauth', redirectUri, clientState }, error.error, error.message);
+      const address = failureAddress(
+        { flow: 'oauth', redirectUri, clientState },
+        error.error,
+        error.message,
+      );
       if (redirectOnError) return address;
       throw new SignInProblem('request', error.message, { name: application.name, url: address });
     }
@@ -115,7 +122,10 @@ export class OauthAuthorize {
     if (wanted === null) return { provider: null, firstOffer: null };
     const provider = providerNamed(wanted, offers);
     if (provider === undefined) {
-      throw new AuthorizeError('invalid_request', `provider: "${wanted}" cannot be used by this application`);
+      throw new AuthorizeError(
+        'invalid_request',
+        `provider: "${wanted}" cannot be used by this application`,
+      );
     }
     const first = byPassword
       ? offers.find((offer) => offer.provider === provider && !offer.oauth)

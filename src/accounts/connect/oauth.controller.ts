@@ -1,4 +1,13 @@
-import { applyDecorators, Body, Controller, Get, Post, Query, Res, UseFilters } from '@nestjs/common';
+import {
+  applyDecorators,
+  Body,
+  Controller,
+  Get,
+  Post,
+  Query,
+  Res,
+  UseFilters,
+} from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { doneView } from '../account-management/accounts.schema.ts';
@@ -58,7 +67,10 @@ export class OauthAuthorizeController {
   @ApiResponse({ status: 302, description: 'To the sign-in' })
   @ApiResponse({ status: 400, description: 'A page that says what is wrong' })
   @AuthorizeParameters()
-  async authorize(@Res() response: Response, @Query() query: Record<string, unknown>): Promise<void> {
+  async authorize(
+    @Res() response: Response,
+    @Query() query: Record<string, unknown>,
+  ): Promise<void> {
     sendStep(response, { redirect: await this.oauth.begin(toAuthorizeRequest(query)) });
   }
 }
@@ -73,7 +85,8 @@ export class OauthTokenController {
   @Post()
   @Endpoint({
     summary: 'Exchange a code for an access token (form or JSON)',
-    description: 'A code is good once, for ten minutes. It may also be exchanged at /connect/token.',
+    description:
+      'A code is good once, for ten minutes. It may also be exchanged at /connect/token.',
     response: tokenView,
   })
   byBody(@Body({ schema: oauthTokenSchema }) body: OauthToken, @ClientAddress() client: string) {
@@ -92,9 +105,15 @@ export class OauthTokenController {
     return this.#exchange(query, client);
   }
 
-  async #exchange({ client_id, client_secret, code }: OauthToken, client: string): Promise<TokenView> {
+  async #exchange(
+    { client_id, client_secret, code }: OauthToken,
+    client: string,
+  ): Promise<TokenView> {
     return toTokenView(
-      await this.connect.exchange({ clientId: client_id, clientSecret: client_secret, client }, code),
+      await this.connect.exchange(
+        { clientId: client_id, clientSecret: client_secret, client },
+        code,
+      ),
     );
   }
 }

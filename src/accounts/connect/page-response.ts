@@ -35,7 +35,8 @@ export function sendPage(response: Response, page: Page): void {
 /** Sends a page, or the browser on: by GET, whatever it came with. */
 export function sendStep(response: Response, step: Step): void {
   if ('page' in step) {
-    if (step.retryAfterSeconds !== undefined) response.set('Retry-After', String(step.retryAfterSeconds));
+    if (step.retryAfterSeconds !== undefined)
+      response.set('Retry-After', String(step.retryAfterSeconds));
     return sendPage(response, step.page);
   }
   // After a form 303, so that it is not sent once more; after a GET the usual 302.

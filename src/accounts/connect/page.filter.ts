@@ -20,7 +20,10 @@ export class PageFilter implements ExceptionFilter {
     }
     if (error instanceof SignInProblem) {
       const { problem, status, message: text, wayBack } = error;
-      return sendPage(response, problemPage(status, { title: TEXTS.problem[problem].title, text }, wayBack));
+      return sendPage(
+        response,
+        problemPage(status, { title: TEXTS.problem[problem].title, text }, wayBack),
+      );
     }
     if (error instanceof DomainError && error.kind !== 'unavailable') {
       const { title } = TEXTS.problem.request;

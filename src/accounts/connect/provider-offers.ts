@@ -52,15 +52,20 @@ export class ProviderOffers {
    */
   async of(applicationId: string, flow: LoginFlow): Promise<Offer[]> {
     const integrations = await this.em.fork().find(Integration, { application: applicationId });
-    const registered = new Map(integrations.map((integration) => [integration.provider, integration]));
+    const registered = new Map(
+      integrations.map((integration) => [integration.provider, integration]),
+    );
     const known = this.connectors.connectable().map(({ name }) => name as string);
-    const unregistered = flow === 'connect' ? [] : registered.size === 0 ? ['imap', 'sandbox'] : ['imap'];
+    const unregistered =
+      flow === 'connect' ? [] : registered.size === 0 ? ['imap', 'sandbox'] : ['imap'];
     const ways = ORDER.filter(
-      (provider) => known.includes(provider) && (registered.has(provider) || unregistered.includes(provider)),
+      (provider) =>
+        known.includes(provider) && (registered.has(provider) || unregistered.includes(provider)),
     ).map(async (provider): Promise<Offer[]> => {
       const name = registered.get(provider)?.name ?? null;
       const password = { id: provider, provider, oauth: false, name };
-      const oauth = registered.has(provider) && (await this.oauth.find(applicationId, provider)) !== null;
+      const oauth =
+        registered.has(provider) && (await this.oauth.find(applicationId, provider)) !== null;
       return oauth ? [{ id: `${provider}-oauth`, provider, oauth, name }, password] : [password];
     });
     return (await Promise.all(ways)).flat();

@@ -1,6 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
-import { FailedAttempts, isRefusal, TooManyFailuresError } from '../../platform/auth/failed-attempts.ts';
+import {
+  FailedAttempts,
+  isRefusal,
+  TooManyFailuresError,
+} from '../../platform/auth/failed-attempts.ts';
 import { TooManyChecksError } from '../../platform/egress/connection-checks.ts';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { CredentialCheck } from '../grants/credential-check.ts';
@@ -44,7 +48,11 @@ export class SignInCredentials {
    * @param client network address of the browser
    * @throws {SignInProblem} when the request bears no further attempt, or has ended
    */
-  async enter(visit: Visit, body: Readonly<Record<string, unknown>>, client: string): Promise<Step> {
+  async enter(
+    visit: Visit,
+    body: Readonly<Record<string, unknown>>,
+    client: string,
+  ): Promise<Step> {
     const { request, asking, key, browser } = visit;
     const offer = visit.offers.find(({ id, oauth }) => id === body['provider'] && !oauth);
     if (!offer) return { redirect: stepPath('', key.link) };
@@ -56,7 +64,8 @@ export class SignInCredentials {
     if (Object.keys(flaws).length > 0) return again(sameCredentials(visit, offer, typed, flaws));
     try {
       const verified = await this.#try(visit, offer, typed, client);
-      if (!(await this.requests.authenticate(request.id, browser, verified))) throw new SignInProblem('used');
+      if (!(await this.requests.authenticate(request.id, browser, verified)))
+        throw new SignInProblem('used');
       return { redirect: stepPath('', key.link) };
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
@@ -67,7 +76,10 @@ export class SignInCredentials {
         error instanceof TooManyChecksError
           ? { '': TEXTS.errors.busy }
           : { password: TEXTS.errors.slow(Math.max(1, Math.ceil(seconds / 60))) };
-      return { ...again(sameCredentials(visit, offer, typed, errors), 429), retryAfterSeconds: seconds };
+      return {
+        ...again(sameCredentials(visit, offer, typed, errors), 429),
+        retryAfterSeconds: seconds,
+      };
     }
   }
 
@@ -83,7 +95,12 @@ export class SignInCredentials {
   }
 
   /** Every attempt counts until the provider has not refused it. @throws {DomainError} when nothing comes of it */
-  async #try(visit: Visit, offer: Offer, typed: Typed, client: string): Promise<VerifiedCredentials> {
+  async #try(
+    visit: Visit,
+    offer: Offer,
+    typed: Typed,
+    client: string,
+  ): Promise<VerifiedCredentials> {
     const { request, application } = visit;
     const { provider } = offer;
     const { email } = typed;
@@ -99,7 +116,11 @@ export class SignInCredentials {
     let refused = false;
     try {
       return await this.failures.during(
-        { applicationId: application.id, client, names: namesTried(email, { ...settings, ...typed }) },
+        {
+          applicationId: application.id,
+          client,
+          names: namesTried(email, { ...settings, ...typed }),
+        },
         () => this.check.verify(application.id, credentials),
       );
     } catch (error) {
@@ -111,11 +132,17 @@ export class SignInCredentials {
   }
 
   /** What failed, at its field. Servers that could not be found are asked for; doubtful ones are shown to be looked at. */
-  async #explained(visit: Visit, offer: Offer, typed: Typed, error: DomainError): Promise<CredentialsForm> {
+  async #explained(
+    visit: Visit,
+    offer: Offer,
+    typed: Typed,
+    error: DomainError,
+  ): Promise<CredentialsForm> {
     if (error instanceof UnusableServersError)
       return sameCredentials(visit, offer, typed, { '': TEXTS.errors.serversUnusable }, 'open');
     if (offer.provider !== 'imap' || namesServers(typed) || !isAboutServers(error)) {
-      const hint = offer.provider === 'imap' ? (this.discovery.known(typed.email)?.hint ?? null) : null;
+      const hint =
+        offer.provider === 'imap' ? (this.discovery.known(typed.email)?.hint ?? null) : null;
       return sameCredentials(visit, offer, typed, errorsOf(error, hint));
     }
     const texts = TEXTS.errors;

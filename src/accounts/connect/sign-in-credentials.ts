@@ -86,7 +86,8 @@ export function sameCredentials(
 }
 
 /** Whether servers were typed: then nothing is looked for. */
-export const namesServers = (typed: Typed): boolean => typed.imap_host !== '' || typed.smtp_host !== '';
+export const namesServers = (typed: Typed): boolean =>
+  typed.imap_host !== '' || typed.smtp_host !== '';
 
 /** What is wrong before anybody is asked, by field. */
 export function flawsOf(
@@ -143,7 +144,9 @@ export function settingsOf(
 function isSmtpAsGiven(typed: Typed, given: Readonly<Record<string, unknown>>): boolean {
   if (!given['smtp_host'] || given['smtp_password'] === undefined) return false;
   const parts = ['smtp_host', 'smtp_port', 'smtp_security', 'smtp_username'] as const;
-  return parts.every((name) => typed[name] === (isWord(given[name]) ? String(given[name]).trim() : ''));
+  return parts.every(
+    (name) => typed[name] === (isWord(given[name]) ? String(given[name]).trim() : ''),
+  );
 }
 
 /** Servers that were found as if they had been typed, to be looked at. */
@@ -185,13 +188,15 @@ export function errorsOf(error: DomainError, hint: string | null): Record<string
   const { cause } = error.details;
   const texts = TEXTS.errors;
   if (!(cause instanceof ProviderError)) {
-    const [, setting = '', words = error.message] = /^settings\.(\w+): (.*)$/s.exec(error.message) ?? [];
+    const [, setting = '', words = error.message] =
+      /^settings\.(\w+): (.*)$/s.exec(error.message) ?? [];
     return { [fieldOf(setting)]: words };
   }
   const field = fieldOf(cause.setting);
   if (cause.code === 'auth-invalid') {
     return { [field]: [texts.refused(cause.message), ...(hint ? [hint] : [])].join(' ') };
   }
-  if (error.kind === 'unavailable' && cause.setting === null) return { '': texts.unavailable(cause.message) };
+  if (error.kind === 'unavailable' && cause.setting === null)
+    return { '': texts.unavailable(cause.message) };
   return { [field]: cause.message };
 }

@@ -47,7 +47,8 @@ export class SignInOauth {
         loginHint: request.loginHint ?? null,
       });
       const pending = { provider: offer.provider, link: key.link, pkceVerifier, nonce };
-      if (!(await this.requests.leave(request.id, browser, state, pending))) throw new SignInProblem('used');
+      if (!(await this.requests.leave(request.id, browser, state, pending)))
+        throw new SignInProblem('used');
       return { redirect: url };
     } catch (error) {
       if (!(error instanceof OauthError)) throw error;
@@ -62,7 +63,8 @@ export class SignInOauth {
    */
   async comeBack(parameters: URLSearchParams, secret: string | undefined): Promise<Step> {
     const state = parameters.get('state') ?? '';
-    const back = secret === undefined ? undefined : await this.requests.comeBack(state, browserHash(secret));
+    const back =
+      secret === undefined ? undefined : await this.requests.comeBack(state, browserHash(secret));
     if (!back || secret === undefined) throw new SignInProblem('elsewhere');
     const visit = await this.visits.open(back.pending.link, secret);
     try {
@@ -96,7 +98,8 @@ export class SignInOauth {
       provider, email, name: name ?? '', settings: {}, tokens, claimedEmail: signedIn.email,
     }; // prettier-ignore
     const verified = await this.check.verify(application.id, credentials);
-    if (!(await this.requests.authenticate(request.id, browser, verified))) throw new SignInProblem('used');
+    if (!(await this.requests.authenticate(request.id, browser, verified)))
+      throw new SignInProblem('used');
     return { redirect: stepPath('', key.link) };
   }
 
@@ -120,7 +123,8 @@ export class SignInOauth {
   }
 
   #explained(error: DomainError): Record<string, string> {
-    if (!(error instanceof OauthError)) return { '': Object.values(errorsOf(error, null)).join(' ') };
+    if (!(error instanceof OauthError))
+      return { '': Object.values(errorsOf(error, null)).join(' ') };
     const { oauthDenied, oauthFailed, oauthUnavailable } = TEXTS.errors;
     if (error.failure === 'denied') return { '': oauthDenied };
     return { '': error.failure === 'unavailable' ? oauthUnavailable : oauthFailed };

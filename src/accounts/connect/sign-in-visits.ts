@@ -75,7 +75,8 @@ export class SignInVisits {
    * @throws {SignInProblem} `cookies` also when the form is not from a page this browser was given for this link
    */
   async submit(link: string, secret: string | undefined, token: unknown): Promise<Visit> {
-    if (secret === undefined || !isFormToken(token, secret, link)) throw new SignInProblem('cookies');
+    if (secret === undefined || !isFormToken(token, secret, link))
+      throw new SignInProblem('cookies');
     return this.open(link, secret);
   }
 

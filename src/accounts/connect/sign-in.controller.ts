@@ -1,4 +1,14 @@
-import { Body, Controller, Get, Header, Headers, Post, Query, Res, UseFilters } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  Header,
+  Headers,
+  Post,
+  Query,
+  Res,
+  UseFilters,
+} from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../../platform/auth/access.decorators.ts';
@@ -22,7 +32,8 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 const linkIn = (request: Request): string => text(request.query['id']);
 
 function agreementOf(body: Fields): Agreement {
-  const named = body['scopes'] === ALL_SCOPES ? null : scopeList().safeParse(text(body['scopes'])).data;
+  const named =
+    body['scopes'] === ALL_SCOPES ? null : scopeList().safeParse(text(body['scopes'])).data;
   return { account: text(body['account']), scopes: named ?? null };
 }
 

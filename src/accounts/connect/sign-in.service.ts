@@ -12,7 +12,13 @@ import { Integration } from '../integrations/integration.entity.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { AuthorizationCodes } from './authorization-codes.ts';
 import { LoginRequests } from './login-requests.ts';
-import { cancelPage, choosePage, consentPage, credentialsPage, oauthPage } from './pages/sign-in.pages.ts';
+import {
+  cancelPage,
+  choosePage,
+  consentPage,
+  credentialsPage,
+  oauthPage,
+} from './pages/sign-in.pages.ts';
 import { offered } from './pages/offers.ts';
 import { TEXTS } from './pages/texts.ts';
 import { firstCredentials } from './sign-in-credentials.ts';
@@ -35,7 +41,10 @@ export interface Agreement {
 /** The application answered tokens when this sign-in began, and does not any more. */
 class TokenResponseError extends ForbiddenError {
   constructor() {
-    super('sign-in.token-response', 'response_type: token is not allowed for this application any more');
+    super(
+      'sign-in.token-response',
+      'response_type: token is not allowed for this application any more',
+    );
   }
 }
 
@@ -80,7 +89,8 @@ export class SignIn {
 
   /** Leaves: the application is told, whatever it said about errors; nobody is left standing here who wants to go. */
   async cancel({ request }: Visit, description: string): Promise<Step> {
-    if (!(await this.requests.end(request.id, 'cancelled', description))) throw new SignInProblem('used');
+    if (!(await this.requests.end(request.id, 'cancelled', description)))
+      throw new SignInProblem('used');
     return { redirect: failureAddress(request, 'access_denied', description) };
   }
 
@@ -93,7 +103,11 @@ export class SignIn {
     const verified = this.requests.authenticatedIn(request, visit.browser);
     const shown = verified && (await this.#asked(visit, verified));
     // What was shown is not what is there any more: it is shown again.
-    if (!verified || agreement.account !== verified.email || !sameScopes(agreement.scopes, shown ?? null)) {
+    if (
+      !verified ||
+      agreement.account !== verified.email ||
+      !sameScopes(agreement.scopes, shown ?? null)
+    ) {
       return this.view(visit, undefined, false);
     }
     try {
@@ -111,13 +125,17 @@ export class SignIn {
     browser: Browser,
   ): Promise<Step> {
     const { request, application } = visit;
-    if (request.responseType === 'token' && !application.allowsTokenResponse) throw new TokenResponseError();
+    if (request.responseType === 'token' && !application.allowsTokenResponse)
+      throw new TokenResponseError();
     const options = { ...optionsOf(visit, browser), agreed };
     const redirect = await this.em.transactional(async (em) => {
-      if (!(await this.requests.finish(em, request.id, visit.browser))) throw new SignInProblem('used');
+      if (!(await this.requests.finish(em, request.id, visit.browser)))
+        throw new SignInProblem('used');
       if (request.flow === 'oauth' && request.responseType === 'code') {
         const waiting = { credentials: verified, ...options };
-        return successAddress(request, { code: await this.codes.issue(em, application.id, waiting) });
+        return successAddress(request, {
+          code: await this.codes.issue(em, application.id, waiting),
+        });
       }
       const { grant, accessToken, expiresAt } = await this.connections.connectWithin(
         em,
@@ -142,8 +160,10 @@ export class SignIn {
   async #failed(visit: Visit, error: DomainError): Promise<Step> {
     const { request } = visit;
     const reason = error.kind === 'unavailable' ? 'temporarily_unavailable' : 'unauthorized_client';
-    if (!(await this.requests.end(request.id, 'failed', error.message))) throw new SignInProblem('used');
-    if (request.redirectOnError) return { redirect: failureAddress(request, reason, error.message) };
+    if (!(await this.requests.end(request.id, 'failed', error.message)))
+      throw new SignInProblem('used');
+    if (request.redirectOnError)
+      return { redirect: failureAddress(request, reason, error.message) };
     throw new SignInProblem('refused', error.message, wayBack(visit, reason, error.message));
   }
 
@@ -151,7 +171,10 @@ export class SignIn {
    * The scopes that will apply: the request's, else the grant's own, else the integration's, as far as the application lets a
    * sign-in grant them; null: all.
    */
-  async #asked({ request, application }: Visit, verified: VerifiedCredentials): Promise<Scope[] | null> {
+  async #asked(
+    { request, application }: Visit,
+    verified: VerifiedCredentials,
+  ): Promise<Scope[] | null> {
     const { allowedScopes } = application;
     if (request.scope) return grantableScopes(allowedScopes, request.scope);
     const em = this.em.fork();

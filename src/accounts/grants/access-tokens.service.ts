@@ -2,7 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { isWithin, restrict, type Scope, SCOPES } from '../../platform/auth/scopes.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
-import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import {
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+} from '../../platform/base/errors/domain-error.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
@@ -71,7 +75,8 @@ const SCOPES_OF_ACCOUNT = `
   select coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed
   from "grant" g left join integration i on i.id = g.integration_id where g.id = $1`;
 
-const REVOKE_OLDER = 'update access_token set revoked_at = $2 where grant_id = $1 and revoked_at is null';
+const REVOKE_OLDER =
+  'update access_token set revoked_at = $2 where grant_id = $1 and revoked_at is null';
 
 const REVOKE = `
   update access_token set revoked_at = $2 where hash = $1 and revoked_at is null`;
@@ -118,7 +123,10 @@ export class AccessTokens {
    */
   async add(grant: Grant, options: TokenOptions, revokeOthers: boolean): Promise<IssuedToken> {
     if (grant.billingState === 'cancelled')
-      throw new ForbiddenError('account.cancelled', 'This account has been cancelled: upgrade it first.');
+      throw new ForbiddenError(
+        'account.cancelled',
+        'This account has been cancelled: upgrade it first.',
+      );
     return this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       const [scopes] = await sql.query<Omit<ScopeColumns, 'own'>>(SCOPES_OF_ACCOUNT, [grant.id]);
@@ -155,11 +163,10 @@ export class AccessTokens {
   /** @throws {NotFoundError} also for a token of another account */
   async get(applicationId: string, accountId: string, tokenId: string): Promise<ListedToken> {
     const [row] = isId(tokenId)
-      ? await this.database.query<Omit<ListedToken, 'scopes'> & ScopeColumns>(`${LIST} and t.id = $3`, [
-          accountId,
-          applicationId,
-          tokenId,
-        ])
+      ? await this.database.query<Omit<ListedToken, 'scopes'> & ScopeColumns>(
+          `${LIST} and t.id = $3`,
+          [accountId, applicationId, tokenId],
+        )
       : [];
     if (!row) throw new NotFoundError('access token', tokenId);
     return toListed(row);
@@ -184,14 +191,20 @@ export class AccessTokens {
    */
   async revokeAll(applicationId: string, accountId: string, keep?: string): Promise<void> {
     if (keep !== undefined && !(await this.info(applicationId, accountId, keep))?.valid) {
-      throw new InvalidInputError('keep_access_token: is not a working access token of this account');
+      throw new InvalidInputError(
+        'keep_access_token: is not a working access token of this account',
+      );
     }
     const kept = keep === undefined ? null : hashToken(keep);
     await this.database.query(REVOKE_ALL, [accountId, applicationId, kept, this.clock.now()]);
   }
 
   /** @returns undefined when the token never belonged to this account */
-  async info(applicationId: string, accountId: string, token: string): Promise<TokenInfo | undefined> {
+  async info(
+    applicationId: string,
+    accountId: string,
+    token: string,
+  ): Promise<TokenInfo | undefined> {
     const [row] = await this.database.query<Omit<TokenInfo, 'scopes'> & ScopeColumns>(INFO, [
       hashToken(token),
       accountId,

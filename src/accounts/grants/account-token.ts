@@ -6,7 +6,10 @@ export interface VersionedTokens {
   tokens: OauthTokens;
 }
 
-export function withToken<A extends ProviderAccount>(account: A, { version, tokens }: VersionedTokens): A {
+export function withToken<A extends ProviderAccount>(
+  account: A,
+  { version, tokens }: VersionedTokens,
+): A {
   const { accessToken, obtainedAt, expiresAt } = tokens;
   return { ...account, accessToken, token: { version, obtainedAt, expiresAt } };
 }

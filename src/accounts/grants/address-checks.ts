@@ -85,7 +85,8 @@ export class AddressChecks {
     }
     const isProvable = this.connectors.require(account.provider).prove !== undefined;
     const minutes = isProvable ? WAITS_MINUTES[failures] : undefined;
-    const at = minutes === undefined ? null : new Date(this.clock.now().getTime() + minutes * 60_000);
+    const at =
+      minutes === undefined ? null : new Date(this.clock.now().getTime() + minutes * 60_000);
     await this.database.query(POSTPONE, [id, settingsSealed, at]);
   }
 
@@ -94,8 +95,18 @@ export class AddressChecks {
     const settings = this.#settingsOf(account);
     if (!settings) return null;
     const connector = this.connectors.require(provider);
-    await this.database.query(KEEP_KEY, [id, settingsSealed, mailboxOf(connector, { email, settings })]);
-    return this.proofs.later(connector, { applicationId, email, settings, claimedEmail: null, proof: null });
+    await this.database.query(KEEP_KEY, [
+      id,
+      settingsSealed,
+      mailboxOf(connector, { email, settings }),
+    ]);
+    return this.proofs.later(connector, {
+      applicationId,
+      email,
+      settings,
+      claimedEmail: null,
+      proof: null,
+    });
   }
 
   /** @returns null: no key of this process opens them */

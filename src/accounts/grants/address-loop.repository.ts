@@ -86,7 +86,9 @@ export class AddressLoopRepository {
   ): Promise<boolean> {
     return this.database.transaction(async (sql) => {
       await sql.query(HOLD_ADDRESS, [email]);
-      return (await sql.query(BEGIN, [id, accountId, email, codeHash, now, applicationId])).length > 0;
+      return (
+        (await sql.query(BEGIN, [id, accountId, email, codeHash, now, applicationId])).length > 0
+      );
     });
   }
 

@@ -42,14 +42,19 @@ export class AddressLoops {
     const mail = this.#mail;
     if (!mail) return;
     await this.#takeReturned();
-    const providers = this.connectors.all().flatMap(({ name, receivesMail }) => (receivesMail ? [name] : []));
+    const providers = this.connectors
+      .all()
+      .flatMap(({ name, receivesMail }) => (receivesMail ? [name] : []));
     for (const account of await this.repository.waiting(providers, this.clock.now())) {
       await this.#send(account, mail);
     }
   }
 
   async #takeReturned(): Promise<void> {
-    const returned = await this.repository.returned(this.config.outbox.mailDomain, this.clock.now());
+    const returned = await this.repository.returned(
+      this.config.outbox.mailDomain,
+      this.clock.now(),
+    );
     for (const { accountId: id, settingsSealed } of returned) {
       const found = { id, settingsSealed, proof: 'loop' } as const;
       await recordProof(this.database, found, this.clock.now());
@@ -64,7 +69,15 @@ export class AddressLoops {
     const messageIdHeader = `<address-check.${id}@${this.config.outbox.mailDomain}>`;
     const { email, applicationName: application } = account;
     const server = this.config.baseUrl;
-    const mime = await composeLoopMail({ from, to: email, application, server, code, messageIdHeader, date });
+    const mime = await composeLoopMail({
+      from,
+      to: email,
+      application,
+      server,
+      code,
+      messageIdHeader,
+      date,
+    });
     const message = { mime, envelope: { from, recipients: [email] }, messageIdHeader, bcc: [] };
     const control = { signal: AbortSignal.timeout(SEND_MS), onPhase: () => undefined };
     try {

@@ -9,7 +9,12 @@ import type { Grant } from './grant.entity.ts';
  * Keeps what a sign-in to the grant's own mailbox has proved. A sign-in that proves nothing takes nothing away; while there
  * is no proof, the server goes on looking for one.
  */
-export function keepProof(grant: Grant, proof: AddressProof | null, connector: Connector, at: Date): void {
+export function keepProof(
+  grant: Grant,
+  proof: AddressProof | null,
+  connector: Connector,
+  at: Date,
+): void {
   if (proof && !grant.proof) grant.provenAt = at;
   grant.proof = proof ?? grant.proof ?? null;
   grant.proveAt = grant.proof || !connector.prove ? null : at;
@@ -47,8 +52,14 @@ export function recordProof(
 }
 
 /** Tells subscribers how the proof of a grant stands now. */
-export function tellProof(sql: Sql, { id, proof, updatedAt }: Grant, applicationId: string): Promise<void> {
-  return recordChanges(sql, [proofChange({ applicationId, accountId: id }, proof ?? null, updatedAt)]);
+export function tellProof(
+  sql: Sql,
+  { id, proof, updatedAt }: Grant,
+  applicationId: string,
+): Promise<void> {
+  return recordChanges(sql, [
+    proofChange({ applicationId, accountId: id }, proof ?? null, updatedAt),
+  ]);
 }
 
 /** What subscribers of `account.proof_changed` are told. @param proof null: the address is not proven any more */

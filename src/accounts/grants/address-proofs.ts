@@ -54,7 +54,11 @@ export class AddressProofs {
   /** Later, for an account that has no proof yet: also asks the domain. @returns null: nothing proves it so far */
   async later(connector: Connector, account: AcceptedAccount): Promise<AddressProof | null> {
     const integration = await this.#integration(connector, account);
-    return integrationProof(connector, account, integration) ?? (await connector.prove?.(account)) ?? null;
+    return (
+      integrationProof(connector, account, integration) ??
+      (await connector.prove?.(account)) ??
+      null
+    );
   }
 
   async #integration(
@@ -82,7 +86,8 @@ function integrationProof(
   const host = integration?.settings['imap_host'];
   if (!integration || !host || !connector.mailboxKey) return null;
   const own = { ...integration.settings, imap_username: email };
-  const opens = mailboxOf(connector, { email, settings: own }) === mailboxOf(connector, { email, settings });
+  const opens =
+    mailboxOf(connector, { email, settings: own }) === mailboxOf(connector, { email, settings });
   if (!opens) return null;
   return claimedEmail === email ? 'oauth' : 'integration';
 }

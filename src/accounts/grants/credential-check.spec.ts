@@ -3,7 +3,10 @@ import { ConnectionChecks } from '../../platform/egress/connection-checks.ts';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { Connector, ProviderAccount } from '../../providers/port/connector.ts';
-import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
 import type { AddressProofs } from './address-proofs.ts';
 import { CredentialCheck } from './credential-check.ts';
 import type { OauthCredentials } from './oauth-credentials.ts';
@@ -11,9 +14,16 @@ import type { OauthCredentials } from './oauth-credentials.ts';
 type Verify = Connector['verify'];
 
 /** No account signs in by OAuth. */
-const passing: Pick<OauthCredentials, 'complete'> = { complete: async (_, credentials) => credentials };
+const passing: Pick<OauthCredentials, 'complete'> = {
+  complete: async (_, credentials) => credentials,
+};
 const proofs: Pick<AddressProofs, 'atSignIn'> = { atSignIn: async (_, { proof }) => proof };
-const checks = new ConnectionChecks({ perProcess: 9, perApplication: 9, perAddress: 9, perHost: 9 });
+const checks = new ConnectionChecks({
+  perProcess: 9,
+  perApplication: 9,
+  perAddress: 9,
+  perHost: 9,
+});
 const check = (verify: Verify) =>
   new CredentialCheck(
     new ConnectorRegistry([
@@ -27,9 +37,15 @@ const check = (verify: Verify) =>
     passing,
     proofs,
   );
-const ada = { provider: 'imap', email: 'Ada@Example.test', name: 'Ada', settings: { host: 'mx', extra: 1 } };
+const ada = {
+  provider: 'imap',
+  email: 'Ada@Example.test',
+  name: 'Ada',
+  settings: { host: 'mx', extra: 1 },
+};
 const accepts: Verify = async ({ email, name }) => ({ email, name, organizationUnit: 'label' });
-const refusal = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
+const refusal = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.catch((error: unknown) => error);
 
 describe('CredentialCheck.verify', () => {
   it('hands the connector the settings its schema made, and answers what the provider says', async () => {
@@ -58,8 +74,17 @@ describe('CredentialCheck.verify', () => {
   });
 
   it('counts looking for a proof of the address as part of the check', async () => {
-    const single = new ConnectionChecks({ perProcess: 1, perApplication: 9, perAddress: 9, perHost: 9 });
-    const imap: Connector = { name: 'imap', settingsSchema: z.object({ host: z.string() }), verify: accepts };
+    const single = new ConnectionChecks({
+      perProcess: 1,
+      perApplication: 9,
+      perAddress: 9,
+      perHost: 9,
+    });
+    const imap: Connector = {
+      name: 'imap',
+      settingsSchema: z.object({ host: z.string() }),
+      verify: accepts,
+    };
     let meanwhile: unknown;
     const searching: Pick<AddressProofs, 'atSignIn'> = {
       atSignIn: async () => {
@@ -67,7 +92,10 @@ describe('CredentialCheck.verify', () => {
         return null;
       },
     };
-    await new CredentialCheck(new ConnectorRegistry([imap]), single, passing, searching).verify('app', ada);
+    await new CredentialCheck(new ConnectorRegistry([imap]), single, passing, searching).verify(
+      'app',
+      ada,
+    );
     expect(meanwhile).toMatchObject({ kind: 'rate-limited' });
   });
 
@@ -81,7 +109,12 @@ describe('CredentialCheck.verify', () => {
 
   it('hands the access token of a sign-in on, and keeps it out of the settings', async () => {
     const seen: (string | undefined)[] = [];
-    const tokens = { accessToken: 'token', refreshToken: 'refresh', obtainedAt: 0, expiresAt: null };
+    const tokens = {
+      accessToken: 'token',
+      refreshToken: 'refresh',
+      obtainedAt: 0,
+      expiresAt: null,
+    };
     const verified = await check(async (account) => {
       seen.push(account.accessToken);
       return accepts(account);
@@ -102,7 +135,10 @@ describe('CredentialCheck.verify', () => {
 
   it('refuses when nobody knows the address', async () => {
     const error = await refusal(check(accepts).verify('app', { ...ada, email: '' }));
-    expect(error).toMatchObject({ kind: 'invalid', details: { missingFields: ['settings.email'] } });
+    expect(error).toMatchObject({
+      kind: 'invalid',
+      details: { missingFields: ['settings.email'] },
+    });
   });
 
   it('names wrong settings and does not ask the provider', async () => {
@@ -154,11 +190,12 @@ describe('CredentialCheck.verify', () => {
   it('puts a change over stored settings name by name, or as the connector has it', () => {
     const connector = { name: 'imap' as const, settingsSchema: z.object({}), verify: accepts };
     const merged = (own: Partial<Connector>) =>
-      new CredentialCheck(new ConnectorRegistry([{ ...connector, ...own }]), checks, passing, proofs).merged(
-        'imap',
-        { a: 1, b: 1 },
-        { b: 2 },
-      );
+      new CredentialCheck(
+        new ConnectorRegistry([{ ...connector, ...own }]),
+        checks,
+        passing,
+        proofs,
+      ).merged('imap', { a: 1, b: 1 }, { b: 2 });
     expect(merged({})).toEqual({ a: 1, b: 2 });
     expect(merged({ mergeSettings: (stored, change) => ({ stored, change }) })).toEqual({
       stored: { a: 1, b: 1 },
@@ -182,7 +219,9 @@ describe('CredentialCheck.verify', () => {
   });
 
   it('refuses a provider without a connector', async () => {
-    expect(await refusal(check(accepts).verify('app', { ...ada, provider: 'google' }))).toMatchObject({
+    expect(
+      await refusal(check(accepts).verify('app', { ...ada, provider: 'google' })),
+    ).toMatchObject({
       code: 'provider.unsupported',
     });
   });

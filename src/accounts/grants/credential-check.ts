@@ -30,7 +30,10 @@ export class CredentialCheck {
    * @throws {DomainError} `unavailable` when the provider cannot be asked
    * @throws {TooManyChecksError}
    */
-  async verify(applicationId: string, credentials: AccountCredentials): Promise<VerifiedCredentials> {
+  async verify(
+    applicationId: string,
+    credentials: AccountCredentials,
+  ): Promise<VerifiedCredentials> {
     this.connectors.assertTurnedOn(credentials.provider);
     const { provider, tokens, claimedEmail, ...given } = await this.oauth.complete(
       applicationId,
@@ -77,7 +80,13 @@ export class CredentialCheck {
       );
     }
     const settings = { ...(verified.settings ?? account.settings) };
-    return { email: email.data.toLowerCase(), name, organizationUnit, settings, proof: proof ?? null };
+    return {
+      email: email.data.toLowerCase(),
+      name,
+      organizationUnit,
+      settings,
+      proof: proof ?? null,
+    };
   }
 
   /**

@@ -81,7 +81,9 @@ export class GrantConnections {
   ): Promise<Connection> {
     const { provider } = credentials;
     if (options.integrationRequired) {
-      const known = await this.em.fork().count(Integration, { application: applicationId, provider });
+      const known = await this.em
+        .fork()
+        .count(Integration, { application: applicationId, provider });
       if (known === 0) throw new IntegrationRequiredError(provider);
     }
     const names = [credentials.email];
@@ -103,7 +105,9 @@ export class GrantConnections {
     credentials: VerifiedCredentials,
     options: ConnectOptions,
   ): Promise<Connection> {
-    return this.em.transactional((em) => this.connectWithin(em, applicationId, credentials, options));
+    return this.em.transactional((em) =>
+      this.connectWithin(em, applicationId, credentials, options),
+    );
   }
 
   /** As `connect`, in the caller's transaction. */
@@ -127,8 +131,17 @@ export class GrantConnections {
     const hasMail = connector.mail !== undefined;
     const scope = offeredScopes(connector, options.scope);
     assertAllowedScopes(allowedScopes, options.scope);
-    const { known, moved } = await this.#find(em, applicationId, credentials, options.reauthAccountId);
-    if (!known && plan === 'quickstart' && (await em.count(Grant, { application: applicationId })) > 0) {
+    const { known, moved } = await this.#find(
+      em,
+      applicationId,
+      credentials,
+      options.reauthAccountId,
+    );
+    if (
+      !known &&
+      plan === 'quickstart' &&
+      (await em.count(Grant, { application: applicationId })) > 0
+    ) {
       throw new QuickstartLimitError();
     }
     // The queue row before the grant's: the order of everything that settles a sync.
@@ -137,7 +150,9 @@ export class GrantConnections {
       const account = { applicationId, accountId: known.id, at: this.clock.now() };
       await emptyForMailbox(sql, this.listeners, account);
     }
-    const grant = known ? await lockGrant(em, known) : this.#newGrant(em, applicationId, credentials);
+    const grant = known
+      ? await lockGrant(em, known)
+      : this.#newGrant(em, applicationId, credentials);
     this.#apply(grant, credentials, integration, { ...options, scope, allowedScopes });
     const reproved = storeMailbox(this.secretBox, grant, connector, credentials, grant.updatedAt);
     const account = { applicationId, accountId: grant.id, at: grant.updatedAt };
@@ -149,7 +164,12 @@ export class GrantConnections {
     await em.flush();
     if (!known && hasMail) await scheduleSync(sql, grant.id);
     if (!known)
-      await this.listeners.connected(sql, { ...account, provider, email: grant.email, name: grant.name });
+      await this.listeners.connected(sql, {
+        ...account,
+        provider,
+        email: grant.email,
+        name: grant.name,
+      });
     await moveGrants(sql, [connectedMove(grant.id, known !== null, moved)], grant.updatedAt);
     if (known && reproved) await tellProof(sql, grant, applicationId);
     return { grant: await em.refreshOrFail(grant), accessToken, expiresAt };
@@ -169,7 +189,12 @@ export class GrantConnections {
     const { provider, email, proof } = credentials;
     const connector = this.connectors.require(provider);
     const mailbox = mailboxOf(connector, credentials);
-    const known = await findByMailbox(em, this.secretBox, { applicationId, connector, email, mailbox });
+    const known = await findByMailbox(em, this.secretBox, {
+      applicationId,
+      connector,
+      email,
+      mailbox,
+    });
     if (!reauthAccountId || reauthAccountId === known?.id) return { known, moved: false };
     const where = { id: reauthAccountId, application: applicationId, provider, email };
     const named = known ? null : await em.findOne(Grant, where);
@@ -186,7 +211,11 @@ export class GrantConnections {
     return { known: named, moved: true };
   }
 
-  #newGrant(em: EntityManager, applicationId: string, { provider, email }: VerifiedCredentials): Grant {
+  #newGrant(
+    em: EntityManager,
+    applicationId: string,
+    { provider, email }: VerifiedCredentials,
+  ): Grant {
     const now = this.clock.now();
     return em.create(Grant, {
       id: newId(),

@@ -67,7 +67,10 @@ export async function moveGrants(sql: Sql, moves: readonly GrantMove[], at: Date
   const moved = new Map<string, HeldGrant>();
   for (const move of wanted) {
     const grant = moved.get(move.accountId) ?? held.get(move.accountId);
-    if (!grant || (move.settingsSealed !== undefined && move.settingsSealed !== grant.settingsSealed))
+    if (
+      !grant ||
+      (move.settingsSealed !== undefined && move.settingsSealed !== grant.settingsSealed)
+    )
       continue;
     const next = { ...grant, ...stateAfter(grant, move) };
     changes.push(...happenings(grant, next, move, at));
@@ -121,7 +124,12 @@ function isSame(a: GrantState, b: GrantState): boolean {
   );
 }
 
-function happenings(before: HeldGrant, after: HeldGrant, move: GrantMove, at: Date): ChangeRecord[] {
+function happenings(
+  before: HeldGrant,
+  after: HeldGrant,
+  move: GrantMove,
+  at: Date,
+): ChangeRecord[] {
   const becameInvalid = after.status === 'invalid' && before.status === 'valid';
   const trigger = becameInvalid
     ? 'account.invalid'

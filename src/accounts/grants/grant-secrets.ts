@@ -33,7 +33,11 @@ export function sealGrantSettings(
 }
 
 /** @throws {UnsealError} */
-export function openGrantSettings(box: SecretBox, grantId: string, sealed: string): Record<string, unknown> {
+export function openGrantSettings(
+  box: SecretBox,
+  grantId: string,
+  sealed: string,
+): Record<string, unknown> {
   return box.openJson(sealed, grantSettingsContext(grantId)) as Record<string, unknown>;
 }
 

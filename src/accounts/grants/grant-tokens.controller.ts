@@ -25,7 +25,8 @@ export class GrantTokensController {
   @Get()
   @Endpoint({
     summary: 'List the access tokens of an account, oldest first',
-    description: 'Never with the tokens themselves. Tokens that ended more than 30 days ago are gone.',
+    description:
+      'Never with the tokens themselves. Tokens that ended more than 30 days ago are gone.',
     response: accessTokenListView,
   })
   async list(
@@ -39,7 +40,10 @@ export class GrantTokensController {
 
   @Post()
   @ApiBetaErrors(403)
-  @Endpoint({ summary: 'Make another access token for an account', response: newAccessTokenEnvelope })
+  @Endpoint({
+    summary: 'Make another access token for an account',
+    response: newAccessTokenEnvelope,
+  })
   async create(
     @ApplicationId() applicationId: string,
     @Param('id') id: string,

@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { LONGEST_TOKEN_SECONDS, SHORTEST_TOKEN_SECONDS } from '../applications/applications.schema.ts';
+import {
+  LONGEST_TOKEN_SECONDS,
+  SHORTEST_TOKEN_SECONDS,
+} from '../applications/applications.schema.ts';
 import { scopeList } from '../../platform/auth/scope.schema.ts';
 import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
 import { integerLike } from '../../platform/wire/wire.schema.ts';
@@ -12,7 +15,9 @@ export const createTokenSchema = z
     expires_in: integerLike({ min: SHORTEST_TOKEN_SECONDS, max: LONGEST_TOKEN_SECONDS })
       .nullish()
       .describe('Seconds it works; absent: `access_token_expires_in` of the application'),
-    scope: scopeList().optional().describe('Narrower than the scopes of the account; absent: these'),
+    scope: scopeList()
+      .optional()
+      .describe('Narrower than the scopes of the account; absent: these'),
     revoke_other_tokens: z
       .boolean()
       .nullish()

@@ -1,5 +1,10 @@
 import { SYNC_STATES } from '../../platform/auth/grant-status.ts';
-import { type GrantState, stateAfter, SYNC_TRANSITIONS, type WantedState } from './grant-transitions.ts';
+import {
+  type GrantState,
+  stateAfter,
+  SYNC_TRANSITIONS,
+  type WantedState,
+} from './grant-transitions.ts';
 
 const running: GrantState = {
   status: 'valid',
@@ -25,7 +30,12 @@ describe('stateAfter', () => {
       { status: 'invalid', reason: '535' },
       invalid,
     ],
-    ['a second refusal leaves the first reason', invalid, { status: 'invalid', reason: '534' }, invalid],
+    [
+      'a second refusal leaves the first reason',
+      invalid,
+      { status: 'invalid', reason: '534' },
+      invalid,
+    ],
     ['an authentication heals', invalid, { status: 'valid', reason: null }, running],
     [
       'an authentication ends a sync error',
@@ -69,7 +79,12 @@ describe('stateAfter', () => {
       { syncState: 'running', reason: null },
       cancelled,
     ],
-    ['a sync error does not either', cancelled, { syncState: 'sync-error', reason: '421' }, cancelled],
+    [
+      'a sync error does not either',
+      cancelled,
+      { syncState: 'sync-error', reason: '421' },
+      cancelled,
+    ],
     [
       'a cancelled account stays stopped when it becomes invalid',
       cancelled,

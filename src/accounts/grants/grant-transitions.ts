@@ -48,15 +48,23 @@ const ENDED: readonly SyncState[] = ['sync-error', 'invalid', 'stopped'];
  */
 export function stateAfter(grant: GrantState, wanted: WantedState): GrantState {
   const status = wanted.status ?? grant.status;
-  if (status !== grant.status && !canTransition(GRANT_TRANSITIONS, grant.status, status)) return grant;
+  if (status !== grant.status && !canTransition(GRANT_TRANSITIONS, grant.status, status))
+    return grant;
   const syncState = syncStateAfter(grant, status, wanted);
-  if (syncState !== grant.syncState && !canTransition(SYNC_TRANSITIONS, grant.syncState, syncState)) {
+  if (
+    syncState !== grant.syncState &&
+    !canTransition(SYNC_TRANSITIONS, grant.syncState, syncState)
+  ) {
     return grant;
   }
   const statusReason =
     status === 'valid' ? null : grant.status === 'invalid' ? grant.statusReason : wanted.reason;
   const told = syncState !== grant.syncState || syncState === wanted.syncState;
-  const syncReason = told ? (syncState === 'invalid' ? statusReason : wanted.reason) : grant.syncReason;
+  const syncReason = told
+    ? syncState === 'invalid'
+      ? statusReason
+      : wanted.reason
+    : grant.syncReason;
   return { ...grant, status, statusReason, syncState, syncReason };
 }
 

@@ -6,7 +6,12 @@ import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
 import { GrantConnections } from './grant-connections.service.ts';
-import { toGrantEnvelope, toGrantListView, toGrantView, toNewGrantEnvelope } from './grants.mapper.ts';
+import {
+  toGrantEnvelope,
+  toGrantListView,
+  toGrantView,
+  toNewGrantEnvelope,
+} from './grants.mapper.ts';
 import {
   type CreateGrant,
   createGrantSchema,

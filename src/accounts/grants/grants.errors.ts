@@ -69,7 +69,9 @@ export function toConnectError(error: ProviderError): DomainError {
   const words = error.cause instanceof ProviderError ? error.cause.message : error.message;
   const details = { cause: error, serverError: words };
   const say = (usual: string) =>
-    error.setting === null ? `${usual}: ${error.message}` : `settings.${error.setting}: ${error.message}`;
+    error.setting === null
+      ? `${usual}: ${error.message}`
+      : `settings.${error.setting}: ${error.message}`;
   switch (error.code) {
     case 'auth-invalid':
       return new InvalidInputError(say('The provider refused the credentials'), {

@@ -14,9 +14,16 @@ import { NATIVE_NAMES, toNativeAccount } from './native-provider.ts';
 export const grantMetadataInput = z
   .record(
     z.string().min(1).max(40, 'keys must not be longer than 40 characters'),
-    z.union([z.string().max(500, 'values must not be longer than 500 characters'), z.number(), z.boolean()], {
-      error: 'values must be text, numbers or booleans',
-    }),
+    z.union(
+      [
+        z.string().max(500, 'values must not be longer than 500 characters'),
+        z.number(),
+        z.boolean(),
+      ],
+      {
+        error: 'values must be text, numbers or booleans',
+      },
+    ),
   )
   .refine((pairs) => Object.keys(pairs).length <= 50, 'must not have more than 50 pairs')
   .meta({ id: 'GrantMetadataInput', example: { isAdmin: true } });
@@ -31,14 +38,18 @@ export const createGrantSchema = z
     provider: z
       .enum([...PROVIDER_NAMES, ...NATIVE_NAMES], { error: providerError(PROVIDER_NAMES) })
       .describe('Names like gmail and yahoo make an account of `imap`'),
-    settings: settingsInput.describe('Credentials as the provider needs them; `email` names the account'),
+    settings: settingsInput.describe(
+      'Credentials as the provider needs them; `email` names the account',
+    ),
     scope: scopeList().optional().describe('Instead of the scopes of the integration'),
     state: z.string().max(255, 'must not be longer than 255 characters').nullish(),
     metadata: grantMetadataInput.nullish(),
     revoke_other_tokens: z
       .boolean()
       .nullish()
-      .describe('Whether the tokens the account had before are revoked; absent: as the application has it'),
+      .describe(
+        'Whether the tokens the account had before are revoked; absent: as the application has it',
+      ),
   })
   .meta({
     id: 'CreateGrant',
@@ -60,7 +71,10 @@ export const updateGrantSchema = z
     metadata: grantMetadataInput.nullish().describe('Replaces all metadata'),
     scope: scopeList().optional().describe('Empty or null: the scopes of the integration'),
   })
-  .meta({ id: 'UpdateGrant', example: { metadata: { isAdmin: false }, scope: ['email.read_only'] } });
+  .meta({
+    id: 'UpdateGrant',
+    example: { metadata: { isAdmin: false }, scope: ['email.read_only'] },
+  });
 export type UpdateGrant = z.infer<typeof updateGrantSchema>;
 
 export const syncGrantSchema = z.object({
@@ -71,7 +85,9 @@ export const syncGrantSchema = z.object({
 
 /** Fields of grants and accounts that say whether the address is proven. */
 export const addressProofView = {
-  address_proven: z.boolean().describe('Whether it is proven that this mailbox is that of the address'),
+  address_proven: z
+    .boolean()
+    .describe('Whether it is proven that this mailbox is that of the address'),
   proof: z
     .enum(ADDRESS_PROOFS)
     .nullable()
@@ -82,7 +98,9 @@ export const grantView = z
   .object({
     id: z.string().describe('Also the account id'),
     provider: z.string(),
-    grant_status: z.enum(['valid', 'invalid']).describe('`invalid`: the user has to authenticate again'),
+    grant_status: z
+      .enum(['valid', 'invalid'])
+      .describe('`invalid`: the user has to authenticate again'),
     email: z.string(),
     ...addressProofView,
     metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
@@ -121,7 +139,9 @@ export type GrantEnvelope = z.infer<typeof grantEnvelope>;
 export const newGrantEnvelope = z
   .object({
     success: z.literal(true),
-    data: grantView.extend({ access_token: z.string().describe('Shown this once') }).meta({ id: 'NewGrant' }),
+    data: grantView
+      .extend({ access_token: z.string().describe('Shown this once') })
+      .meta({ id: 'NewGrant' }),
   })
   .meta({ id: 'NewGrantEnvelope' });
 export type NewGrantEnvelope = z.infer<typeof newGrantEnvelope>;

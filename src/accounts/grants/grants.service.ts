@@ -3,7 +3,11 @@ import { LockMode } from '@mikro-orm/core';
 import { EntityManager, type FilterQuery } from '@mikro-orm/postgresql';
 import { isWithin, type Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
-import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import {
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+} from '../../platform/base/errors/domain-error.ts';
 import { forgetRateGate } from '../../platform/work/rate-gates.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
@@ -26,7 +30,11 @@ import { emptyForMailbox } from './mailbox-move.ts';
 import { Grant } from './grant.entity.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
 import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
-import { GrantChangedError, MailboxTakenError, ReauthenticationMismatchError } from './grants.errors.ts';
+import {
+  GrantChangedError,
+  MailboxTakenError,
+  ReauthenticationMismatchError,
+} from './grants.errors.ts';
 
 export type GrantMetadata = Record<string, string | number | boolean>;
 
@@ -64,7 +72,10 @@ export class GrantsService {
   /** Oldest first. @param provider only those of this provider */
   list(applicationId: string, { limit, offset }: Page, provider?: string): Promise<Grant[]> {
     if (limit === 0) return Promise.resolve([]);
-    const where: FilterQuery<Grant> = { application: applicationId, ...(provider ? { provider } : {}) };
+    const where: FilterQuery<Grant> = {
+      application: applicationId,
+      ...(provider ? { provider } : {}),
+    };
     return this.em.fork().find(Grant, where, { orderBy: { id: 'asc' }, limit, offset });
   }
 
@@ -81,7 +92,8 @@ export class GrantsService {
    * @throws {InvalidInputError} when the provider refuses the settings, or they are another account's, or does not have the scopes
    */
   async update(applicationId: string, grantId: string, change: GrantChange): Promise<Grant> {
-    const renewal = change.settings && (await this.#verifyRenewal(applicationId, grantId, change.settings));
+    const renewal =
+      change.settings && (await this.#verifyRenewal(applicationId, grantId, change.settings));
     return this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       // The queue row before the grant's: the order of everything that settles a sync.
@@ -120,7 +132,10 @@ export class GrantsService {
       }
       grant.updatedAt = this.clock.now();
       await em.flush();
-      await this.#settleStatus(sql, grant, asked, { verified: renewal !== undefined, scopesChanged });
+      await this.#settleStatus(sql, grant, asked, {
+        verified: renewal !== undefined,
+        scopesChanged,
+      });
       return em.refreshOrFail(grant);
     });
   }
@@ -137,7 +152,9 @@ export class GrantsService {
       await find(em, applicationId, grantId);
       // In the order in which the engine locks: queue rows before the grant, and before the gate.
       await this.#deleteWork(sql, grantId);
-      const [held] = await sql.query<{ provider: string; tokensSealed: string | null }>(HOLD, [grantId]);
+      const [held] = await sql.query<{ provider: string; tokensSealed: string | null }>(HOLD, [
+        grantId,
+      ]);
       // Nobody can add work for the account any more; what came in between goes too.
       await this.#deleteWork(sql, grantId);
       await forgetRateGate(sql, grantId);
@@ -152,7 +169,8 @@ export class GrantsService {
       await recordChanges(sql, [stopped]);
       return held;
     });
-    if (tokensSealed !== null) this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
+    if (tokensSealed !== null)
+      this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
   }
 
   async #deleteWork(sql: Sql, grantId: string): Promise<void> {
@@ -189,7 +207,12 @@ export class GrantsService {
     await find(em, applicationId, grantId);
     const connector = this.connectors.require(provider);
     const mailbox = mailboxOf(connector, credentials);
-    const holder = await findByMailbox(em, this.secretBox, { applicationId, connector, email, mailbox });
+    const holder = await findByMailbox(em, this.secretBox, {
+      applicationId,
+      connector,
+      email,
+      mailbox,
+    });
     if (holder && holder.id !== grantId) throw new MailboxTakenError(holder.id);
     return holder === null;
   }
@@ -206,7 +229,10 @@ export class GrantsService {
   ): Promise<{ credentials: VerifiedCredentials; replaces: string; byUser: boolean }> {
     const grant = await this.get(applicationId, grantId);
     if (grant.billingState === 'cancelled') {
-      throw new ForbiddenError('account.cancelled', 'This account has been cancelled: upgrade it first.');
+      throw new ForbiddenError(
+        'account.cancelled',
+        'This account has been cancelled: upgrade it first.',
+      );
     }
     const credentials = await this.credentials.verify(applicationId, {
       provider: grant.provider,
@@ -230,9 +256,12 @@ export class GrantsService {
     // Whoever signs in by OAuth has the servers of the integration, and nothing of their own to keep.
     if (change['refresh_token'] !== undefined) return change;
     if (grant.tokensSealed !== null) {
-      throw new InvalidInputError('settings.refresh_token is required: this account has signed in by OAuth', {
-        missingFields: ['settings.refresh_token'],
-      });
+      throw new InvalidInputError(
+        'settings.refresh_token is required: this account has signed in by OAuth',
+        {
+          missingFields: ['settings.refresh_token'],
+        },
+      );
     }
     const stored = openGrantSettings(this.secretBox, grant.id, grant.settingsSealed);
     return this.credentials.merged(grant.provider, stored, change);
@@ -267,10 +296,10 @@ async function find(em: EntityManager, applicationId: string, grantId: string): 
 /** Locks against other writers, not against rows that refer to the grant. */
 async function lock(em: EntityManager, applicationId: string, grantId: string): Promise<Grant> {
   if (isId(grantId)) {
-    await sqlOf(em).query('select from "grant" where id = $1 and application_id = $2 for no key update', [
-      grantId,
-      applicationId,
-    ]);
+    await sqlOf(em).query(
+      'select from "grant" where id = $1 and application_id = $2 for no key update',
+      [grantId, applicationId],
+    );
   }
   return find(em, applicationId, grantId);
 }
@@ -280,7 +309,11 @@ async function askedScopes(em: EntityManager, grant: Grant): Promise<Scope[] | n
   const { allowedScopes } = await grant.application.loadOrFail();
   if (grant.scope) return grantableScopes(allowedScopes, grant.scope);
   const integration = grant.integration
-    ? await em.findOne(Integration, { id: grant.integration.id }, { lockMode: LockMode.PESSIMISTIC_READ })
+    ? await em.findOne(
+        Integration,
+        { id: grant.integration.id },
+        { lockMode: LockMode.PESSIMISTIC_READ },
+      )
     : null;
   return grantableScopes(allowedScopes, integration?.scope);
 }

@@ -31,7 +31,9 @@ export async function findByMailbox(
 ): Promise<Grant | null> {
   const where = { application: applicationId, provider: connector.name, email };
   const grants = await em.find(Grant, where, { orderBy: { id: 'asc' } });
-  return grants.find((grant) => (grant.mailbox ?? keyOf(grant, connector, box)) === mailbox) ?? null;
+  return (
+    grants.find((grant) => (grant.mailbox ?? keyOf(grant, connector, box)) === mailbox) ?? null
+  );
 }
 
 /**

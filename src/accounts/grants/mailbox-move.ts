@@ -1,7 +1,11 @@
 import { resetBreaker } from '../../platform/work/rate-gates.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import { type ChangeObject, type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
+import {
+  type ChangeObject,
+  type ChangeRecord,
+  recordChanges,
+} from '../../platform/changes/change-log.ts';
 import { moveJobs } from '../../platform/job-statuses/jobs.ts';
 import { restartSync } from '../sync-schedule/schedule-sync.ts';
 import type { AccountListeners, ChangedAccount } from './account-listeners.ts';

@@ -2,7 +2,9 @@ import type { Sql } from '../../platform/database/sql.ts';
 import { type GrantMove, moveGrants } from './grant-moves.ts';
 
 /** Credentials that were refused for good: `reason` is the provider's words, `settingsSealed` what was refused. */
-export type CredentialsRefusal = Pick<GrantMove, 'accountId' | 'settingsSealed'> & { reason: string };
+export type CredentialsRefusal = Pick<GrantMove, 'accountId' | 'settingsSealed'> & {
+  reason: string;
+};
 
 /**
  * The provider refused credentials for good: the grants become `invalid` until their users authenticate again. In the

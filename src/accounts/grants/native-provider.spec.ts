@@ -34,10 +34,18 @@ describe('toNativeAccount', () => {
   it.each([
     ['gmail', { google_refresh_token: 't' }, 'settings.google_refresh_token: tokens'],
     ['gmail', { service_account_json: {} }, 'settings.service_account_json'],
-    ['office365', { microsoft_refresh_token: 't', password: 'x' }, 'settings.microsoft_refresh_token'],
+    [
+      'office365',
+      { microsoft_refresh_token: 't', password: 'x' },
+      'settings.microsoft_refresh_token',
+    ],
     ['graph', { password: 'x' }, 'provider: graph'],
     ['exchange', { username: 'u', password: 'x' }, 'settings.imap_host'],
-    ['exchange', { username: 'u', password: 'x', eas_server_host: 'eas.test' }, 'not by ActiveSync'],
+    [
+      'exchange',
+      { username: 'u', password: 'x', eas_server_host: 'eas.test' },
+      'not by ActiveSync',
+    ],
     ['exchange', { service_account: {}, imap_host: 'i.test' }, 'settings.service_account'],
     ['eas', { password: 'x' }, 'settings.imap_host'],
   ])('says why %s with %j cannot be connected', (provider, settings, words) => {
@@ -45,7 +53,9 @@ describe('toNativeAccount', () => {
   });
 
   it('does not show a token that it refuses', () => {
-    expect(refusal('gmail', { google_refresh_token: 'secret-token' })).not.toContain('secret-token');
+    expect(refusal('gmail', { google_refresh_token: 'secret-token' })).not.toContain(
+      'secret-token',
+    );
   });
 
   it('takes an exchange server by IMAP, under its user name', () => {

@@ -31,7 +31,9 @@ export function toNativeAccount(
   settings: Readonly<Record<string, unknown>>,
 ): NativeAccount {
   if (!(NATIVE_NAMES as readonly string[]).includes(provider)) return { provider, settings };
-  const token = OAUTH_SETTINGS.find((name) => settings[name] !== undefined && settings[name] !== null);
+  const token = OAUTH_SETTINGS.find(
+    (name) => settings[name] !== undefined && settings[name] !== null,
+  );
   if (token) {
     throw new InvalidInputError(
       `settings.${token}: tokens and keys of an application elsewhere are not taken: let the user sign in on a page (GET /oauth/authorize, POST /connect/auth), or give settings.password (an app password)`,

@@ -33,7 +33,10 @@ export class OauthCredentials {
    * @throws {InvalidInputError} when the integration has no OAuth
    * @throws {OauthError}
    */
-  async complete(applicationId: string, credentials: AccountCredentials): Promise<AccountCredentials> {
+  async complete(
+    applicationId: string,
+    credentials: AccountCredentials,
+  ): Promise<AccountCredentials> {
     const { provider, email, name, settings, tokens, claimedEmail = null } = credentials;
     const refreshToken = settings['refresh_token'];
     if (provider !== OAUTH_PROVIDER || (!tokens && refreshToken === undefined)) return credentials;

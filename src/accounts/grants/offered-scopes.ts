@@ -51,7 +51,10 @@ export function grantableScopes(
   allowed: readonly string[] | null | undefined,
   applying: readonly string[] | null | undefined,
 ): Scope[] | null {
-  const granted = restrict((applying ?? null) as Scope[] | null, (allowed ?? null) as Scope[] | null);
+  const granted = restrict(
+    (applying ?? null) as Scope[] | null,
+    (allowed ?? null) as Scope[] | null,
+  );
   if (granted?.length !== 0) return granted;
   throw new InvalidInputError(
     `scopes: none is left: a sign-in to this application may grant only ${(allowed ?? []).join(', ')} (its allowed_scopes)`,

@@ -99,7 +99,8 @@ export class ProviderAccounts {
     const isKept = kept?.settingsSealed === settingsSealed && kept.tokensSealed === tokensSealed;
     if (isKept && now - this.#keptSince < KEPT_MS) return kept;
     const settings = Object.freeze(openGrantSettings(this.secretBox, accountId, settingsSealed));
-    const tokens = tokensSealed === null ? null : openGrantTokens(this.secretBox, accountId, tokensSealed);
+    const tokens =
+      tokensSealed === null ? null : openGrantTokens(this.secretBox, accountId, tokensSealed);
     if (now - this.#keptSince >= KEPT_MS || this.#opened.size >= MOST_KEPT) {
       this.#opened.clear();
       this.#keptSince = now;

@@ -75,10 +75,9 @@ export class StoredCredentials extends Credentials {
     secret: string,
   ): Promise<ApplicationPrincipal | undefined> {
     if (clientId.includes('\0')) return undefined;
-    const [row] = await this.database.query<Omit<ApplicationPrincipal, 'kind'> & { secretHash: Buffer }>(
-      APPLICATION_BY_CLIENT_ID,
-      [clientId],
-    );
+    const [row] = await this.database.query<
+      Omit<ApplicationPrincipal, 'kind'> & { secretHash: Buffer }
+    >(APPLICATION_BY_CLIENT_ID, [clientId]);
     if (!row || !equalHashes(row.secretHash, hashToken(secret))) return undefined;
     const { secretHash: _, ...application } = row;
     return { kind: 'application', ...application };

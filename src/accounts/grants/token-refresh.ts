@@ -117,7 +117,9 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
   }
 
   #start(accountId: string, version: number): Promise<VersionedTokens> {
-    const running = this.#replace(accountId, version).finally(() => this.#running.delete(accountId));
+    const running = this.#replace(accountId, version).finally(() =>
+      this.#running.delete(accountId),
+    );
     this.#running.set(accountId, running);
     return running;
   }
@@ -139,7 +141,10 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
       const replaced = lease ? await this.#refresh(lease) : await this.#changed(accountId, version);
       if (replaced) return replaced;
       if (!lease && monotonicMs() - begunMs > WAIT_MS) {
-        throw new ProviderError('temporary', 'the access token is being replaced by another process');
+        throw new ProviderError(
+          'temporary',
+          'the access token is being replaced by another process',
+        );
       }
       await delay(LOOK_MS);
     }
@@ -149,11 +154,17 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
   async #changed(accountId: string, version: number): Promise<VersionedTokens | null> {
     const standing = await this.store.read(accountId);
     if (!standing?.tokens) {
-      throw new ProviderError('temporary', 'the account has been removed or has signed in another way');
+      throw new ProviderError(
+        'temporary',
+        'the account has been removed or has signed in another way',
+      );
     }
     if (standing.tokens.version > version) return standing.tokens;
     if (standing.status === 'valid') return null;
-    throw new ProviderError('auth-invalid', standing.statusReason ?? 'the user has to sign in again');
+    throw new ProviderError(
+      'auth-invalid',
+      standing.statusReason ?? 'the user has to sign in again',
+    );
   }
 
   /** @returns null when the row has other tokens by now */
@@ -173,7 +184,10 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
     if (unstored?.version === present.version) return unstored.tokens;
     const way = await this.integrations.find(applicationId, provider);
     if (!way) {
-      throw new OauthError('misconfigured', `no integration for ${provider} says how its accounts sign in`);
+      throw new OauthError(
+        'misconfigured',
+        `no integration for ${provider} says how its accounts sign in`,
+      );
     }
     const tokens = await this.clients.refresh(way.registration, present.tokens);
     remember(this.#unstored, accountId, { version: present.version, tokens });
@@ -189,7 +203,11 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
     await this.store.giveBack(lease);
     const failure = new ProviderError('temporary', words, { cause: error });
     const untilMs = monotonicMs() + PAUSE_MS;
-    remember(this.#failures, lease.accountId, { version: lease.present.version, untilMs, error: failure });
+    remember(this.#failures, lease.accountId, {
+      version: lease.present.version,
+      untilMs,
+      error: failure,
+    });
     throw failure;
   }
 }

@@ -91,7 +91,8 @@ export class TokenStore {
     const [row] = await this.database.query<Row>(READ, [accountId]);
     if (!row) return null;
     const { status, statusReason, tokensSealed, version } = row;
-    const tokens = tokensSealed === null ? null : openGrantTokens(this.secretBox, accountId, tokensSealed);
+    const tokens =
+      tokensSealed === null ? null : openGrantTokens(this.secretBox, accountId, tokensSealed);
     return { status, statusReason, tokens: tokens && { version, tokens } };
   }
 
@@ -108,7 +109,11 @@ export class TokenStore {
     const begunMs = monotonicMs();
     for (;;) {
       try {
-        const [row] = await this.database.query<{ version: number }>(STORE, [accountId, version, sealed]);
+        const [row] = await this.database.query<{ version: number }>(STORE, [
+          accountId,
+          version,
+          sealed,
+        ]);
         return row ? { version: row.version, tokens } : null;
       } catch (error) {
         if (!databaseTrouble(error) || monotonicMs() - begunMs > STORE_MS) throw error;
@@ -130,9 +135,16 @@ export class TokenStore {
    * The issuer takes the refresh token no more: the grant becomes `invalid`.
    * @returns false when somebody else has the lease, or the grant other tokens by now: nothing changes then
    */
-  async invalidate({ accountId, present: { version }, until }: TokenLease, reason: string): Promise<boolean> {
+  async invalidate(
+    { accountId, present: { version }, until }: TokenLease,
+    reason: string,
+  ): Promise<boolean> {
     return this.database.transaction(async (sql) => {
-      const [row] = await sql.query<{ settingsSealed: string }>(GIVE_BACK, [accountId, version, until]);
+      const [row] = await sql.query<{ settingsSealed: string }>(GIVE_BACK, [
+        accountId,
+        version,
+        until,
+      ]);
       if (!row) return false;
       const move = { accountId, status: 'invalid', reason, ...row } as const;
       await moveGrants(sql, [move], this.clock.now());
@@ -148,7 +160,9 @@ export class TokenStore {
     try {
       const standing = await this.read(accountId);
       const stored = standing?.tokens;
-      return stored?.version === version + 1 && stored.tokens.accessToken === accessToken ? stored : null;
+      return stored?.version === version + 1 && stored.tokens.accessToken === accessToken
+        ? stored
+        : null;
     } catch (error) {
       if (databaseTrouble(error)) return null;
       throw error;

@@ -30,7 +30,8 @@ export class TokenUses implements BeforeApplicationShutdown {
 
   /** Remembers that a request came with this token now. Costs no statement. */
   note(tokenId: string): void {
-    if (this.#uses.size < MOST_TOKENS || this.#uses.has(tokenId)) this.#uses.set(tokenId, this.clock.now());
+    if (this.#uses.size < MOST_TOKENS || this.#uses.has(tokenId))
+      this.#uses.set(tokenId, this.clock.now());
   }
 
   /** Stores what was remembered. What cannot be stored is lost. */

@@ -45,15 +45,18 @@ export function checkOauthSettings(provider: string, settings: ShownSettings): v
   if (isSet(settings, 'issuer')) checkIssuer(settings);
   else checkEndpoints(settings);
   const missing = ['client_id', 'imap_host', 'smtp_host'].filter((name) => !isSet(settings, name));
-  if (missing.length > 0) throw new IntegrationSettingsError('imap accounts that sign in by OAuth', missing);
+  if (missing.length > 0)
+    throw new IntegrationSettingsError('imap accounts that sign in by OAuth', missing);
 }
 
 function checkIssuer(settings: ShownSettings): void {
-  const extra = (['authorization_endpoint', 'token_endpoint', 'revocation_endpoint'] as const).find((name) =>
-    isSet(settings, name),
+  const extra = (['authorization_endpoint', 'token_endpoint', 'revocation_endpoint'] as const).find(
+    (name) => isSet(settings, name),
   );
   if (extra)
-    throw new InvalidInputError(`settings.${extra}: the issuer says where it is: give one or the other`);
+    throw new InvalidInputError(
+      `settings.${extra}: the issuer says where it is: give one or the other`,
+    );
 }
 
 function checkEndpoints(settings: ShownSettings): void {
@@ -61,13 +64,17 @@ function checkEndpoints(settings: ShownSettings): void {
     (name) => !isSet(settings, name),
   );
   if (missing.length === 3) missing.splice(0, 3, 'issuer');
-  if (missing.length > 0) throw new IntegrationSettingsError('imap accounts that sign in by OAuth', missing);
+  if (missing.length > 0)
+    throw new IntegrationSettingsError('imap accounts that sign in by OAuth', missing);
   if (scopesOf(settings).includes('openid')) {
-    throw new InvalidInputError('settings.oauth_scope: must not have openid without settings.issuer');
+    throw new InvalidInputError(
+      'settings.oauth_scope: must not have openid without settings.issuer',
+    );
   }
 }
 
-const scopesOf = ({ oauth_scope: scope }: ShownSettings): string[] => textOf(scope ?? '').split(/\s+/);
+const scopesOf = ({ oauth_scope: scope }: ShownSettings): string[] =>
+  textOf(scope ?? '').split(/\s+/);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** How accounts of an integration sign in by OAuth; null: they do not. @throws {UnsealError} */
@@ -77,7 +84,9 @@ export function oauthRegistrationOf(
 ): OauthRegistration | null {
   const { issuer, authorization_endpoint, token_endpoint, revocation_endpoint } = settings;
   if (provider !== OAUTH_PROVIDER || (!issuer && !token_endpoint)) return null;
-  const secrets = secretSettingsSealed ? openIntegrationSecrets(box, id, secretSettingsSealed) : null;
+  const secrets = secretSettingsSealed
+    ? openIntegrationSecrets(box, id, secretSettingsSealed)
+    : null;
   return {
     server: issuer
       ? { issuer: textOf(issuer) }
@@ -94,7 +103,10 @@ export function oauthRegistrationOf(
 }
 
 /** What of an integration says how its accounts sign in. */
-export type OauthIntegration = Pick<Integration, 'id' | 'provider' | 'settings' | 'secretSettingsSealed'>;
+export type OauthIntegration = Pick<
+  Integration,
+  'id' | 'provider' | 'settings' | 'secretSettingsSealed'
+>;
 
 /**
  * The settings of an account that has signed in by OAuth: the servers of its integration, and its own address as login.

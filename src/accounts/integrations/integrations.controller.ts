@@ -27,7 +27,10 @@ export class IntegrationsController {
 
   @Get()
   @Endpoint({ summary: 'List integrations, oldest first', response: integrationListView })
-  async list(@ApplicationId() applicationId: string, @Query({ schema: listIntegrationsSchema }) page: Page) {
+  async list(
+    @ApplicationId() applicationId: string,
+    @Query({ schema: listIntegrationsSchema }) page: Page,
+  ) {
     return toIntegrationListView(await this.integrations.list(applicationId, page), page);
   }
 
@@ -42,7 +45,9 @@ export class IntegrationsController {
     @ApplicationId() applicationId: string,
     @Body({ schema: createIntegrationSchema }) body: CreateIntegration,
   ) {
-    return toIntegrationEnvelope(await this.integrations.create(applicationId, toNewIntegration(body)));
+    return toIntegrationEnvelope(
+      await this.integrations.create(applicationId, toNewIntegration(body)),
+    );
   }
 
   @Get(':provider')

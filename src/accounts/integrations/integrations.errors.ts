@@ -15,8 +15,11 @@ export class IntegrationExistsError extends ConflictError {
 export class IntegrationSettingsError extends InvalidInputError {
   constructor(provider: string, missing: readonly string[]) {
     const missingFields = missing.map((name) => `settings.${name}`);
-    super(`${missingFields.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} required for ${provider}`, {
-      missingFields,
-    });
+    super(
+      `${missingFields.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} required for ${provider}`,
+      {
+        missingFields,
+      },
+    );
   }
 }

@@ -1,9 +1,14 @@
 import type { Page } from '../../platform/database/listing.ts';
 import type { Integration } from './integration.entity.ts';
-import type { IntegrationEnvelope, IntegrationListView, IntegrationView } from './integrations.schema.ts';
+import type {
+  IntegrationEnvelope,
+  IntegrationListView,
+  IntegrationView,
+} from './integrations.schema.ts';
 
 export function toIntegrationView(integration: Integration): IntegrationView {
-  const { id, name, provider, settings, redirectUris, expiresIn, scope, requireProvenAddress } = integration;
+  const { id, name, provider, settings, redirectUris, expiresIn, scope, requireProvenAddress } =
+    integration;
   return {
     id,
     name,
@@ -20,6 +25,9 @@ export function toIntegrationEnvelope(integration: Integration): IntegrationEnve
   return { success: true, data: toIntegrationView(integration) };
 }
 
-export function toIntegrationListView(integrations: Integration[], page: Page): IntegrationListView {
+export function toIntegrationListView(
+  integrations: Integration[],
+  page: Page,
+): IntegrationListView {
   return { data: integrations.map(toIntegrationView), limit: page.limit, offset: page.offset };
 }

@@ -4,7 +4,11 @@ import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
 import { httpUrl, integerLike } from '../../platform/wire/wire.schema.ts';
 import { CLIENT_AUTH_METHODS } from '../oauth/oauth-registration.ts';
 import { PROVIDER_NAMES } from '../../providers/port/provider-name.ts';
-import type { IntegrationChange, IntegrationSettings, NewIntegration } from './integrations.service.ts';
+import type {
+  IntegrationChange,
+  IntegrationSettings,
+  NewIntegration,
+} from './integrations.service.ts';
 
 /** A login request made through an integration lives this long unless it says otherwise. */
 const DEFAULT_EXPIRES_IN_SECONDS = 3600;
@@ -50,13 +54,19 @@ const settingsInput = z
   );
 
 const fields = {
-  name: z.string().trim().min(1, 'must not be empty').max(200, 'must not be longer than 200 characters'),
+  name: z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(200, 'must not be longer than 200 characters'),
   settings: settingsInput.nullish(),
   redirect_uris: z.array(httpUrl()).max(100, 'must not have more than 100 addresses').nullish(),
   expires_in: integerLike({ min: 61, max: 315_359_999 })
     .nullish()
     .describe(`Seconds a login request lives; default ${DEFAULT_EXPIRES_IN_SECONDS}`),
-  scope: scopeList().optional().describe('Scopes of grants that have none of their own; empty or null: all'),
+  scope: scopeList()
+    .optional()
+    .describe('Scopes of grants that have none of their own; empty or null: all'),
   require_proven_address: z
     .boolean('must be true or false')
     .nullish()
@@ -132,7 +142,10 @@ export const integrationListView = z
   .meta({ id: 'IntegrationList' });
 export type IntegrationListView = z.infer<typeof integrationListView>;
 
-function toSettings({ client_secret, ...shown }: z.infer<typeof settingsInput>): IntegrationSettings {
+function toSettings({
+  client_secret,
+  ...shown
+}: z.infer<typeof settingsInput>): IntegrationSettings {
   const given = Object.entries(shown).map(([name, value]) => [name, value ?? undefined]);
   return { clientSecret: client_secret ?? undefined, shown: Object.fromEntries(given) };
 }

@@ -115,7 +115,8 @@ export class IntegrationsService {
       if (name !== undefined) integration.name = name;
       if (expiresIn !== undefined) integration.expiresIn = expiresIn;
       if (redirectUris) integration.redirectUris = [...new Set(redirectUris)];
-      if (requireProvenAddress !== undefined) integration.requireProvenAddress = requireProvenAddress;
+      if (requireProvenAddress !== undefined)
+        integration.requireProvenAddress = requireProvenAddress;
       if (scope !== undefined) integration.scope = scope && [...scope];
       if (settings) this.#applySettings(integration, settings);
       integration.updatedAt = this.clock.now();
@@ -143,7 +144,9 @@ export class IntegrationsService {
     lockMode?: LockMode.PESSIMISTIC_WRITE,
   ): Promise<Integration> {
     const where = { application: applicationId, ...(isId(key) ? { id: key } : { provider: key }) };
-    const integration = key.includes('\0') ? null : await em.findOne(Integration, where, { lockMode });
+    const integration = key.includes('\0')
+      ? null
+      : await em.findOne(Integration, where, { lockMode });
     if (!integration) throw new NotFoundError('integration', key);
     return integration;
   }
@@ -166,9 +169,12 @@ export class IntegrationsService {
     );
     // Nobody is shown the secret, so nobody has it sent to themselves either.
     if (moved && clientSecret === undefined && integration.secretSettingsSealed) {
-      throw new InvalidInputError(`settings.client_secret is required together with another ${moved}`, {
-        missingFields: ['settings.client_secret'],
-      });
+      throw new InvalidInputError(
+        `settings.client_secret is required together with another ${moved}`,
+        {
+          missingFields: ['settings.client_secret'],
+        },
+      );
     }
     integration.settings = settings;
     checkOauthSettings(provider, integration.settings);

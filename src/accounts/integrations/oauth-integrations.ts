@@ -2,7 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { OauthRegistration } from '../oauth/oauth-registration.ts';
-import { oauthAccountSettings, type OauthIntegration, oauthRegistrationOf } from './integration-oauth.ts';
+import {
+  oauthAccountSettings,
+  type OauthIntegration,
+  oauthRegistrationOf,
+} from './integration-oauth.ts';
 
 /** An integration whose accounts sign in by OAuth. */
 export interface OauthWay {

@@ -25,6 +25,7 @@ export function egressFetch(egress: EgressClient): CustomFetch {
 
 function bytesOf(body: CustomFetchOptions['body']): Buffer | null {
   if (body === null || body === undefined) return null;
-  if (typeof body === 'string' || body instanceof URLSearchParams) return Buffer.from(body.toString());
+  if (typeof body === 'string' || body instanceof URLSearchParams)
+    return Buffer.from(body.toString());
   throw new Error('openid-client sent a body of another kind');
 }

@@ -65,6 +65,8 @@ describe('OauthClients with an issuer whose user is not verified any more', () =
   });
 
   it('connects no new one', async () => {
-    await expect(clients.signInWith(registration, 'refresh')).rejects.toMatchObject({ failure: 'denied' });
+    await expect(clients.signInWith(registration, 'refresh')).rejects.toMatchObject({
+      failure: 'denied',
+    });
   });
 });

@@ -123,14 +123,24 @@ export class OauthClients {
    * anything else.
    * @throws {OauthError} `refused` when the refresh token is not good any more
    */
-  async refresh(registration: OauthRegistration, { refreshToken }: OauthTokens): Promise<OauthTokens> {
+  async refresh(
+    registration: OauthRegistration,
+    { refreshToken }: OauthTokens,
+  ): Promise<OauthTokens> {
     if (refreshToken === null) {
-      throw new OauthError('refused', 'the access token has expired, and there is no refresh token');
+      throw new OauthError(
+        'refused',
+        'the access token has expired, and there is no refresh token',
+      );
     }
     // Whose they are has been found out: an answer with new words about the user is no reason to lose its tokens.
     return this.#with(registration, async (configuration) => {
       const asked = this.clock.now().getTime();
-      return tokensOf(await oidc.refreshTokenGrant(configuration, refreshToken), asked, refreshToken);
+      return tokensOf(
+        await oidc.refreshTokenGrant(configuration, refreshToken),
+        asked,
+        refreshToken,
+      );
     });
   }
 
@@ -150,7 +160,10 @@ export class OauthClients {
    * Tells the server that the tokens are not used any more (RFC 7009).
    * @returns false when it cannot be told
    */
-  revoke(registration: OauthRegistration, { refreshToken, accessToken }: OauthTokens): Promise<boolean> {
+  revoke(
+    registration: OauthRegistration,
+    { refreshToken, accessToken }: OauthTokens,
+  ): Promise<boolean> {
     return this.#with(registration, async (configuration) => {
       if (!configuration.serverMetadata().revocation_endpoint) return false;
       await oidc.tokenRevocation(configuration, refreshToken ?? accessToken);
@@ -198,7 +211,10 @@ export class OauthClients {
       });
       const { authorization_endpoint, token_endpoint } = found.serverMetadata();
       if (!authorization_endpoint || !token_endpoint) {
-        throw new OauthError('misconfigured', 'the issuer names no authorization or no token endpoint');
+        throw new OauthError(
+          'misconfigured',
+          'the issuer names no authorization or no token endpoint',
+        );
       }
       return found;
     }
@@ -224,14 +240,20 @@ function clientAuthOf({ clientSecret, clientAuth }: OauthRegistration): oidc.Cli
   return (server, ...rest) => {
     const known = server.token_endpoint_auth_methods_supported;
     const usual =
-      known && !known.includes('client_secret_basic') ? 'client_secret_post' : 'client_secret_basic';
+      known && !known.includes('client_secret_basic')
+        ? 'client_secret_post'
+        : 'client_secret_basic';
     const chosen = (clientAuth ?? usual) === 'client_secret_post' ? post : basic;
     chosen(server, ...rest);
   };
 }
 
 /** @param before the refresh token that goes on where the server gives no other (RFC 6749, 6) */
-function tokensOf(answer: oidc.TokenEndpointResponse, askedMs: number, before: string | null): OauthTokens {
+function tokensOf(
+  answer: oidc.TokenEndpointResponse,
+  askedMs: number,
+  before: string | null,
+): OauthTokens {
   const { access_token, refresh_token, expires_in } = answer;
   return {
     accessToken: access_token,
@@ -245,7 +267,10 @@ function whoIs(claims: oidc.IDToken | undefined): Pick<SignedIn, 'email' | 'name
   if (!claims) return { email: null, name: null };
   const { email, email_verified: verified, name } = claims;
   if (verified === false || verified === 'false') {
-    throw new OauthError('denied', 'the authorization server has not verified the address of this user');
+    throw new OauthError(
+      'denied',
+      'the authorization server has not verified the address of this user',
+    );
   }
   return {
     email: typeof email === 'string' && email.trim() ? email.trim().toLowerCase() : null,

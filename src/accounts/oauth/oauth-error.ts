@@ -30,7 +30,10 @@ export class OauthError extends DomainError {
 
   constructor(failure: OauthFailure, message: string) {
     const kind = failure === 'unavailable' ? 'unavailable' : 'invalid';
-    super(`oauth.${failure}`, kind, message, { betaType: BETA_TYPES[failure], serverError: message });
+    super(`oauth.${failure}`, kind, message, {
+      betaType: BETA_TYPES[failure],
+      serverError: message,
+    });
     this.failure = failure;
   }
 }
@@ -48,7 +51,8 @@ export function toOauthError(error: unknown): unknown {
   if (!(error instanceof ClientError)) return error;
   const { cause } = error;
   const status = cause instanceof Response ? cause.status : null;
-  if (status === null) return new OauthError('unexpected', `the authorization server: ${error.message}`);
+  if (status === null)
+    return new OauthError('unexpected', `the authorization server: ${error.message}`);
   return new OauthError(
     isPassing(status) ? 'unavailable' : 'unexpected',
     `the authorization server answered ${status}`,
@@ -62,7 +66,10 @@ function failureOf({ error, status }: ResponseBodyError): OauthFailure {
 
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
 
-function wordsOf({ error, error_description }: ResponseBodyError | AuthorizationResponseError): string {
+function wordsOf({
+  error,
+  error_description,
+}: ResponseBodyError | AuthorizationResponseError): string {
   const words = error_description ? `${error}: ${error_description}` : error;
   return storable(`the authorization server answered ${words}`, MOST_WORDS);
 }

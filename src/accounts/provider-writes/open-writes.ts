@@ -74,7 +74,11 @@ export async function rememberBefore(
   except: string | null = null,
 ): Promise<{ objectId: string; key: string }[]> {
   if (fields.length === 0) return [];
-  return sql.query<{ objectId: string; key: string }>(REMEMBER, [action, JSON.stringify(fields), except]);
+  return sql.query<{ objectId: string; key: string }>(REMEMBER, [
+    action,
+    JSON.stringify(fields),
+    except,
+  ]);
 }
 
 const AMEND_NEXT = `

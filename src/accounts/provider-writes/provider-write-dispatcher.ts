@@ -137,7 +137,8 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     const account = await this.accounts.find(job.gateId);
     if (!account) return { next: { kind: 'done' }, result: { kind: 'gone' } };
     if (account.grantStatus === 'invalid') {
-      const reason = "The account's credentials are out of date: the user has to authenticate again";
+      const reason =
+        "The account's credentials are out of date: the user has to authenticate again";
       return this.#failed(job, startedAt, new ProviderError('auth-invalid', reason), account);
     }
     if (!(await lease.handOff())) return null;
@@ -163,7 +164,10 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     const mayHaveRun = job.ambiguous || job.attempt > 1;
     try {
       if (Number(payload['steps'] ?? 0) >= MOST_STEPS)
-        throw new ProviderError('unsupported', `Given up: it did not come to an end in ${MOST_STEPS} steps`);
+        throw new ProviderError(
+          'unsupported',
+          `Given up: it did not come to an end in ${MOST_STEPS} steps`,
+        );
       const write = { jobId, objectId, payload, mayHaveRun, attempt: job.attempt };
       return this.#ended(
         await this.writes.require(job.action).run(this.connectors, account, write),
@@ -188,7 +192,9 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   async record(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
     const at = this.clock.now();
     const waiting = settled.filter(({ result }) => ['waits', 'continues'].includes(result.kind));
-    const steps = settled.filter(({ result }) => result.kind === 'continues').map(({ job }) => job.id);
+    const steps = settled
+      .filter(({ result }) => result.kind === 'continues')
+      .map(({ job }) => job.id);
     if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
     if (steps.length > 0) await sql.query(COUNT_STEP, [steps]);
     await this.#lookAgain(sql, settled);
@@ -200,7 +206,9 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     const moved = await moveJobs(sql, settled.flatMap(toMove), at);
     const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
     await recordAttempts(sql, attempts);
-    const finished = settled.filter(({ next }) => next.kind === 'done').map(({ job }) => job.objectId);
+    const finished = settled
+      .filter(({ next }) => next.kind === 'done')
+      .map(({ job }) => job.objectId);
     if (finished.length > 0) await sql.query(NEXT_IN_LINE, [finished]);
     if (finished.length + steps.length > 0) wakeAfterCommit(sql, 'provider');
   }
@@ -256,7 +264,8 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
    * @param ambiguous whether the write may have reached the provider
    */
   #waits(until: Date, ambiguous = false): Outcome<WriteResult> {
-    const soon = Math.max(this.clock.now().getTime(), until.getTime()) + WAIT_MS * (1 + Math.random());
+    const soon =
+      Math.max(this.clock.now().getTime(), until.getTime()) + WAIT_MS * (1 + Math.random());
     return { next: { kind: 'again', at: new Date(soon), ambiguous }, result: { kind: 'waits' } };
   }
 
@@ -285,7 +294,9 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
 /** Accounts whose provider refused the credentials. */
 function refusedCredentials(settled: readonly SettledWrite[]): CredentialsRefusal[] {
   return settled.flatMap(({ job, result }) =>
-    result.kind === 'failed' && result.failure.code === 'auth-invalid' && result.settingsSealed !== null
+    result.kind === 'failed' &&
+    result.failure.code === 'auth-invalid' &&
+    result.settingsSealed !== null
       ? [{ accountId: job.gateId, reason: result.reason, settingsSealed: result.settingsSealed }]
       : [],
   );

@@ -47,7 +47,9 @@ describe('decideAfterFailure', () => {
   );
 
   it('gives up after the last attempt', () => {
-    expect(decideAfterFailure(failure('temporary'), MOST_ATTEMPTS - 1, NOW, 0.5).kind).toBe('again');
+    expect(decideAfterFailure(failure('temporary'), MOST_ATTEMPTS - 1, NOW, 0.5).kind).toBe(
+      'again',
+    );
     expect(decideAfterFailure(failure('temporary'), MOST_ATTEMPTS, NOW, 0.5)).toMatchObject({
       kind: 'failed',
       reason: 'Given up after 20 attempts: the words of the provider',

@@ -38,7 +38,8 @@ export function decideAfterFailure(
   random: number,
 ): WriteVerdict {
   const { code, message, retryAfterSeconds } = failure;
-  if (PERMANENT.includes(code)) return { kind: 'failed', reason: message, rule: `permanent: ${code}` };
+  if (PERMANENT.includes(code))
+    return { kind: 'failed', reason: message, rule: `permanent: ${code}` };
   if (attempt >= MOST_ATTEMPTS) {
     return {
       kind: 'failed',
@@ -52,6 +53,9 @@ export function decideAfterFailure(
     kind: 'again',
     at: new Date(now.getTime() + seconds * 1000),
     reason: message,
-    rule: retryAfterSeconds !== null && retryAfterSeconds > interval ? 'as the provider asked' : 'backoff',
+    rule:
+      retryAfterSeconds !== null && retryAfterSeconds > interval
+        ? 'as the provider asked'
+        : 'backoff',
   };
 }

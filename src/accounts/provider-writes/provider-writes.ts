@@ -2,7 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ConnectedAccount } from '../grants/provider-accounts.ts';
 import type { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import type { CalendarPort, ContactsPort, MailboxPort, MailPort } from '../../providers/port/connector.ts';
+import type {
+  CalendarPort,
+  ContactsPort,
+  MailboxPort,
+  MailPort,
+} from '../../providers/port/connector.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 
 /** The part of a connector a write goes through. */
@@ -71,7 +76,11 @@ export interface WriteHooks {
 
 interface Registered extends WriteHooks {
   port: keyof WritePorts;
-  run(connectors: ConnectorRegistry, account: ConnectedAccount, write: ProviderWrite): Promise<WriteOutcome>;
+  run(
+    connectors: ConnectorRegistry,
+    account: ConnectedAccount,
+    write: ProviderWrite,
+  ): Promise<WriteOutcome>;
 }
 
 const REQUIRE: {

@@ -20,7 +20,11 @@ const SAMPLE = 200;
 const CHECK_TEXT = 'carillon';
 const checkContext = (id: string): string => `sealing_key.check:${id}`;
 
-const sampleOf = ({ table, column, key = 'id' }: SealedColumn, index: number, direction: 'asc' | 'desc') => `
+const sampleOf = (
+  { table, column, key = 'id' }: SealedColumn,
+  index: number,
+  direction: 'asc' | 'desc',
+) => `
   (select distinct on (split_part(sealed, '.', 2)) ${index} as place, id::text as id, sealed
    from (select "${key}" as id, "${column}" as sealed from "${table}" order by "${key}" ${direction} limit ${SAMPLE}) s
    where sealed is not null)`;
@@ -109,7 +113,8 @@ export async function requireRightKeys(sql: Sql, box: SecretBox): Promise<void> 
 /** @throws {WrongKeysError} unless there are no problems */
 function refuse(problems: KeyProblems): void {
   const problem = describeProblems(problems);
-  if (problem !== null) throw new WrongKeysError(`${problem}. Nothing was changed. Correct ENCRYPTION_KEYS.`);
+  if (problem !== null)
+    throw new WrongKeysError(`${problem}. Nothing was changed. Correct ENCRYPTION_KEYS.`);
 }
 
 const SEALED_BY_NOBODY = `
@@ -132,7 +137,9 @@ export async function rememberNewestKey(sql: Sql, box: SecretBox): Promise<boole
 
 /** Takes `rememberNewestKey` back, unless a running process seals with the key by now. */
 export async function forgetNewestKey(sql: Sql, box: SecretBox): Promise<void> {
-  await sql.query(`delete from sealing_key k where k.id = $1 and ${SEALED_BY_NOBODY}`, [box.currentKeyId]);
+  await sql.query(`delete from sealing_key k where k.id = $1 and ${SEALED_BY_NOBODY}`, [
+    box.currentKeyId,
+  ]);
 }
 
 const FORGET_UNUSED = `

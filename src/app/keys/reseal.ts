@@ -38,7 +38,11 @@ export async function prepareReseal(sql: Sql, box: SecretBox, force = false): Pr
  * call `prepareReseal` first.
  * @param batch rows per statement
  */
-export async function reseal(sql: Sql, box: SecretBox, batch = DEFAULT_BATCH): Promise<ResealReport> {
+export async function reseal(
+  sql: Sql,
+  box: SecretBox,
+  batch = DEFAULT_BATCH,
+): Promise<ResealReport> {
   const report: ResealReport = { resealed: 0, unopened: [] };
   for (const column of SEALED_COLUMNS) await resealColumn(sql, box, column, batch, report);
   if (report.unopened.length === 0) await forgetUnusedKeys(sql, box);
@@ -62,7 +66,11 @@ async function resealColumn(
     const renewed: { id: string; was: string; sealed: string }[] = [];
     for (const { id, sealed } of rows) {
       try {
-        renewed.push({ id, was: sealed, sealed: box.seal(box.open(sealed, context(id)), context(id)) });
+        renewed.push({
+          id,
+          was: sealed,
+          sealed: box.seal(box.open(sealed, context(id)), context(id)),
+        });
       } catch (error) {
         if (!(error instanceof UnsealError)) throw error;
         report.unopened.push({ table, id });
@@ -72,7 +80,11 @@ async function resealColumn(
       `update "${table}" t set "${column}" = n.sealed
        from unnest($1::uuid[], $2::text[], $3::text[]) n(id, was, sealed)
        where t."${key}" = n.id and t."${column}" = n.was returning 1`,
-      [renewed.map(({ id }) => id), renewed.map(({ was }) => was), renewed.map(({ sealed }) => sealed)],
+      [
+        renewed.map(({ id }) => id),
+        renewed.map(({ was }) => was),
+        renewed.map(({ sealed }) => sealed),
+      ],
     );
     report.resealed += written.length;
     const end = rows.at(-1);

@@ -1,6 +1,9 @@
 import { applicationSecretContext } from '../../accounts/applications/application-secrets.ts';
 import { authorizationCodeContext } from '../../accounts/connect/authorization-codes.ts';
-import { loginPendingContext, loginSettingsContext } from '../../accounts/connect/login-requests.ts';
+import {
+  loginPendingContext,
+  loginSettingsContext,
+} from '../../accounts/connect/login-requests.ts';
 import { conferencingSettingsContext } from '../../calendar/conferencing/conferencing-secrets.ts';
 import { grantSettingsContext, grantTokensContext } from '../../accounts/grants/grant-secrets.ts';
 import { integrationSecretContext } from '../../accounts/integrations/integration-secrets.ts';
@@ -24,6 +27,15 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'authorization_code', column: 'request_sealed', context: authorizationCodeContext },
   { table: 'login_request', column: 'settings_sealed', context: loginSettingsContext },
   { table: 'login_request', column: 'pending_sealed', context: loginPendingContext },
-  { table: 'relay', column: 'settings_sealed', key: 'application_id', context: relaySettingsContext },
-  { table: 'conferencing_service', column: 'settings_sealed', context: conferencingSettingsContext },
+  {
+    table: 'relay',
+    column: 'settings_sealed',
+    key: 'application_id',
+    context: relaySettingsContext,
+  },
+  {
+    table: 'conferencing_service',
+    column: 'settings_sealed',
+    context: conferencingSettingsContext,
+  },
 ];

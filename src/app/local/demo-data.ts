@@ -18,7 +18,9 @@ const PEOPLE = [
  * Makes the demo application with its two sandbox accounts, the first time.
  * @returns undefined when there is an application already
  */
-export async function createDemoData(app: INestApplicationContext): Promise<DemoAccess | undefined> {
+export async function createDemoData(
+  app: INestApplicationContext,
+): Promise<DemoAccess | undefined> {
   const applications = app.get(ApplicationsService);
   if ((await applications.list()).length > 0) return undefined;
   const { application, clientSecret } = await applications.create({

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { type AppConfig, type Environment, loadConfig } from '../../platform/config/app-config.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../platform/database/embedded-postgres.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../platform/database/embedded-postgres.ts';
 import { OPERATOR_ERRORS } from '../startup.ts';
 import { InstanceRunningError, lockHolder, takeInstanceLock } from './instance-lock.ts';
 import { localKeyRing } from './key-file.ts';
@@ -50,7 +53,9 @@ function makeDataDir(dataDir: string): void {
 
 /** Local mode's own defaults: SMS are recorded instead of refused, the terminal shows warnings only. */
 function withLocalDefaults(environment: Environment): Environment {
-  const present = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
+  const present = Object.entries(environment).filter(
+    ([, value]) => value !== undefined && value !== '',
+  );
   return { SMS_GATEWAY: 'recording', LOG_LEVEL: 'warn', ...Object.fromEntries(present) };
 }
 

@@ -17,7 +17,8 @@ export class InstanceRunningError extends Error {
 /** When a process began, as the system counts; tells a process from a later one with the same number. */
 function startOf(pid: number): string {
   try {
-    const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    const fields =
+      fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return fields[19] ?? '';
   } catch {
     return ''; // no /proc here: the number alone has to do
@@ -40,7 +41,8 @@ export function lockHolder(dataDir: string): number | undefined {
   if (!fs.existsSync(lockFile(dataDir))) return undefined;
   const [pid = '', start = ''] = fs.readFileSync(lockFile(dataDir), 'utf8').trim().split(' ');
   const holder = Number(pid);
-  const alive = Number.isInteger(holder) && holder > 0 && isAlive(holder) && startOf(holder) === start;
+  const alive =
+    Number.isInteger(holder) && holder > 0 && isAlive(holder) && startOf(holder) === start;
   return alive ? holder : undefined;
 }
 

@@ -10,7 +10,10 @@ import path from 'node:path';
 export function localKeyRing(dataDir: string): string {
   const file = path.join(dataDir, 'encryption-keys');
   try {
-    fs.writeFileSync(file, `local:${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 });
+    fs.writeFileSync(file, `local:${randomBytes(32).toString('base64')}\n`, {
+      flag: 'wx',
+      mode: 0o600,
+    });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }

@@ -22,7 +22,9 @@ export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
     '',
     `    client id      ${demo.clientId}`,
     `    client secret  ${demo.clientSecret}`,
-    ...demo.accounts.map(({ email, accessToken }) => `    ${email.padEnd(22)} access token ${accessToken}`),
+    ...demo.accounts.map(
+      ({ email, accessToken }) => `    ${email.padEnd(22)} access token ${accessToken}`,
+    ),
     '',
     '  Paste into another terminal (first three lines once):',
     '',

@@ -65,9 +65,10 @@ export class Maintenance {
     let removed = 0;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       const count = await this.database.transaction(async (sql) => {
-        const [lock] = await sql.query<{ ours: boolean }>('select pg_try_advisory_xact_lock($1) as ours', [
-          LOCK,
-        ]);
+        const [lock] = await sql.query<{ ours: boolean }>(
+          'select pg_try_advisory_xact_lock($1) as ours',
+          [LOCK],
+        );
         return lock?.ours ? task(sql, this.clock.now()) : 0;
       });
       removed += count;

@@ -67,7 +67,9 @@ const MOST_STOPPING_MS = 5_000;
  * comes in its time. When the process stops, tasks of workers end; those of all processes go on until the engine has ended.
  */
 @Injectable()
-export class RecurringWork implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+export class RecurringWork
+  implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
+{
   readonly #log = new Logger(RecurringWork.name);
   readonly #running = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();

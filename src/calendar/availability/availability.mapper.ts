@@ -14,13 +14,22 @@ import type { Slot } from './slots.ts';
 import type { Span } from './spans.ts';
 
 /** The time between two moments of the wire. */
-export const toSpan = ({ start_time, end_time }: { start_time: number; end_time: number }): Span => ({
+export const toSpan = ({
+  start_time,
+  end_time,
+}: {
+  start_time: number;
+  end_time: number;
+}): Span => ({
   start: start_time,
   end: end_time,
 });
 
 /** Whose times a request asks for. */
-export const toWanted = ({ emails, calendars }: Pick<FreeBusyBody, 'emails' | 'calendars'>): Wanted => ({
+export const toWanted = ({
+  emails,
+  calendars,
+}: Pick<FreeBusyBody, 'emails' | 'calendars'>): Wanted => ({
   emails,
   calendars: calendars.map((one) => camelKeys(one)),
 });
@@ -35,7 +44,10 @@ function toMeetingRequest(body: Omit<ConsecutiveBody, 'emails'>): MeetingRequest
     },
     calendars: body.calendars.map((one) => camelKeys(one)),
     tentativeBusy: body.tentative_busy,
-    outsiders: body.free_busy.map(({ email, time_slots }) => ({ email, busy: time_slots.map(toSpan) })),
+    outsiders: body.free_busy.map(({ email, time_slots }) => ({
+      email,
+      busy: time_slots.map(toSpan),
+    })),
     openHours: body.open_hours.map(({ start, end, ...hours }) => {
       return { ...hours, startMinute: start, endMinute: end };
     }),

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { emailAddress, integerLike, timeZoneName, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import {
+  emailAddress,
+  integerLike,
+  timeZoneName,
+  unixSeconds,
+} from '../../platform/wire/wire.schema.ts';
 import { ROUND_ROBINS } from './round-robin.ts';
 
 /** The longest time that one request looks at. */
@@ -99,7 +104,10 @@ const minuteOfDay = z
     const [, hour = '', minute = ''] = CLOCK.exec(value.trim()) ?? [];
     const minutes = hour === '' ? NaN : Number(hour) * 60 + Number(minute);
     if (minutes <= 1_440) return minutes;
-    context.addIssue({ code: 'custom', message: 'must be a time such as 9:00 or 17:30, at most 24:00' });
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a time such as 9:00 or 17:30, at most 24:00',
+    });
     return z.NEVER;
   })
   .meta({ example: '9:00' });
@@ -129,8 +137,12 @@ const meeting = {
     'Minutes to be free before and after what people have',
   ),
   tentative_busy: optional(z.boolean({ error: 'must be true or false' })).describe('Default true'),
-  free_busy: list(freeBusyInput, MOST_PEOPLE).describe('Busy times of people who have no account here'),
-  open_hours: list(openHours, 200).describe('Who is not named in any of them can be met at any time'),
+  free_busy: list(freeBusyInput, MOST_PEOPLE).describe(
+    'Busy times of people who have no account here',
+  ),
+  open_hours: list(openHours, 200).describe(
+    'Who is not named in any of them can be met at any time',
+  ),
 };
 
 interface Meeting extends Times {
@@ -159,7 +171,10 @@ interface Named {
 }
 
 /** Open hours are for people whose calendars are looked at by their address (api facts 7.2). */
-function issueOfOpenHours({ open_hours, free_busy }: Named, emails: readonly string[]): Issue | undefined {
+function issueOfOpenHours(
+  { open_hours, free_busy }: Named,
+  emails: readonly string[],
+): Issue | undefined {
   const named = new Set([...emails, ...free_busy.map((one) => one.email)]);
   const stranger = open_hours.flatMap((hours) => hours.emails).find((one) => !named.has(one));
   return stranger === undefined
@@ -292,7 +307,11 @@ export type AvailabilityView = z.infer<typeof availabilityView>;
 export const consecutiveView = z.array(
   z.array(
     z
-      .object({ emails: z.array(z.string()), start_time: z.number().int(), end_time: z.number().int() })
+      .object({
+        emails: z.array(z.string()),
+        start_time: z.number().int(),
+        end_time: z.number().int(),
+      })
       .meta({ id: 'ConsecutiveTimeSlot' }),
   ),
 );

@@ -122,7 +122,9 @@ export class AvailabilityService {
     const times = await this.people.read(found, reach, tentativeBusy ?? true);
     const given = [...found.map(({ email }) => email), ...outsiders.map(({ email }) => email)];
     return [...new Set([...emails, ...given])].map((email) => {
-      const calendarIds = new Set(found.flatMap((one) => (one.email === email ? one.calendarIds : [])));
+      const calendarIds = new Set(
+        found.flatMap((one) => (one.email === email ? one.calendarIds : [])),
+      );
       const calendars = [...calendarIds].flatMap((id) => times.get(id) ?? []);
       const told = outsiders.filter((one) => one.email === email);
       const hours = openHours.filter((one) => one.emails.includes(email));

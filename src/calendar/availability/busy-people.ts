@@ -63,7 +63,9 @@ export class BusyPeople {
       allows(restrict(asked, agreed), SCOPES_FOR.readFreeBusy),
     );
     const people = [...new Set(emails)].flatMap((email) => {
-      const theirs = readable.filter((row) => row.email === email && (row.answers || row.accountId === own));
+      const theirs = readable.filter(
+        (row) => row.email === email && (row.answers || row.accountId === own),
+      );
       return theirs.length > 0 ? byAddress(email, theirs) : [];
     });
     const strangers = emails.filter(
@@ -78,10 +80,16 @@ export class BusyPeople {
    * @param tentative whether what is not sure takes time
    * @throws {InvalidInputError} when it is too much
    */
-  async read(people: readonly Found[], range: Span, tentative: boolean): Promise<Map<string, CalendarTimes>> {
+  async read(
+    people: readonly Found[],
+    range: Span,
+    tentative: boolean,
+  ): Promise<Map<string, CalendarTimes>> {
     const calendarIds = [...new Set(people.flatMap((one) => one.calendarIds))];
     const accountIds = [...new Set(people.flatMap((one) => one.accountIds))];
-    const found = new Map<string, CalendarTimes>(calendarIds.map((id) => [id, { busy: [], groups: [] }]));
+    const found = new Map<string, CalendarTimes>(
+      calendarIds.map((id) => [id, { busy: [], groups: [] }]),
+    );
     if (calendarIds.length === 0) return found;
     const query = { calendarIds, accountIds, range };
     const [{ times, groups }, series] = await Promise.all([
@@ -99,7 +107,10 @@ export class BusyPeople {
       else calendar.busy.push({ start: group.start, end: group.end });
     };
     for (const [index, place] of times.places.entries())
-      calendarAt(place)?.busy.push({ start: times.starts[index] ?? 0, end: times.ends[index] ?? 0 });
+      calendarAt(place)?.busy.push({
+        start: times.starts[index] ?? 0,
+        end: times.ends[index] ?? 0,
+      });
     for (const { place, ...group } of groups) {
       const calendar = calendarAt(place);
       if (calendar) addGroup(calendar, group);
@@ -129,7 +140,9 @@ function byAddress(email: string, rows: readonly KnownCalendar[]): Found {
   return {
     email,
     accountIds: [...new Set(rows.map(({ accountId }) => accountId))],
-    calendarIds: rows.flatMap(({ isOwn, calendarId }) => (isOwn && calendarId !== null ? calendarId : [])),
+    calendarIds: rows.flatMap(({ isOwn, calendarId }) =>
+      isOwn && calendarId !== null ? calendarId : [],
+    ),
   };
 }
 

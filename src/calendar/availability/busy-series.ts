@@ -77,7 +77,8 @@ export function busyInstances(event: BusySeries, range: Span): BusyInstance[] {
       )
       .filter(reaches);
   } catch (error) {
-    if (error instanceof TooManyOccurrencesError) return [{ ...first, end: range.end }].filter(reaches);
+    if (error instanceof TooManyOccurrencesError)
+      return [{ ...first, end: range.end }].filter(reaches);
     throw error;
   } finally {
     if (!series.isUsual && performance.now() - began > MOST_MS) reading.tooMuch = true;

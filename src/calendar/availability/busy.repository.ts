@@ -69,7 +69,9 @@ const MOST_SERIES = 20_000;
 
 class TooManyEventsError extends InvalidInputError {
   constructor(most: number, kind: string) {
-    super(`emails: together they have more than ${most} ${kind}; ask for fewer people or a shorter time`);
+    super(
+      `emails: together they have more than ${most} ${kind}; ask for fewer people or a shorter time`,
+    );
   }
 }
 
@@ -185,7 +187,10 @@ export class BusyRepository {
 
   /** What takes place once, and can be seen in the time. @throws {TooManyEventsError} */
   async listSingles(query: BusyQuery): Promise<{ times: BusyTimes; groups: BusyGroup[] }> {
-    const [row] = await this.database.query<BusyTimes & { groups: BusyGroup[] }>(SINGLES, valuesOf(query));
+    const [row] = await this.database.query<BusyTimes & { groups: BusyGroup[] }>(
+      SINGLES,
+      valuesOf(query),
+    );
     const { groups = [], places = [], starts = [], ends = [] } = row ?? {};
     if (places.length + groups.length > MOST_EVENTS)
       throw new TooManyEventsError(MOST_EVENTS, 'events in that time');

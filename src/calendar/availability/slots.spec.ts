@@ -1,6 +1,12 @@
 import { openSpans } from './open-hours.ts';
 import { candidates, rotation } from './round-robin.ts';
-import { anyoneSlots, collectiveSlots, consecutiveSlots, type Person, type Search } from './slots.ts';
+import {
+  anyoneSlots,
+  collectiveSlots,
+  consecutiveSlots,
+  type Person,
+  type Search,
+} from './slots.ts';
 import { clipSpans, gapsBetween, mergeSpans, type Span } from './spans.ts';
 
 /** Numbers between 0 and 1, the same ones each time (mulberry32). */
@@ -69,9 +75,11 @@ interface Modelled {
 const isOpenAt = ({ days, timezone, startMinute, endMinute }: Hours, minute: number): boolean => {
   const shown = clocks.get(timezone)!.at(minute);
   const today = days.includes(shown.day);
-  if (endMinute > startMinute) return today && shown.minute >= startMinute && shown.minute < endMinute;
+  if (endMinute > startMinute)
+    return today && shown.minute >= startMinute && shown.minute < endMinute;
   return (
-    (today && shown.minute >= startMinute) || (days.includes((shown.day + 6) % 7) && shown.minute < endMinute)
+    (today && shown.minute >= startMinute) ||
+    (days.includes((shown.day + 6) % 7) && shown.minute < endMinute)
   );
 };
 
@@ -90,8 +98,10 @@ function hasTime({ person, hours }: Modelled, time: Span, buffer: number, but?: 
 
 describe('possible times', () => {
   const random = randomFrom(46);
-  const number = (low: number, high: number): number => low + Math.floor(random() * (high - low + 1));
-  const many = <T>(most: number, make: () => T): T[] => Array.from({ length: number(0, most) }, make);
+  const number = (low: number, high: number): number =>
+    low + Math.floor(random() * (high - low + 1));
+  const many = <T>(most: number, make: () => T): T[] =>
+    Array.from({ length: number(0, most) }, make);
 
   function world(): { people: Modelled[]; search: Search } {
     const [zone, before] = CHANGES[number(0, CHANGES.length - 1)]!;
@@ -116,7 +126,10 @@ describe('possible times', () => {
         return { start, end, eventId: `${index}`, taken: number(0, 2), capacity: 2 };
       });
       const open = hours.length > 0 ? openSpans(hours, range) : null;
-      return { hours, person: { email: `${index}@example.test`, busy: many(5, span), groups, open } };
+      return {
+        hours,
+        person: { email: `${index}@example.test`, busy: many(5, span), groups, open },
+      };
     });
     const buffer = random() < 0.5 ? 0 : number(1, 60) * 60;
     return { people, search: { range, duration, interval: number(1, 12) * 10 * 60, buffer } };
@@ -124,7 +137,8 @@ describe('possible times', () => {
 
   const startsOf = ({ range, interval }: Search, length: number): number[] => {
     const starts: number[] = [];
-    for (let start = range.start; start + length <= range.end; start += interval) starts.push(start);
+    for (let start = range.start; start + length <= range.end; start += interval)
+      starts.push(start);
     return starts;
   };
   /** Group meetings that can be joined, with who could be there. */
@@ -162,10 +176,14 @@ describe('possible times', () => {
         return names.length > 0 ? `${start} ${names.join()}` : [];
       });
       const hosted = groups.map(({ start, host }) => `${start} ${host}`);
-      const anyone = anyoneSlots(persons, search).map(({ start, emails }) => `${start} ${emails.join()}`);
+      const anyone = anyoneSlots(persons, search).map(
+        ({ start, emails }) => `${start} ${emails.join()}`,
+      );
       expect(anyone.toSorted()).toEqual([...some, ...hosted].toSorted());
 
-      const meetings = Array.from({ length: number(1, 3) }, () => people.filter(() => random() < 0.6));
+      const meetings = Array.from({ length: number(1, 3) }, () =>
+        people.filter(() => random() < 0.6),
+      );
       const chains = startsOf(search, duration * meetings.length).filter((start) =>
         meetings.every((group, index) => group.every((one) => free(one, start + index * duration))),
       );
@@ -186,17 +204,24 @@ describe('possible times', () => {
     const range = { start: 0, end: 7_200 };
     const group = { start: 900, end: 2_700, eventId: 'class', taken: 1, capacity: 3 };
     const host = { email: 'ada@example.test', busy: [], groups: [group], open: null };
-    const guest = { email: 'bo@example.test', busy: [{ start: 0, end: 900 }], groups: [], open: null };
+    const guest = {
+      email: 'bo@example.test',
+      busy: [{ start: 0, end: 900 }],
+      groups: [],
+      open: null,
+    };
     const search = { range, duration: 1_800, interval: 1_800, buffer: 0 };
     expect(collectiveSlots([guest, host], search)).toEqual([
       { start: 900, end: 2_700, emails: ['ada@example.test', 'bo@example.test'], group },
       { start: 3_600, end: 5_400, emails: ['bo@example.test', 'ada@example.test'] },
       { start: 5_400, end: 7_200, emails: ['bo@example.test', 'ada@example.test'] },
     ]);
-    expect(collectiveSlots([{ ...guest, busy: [{ start: 2_600, end: 7_200 }] }, host], search)).toEqual([]);
-    expect(collectiveSlots([host], { ...search, duration: 3_600 }).map(({ start }) => start)).toEqual([
-      3_600,
-    ]);
+    expect(
+      collectiveSlots([{ ...guest, busy: [{ start: 2_600, end: 7_200 }] }, host], search),
+    ).toEqual([]);
+    expect(
+      collectiveSlots([host], { ...search, duration: 3_600 }).map(({ start }) => start),
+    ).toEqual([3_600]);
   });
 });
 

@@ -65,8 +65,12 @@ export function collectiveSlots(people: readonly Person[], search: Search): Slot
     for (; start + search.duration <= free.end; start += search.interval)
       slots.push({ start, end: start + search.duration, emails });
   }
-  const joinable = groupSlots(people, search).filter(({ emails: free }) => free.length === people.length);
-  return joinable.length === 0 ? slots : [...slots, ...joinable].toSorted((a, b) => a.start - b.start);
+  const joinable = groupSlots(people, search).filter(
+    ({ emails: free }) => free.length === people.length,
+  );
+  return joinable.length === 0
+    ? slots
+    : [...slots, ...joinable].toSorted((a, b) => a.start - b.start);
 }
 
 /** Times at which at least one of them has time, with who has, in the order of `people`; by start. */
@@ -81,8 +85,13 @@ export function anyoneSlots(people: readonly Person[], search: Search): Slot[] {
     const emails = asked.flatMap(({ email, isFree }) => (isFree(piece) ? email : []));
     if (emails.length > 0) slots.push({ ...piece, emails });
   }
-  const joinable = groupSlots(people, search).map((slot) => ({ ...slot, emails: slot.emails.slice(0, 1) }));
-  return joinable.length === 0 ? slots : [...slots, ...joinable].toSorted((a, b) => a.start - b.start);
+  const joinable = groupSlots(people, search).map((slot) => ({
+    ...slot,
+    emails: slot.emails.slice(0, 1),
+  }));
+  return joinable.length === 0
+    ? slots
+    : [...slots, ...joinable].toSorted((a, b) => a.start - b.start);
 }
 
 /** Group meetings that fit the search, with who could be there: first whose meeting it is. */
@@ -105,8 +114,13 @@ function groupSlots(people: readonly Person[], search: Search): Slot[] {
 }
 
 /** Whether somebody has nothing but that meeting at its time. */
-function isFreeFor({ busy, groups, open }: Person, group: GroupMeeting, { buffer }: Search): boolean {
-  const isInTheWay = (one: Span): boolean => one.start - buffer < group.end && one.end + buffer > group.start;
+function isFreeFor(
+  { busy, groups, open }: Person,
+  group: GroupMeeting,
+  { buffer }: Search,
+): boolean {
+  const isInTheWay = (one: Span): boolean =>
+    one.start - buffer < group.end && one.end + buffer > group.start;
   return (
     !busy.some(isInTheWay) &&
     !groups.some((one) => one !== group && isInTheWay(one)) &&
@@ -118,7 +132,10 @@ function isFreeFor({ busy, groups, open }: Person, group: GroupMeeting, { buffer
  * Chains of meetings that follow each other without a break, one with each group of people, in the order of the groups;
  * by start.
  */
-export function consecutiveSlots(meetings: readonly (readonly Person[])[], search: Search): Slot[][] {
+export function consecutiveSlots(
+  meetings: readonly (readonly Person[])[],
+  search: Search,
+): Slot[][] {
   const { duration } = search;
   const asked = meetings.map((people) => ({
     emails: people.map(({ email }) => email),

@@ -19,6 +19,8 @@ describe('work for one request', () => {
   it('ends when there is too much to tell', () => {
     const budget = new WorkBudget(() => 0);
     expect(budget.spend(200_000)).toBeUndefined();
-    expect(() => budget.spend(1)).toThrow('emails: recurring events take place more than 200000 times');
+    expect(() => budget.spend(1)).toThrow(
+      'emails: recurring events take place more than 200000 times',
+    );
   });
 });

@@ -20,7 +20,10 @@ export interface CalendarListener {
    * stored here.
    * @param kept whether the calendar is still there, and gets what is in the others
    */
-  twinsDeleted(sql: Sql, calendar: ChangedCalendar & { providerId: string; kept: boolean }): Promise<void>;
+  twinsDeleted(
+    sql: Sql,
+    calendar: ChangedCalendar & { providerId: string; kept: boolean },
+  ): Promise<void>;
 }
 
 /** Rooms that keep something in calendars add themselves when their module starts. */

@@ -10,7 +10,11 @@ import {
   ProviderWrites,
   type WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
-import type { CalendarContent, CalendarPort, ProviderAccount } from '../../providers/port/connector.ts';
+import type {
+  CalendarContent,
+  CalendarPort,
+  ProviderAccount,
+} from '../../providers/port/connector.ts';
 
 /** What the jobs of calendars are opened with: a deleted calendar has no row to read it from. */
 interface Payload {
@@ -19,7 +23,12 @@ interface Payload {
 }
 
 /** The part of a calendar the provider keeps. */
-export function contentOf({ name, description, location, timezone }: CalendarContent): CalendarContent {
+export function contentOf({
+  name,
+  description,
+  location,
+  timezone,
+}: CalendarContent): CalendarContent {
   return { name, description, location, timezone };
 }
 
@@ -49,10 +58,10 @@ export class CalendarWrites implements OnModuleInit {
 
   /** Creating and updating are one: a calendar whose creation failed is created by the change that repairs it. */
   readonly #write: ProviderWriteHandler = async (port, account, write) => {
-    const [calendar] = await this.database.query<CalendarContent & { providerId: string | null }>(READ, [
-      write.objectId,
-      account.accountId,
-    ]);
+    const [calendar] = await this.database.query<CalendarContent & { providerId: string | null }>(
+      READ,
+      [write.objectId, account.accountId],
+    );
     if (!calendar) return this.#writeDeleted(port, account, write);
     const content = contentOf(calendar);
     if (calendar.providerId) {
@@ -78,7 +87,10 @@ export class CalendarWrites implements OnModuleInit {
     const { providerId, content } = write.payload as unknown as Payload;
     if (providerId !== null || !write.mayHaveRun) return DELETED;
     const created = await port.createCalendar(account, write.objectId, content);
-    return { kind: 'written', store: (sql) => tellDeletion(sql, write.objectId, created.providerId) };
+    return {
+      kind: 'written',
+      store: (sql) => tellDeletion(sql, write.objectId, created.providerId),
+    };
   }
 
   readonly #delete: ProviderWriteHandler = async (port, account, write) => {

@@ -36,7 +36,9 @@ export class CalendarsController {
     @Query({ schema: listCalendarsQuery }) query: z.infer<typeof listCalendarsQuery>,
   ) {
     const wanted = { ...query, metadata: metadataFilter(query) };
-    return toListView(await this.calendars.list(account, wanted), (calendar) => toCalendarView(calendar));
+    return toListView(await this.calendars.list(account, wanted), (calendar) =>
+      toCalendarView(calendar),
+    );
   }
 
   @Get(':id')

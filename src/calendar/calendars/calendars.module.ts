@@ -12,7 +12,13 @@ import { CalendarsService } from './calendars.service.ts';
 @Module({
   imports: [GrantsModule, ProvidersModule, ProviderWritesModule],
   controllers: [CalendarsController],
-  providers: [CalendarsRepository, CalendarsService, CalendarListeners, CalendarsOfAccount, CalendarWrites],
+  providers: [
+    CalendarsRepository,
+    CalendarsService,
+    CalendarListeners,
+    CalendarsOfAccount,
+    CalendarWrites,
+  ],
   exports: [CalendarListeners, CalendarsService],
 })
 export class CalendarsModule {}

@@ -48,7 +48,8 @@ export type CreateCalendar = z.infer<typeof createCalendar>;
 export const updateCalendar = z
   .object({ name: name.nullish().transform((value) => value ?? undefined), ...fields })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
-    message: 'Empty request body: send at least one of name, description, location, timezone, metadata',
+    message:
+      'Empty request body: send at least one of name, description, location, timezone, metadata',
   })
   .meta({ id: 'UpdateCalendar', example: { description: 'Everything the team does together' } });
 export type UpdateCalendar = z.infer<typeof updateCalendar>;

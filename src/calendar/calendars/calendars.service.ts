@@ -77,7 +77,10 @@ export class CalendarsService {
   }
 
   /** @throws {UnsupportedProviderError} when the account's provider has no calendars */
-  async create(account: AccountPrincipal, input: CalendarInput & { name: string }): Promise<WrittenCalendar> {
+  async create(
+    account: AccountPrincipal,
+    input: CalendarInput & { name: string },
+  ): Promise<WrittenCalendar> {
     this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
@@ -103,7 +106,11 @@ export class CalendarsService {
    * @throws {NotFoundError}
    * @throws {DomainError} for a calendar the provider lets nobody change
    */
-  async update(account: AccountPrincipal, id: string, input: CalendarInput): Promise<WrittenCalendar> {
+  async update(
+    account: AccountPrincipal,
+    id: string,
+    input: CalendarInput,
+  ): Promise<WrittenCalendar> {
     this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
@@ -133,7 +140,11 @@ export class CalendarsService {
     const { jobId } = await this.em.transactional(async (em) => {
       const calendar = await this.#lock(em, account, id);
       if (calendar.isPrimary)
-        throw new DomainError('calendar.primary', 'invalid', 'The primary calendar cannot be deleted.');
+        throw new DomainError(
+          'calendar.primary',
+          'invalid',
+          'The primary calendar cannot be deleted.',
+        );
       await this.listeners.deleted(sqlOf(em), changed(account, calendar.id, at));
       em.remove(calendar);
       return this.#writeThrough(em, account, calendar, 'delete_calendar', at);
@@ -194,5 +205,7 @@ const changed = (
 
 /** Without the keys that were not sent. */
 function definedOnly<T extends object>(input: T): Partial<T> {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Partial<T>;
+  return Object.fromEntries(
+    Object.entries(input).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
 }

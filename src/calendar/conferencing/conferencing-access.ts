@@ -57,12 +57,15 @@ export class ConferencingAccess {
   ): Promise<T> {
     try {
       const result = await work(service.driver, service.settings);
-      if (service.lastError !== null) await this.repository.note(service.id, null, this.clock.now());
+      if (service.lastError !== null)
+        await this.repository.note(service.id, null, this.clock.now());
       return result;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       if (['auth-invalid', 'quota-exhausted'].includes(error.code)) {
-        this.#log.warn(`${service.provider} of application ${service.applicationId}: ${error.code}`);
+        this.#log.warn(
+          `${service.provider} of application ${service.applicationId}: ${error.code}`,
+        );
         await this.repository.note(service.id, error.message, this.clock.now());
       }
       if (error.code !== 'auth-invalid') throw error;
@@ -77,13 +80,20 @@ export class ConferencingAccess {
   /** A lost key of the server's own is no reason to give a meeting up. */
   #unseal(id: string, sealed: string): ConferencingSettings {
     try {
-      return this.secretBox.openJson(sealed, conferencingSettingsContext(id)) as ConferencingSettings;
+      return this.secretBox.openJson(
+        sealed,
+        conferencingSettingsContext(id),
+      ) as ConferencingSettings;
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       this.#log.error(error);
-      throw new ProviderError('temporary', 'the settings of the conferencing service cannot be opened', {
-        cause: error,
-      });
+      throw new ProviderError(
+        'temporary',
+        'the settings of the conferencing service cannot be opened',
+        {
+          cause: error,
+        },
+      );
     }
   }
 }

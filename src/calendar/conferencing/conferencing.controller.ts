@@ -49,7 +49,9 @@ export class ConferencingController {
     @ApplicationId() applicationId: string,
     @Body({ schema: setConferencingSchema }) { provider, kind, settings }: SetConferencing,
   ) {
-    return toConferencingServiceView(await this.services.set(applicationId, provider, kind, settings));
+    return toConferencingServiceView(
+      await this.services.set(applicationId, provider, kind, settings),
+    );
   }
 
   @Delete(':id')

@@ -2,7 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type { ConferencingKind, ConferencingProvider } from '../../providers/port/conferencing-port.ts';
+import type {
+  ConferencingKind,
+  ConferencingProvider,
+} from '../../providers/port/conferencing-port.ts';
 
 export interface StoredService {
   id: string;

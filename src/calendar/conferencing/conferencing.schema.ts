@@ -1,7 +1,12 @@
 import { z } from 'zod';
-import { CONFERENCING_KINDS, CONFERENCING_PROVIDERS } from '../../providers/port/conferencing-port.ts';
+import {
+  CONFERENCING_KINDS,
+  CONFERENCING_PROVIDERS,
+} from '../../providers/port/conferencing-port.ts';
 
-const kind = z.enum(CONFERENCING_KINDS, { error: `must be one of ${CONFERENCING_KINDS.join(', ')}` });
+const kind = z.enum(CONFERENCING_KINDS, {
+  error: `must be one of ${CONFERENCING_KINDS.join(', ')}`,
+});
 
 const provider = z.enum(CONFERENCING_PROVIDERS, {
   error: `must be one of ${CONFERENCING_PROVIDERS.join(', ')}`,
@@ -37,7 +42,9 @@ export const conferencingServiceView = z
     last_error: z
       .string()
       .nullable()
-      .describe('Refused credentials or a used up daily limit, until the service has done something again'),
+      .describe(
+        'Refused credentials or a used up daily limit, until the service has done something again',
+      ),
     last_error_at: z.number().int().nullable(),
     created_at: z.number().int(),
     updated_at: z.number().int(),

@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ConnectionChecks } from '../../platform/egress/connection-checks.ts';
 import { SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
-import { DomainError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import {
+  DomainError,
+  InvalidInputError,
+  NotFoundError,
+} from '../../platform/base/errors/domain-error.ts';
 import { parseSettings } from '../../platform/wire/parse-settings.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
@@ -115,7 +119,8 @@ export class ConferencingServices {
     }
     const parsed = this.drivers.require(stored.kind).meetingSchema.safeParse(autocreate.settings);
     if (parsed.success) {
-      if (forNew !== undefined && isCounted(stored.kind)) await this.#assertRoom(applicationId, forNew);
+      if (forNew !== undefined && isCounted(stored.kind))
+        await this.#assertRoom(applicationId, forNew);
       return;
     }
     const [issue] = parsed.error.issues;
@@ -130,10 +135,15 @@ export class ConferencingServices {
     const full = await this.quotas.usedUp('meetings', accountId, applicationId);
     if (!full) return;
     const now = this.clock.now();
-    throw new DomainError('quota.meetings', 'rate-limited', `conferencing.autocreate: ${refusalOf(full)}`, {
-      limit: full.limit,
-      retryAfterSeconds: Math.ceil((windowOf(now).end.getTime() - now.getTime()) / 1000),
-    });
+    throw new DomainError(
+      'quota.meetings',
+      'rate-limited',
+      `conferencing.autocreate: ${refusalOf(full)}`,
+      {
+        limit: full.limit,
+        retryAfterSeconds: Math.ceil((windowOf(now).end.getTime() - now.getTime()) / 1000),
+      },
+    );
   }
 
   #describe({ id, settingsSealed, ...stored }: StoredService): ServiceDescription {
@@ -145,7 +155,10 @@ export class ConferencingServices {
 
   #open(id: string, sealed: string): ConferencingSettings {
     try {
-      return this.secretBox.openJson(sealed, conferencingSettingsContext(id)) as ConferencingSettings;
+      return this.secretBox.openJson(
+        sealed,
+        conferencingSettingsContext(id),
+      ) as ConferencingSettings;
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       throw new DomainError(

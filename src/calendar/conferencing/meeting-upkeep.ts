@@ -63,7 +63,15 @@ export class MeetingUpkeep {
     }
   }
 
-  async #delete({ id, applicationId, provider, kind, remoteId, email, key }: DueMeeting): Promise<void> {
+  async #delete({
+    id,
+    applicationId,
+    provider,
+    kind,
+    remoteId,
+    email,
+    key,
+  }: DueMeeting): Promise<void> {
     const service = await this.access.open(applicationId, provider);
     // Nobody has the credentials any more.
     if (service?.driver.kind === kind) {
@@ -75,7 +83,10 @@ export class MeetingUpkeep {
     await this.repository.forget(id);
   }
 
-  async #postpone({ id, provider, attempts, released }: DueMeeting, error: ProviderError): Promise<void> {
+  async #postpone(
+    { id, provider, attempts, released }: DueMeeting,
+    error: ProviderError,
+  ): Promise<void> {
     // Of one that is not there any more the next change of the event makes another.
     if (attempts >= MOST_ATTEMPTS || (error.code === 'not-found' && !released)) {
       this.#log.warn(`a meeting at ${provider} is left as it is: ${error.message}`);

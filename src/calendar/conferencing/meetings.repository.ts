@@ -149,7 +149,9 @@ export class MeetingsRepository {
     return this.database.transaction(async (sql) => {
       const begun = await sql.query(BEGUN, [eventId, provider]);
       if (begun.length === 0 && isCounted(kind)) {
-        const [by] = await this.quotas.take(sql, [{ accountId, applicationId, quotas: ['meetings'] }]);
+        const [by] = await this.quotas.take(sql, [
+          { accountId, applicationId, quotas: ['meetings'] },
+        ]);
         if (by) return { kind: 'refused', by };
       }
       await sql.query(MAKE_WAY, [eventId, provider, at]);
@@ -189,7 +191,9 @@ export class MeetingsRepository {
   /** Finds the meetings nobody wants any more, and those whose events were changed elsewhere; they are due now. */
   async reconcile(now: Date, past: Date): Promise<void> {
     await this.database.transaction(async (sql) => {
-      const orphans = await sql.query<{ eventId: string; provider: string }>(RELEASE_ORPHANS, [now]);
+      const orphans = await sql.query<{ eventId: string; provider: string }>(RELEASE_ORPHANS, [
+        now,
+      ]);
       await forgetWantedMeetings(sql, orphans);
     });
     await this.database.query(MARK_STALE, [now]);

@@ -6,7 +6,10 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
-import type { ProviderWriteHandler, WriteOutcome } from '../../accounts/provider-writes/provider-writes.ts';
+import type {
+  ProviderWriteHandler,
+  WriteOutcome,
+} from '../../accounts/provider-writes/provider-writes.ts';
 import type { MeetingContent, MeetingDetails } from '../../providers/port/conferencing-port.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf } from '../../platform/quotas/quota.ts';
@@ -74,7 +77,8 @@ export class Meetings {
     }
     const service = await this.#service(account, state);
     // It was made at another service, which nobody can ask any more.
-    if (service.driver.kind !== meeting.kind) return this.repository.settle(meeting.id, state.version);
+    if (service.driver.kind !== meeting.kind)
+      return this.repository.settle(meeting.id, state.version);
     const content = meetingContent(state);
     const details = await this.#update(service, meeting, content);
     const now = this.clock.now();
@@ -111,7 +115,9 @@ export class Meetings {
         content,
       });
       // Then the event is as its provider has it.
-      return isDeepStrictEqual(details, meeting.details) ? { ...outcome, kind: 'written' } : outcome;
+      return isDeepStrictEqual(details, meeting.details)
+        ? { ...outcome, kind: 'written' }
+        : outcome;
     } catch (error) {
       // Somebody has deleted it at the service: the event is to have one.
       if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
@@ -123,7 +129,10 @@ export class Meetings {
   async #make(account: Account, state: EventState, service: OpenService): Promise<WriteOutcome> {
     const { email } = account;
     const { provider, driver } = service;
-    if (driver.actsAsAddress?.(service.settings) && !(await this.repository.isProven(account.accountId)))
+    if (
+      driver.actsAsAddress?.(service.settings) &&
+      !(await this.repository.isProven(account.accountId))
+    )
       throw new ProviderError('rejected', `the meeting was not made: ${UNPROVEN}`);
     const of = { provider, kind: driver.kind };
     const start = await this.repository.begin(account, state.eventId, of, this.clock.now());
@@ -149,7 +158,8 @@ export class Meetings {
     content: MeetingContent,
   ): Promise<MeetingDetails> {
     const { remoteId, details } = meeting;
-    if (remoteId === null || details === null) throw new Error('a meeting that was not made is not changed');
+    if (remoteId === null || details === null)
+      throw new Error('a meeting that was not made is not changed');
     const changed = await this.access.ask(service, (driver, settings) =>
       driver.update(settings, remoteId, content),
     );
@@ -160,7 +170,10 @@ export class Meetings {
   async #service({ applicationId }: Account, { autocreate }: EventState): Promise<OpenService> {
     const service = await this.access.open(applicationId, autocreate.provider);
     if (service) return service;
-    throw new ProviderError('rejected', `No conferencing service is set up for ${autocreate.provider}`);
+    throw new ProviderError(
+      'rejected',
+      `No conferencing service is set up for ${autocreate.provider}`,
+    );
   }
 
   /** Then the event is written again: it shows the meeting now. */
@@ -189,7 +202,9 @@ export class Meetings {
     if (!shown) return false;
     const owner = { accountId, applicationId, at };
     const dedupe = `meeting:${id}:${newId()}`;
-    await recordChanges(sql, [eventChange(owner, { id: state.eventId, ...shown }, 'updated', dedupe)]);
+    await recordChanges(sql, [
+      eventChange(owner, { id: state.eventId, ...shown }, 'updated', dedupe),
+    ]);
     return true;
   }
 }

@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Conferencing, EventAutocreate, Recurrence, When } from '../event-store/event-values.ts';
+import type {
+  Conferencing,
+  EventAutocreate,
+  Recurrence,
+  When,
+} from '../event-store/event-values.ts';
 import type { MeetingContent, MeetingDetails } from '../../providers/port/conferencing-port.ts';
 
 /*
@@ -31,7 +36,12 @@ const USUAL_MINUTES = 60;
 const MOST_MINUTES = 1440;
 
 /** What the meeting of an event is to be like: of one that recurs, or lasts whole days, without a time of its own. */
-export function meetingContent({ title, when, recurrence, autocreate }: MeetingEvent): MeetingContent {
+export function meetingContent({
+  title,
+  when,
+  recurrence,
+  autocreate,
+}: MeetingEvent): MeetingContent {
   const named = { title: title || UNTITLED, settings: autocreate.settings };
   const { start, end, timezone } = timesOf(when);
   if (recurrence || start === null)
@@ -45,7 +55,11 @@ export function meetingContent({ title, when, recurrence, autocreate }: MeetingE
   };
 }
 
-function timesOf(when: When): { start: number | null; end: number | null; timezone: string | null } {
+function timesOf(when: When): {
+  start: number | null;
+  end: number | null;
+  timezone: string | null;
+} {
   switch (when.object) {
     case 'time':
       return { start: when.time, end: null, timezone: when.timezone ?? null };

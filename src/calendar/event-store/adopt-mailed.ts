@@ -53,7 +53,11 @@ export async function adoptMailed(
     original_start: event.originalStartTime,
     organizer: event.organizer?.email ?? null,
   }));
-  const adopted = await sql.query<{ id: string }>(ADOPT, [accountId, calendar.id, JSON.stringify(rows)]);
+  const adopted = await sql.query<{ id: string }>(ADOPT, [
+    accountId,
+    calendar.id,
+    JSON.stringify(rows),
+  ]);
   if (adopted.length === 0) return [];
   const uids = [...new Set(events.map(({ icalUid }) => icalUid))];
   const dropped = await sql.query<{ id: string }>(DROP, [accountId, uids]);

@@ -11,7 +11,11 @@ import { isAllDay } from './when.ts';
 /** A time in the zone it was in before, where it names none. @param zone of the series; undefined: not known */
 export function inZoneOf(before: When, after: When, zone: string | undefined): When {
   const own =
-    'timezone' in before ? before.timezone : 'start_timezone' in before ? before.start_timezone : zone;
+    'timezone' in before
+      ? before.timezone
+      : 'start_timezone' in before
+        ? before.start_timezone
+        : zone;
   if (own === undefined) return after;
   if (after.object === 'time') return { ...after, timezone: after.timezone ?? own };
   if (after.object === 'timespan') return { ...after, start_timezone: after.start_timezone ?? own };
@@ -71,7 +75,11 @@ const OF_SERIES = `
   order by id for update`;
 
 /** Ends all changed instances of a series, which itself has been deleted. */
-export function endInstances(sql: Sql, { accountId, id }: SeriesKey, at: Date): Promise<EndedInstance[]> {
+export function endInstances(
+  sql: Sql,
+  { accountId, id }: SeriesKey,
+  at: Date,
+): Promise<EndedInstance[]> {
   return sql.query<EndedInstance>(END, [accountId, id, at, null]);
 }
 
@@ -88,7 +96,10 @@ export async function refitInstances(
   after: SeriesFields,
   at: Date,
 ): Promise<EndedInstance[]> {
-  const rows = await sql.query<{ id: string; startMs: number; status: string }>(OF_SERIES, [accountId, id]);
+  const rows = await sql.query<{ id: string; startMs: number; status: string }>(OF_SERIES, [
+    accountId,
+    id,
+  ]);
   if (rows.length === 0) return [];
   const starts = rows.map(({ startMs }) => startMs);
   const old = openedSeries(before);

@@ -1,5 +1,9 @@
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
-import { type ChangeOwner, type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
+import {
+  type ChangeOwner,
+  type ChangeVerb,
+  objectChange,
+} from '../../platform/changes/object-change.ts';
 import type { Metadata } from '../../platform/database/metadata-filter.ts';
 
 /** An event, as far as notices of its changes describe it. */

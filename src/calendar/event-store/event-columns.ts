@@ -70,7 +70,10 @@ export function pickFields<F extends Field>(
   event: { [K in F]?: EventRecord[K] | null | undefined },
   fields: readonly F[],
 ): Pick<EventRecord, F> {
-  return Object.fromEntries(fields.map((field) => [field, event[field] ?? null])) as Pick<EventRecord, F>;
+  return Object.fromEntries(fields.map((field) => [field, event[field] ?? null])) as Pick<
+    EventRecord,
+    F
+  >;
 }
 
 const columnOf = (field: Field): string => COLUMNS[field].split(' ')[0]!;
@@ -95,4 +98,5 @@ export const assignments = (fields: readonly Field[]): string =>
 export const columnValues = <F extends Field>(
   event: Pick<EventRecord, F>,
   fields: readonly F[],
-): Record<string, unknown> => Object.fromEntries(fields.map((field) => [columnOf(field), event[field]]));
+): Record<string, unknown> =>
+  Object.fromEntries(fields.map((field) => [columnOf(field), event[field]]));

@@ -39,5 +39,8 @@ export async function forgetWantedMeetings(
   meetings: readonly { eventId: string; provider: string }[],
 ): Promise<void> {
   if (meetings.length === 0) return;
-  await sql.query(FORGET, [meetings.map(({ eventId }) => eventId), meetings.map(({ provider }) => provider)]);
+  await sql.query(FORGET, [
+    meetings.map(({ eventId }) => eventId),
+    meetings.map(({ provider }) => provider),
+  ]);
 }

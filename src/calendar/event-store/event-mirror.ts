@@ -161,7 +161,12 @@ export async function insertMirrored(
     master_provider_id: remote.masterProviderId,
     ...columnValues(fields, PROVIDER_FIELDS),
   }));
-  const inserted = await sql.query<{ id: string }>(INSERT, [accountId, calendarId, JSON.stringify(rows), at]);
+  const inserted = await sql.query<{ id: string }>(INSERT, [
+    accountId,
+    calendarId,
+    JSON.stringify(rows),
+    at,
+  ]);
   return new Set(idsOf(inserted));
 }
 
@@ -176,9 +181,16 @@ export async function updateMirrored(
 }
 
 /** After `update`: the version that is stored now is the provider's. */
-export async function storeSeenEvents(sql: Sql, events: readonly SeenEvent[], at: Date): Promise<void> {
+export async function storeSeenEvents(
+  sql: Sql,
+  events: readonly SeenEvent[],
+  at: Date,
+): Promise<void> {
   if (events.length === 0) return;
-  await sql.query(SEEN, [JSON.stringify(events.map(({ id, remote }) => seenColumns(id, remote))), at]);
+  await sql.query(SEEN, [
+    JSON.stringify(events.map(({ id, remote }) => seenColumns(id, remote))),
+    at,
+  ]);
 }
 
 /** Ties changed instances to their series. @returns those that say so now; not cancelled ones */
@@ -188,7 +200,10 @@ export async function tieInstances(
   masters: readonly string[],
 ): Promise<string[]> {
   if (masters.length === 0) return [];
-  const tied = await sql.query<{ id: string; status: string }>(TIE_INSTANCES, [calendarId, masters]);
+  const tied = await sql.query<{ id: string; status: string }>(TIE_INSTANCES, [
+    calendarId,
+    masters,
+  ]);
   return tied.flatMap(({ id, status }) => (status === 'cancelled' ? [] : [id]));
 }
 

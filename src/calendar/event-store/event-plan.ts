@@ -92,7 +92,8 @@ export function rowFinder<Row extends MirrorRow>(
   const coming = new Map<string, Row>();
   for (const row of rows) {
     if (row.providerId !== null) known.set(row.providerId, row);
-    else if (row.originalStart) coming.set(place(groupOf(row), row.originalStart.getTime() / 1000), row);
+    else if (row.originalStart)
+      coming.set(place(groupOf(row), row.originalStart.getTime() / 1000), row);
   }
   return (remote) =>
     known.get(remote.providerId) ??

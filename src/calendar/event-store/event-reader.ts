@@ -22,7 +22,10 @@ export class EventReader {
    */
   list(accountId: string, query: EventQuery): Promise<Listing<EventRecord>> {
     const isInstance = query.eventId !== undefined && readInstanceId(query.eventId) !== undefined;
-    return (query.expandRecurring || isInstance ? this.expanded : this.repository).list(accountId, query);
+    return (query.expandRecurring || isInstance ? this.expanded : this.repository).list(
+      accountId,
+      query,
+    );
   }
 
   /** Those of the events that the account has, also cancelled ones, in no order. @throws {PageTooLargeError} */

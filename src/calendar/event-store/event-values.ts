@@ -35,7 +35,13 @@ export interface Recurrence {
 
 export interface Conferencing {
   provider: string;
-  details: { meeting_code?: string; phone?: string[]; password?: string; pin?: string; url?: string };
+  details: {
+    meeting_code?: string;
+    phone?: string[];
+    password?: string;
+    pin?: string;
+    url?: string;
+  };
 }
 
 /** Conferencing that is made for the event; it stays there when the conferencing has been made. */

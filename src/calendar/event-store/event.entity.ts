@@ -52,7 +52,11 @@ const EventSchema = defineEntity({
       expression: `create index "event_series_last_day" on "event" (calendar_id, ${LAST_DAY}) where recurrence is not null and ${SHORT_TIME}`,
     },
     { name: 'event_ical_uid', properties: ['icalUid'], type: 'hash' },
-    { name: 'event_instances', properties: ['masterEventId'], where: 'master_event_id is not null' },
+    {
+      name: 'event_instances',
+      properties: ['masterEventId'],
+      where: 'master_event_id is not null',
+    },
   ],
   properties: {
     ...idColumn,

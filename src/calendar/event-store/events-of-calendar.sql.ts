@@ -33,7 +33,10 @@ export type AllDayEvent = Pick<
 >;
 
 /** Events of a calendar that are not cancelled, held; `reminding`: with notifications. */
-export function holdEvents(sql: Sql, calendarId: string): Promise<{ id: string; reminding: boolean }[]> {
+export function holdEvents(
+  sql: Sql,
+  calendarId: string,
+): Promise<{ id: string; reminding: boolean }[]> {
   return sql.query(ALIVE, [calendarId]);
 }
 
@@ -52,7 +55,11 @@ export async function moveEvents(
   sql: Sql,
   events: readonly Pick<EventRecord, 'id' | 'startsAt' | 'endsAt'>[],
 ): Promise<void> {
-  const moves = events.map(({ id, startsAt, endsAt }) => ({ id, starts_at: startsAt, ends_at: endsAt }));
+  const moves = events.map(({ id, startsAt, endsAt }) => ({
+    id,
+    starts_at: startsAt,
+    ends_at: endsAt,
+  }));
   await sql.query(MOVE, [JSON.stringify(moves)]);
 }
 
@@ -63,10 +70,18 @@ export async function moveEvents(
  */
 export async function eventsOfTwins(
   sql: Sql,
-  { calendarId, accountId, providerId }: { calendarId: string; accountId: string; providerId: string },
+  {
+    calendarId,
+    accountId,
+    providerId,
+  }: { calendarId: string; accountId: string; providerId: string },
   move: boolean,
 ): Promise<string[]> {
   const text = move ? TAKE_OVER : OF_TWINS;
-  const events = await sql.query<{ id: string; status: string }>(text, [calendarId, accountId, providerId]);
+  const events = await sql.query<{ id: string; status: string }>(text, [
+    calendarId,
+    accountId,
+    providerId,
+  ]);
   return events.flatMap(({ id, status }) => (status === 'cancelled' ? [] : [id]));
 }

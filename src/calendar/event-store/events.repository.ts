@@ -21,7 +21,13 @@ const BYTES = `
 
 const FIND = `select ${COLUMNS} from event e where e.id = $1 and e.account_id = $2`;
 
-const LISTED = { columns: COLUMNS, from: 'event e', id: 'e.id', bytes: BYTES, orderBy: 'e.starts_at, e.id' };
+const LISTED = {
+  columns: COLUMNS,
+  from: 'event e',
+  id: 'e.id',
+  bytes: BYTES,
+  orderBy: 'e.starts_at, e.id',
+};
 
 /** A recurring event, with what is needed to tell its times. */
 export interface SeriesRecord extends EventRecord {
@@ -58,7 +64,9 @@ class TooManySeriesError extends InvalidInputError {
 
 /** They are deleted with their calendars. */
 export const EVENTS_OF_ACCOUNT: AccountListener = {
-  shown: [`select id, 'event' as object from event where account_id = $1 and status <> 'cancelled'`],
+  shown: [
+    `select id, 'event' as object from event where account_id = $1 and status <> 'cancelled'`,
+  ],
 };
 
 @Injectable()
@@ -146,7 +154,9 @@ export class EventsRepository {
 function addFilters(conditions: Conditions, filter: EventFilter): void {
   if (!filter.showCancelled) {
     // Who works out instances by the rules needs to know of those that do not take place.
-    const needed = filter.expandRecurring ? '' : ' or (e.master_event_id is not null and not e.released)';
+    const needed = filter.expandRecurring
+      ? ''
+      : ' or (e.master_event_id is not null and not e.released)';
     conditions.add(`(e.status <> 'cancelled'${needed})`);
   }
   const { calendarId, eventId, updatedAfter } = filter;
@@ -155,7 +165,8 @@ function addFilters(conditions: Conditions, filter: EventFilter): void {
   if (eventId !== undefined) addIdFilter(conditions, eventId);
   for (const column of ['title', 'description', 'location'] as const) {
     const part = filter[column];
-    if (part !== undefined) conditions.add(`e.${column} ilike ${conditions.value(containing(part))}`);
+    if (part !== undefined)
+      conditions.add(`e.${column} ilike ${conditions.value(containing(part))}`);
   }
   if (filter.participant !== undefined) {
     const value = conditions.value(filter.participant);

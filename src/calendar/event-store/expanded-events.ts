@@ -81,7 +81,11 @@ export class ExpandedEvents {
     const end = name ? new Date(name.startMs + 2 * DAY_MS) : this.#endOf(query);
     const [single, masters] = await Promise.all([
       this.repository.listSingle(accountId, query, wanted),
-      this.repository.listSeries(accountId, name ? { ...query, eventId: name.masterId } : query, end),
+      this.repository.listSeries(
+        accountId,
+        name ? { ...query, eventId: name.masterId } : query,
+        end,
+      ),
     ]);
     const instances = name
       ? this.#named(masters, query, name)
@@ -110,9 +114,15 @@ export class ExpandedEvents {
   }
 
   /** The one instance that an id means, where it is what its series says and within the bounds. */
-  #named(masters: readonly SeriesRecord[], bounds: TimeBounds, { startMs }: InstanceName): EventRecord[] {
+  #named(
+    masters: readonly SeriesRecord[],
+    bounds: TimeBounds,
+    { startMs }: InstanceName,
+  ): EventRecord[] {
     const instances = masters.flatMap((master) => {
-      const occurrence = master.replaced.includes(startMs) ? undefined : openSeries(master)?.at(startMs);
+      const occurrence = master.replaced.includes(startMs)
+        ? undefined
+        : openSeries(master)?.at(startMs);
       return occurrence ? [instanceOf(master, occurrence)] : [];
     });
     return instances.filter((instance) => isWithin(instance, bounds));
@@ -143,7 +153,8 @@ export class ExpandedEvents {
       for (const one of expandables) {
         const instances = await this.#expandOne(one, from, before, spent);
         if (!instances) left.add(one);
-        for (const instance of instances ?? []) if (isWithin(instance, bounds)) found.push(instance);
+        for (const instance of instances ?? [])
+          if (isWithin(instance, bounds)) found.push(instance);
         if (found.length > MOST_INSTANCES) throw tooMany();
         await breathe(spent);
       }
@@ -174,7 +185,8 @@ export class ExpandedEvents {
   /** What ends after an instant may begin before it. */
   #lowestStart({ startsAfter, endsAfter }: TimeBounds, expandables: readonly Expandable[]): number {
     const longest = expandables.reduce(
-      (most, { master: { startsAt, endsAt } }) => Math.max(most, endsAt.getTime() - startsAt.getTime()),
+      (most, { master: { startsAt, endsAt } }) =>
+        Math.max(most, endsAt.getTime() - startsAt.getTime()),
       0,
     );
     return Math.max(

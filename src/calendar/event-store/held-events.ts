@@ -81,11 +81,18 @@ function holdChanged(
   );
 }
 
-function instanceIn(series: Event, calendar: Calendar, { startMs }: InstanceName): EventRecord | undefined {
+function instanceIn(
+  series: Event,
+  calendar: Calendar,
+  { startMs }: InstanceName,
+): EventRecord | undefined {
   const { recurrence } = series;
   if (series.status === 'cancelled' || !recurrence) return undefined;
   const occurrence = openSeries({ when: series.when, recurrence })?.at(startMs);
-  return occurrence && instanceOf({ ...eventRecord(series), recurrence, zone: zoneOf(calendar) }, occurrence);
+  return (
+    occurrence &&
+    instanceOf({ ...eventRecord(series), recurrence, zone: zoneOf(calendar) }, occurrence)
+  );
 }
 
 async function holdById(em: EntityManager, accountId: string, id: string): Promise<HeldEvent> {
@@ -93,7 +100,8 @@ async function holdById(em: EntityManager, accountId: string, id: string): Promi
   const found = isId(id) ? await em.findOne(Event, where, { fields: ['calendar'] }) : null;
   const calendar = found && (await holdCalendar(em, accountId, found.calendar.id));
   const event =
-    calendar && (await em.findOne(Event, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true }));
+    calendar &&
+    (await em.findOne(Event, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true }));
   if (!calendar || !event) throw new NotFoundError('event', id);
   if (event.readOnly) throw new ReadOnlyEventError();
   if (calendar.readOnly) throw new EventInReadOnlyCalendarError();

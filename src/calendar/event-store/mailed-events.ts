@@ -72,8 +72,18 @@ const PARTICIPANTS = `
   update event set participants = $2, version = version + 1, updated_at = $3 where id = $1`;
 
 function rowOf({ id, fields, ...event }: MailedEvent): Record<string, unknown> {
-  const { messageId: message_id, masterEventId: master_event_id, originalStart: original_start } = event;
-  return { id, message_id, master_event_id, original_start, ...columnValues(fields, MAILED_FIELDS) };
+  const {
+    messageId: message_id,
+    masterEventId: master_event_id,
+    originalStart: original_start,
+  } = event;
+  return {
+    id,
+    message_id,
+    master_event_id,
+    original_start,
+    ...columnValues(fields, MAILED_FIELDS),
+  };
 }
 
 type EventRow = Omit<StoredEvent, 'fields'> & ProviderFields;
@@ -107,13 +117,18 @@ export async function insertMailedEvents(
   await sql.query(INSERT, [accountId, calendarId, JSON.stringify(rows), at]);
 }
 
-export async function updateMailedEvents(sql: Sql, events: readonly MailedEvent[], at: Date): Promise<void> {
+export async function updateMailedEvents(
+  sql: Sql,
+  events: readonly MailedEvent[],
+  at: Date,
+): Promise<void> {
   if (events.length > 0) await sql.query(UPDATE, [JSON.stringify(events.map(rowOf)), at]);
 }
 
 /** Says which mails events were invited to by. */
 export async function linkEvents(sql: Sql, links: readonly { id: string; messageId: string }[]) {
-  if (links.length > 0) await sql.query(LINK, [idsOf(links), links.map(({ messageId }) => messageId)]);
+  if (links.length > 0)
+    await sql.query(LINK, [idsOf(links), links.map(({ messageId }) => messageId)]);
 }
 
 export async function removeEvents(sql: Sql, ids: readonly string[]): Promise<void> {

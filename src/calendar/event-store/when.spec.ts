@@ -1,6 +1,7 @@
 import { boundsOf, isDate, readWhen, type WhenFields } from './when.ts';
 
-const read = (fields: WhenFields & Record<string, unknown>) => readWhen(fields, Object.keys(fields));
+const read = (fields: WhenFields & Record<string, unknown>) =>
+  readWhen(fields, Object.keys(fields));
 
 describe('readWhen', () => {
   it.each([
@@ -16,7 +17,13 @@ describe('readWhen', () => {
     ],
     [
       { start_time: 5, end_time: 6, start_timezone: 'UTC', end_timezone: 'Europe/Rome' },
-      { object: 'timespan', start_time: 5, end_time: 6, start_timezone: 'UTC', end_timezone: 'Europe/Rome' },
+      {
+        object: 'timespan',
+        start_time: 5,
+        end_time: 6,
+        start_timezone: 'UTC',
+        end_timezone: 'Europe/Rome',
+      },
     ],
     [{ date: '2026-01-02' }, { object: 'date', date: '2026-01-02' }],
     [
@@ -35,7 +42,9 @@ describe('readWhen', () => {
   });
 
   it('refuses a start after the end', () => {
-    expect(read({ start_time: 6, end_time: 5 })).toEqual({ problem: `'start_time' must be < 'end_time'.` });
+    expect(read({ start_time: 6, end_time: 5 })).toEqual({
+      problem: `'start_time' must be < 'end_time'.`,
+    });
     expect(read({ start_date: '2026-01-03', end_date: '2026-01-02' })).toEqual({
       problem: `'start_date' must be < 'end_date'.`,
     });
@@ -53,7 +62,9 @@ describe('readWhen', () => {
     { start_time: 5, end_date: '2026-01-02' },
     { time: 5, somewhere: 'else' },
   ])('refuses the keys of %j', (fields) =>
-    expect(read(fields)).toEqual({ problem: expect.stringMatching(/^When object had invalid keys\./) }),
+    expect(read(fields)).toEqual({
+      problem: expect.stringMatching(/^When object had invalid keys\./),
+    }),
   );
 });
 
@@ -93,10 +104,9 @@ describe('boundsOf', () => {
   });
 
   it('includes the last day of a datespan', () => {
-    expect(bounds({ object: 'datespan', start_date: '2026-01-30', end_date: '2026-02-01' })).toEqual([
-      '2026-01-30T00:00:00.000Z',
-      '2026-02-02T00:00:00.000Z',
-    ]);
+    expect(
+      bounds({ object: 'datespan', start_date: '2026-01-30', end_date: '2026-02-01' }),
+    ).toEqual(['2026-01-30T00:00:00.000Z', '2026-02-02T00:00:00.000Z']);
   });
 
   it('has an end for the last day there is', () => {

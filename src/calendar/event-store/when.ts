@@ -47,7 +47,9 @@ export function readWhen(fields: WhenFields, keys: readonly string[]): WhenResul
   );
   switch (form?.required[0]) {
     case 'time':
-      return { when: { object: 'time', time: fields.time!, ...given('timezone', fields.timezone) } };
+      return {
+        when: { object: 'time', time: fields.time!, ...given('timezone', fields.timezone) },
+      };
     case 'start_time':
       return readTimespan(fields);
     case 'date':
@@ -120,7 +122,9 @@ export function boundsOf(when: When, zone: string): { startsAt: Date; endsAt: Da
         when.object === 'date' ? [when.date, when.date] : [when.start_date, when.end_date];
       return {
         startsAt: startOfDay(dayMs(first), zone),
-        endsAt: new Date(Math.min(startOfDay(dayMs(last) + ONE_DAY_MS, zone).getTime(), END_OF_TIME_MS)),
+        endsAt: new Date(
+          Math.min(startOfDay(dayMs(last) + ONE_DAY_MS, zone).getTime(), END_OF_TIME_MS),
+        ),
       };
     }
   }

@@ -53,10 +53,20 @@ describe('applyInput', () => {
   });
 
   it('clears by empty strings', () => {
-    const before = event({ title: 'a', visibility: 'public', customerEventId: 'c', eventCollectionId: 'e' });
+    const before = event({
+      title: 'a',
+      visibility: 'public',
+      customerEventId: 'c',
+      eventCollectionId: 'e',
+    });
     expect(
       apply(before, { title: '', visibility: '', customer_event_id: '', event_collection_id: '' }),
-    ).toMatchObject({ title: '', visibility: null, customerEventId: null, eventCollectionId: null });
+    ).toMatchObject({
+      title: '',
+      visibility: null,
+      customerEventId: null,
+      eventCollectionId: null,
+    });
   });
 
   it('moves the start with when, all-day events by the zone of the calendar', () => {
@@ -71,7 +81,13 @@ describe('applyInput', () => {
       participants: [{ email: 'ADA@example.test', name: 'A.' }, { email: 'bo@example.test' }],
     });
     expect(after.participants).toEqual([
-      { email: 'ada@example.test', name: 'A.', phone_number: null, status: 'yes', comment: 'gladly' },
+      {
+        email: 'ada@example.test',
+        name: 'A.',
+        phone_number: null,
+        status: 'yes',
+        comment: 'gladly',
+      },
       { email: 'bo@example.test', name: '', phone_number: null, status: 'noreply', comment: null },
     ]);
     expect(apply(before, { participants: [] }).participants).toEqual([]);
@@ -96,7 +112,8 @@ describe('applyInput', () => {
       timezone: 'Europe/Rome',
     });
     expect(
-      apply(event(), { recurrence: { rrule, timezone: 'UTC' } }, 'Europe/Rome').recurrence?.timezone,
+      apply(event(), { recurrence: { rrule, timezone: 'UTC' } }, 'Europe/Rome').recurrence
+        ?.timezone,
     ).toBe('UTC');
   });
 
@@ -113,11 +130,15 @@ describe('applyInput', () => {
       notifications: [{ ...same, minutes_before_event: '5', status: 'scheduled' }],
     });
     expect(after.notifications).toEqual([stored]);
-    expect(apply(event({ notifications: [stored] }), { notifications: [] }).notifications).toEqual([]);
+    expect(apply(event({ notifications: [stored] }), { notifications: [] }).notifications).toEqual(
+      [],
+    );
   });
 
   it('reads popup reminders', () => {
-    expect(apply(event(), { reminder_minutes: '[20]', reminder_method: 'email' }).reminders).toEqual({
+    expect(
+      apply(event(), { reminder_minutes: '[20]', reminder_method: 'email' }).reminders,
+    ).toEqual({
       reminder_minutes: '[20]',
       reminder_method: 'email',
     });

@@ -41,7 +41,11 @@ export type EventInput = Wanted<Pick<EventFields, (typeof PLAIN_FIELDS)[number] 
 export type EventUpdate = EventInput & { calendarId?: string | undefined };
 
 /** What a client says of a new event. */
-export type NewEvent = EventInput & { calendarId: string; when: When; readOnly?: boolean | undefined };
+export type NewEvent = EventInput & {
+  calendarId: string;
+  when: When;
+  readOnly?: boolean | undefined;
+};
 
 /** An event nothing has been said about yet, `when` apart. */
 export const NEW_EVENT: Omit<EventFields, 'when' | 'startsAt' | 'endsAt'> = {
@@ -81,7 +85,9 @@ export function applyInput(before: EventFields, input: EventInput, zone: string)
     ),
     when,
     ...boundsOf(when, zone),
-    participants: participants ? mergeParticipants(before.participants, participants) : before.participants,
+    participants: participants
+      ? mergeParticipants(before.participants, participants)
+      : before.participants,
     recurrence: recurrence
       ? { rrule: recurrence.rrule, timezone: recurrence.timezone ?? zone }
       : before.recurrence,

@@ -75,13 +75,21 @@ export class EventFollowUp {
           )
         : [];
     const jobId = newId();
-    await openProviderJob(sql, { id: jobId, accountId, action, object: 'event', objectId: event.id, at });
+    await openProviderJob(sql, {
+      id: jobId,
+      accountId,
+      action,
+      object: 'event',
+      objectId: event.id,
+      at,
+    });
     const { calendarId } = event;
     const owner = { applicationId, accountId, at };
     const changes = ended.map((one) =>
       eventChange(owner, { ...one, calendarId }, 'deleted', `${action}:${jobId}:${one.id}`),
     );
-    if (change) changes.push(eventChange(owner, event, change, quiet ? null : `${action}:${jobId}`));
+    if (change)
+      changes.push(eventChange(owner, event, change, quiet ? null : `${action}:${jobId}`));
     if (changes.length > 0) await recordChanges(sql, changes);
     const inviting = { before: before ?? null, notify, writeId: jobId, at };
     if (change) await this.invitations.follow(em, account, entity, inviting);

@@ -24,7 +24,10 @@ export class EventIcsController {
       'Of an event that is there (`event_id`), or of one that is described as for creating it. Nothing is stored or sent.',
     response: icsView,
   })
-  async toIcs(@CurrentAccount() account: AccountPrincipal, @Body({ schema: eventToIcs }) body: EventToIcs) {
+  async toIcs(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: eventToIcs }) body: EventToIcs,
+  ) {
     const { event_id, ics_options, ...fields } = body;
     const options = { ...ics_options, uid: ics_options?.ical_uid };
     // The schema asks for `calendar_id` and `when` where there is no `event_id`.

@@ -37,7 +37,10 @@ export const eventToIcs = createEvent
   })
   .meta({
     id: 'EventToIcs',
-    example: { event_id: '019aa1b2-0000-7000-8000-000000000003', ics_options: { method: 'request' } },
+    example: {
+      event_id: '019aa1b2-0000-7000-8000-000000000003',
+      ics_options: { method: 'request' },
+    },
   });
 export type EventToIcs = z.infer<typeof eventToIcs>;
 

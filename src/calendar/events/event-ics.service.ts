@@ -9,7 +9,12 @@ import { Database } from '../../platform/database/sql.ts';
 import { EventReader } from '../event-store/event-reader.ts';
 import { applyInput, NEW_EVENT, type NewEvent } from './apply-input.ts';
 import { boundsOf } from '../event-store/when.ts';
-import { findIcsInstances, findIcsRows, icsEventsOf, type IcsRow } from '../event-store/ics/ics-rows.ts';
+import {
+  findIcsInstances,
+  findIcsRows,
+  icsEventsOf,
+  type IcsRow,
+} from '../event-store/ics/ics-rows.ts';
 import { type IcsEvent, icsOf } from '../event-store/ics/ics-writer.ts';
 
 /** What callers decide about a file. */
@@ -36,7 +41,11 @@ export class EventIcsService {
    * The file of an event: of a series with all of its changed instances, of an instance alone.
    * @throws {NotFoundError} @throws {InvalidInputError}
    */
-  async ofStored(account: AccountPrincipal, id: string, options: EventFileOptions): Promise<string> {
+  async ofStored(
+    account: AccountPrincipal,
+    id: string,
+    options: EventFileOptions,
+  ): Promise<string> {
     const { accountId } = account;
     const shown = await this.events.get(accountId, id);
     const ids = [shown.id, shown.masterEventId].flatMap((one) => (one && isId(one) ? [one] : []));
@@ -46,15 +55,23 @@ export class EventIcsService {
     const row = rows.find((one) => one.id === shown.id) ?? (series && { ...series, ...shown });
     if (!row) throw new NotFoundError('event', id);
     const uid = options.uid ?? row.icalUid ?? series?.icalUid ?? series?.id ?? row.id;
-    const instances = row.recurrence ? await findIcsInstances(this.database, accountId, [row.id]) : [];
+    const instances = row.recurrence
+      ? await findIcsInstances(this.database, accountId, [row.id])
+      : [];
     return this.#file(account, row, instances, { ...options, uid }, series);
   }
 
   /** The file of an event that is not there. @throws {InvalidInputError} */
-  async ofFields(account: AccountPrincipal, input: NewEvent, options: EventFileOptions): Promise<string> {
+  async ofFields(
+    account: AccountPrincipal,
+    input: NewEvent,
+    options: EventFileOptions,
+  ): Promise<string> {
     const calendar = await this.calendars.get(account, input.calendarId).catch((error: unknown) => {
       if (!(error instanceof NotFoundError)) throw error;
-      throw new InvalidInputError(`calendar_id: Couldn't find calendar ${input.calendarId.slice(0, 100)}`);
+      throw new InvalidInputError(
+        `calendar_id: Couldn't find calendar ${input.calendarId.slice(0, 100)}`,
+      );
     });
     const zone = calendar.timezone ?? 'UTC';
     const blank = { ...NEW_EVENT, when: input.when, ...boundsOf(input.when, zone) };
@@ -85,7 +102,11 @@ export class EventIcsService {
       ? { email: row.organizerEmail, name: row.organizerName }
       : { email: account.email, name: account.name || null };
     const isAsking = chosen === 'request' || chosen === 'add';
-    const people = { organizer, attendeesOf: ({ participants }: IcsRow) => participants, rsvp: isAsking };
+    const people = {
+      organizer,
+      attendeesOf: ({ participants }: IcsRow) => participants,
+      rsvp: isAsking,
+    };
     const shown = chosen === 'cancel' ? { ...row, status: 'cancelled' as const } : row;
     const stampOf = () => this.clock.now();
     try {

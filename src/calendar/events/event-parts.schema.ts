@@ -10,7 +10,8 @@ import { MOST_RULES } from '../event-store/recurrence/recurrence-lines.ts';
  */
 
 /** A text of at most so many characters. */
-export const text = (most: number) => z.string().max(most, `must not be longer than ${most} characters`);
+export const text = (most: number) =>
+  z.string().max(most, `must not be longer than ${most} characters`);
 
 /** The schema, with null as undefined. */
 export const optional = <T extends z.ZodType>(schema: T) =>
@@ -71,7 +72,8 @@ export const participantView = z
   .meta({ id: 'Participant' });
 
 /** Without control characters: in a calendar file a line break begins another property. */
-const RULE = /^(RRULE:(?=.*\bFREQ=[A-Z]+)[A-Z]+=[^;\p{Cc}]+(;[A-Z]+=[^;\p{Cc}]+)*;?|EXDATE[;:]\P{Cc}+)$/iu;
+const RULE =
+  /^(RRULE:(?=.*\bFREQ=[A-Z]+)[A-Z]+=[^;\p{Cc}]+(;[A-Z]+=[^;\p{Cc}]+)*;?|EXDATE[;:]\P{Cc}+)$/iu;
 
 export const recurrenceInput = z
   .object({
@@ -151,7 +153,11 @@ export const conferencingInput = z
     id: 'ConferencingInput',
     example: {
       provider: 'Zoom Meeting',
-      details: { meeting_code: '123456', password: 'secret', url: 'https://zoom.example.test/j/123456' },
+      details: {
+        meeting_code: '123456',
+        password: 'secret',
+        url: 'https://zoom.example.test/j/123456',
+      },
     },
   });
 
@@ -201,13 +207,23 @@ export const notificationInput = z
         minutes_before_event,
         message: text(1600).describe('Empty: `Reminder: <title>`'),
       }),
-      z.object({ type: z.literal('webhook'), minutes_before_event, url: httpUrl, payload: text(65_536) }),
+      z.object({
+        type: z.literal('webhook'),
+        minutes_before_event,
+        url: httpUrl,
+        payload: text(65_536),
+      }),
     ],
     { error: 'must be one of email, sms, webhook' },
   )
   .meta({
     id: 'EventNotificationInput',
-    example: { type: 'email', minutes_before_event: 60, subject: 'Soon', body: '<b>In an hour</b>' },
+    example: {
+      type: 'email',
+      minutes_before_event: 60,
+      subject: 'Soon',
+      body: '<b>In an hour</b>',
+    },
   });
 
 const MOST_NOTIFICATIONS = 20;
@@ -223,7 +239,11 @@ const fate = {
     .enum(REMINDER_STATUSES)
     .optional()
     .describe('In answers to writes: what will become of it, e.g. `scheduled` or `skipped`'),
-  reason: z.string().nullable().optional().describe('In answers to writes: why nobody will be reminded'),
+  reason: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('In answers to writes: why nobody will be reminded'),
   due_at: z.number().int().optional().describe('In answers to writes: when it is due'),
 };
 

@@ -68,7 +68,8 @@ export class EventProviderWrites implements OnModuleInit {
     }
     if (event.status === 'cancelled' && event.series) {
       // The deletion that waits behind this job needs no id; what is over has none.
-      if (event.released && !event.providerId && write.mayHaveRun) await takeBack(port, account, event);
+      if (event.released && !event.providerId && write.mayHaveRun)
+        await takeBack(port, account, event);
       return DELETED;
     }
     // Deleted meanwhile. Where an attempt to create it may have gone through, the same key finds it again: the
@@ -103,10 +104,19 @@ async function create(
   const { calendarProviderId, calendarBusyUntil } = event;
   if (calendarProviderId === null) {
     if (calendarBusyUntil) return { kind: 'waits', until: calendarBusyUntil };
-    throw new ProviderError('rejected', 'The calendar of this event could not be created at the provider');
+    throw new ProviderError(
+      'rejected',
+      'The calendar of this event could not be created at the provider',
+    );
   }
   const content = toEventContent(event);
-  const created = await port.createEvent(account, calendarProviderId, event.id, content, event.sequence);
+  const created = await port.createEvent(
+    account,
+    calendarProviderId,
+    event.id,
+    content,
+    event.sequence,
+  );
   return written(account, event, content, created);
 }
 
@@ -129,7 +139,10 @@ function written(
 /** Where an instance is at the provider, once its series is; null: its series never came there. */
 function placeOf({ series, originalStart }: EventAtProvider): InstancePlace | null {
   if (!series?.providerId || !originalStart) return null;
-  return { series: series.providerId, start: instanceStamp(originalStart.getTime(), series.allDay) };
+  return {
+    series: series.providerId,
+    start: instanceStamp(originalStart.getTime(), series.allDay),
+  };
 }
 
 async function writeInstance(
@@ -140,9 +153,16 @@ async function writeInstance(
   // Rules that are on their way may be what makes it an instance.
   if (event.series?.busyUntil) return { kind: 'waits', until: event.series.busyUntil };
   const place = placeOf(event);
-  if (!place) throw new ProviderError('rejected', 'Its recurring event could not be created at the provider');
+  if (!place)
+    throw new ProviderError('rejected', 'Its recurring event could not be created at the provider');
   const content = toEventContent(event);
-  const there = await port.writeInstance(account, place, content, event.providerContent, event.sequence);
+  const there = await port.writeInstance(
+    account,
+    place,
+    content,
+    event.providerContent,
+    event.sequence,
+  );
   return written(account, event, content, there);
 }
 
@@ -158,7 +178,11 @@ async function deleteInstance(
 }
 
 /** An attempt to write it may have gone through: once it is written again there is an id to take it back by. */
-async function takeBack(port: CalendarPort, account: ProviderAccount, event: EventAtProvider): Promise<void> {
+async function takeBack(
+  port: CalendarPort,
+  account: ProviderAccount,
+  event: EventAtProvider,
+): Promise<void> {
   const place = placeOf(event);
   if (!place) return;
   const { providerId } = await port.writeInstance(account, place, toEventContent(event));

@@ -34,7 +34,10 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
   }
 
   /** The rows go with the calendar's; their reminders and those who listen are told here. */
-  async deleted(sql: Sql, { calendarId, accountId, applicationId, at }: ChangedCalendar): Promise<void> {
+  async deleted(
+    sql: Sql,
+    { calendarId, accountId, applicationId, at }: ChangedCalendar,
+  ): Promise<void> {
     const events = await holdEvents(sql, calendarId);
     const reminding = events.filter((event) => event.reminding).map(({ id }) => id);
     if (reminding.length > 0)
@@ -61,7 +64,10 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
       const events = await holdAllDayEvents(sql, calendarId, last, BATCH);
       const end = events.at(-1);
       if (!end) return;
-      const moved = events.map((event) => ({ ...event, ...boundsOf(event.when, timezone ?? 'UTC') }));
+      const moved = events.map((event) => ({
+        ...event,
+        ...boundsOf(event.when, timezone ?? 'UTC'),
+      }));
       await moveEvents(sql, moved);
       const plans = moved
         .filter(({ status, notifications }) => status !== 'cancelled' && notifications.length > 0)

@@ -48,7 +48,9 @@ export class EventsController {
     @CurrentAccount() { accountId }: AccountPrincipal,
     @Query({ schema: listEventsQuery }) query: ListEventsQuery,
   ) {
-    return toListView(await this.reader.list(accountId, toEventQuery(query)), (event) => toEventView(event));
+    return toListView(await this.reader.list(accountId, toEventQuery(query)), (event) =>
+      toEventView(event),
+    );
   }
 
   @Get(':id')
@@ -71,7 +73,11 @@ export class EventsController {
     @Body({ schema: createEvent }) body: CreateEvent,
     @Query({ schema: writeEventQuery }) query: WriteEventQuery,
   ) {
-    const { event, ...facts } = await this.events.create(account, camelKeys(body), camelKeys(query));
+    const { event, ...facts } = await this.events.create(
+      account,
+      camelKeys(body),
+      camelKeys(query),
+    );
     return toEventView(event, facts);
   }
 
@@ -85,7 +91,12 @@ export class EventsController {
     @Body({ schema: updateEvent }) body: UpdateEvent,
     @Query({ schema: writeEventQuery }) query: WriteEventQuery,
   ) {
-    const { event, ...facts } = await this.events.update(account, id, camelKeys(body), camelKeys(query));
+    const { event, ...facts } = await this.events.update(
+      account,
+      id,
+      camelKeys(body),
+      camelKeys(query),
+    );
     return toEventView(event, facts);
   }
 

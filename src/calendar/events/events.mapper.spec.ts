@@ -59,8 +59,22 @@ describe('toEventView', () => {
     ] as const;
     const dueAt = new Date(1_899_999_700_000);
     const planned = [
-      { notificationId: 'n2', type: 'webhook', dueAt, status: 'skipped', reason: 'too late', recipients: 0 },
-      { notificationId: 'n1', type: 'sms', dueAt, status: 'scheduled', reason: null, recipients: 2 },
+      {
+        notificationId: 'n2',
+        type: 'webhook',
+        dueAt,
+        status: 'skipped',
+        reason: 'too late',
+        recipients: 0,
+      },
+      {
+        notificationId: 'n1',
+        type: 'sms',
+        dueAt,
+        status: 'scheduled',
+        reason: null,
+        recipients: 2,
+      },
     ] as const;
     const event = record({ notifications: [...notifications] });
     const written = toEventView(event, { jobId: 'j1', planned });

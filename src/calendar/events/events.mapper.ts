@@ -97,13 +97,18 @@ function ownerOf({ organizerEmail, organizerName }: EventRecord): string {
   return organizerName ? `${organizerName} <${organizerEmail}>` : organizerEmail;
 }
 
-function toNotificationViews({ notifications }: EventRecord, facts?: WriteFacts): NotificationView[] {
+function toNotificationViews(
+  { notifications }: EventRecord,
+  facts?: WriteFacts,
+): NotificationView[] {
   const fates = new Map(facts?.planned.map((planned) => [planned.notificationId, planned]));
   return notifications.map((notification) => {
     const fate = fates.get(notification.id);
     return {
       ...notification,
-      ...(fate ? { status: fate.status, reason: fate.reason, due_at: toUnixSeconds(fate.dueAt) } : {}),
+      ...(fate
+        ? { status: fate.status, reason: fate.reason, due_at: toUnixSeconds(fate.dueAt) }
+        : {}),
     };
   });
 }

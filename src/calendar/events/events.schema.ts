@@ -72,10 +72,19 @@ export const createEvent = z
       participants: [{ name: 'Bo', email: 'bo@example.test', phone_number: '+15550100' }],
       conferencing: {
         provider: 'Zoom Meeting',
-        details: { meeting_code: '123456', password: 'secret', url: 'https://zoom.example.test/j/123456' },
+        details: {
+          meeting_code: '123456',
+          password: 'secret',
+          url: 'https://zoom.example.test/j/123456',
+        },
       },
       notifications: [
-        { type: 'email', minutes_before_event: '600', subject: 'Review', body: '<b>See you soon</b>' },
+        {
+          type: 'email',
+          minutes_before_event: '600',
+          subject: 'Review',
+          body: '<b>See you soon</b>',
+        },
         {
           type: 'webhook',
           minutes_before_event: 30,
@@ -108,11 +117,15 @@ export type WriteEventQuery = z.infer<typeof writeEventQuery>;
 
 export const listEventsQuery = z.object({
   calendar_id: queryText().optional(),
-  event_id: queryText().optional().describe('Also of an instance: `<id of the series>_<original start>`'),
+  event_id: queryText()
+    .optional()
+    .describe('Also of an instance: `<id of the series>_<original start>`'),
   title: queryText().optional().describe('Part of the title, in any case'),
   description: queryText().optional().describe('Part of the description, in any case'),
   location: queryText().optional().describe('Part of the location, in any case'),
-  participants: queryText().optional().describe('Name, email, status or phone number of a participant'),
+  participants: queryText()
+    .optional()
+    .describe('Name, email, status or phone number of a participant'),
   busy: queryBoolean().optional(),
   starts_before: unixSeconds().optional(),
   starts_after: unixSeconds().optional(),

@@ -20,7 +20,12 @@ import {
   NEW_EVENT,
   type NewEvent,
 } from './apply-input.ts';
-import { createInstance, endInstances, inZoneOf, refitInstances } from '../event-store/changed-instances.ts';
+import {
+  createInstance,
+  endInstances,
+  inZoneOf,
+  refitInstances,
+} from '../event-store/changed-instances.ts';
 import { eventFields } from '../event-store/event-record.ts';
 import { type ChangeToFollowUp, EventFollowUp, type FollowedUpEvent } from './event-follow-up.ts';
 import { Event } from '../event-store/event.entity.ts';
@@ -66,7 +71,11 @@ export class EventsService {
    * @throws {UnsupportedProviderError} when the account's provider has no calendars
    * @throws {DomainError} `rate-limited`: no more meetings are made today
    */
-  async create(account: AccountPrincipal, input: NewEvent, options: WriteOptions): Promise<FollowedUpEvent> {
+  async create(
+    account: AccountPrincipal,
+    input: NewEvent,
+    options: WriteOptions,
+  ): Promise<FollowedUpEvent> {
     this.invitations.assertAllowed(account, options);
     this.connectors.requireCalendar(account.provider);
     await this.conferencing.accept(account.applicationId, input.conferencing, account.accountId);
@@ -74,7 +83,9 @@ export class EventsService {
     return this.em.transactional(async (em) => {
       const calendar = await holdCalendar(em, account.accountId, input.calendarId);
       if (!calendar)
-        throw new InvalidInputError(`calendar_id: Couldn't find calendar ${input.calendarId.slice(0, 100)}`);
+        throw new InvalidInputError(
+          `calendar_id: Couldn't find calendar ${input.calendarId.slice(0, 100)}`,
+        );
       if (calendar.readOnly) throw new EventInReadOnlyCalendarError();
       const zone = zoneOf(calendar);
       const blank = { ...NEW_EVENT, when: input.when, ...boundsOf(input.when, zone) };
@@ -143,18 +154,28 @@ export class EventsService {
       assertInstanceInput(input);
       after.when = inZoneOf(before.when, after.when, undefined);
     }
-    after.participants = this.invitations.participantsAfter(account, event, { before, after, notify });
+    after.participants = this.invitations.participantsAfter(account, event, {
+      before,
+      after,
+      notify,
+    });
     assertNotificationsAllowed(before.notifications, after, this.#rights(account), this.egress);
     const changed = !isDeepStrictEqual(before, after);
     if (changed) em.assign(event, { ...after, version: event.version + 1, updatedAt: at });
-    const moved = !isDeepStrictEqual([before.when, before.recurrence], [after.when, after.recurrence]);
+    const moved = !isDeepStrictEqual(
+      [before.when, before.recurrence],
+      [after.when, after.recurrence],
+    );
     const series = { accountId: account.accountId, id: event.id };
     const write: ChangeToFollowUp = {
       action: 'update_event',
       change: changed ? 'updated' : null,
       // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
       quiet: isDeepStrictEqual(before, { ...after, metadata: before.metadata }),
-      ended: before.recurrence && moved ? await refitInstances(sqlOf(em), series, before, after, at) : [],
+      ended:
+        before.recurrence && moved
+          ? await refitInstances(sqlOf(em), series, before, after, at)
+          : [],
       reminding: before.notifications.length > 0,
       before,
       notify,
@@ -176,7 +197,11 @@ export class EventsService {
     const before = eventFields(said);
     const after = applyInput(before, input, zoneOf(calendar));
     after.when = inZoneOf(before.when, after.when, zone);
-    after.participants = this.invitations.participantsAfter(account, instance, { before, after, notify });
+    after.participants = this.invitations.participantsAfter(account, instance, {
+      before,
+      after,
+      notify,
+    });
     if (isDeepStrictEqual(before, after)) {
       const nothing: ChangeToFollowUp = { action: 'update_event', change: null };
       const { jobId } = await this.followUp.run(em, account, series, nothing, at);

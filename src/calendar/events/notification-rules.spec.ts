@@ -69,12 +69,18 @@ describe('assertNotificationsAllowed', () => {
     expect(() => check({ notifications: [webhook], recurrence })).toThrow(
       'notifications: a recurring event cannot have notifications',
     );
-    expect(() => check({ notifications: [webhook], recurrence }, { before: [webhook] })).toThrow(/recurring/);
+    expect(() => check({ notifications: [webhook], recurrence }, { before: [webhook] })).toThrow(
+      /recurring/,
+    );
   });
 
   it.each([
     ['email', [email], [mute]],
-    ['email and email', [email, { ...email, id: 'e2', minutes_before_event: 5 }], [mute, reachable]],
+    [
+      'email and email',
+      [email, { ...email, id: 'e2', minutes_before_event: 5 }],
+      [mute, reachable],
+    ],
     ['sms', [sms], [reachable]],
     ['webhook for nobody', [webhook], []],
     ['webhook', [webhook], [mute]],
@@ -99,14 +105,18 @@ describe('assertNotificationsAllowed', () => {
   });
 
   it('needs email and phone of everybody for several types', () => {
-    expect(() => check({ notifications: [email, webhook], participants: [reachable, mute] })).toThrow(
+    expect(() =>
+      check({ notifications: [email, webhook], participants: [reachable, mute] }),
+    ).toThrow(
       'participants: with notifications of several types every participant needs an email and a phone_number; no phone_number: bo@example.test',
     );
   });
 
   it('names the first ten of many', () => {
     const participants = Array.from({ length: 12 }, (_, index) => person(`p${index}@example.test`));
-    expect(() => check({ notifications: [sms], participants })).toThrow(/p9@example\.test and 2 more$/);
+    expect(() => check({ notifications: [sms], participants })).toThrow(
+      /p9@example\.test and 2 more$/,
+    );
   });
 
   it.each([[[]], [['calendar']], [['email.modify', 'calendar']]] as Scope[][][])(
@@ -123,20 +133,28 @@ describe('assertNotificationsAllowed', () => {
 
   it('needs the feature for sms only', () => {
     const without = { rights: { features: [] as const } };
-    expect(() => check({ notifications: [sms], participants: [reachable] }, without)).toThrow(/not enabled/);
-    expect(() => check({ notifications: [email], participants: [reachable] }, without)).not.toThrow();
+    expect(() => check({ notifications: [sms], participants: [reachable] }, without)).toThrow(
+      /not enabled/,
+    );
+    expect(() =>
+      check({ notifications: [email], participants: [reachable] }, without),
+    ).not.toThrow();
   });
 
   it('has no emails where there is no mailbox, and needs no scope of mail there', () => {
     const virtual = { rights: { hasMailbox: false, scopes: ['calendar' as const] } };
     expect(() => check({ notifications: [webhook] }, virtual)).not.toThrow();
-    expect(() => check({ notifications: [email], participants: [reachable] }, virtual)).toThrow(/no mailbox/);
+    expect(() => check({ notifications: [email], participants: [reachable] }, virtual)).toThrow(
+      /no mailbox/,
+    );
   });
 
   it('asks for no right anew for what has not changed', () => {
     const none = { scopes: [] as Scope[], features: [] as const };
     const event = { notifications: [sms], participants: [reachable] };
     expect(() => check(event, { before: [sms], rights: none })).not.toThrow();
-    expect(() => check(event, { before: [{ ...sms, message: 'other' }], rights: none })).toThrow(/scopes/);
+    expect(() => check(event, { before: [{ ...sms, message: 'other' }], rights: none })).toThrow(
+      /scopes/,
+    );
   });
 });

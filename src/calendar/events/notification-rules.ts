@@ -30,7 +30,8 @@ export interface AddressPolicy {
 const NAMED = 10;
 
 const listed = (names: readonly string[]): string =>
-  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');
+  names.slice(0, NAMED).join(', ') +
+  (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');
 
 /**
  * The rules of notifications (spec 4.5), for the event as it is after the change. An event without notifications
@@ -51,13 +52,16 @@ export function assertNotificationsAllowed(
   addresses: AddressPolicy,
 ): void {
   if (notifications.length === 0) return;
-  const added = notifications.filter((each) => !before.some((stored) => isDeepStrictEqual(stored, each)));
+  const added = notifications.filter(
+    (each) => !before.some((stored) => isDeepStrictEqual(stored, each)),
+  );
   if (added.length > 0) assertRights(added, rights);
   for (const [index, notification] of notifications.entries()) {
     if (notification.type === 'webhook' && added.includes(notification))
       addresses.normalizeUrl(notification.url, `notifications.${index}.url:`, REMINDER_ADDRESS);
   }
-  if (recurrence) throw new InvalidInputError('notifications: a recurring event cannot have notifications');
+  if (recurrence)
+    throw new InvalidInputError('notifications: a recurring event cannot have notifications');
   assertNumber(notifications, participants, rights.quotas.event);
   assertReachable(new Set(notifications.map(({ type }) => type)), participants);
   if (notifications.some(({ type }) => type === 'sms'))
@@ -78,7 +82,8 @@ function assertNumber(
     new InvalidInputError(
       `notifications: with ${people} participants this event would send ${count} ${what}; at most ${most} are allowed: use fewer notifications or participants`,
     );
-  if (mostReminders > 0 && reminders > mostReminders) throw refuse('reminders', reminders, mostReminders);
+  if (mostReminders > 0 && reminders > mostReminders)
+    throw refuse('reminders', reminders, mostReminders);
   if (mostTexts > 0 && texts > mostTexts) throw refuse('text messages', texts, mostTexts);
 }
 
@@ -124,7 +129,9 @@ function assertReachable(types: ReadonlySet<string>, participants: readonly Part
     );
   }
   // Every participant has an email address; the phone number is what may be missing.
-  const unreachable = participants.filter(({ phone_number }) => !phone_number).map(({ email }) => email);
+  const unreachable = participants
+    .filter(({ phone_number }) => !phone_number)
+    .map(({ email }) => email);
   if (unreachable.length === 0) return;
   if (types.size > 1) {
     throw new InvalidInputError(

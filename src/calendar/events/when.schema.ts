@@ -34,7 +34,9 @@ export const whenInput = z
     end_date: date,
   })
   .transform(({ object: _object, ...fields }, context) => {
-    const keys = Object.keys(fields).filter((key) => fields[key] !== undefined && fields[key] !== null);
+    const keys = Object.keys(fields).filter(
+      (key) => fields[key] !== undefined && fields[key] !== null,
+    );
     const result = readWhen(fields, keys);
     if ('when' in result) return result.when;
     context.addIssue({ code: 'custom', message: result.problem });
@@ -44,12 +46,20 @@ export const whenInput = z
     id: 'WhenInput',
     description:
       'One of: `time` (with `timezone`); `start_time` and `end_time` (with `start_timezone`, `end_timezone`); `date`; `start_date` and `end_date`, both included.',
-    example: { start_time: 1_900_000_000, end_time: 1_900_003_600, start_timezone: 'Europe/Berlin' },
+    example: {
+      start_time: 1_900_000_000,
+      end_time: 1_900_003_600,
+      start_timezone: 'Europe/Berlin',
+    },
   });
 
 export const whenView = z
   .discriminatedUnion('object', [
-    z.object({ object: z.literal('time'), time: z.number().int(), timezone: z.string().optional() }),
+    z.object({
+      object: z.literal('time'),
+      time: z.number().int(),
+      timezone: z.string().optional(),
+    }),
     z.object({
       object: z.literal('timespan'),
       start_time: z.number().int(),

@@ -39,13 +39,17 @@ export class FeedFileController {
       await pipeline(Readable.from(pieces()), response);
     } catch (error) {
       // Whoever reads has gone away, or sees a connection that breaks off.
-      this.#log.warn(`a calendar could not be read to its end: ${error instanceof Error ? error.name : ''}`);
+      this.#log.warn(
+        `a calendar could not be read to its end: ${error instanceof Error ? error.name : ''}`,
+      );
     }
   }
 }
 
 /** Whether the program that asks has this state already (RFC 9110 13.1.2, weak comparison). */
 function isKnown({ headers }: Request, etag: string): boolean {
-  const known = (headers['if-none-match'] ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''));
+  const known = (headers['if-none-match'] ?? '')
+    .split(',')
+    .map((one) => one.trim().replace(/^W\//, ''));
   return known.includes(etag.replace(/^W\//, '')) || known.includes('*');
 }

@@ -20,7 +20,10 @@ export class FeedsController {
 
   @Get()
   @ApiErrors(404)
-  @Endpoint({ summary: 'Since when a calendar can be read at a secret address', response: feedView })
+  @Endpoint({
+    summary: 'Since when a calendar can be read at a secret address',
+    response: feedView,
+  })
   async get(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
     const { createdAt } = await this.feeds.get(account, id);
     return { object: 'feed' as const, calendar_id: id, created_at: toUnixSeconds(createdAt) };

@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Database } from '../../platform/database/sql.ts';
-import { findIcsInstances, ICS_COLUMNS, ICS_FROM, type IcsRow } from '../event-store/ics/ics-rows.ts';
+import {
+  findIcsInstances,
+  ICS_COLUMNS,
+  ICS_FROM,
+  type IcsRow,
+} from '../event-store/ics/ics-rows.ts';
 
 /** A calendar as its feed begins. */
 export interface FedCalendar {
@@ -33,7 +38,8 @@ const PAGE = 200;
 const REPLACE = `
   insert into calendar_feed (id, account_id, calendar_id, hash, created_at) values ($1, $2, $3, $4, $5)
   on conflict (calendar_id) do update set hash = excluded.hash, created_at = excluded.created_at`;
-const FIND = 'select created_at as "createdAt" from calendar_feed where account_id = $1 and calendar_id = $2';
+const FIND =
+  'select created_at as "createdAt" from calendar_feed where account_id = $1 and calendar_id = $2';
 const REMOVE = 'delete from calendar_feed where account_id = $1 and calendar_id = $2';
 
 const OPEN = `

@@ -59,7 +59,10 @@ export class Feeds {
   ) {}
 
   /** Makes an address; the one before is no longer good. @throws {NotFoundError} */
-  async make(account: AccountPrincipal, calendarId: string): Promise<{ url: string; createdAt: Date }> {
+  async make(
+    account: AccountPrincipal,
+    calendarId: string,
+  ): Promise<{ url: string; createdAt: Date }> {
     const { id } = await this.calendars.get(account, calendarId);
     const secret = randomBase36(SECRET_LENGTH);
     const createdAt = this.clock.now();
@@ -99,7 +102,10 @@ export class Feeds {
     const now = this.clock.now();
     // What is too old is another every day.
     const day = Math.floor(now.getTime() / DAY_MS);
-    const tag = createHash('sha256').update(`${calendar.state}/${day}/1`).digest('base64url').slice(0, 27);
+    const tag = createHash('sha256')
+      .update(`${calendar.state}/${day}/1`)
+      .digest('base64url')
+      .slice(0, 27);
     const since = new Date(day * DAY_MS - PAST_MS);
     return { etag: `W/"${tag}"`, pieces: () => this.#pieces(calendar, since) };
   }
@@ -118,7 +124,9 @@ export class Feeds {
     let place: FeedPlace | null = null;
     for (let count = 0; count < MOST_EVENTS;) {
       const page = await this.repository.page(calendar, since, place);
-      yield page.events.map((row) => this.#text(writer, row, page.instances.get(row.id) ?? [])).join('');
+      yield page.events
+        .map((row) => this.#text(writer, row, page.instances.get(row.id) ?? []))
+        .join('');
       count += page.events.length;
       place = page.next;
       if (!place) break;
@@ -128,7 +136,9 @@ export class Feeds {
 
   #text(writer: IcsWriter, row: IcsRow, instances: readonly IcsRow[]): string {
     const isPrivate = row.visibility === 'private';
-    const shown = instances.map((one) => (isPrivate || one.visibility === 'private' ? asBusy(one) : one));
+    const shown = instances.map((one) =>
+      isPrivate || one.visibility === 'private' ? asBusy(one) : one,
+    );
     try {
       const uid = row.icalUid ?? row.id;
       const events = icsEventsOf(isPrivate ? asBusy(row) : row, shown, { uid, people: NOBODY });
@@ -144,7 +154,13 @@ export class Feeds {
 
 /** When, and nothing else. */
 function asBusy(row: IcsRow): IcsRow {
-  return { ...row, title: row.busy ? 'Busy' : 'Private', description: '', location: '', conferencing: null };
+  return {
+    ...row,
+    title: row.busy ? 'Busy' : 'Private',
+    description: '',
+    location: '',
+    conferencing: null,
+  };
 }
 
 /** @throws {TooManyReadersError} when the key has reached its limit in this window before */

@@ -19,7 +19,8 @@ const SUBJECTS = {
 const SENTENCES = {
   invite: (who: string) => `${who} invites you to this event.`,
   update: (who: string) => `${who} has changed this event.`,
-  cancel: (who: string) => `${who} has cancelled this event, or it does not take place for you any more.`,
+  cancel: (who: string) =>
+    `${who} has cancelled this event, or it does not take place for you any more.`,
 } as const satisfies Record<InvitationKind, (who: string) => string>;
 
 /** A text has the file beside it: only this much of a description is repeated there. */

@@ -12,7 +12,11 @@ const event = (more: Partial<Known> = {}): Known => ({
   title: 'Review', description: '', location: '', when: { object: 'time', time: 1_900_000_000 }, recurrence: null,
   conferencing: null, participants: [BO, CY], ...more,
 }); // prettier-ignore
-const change = (before: Partial<Known> | null, after: Partial<Known>, cancelled = false): EventChange => ({
+const change = (
+  before: Partial<Known> | null,
+  after: Partial<Known>,
+  cancelled = false,
+): EventChange => ({
   before: before && event(before),
   after: event(after),
   cancelled,
@@ -21,7 +25,9 @@ const change = (before: Partial<Known> | null, after: Partial<Known>, cancelled 
 /** `kind: addresses` of each group, and whether SEQUENCE grows. */
 function told(one: EventChange): [string[], boolean] {
   const plan = planInvitations(one, OWN);
-  const groups = plan.map(({ kind, recipients }) => `${kind}: ${recipients.map(({ email }) => email[0])}`);
+  const groups = plan.map(
+    ({ kind, recipients }) => `${kind}: ${recipients.map(({ email }) => email[0])}`,
+  );
   return [groups, raisesSequence(one, plan)];
 }
 
@@ -49,7 +55,9 @@ describe('whom a change of an event is told', () => {
   }); // prettier-ignore
 
   it('counts other times as a revision where nobody is told, and other words not', () => {
-    expect(raisesSequence(change({}, { when: { object: 'date', date: '2030-01-01' } }), [])).toBe(true);
+    expect(raisesSequence(change({}, { when: { object: 'date', date: '2030-01-01' } }), [])).toBe(
+      true,
+    );
     expect(raisesSequence(change({}, { title: 'Retro' }), [])).toBe(false);
   });
 });

@@ -7,10 +7,11 @@ export const INVITATION_KINDS = ['invite', 'update', 'cancel'] as const;
 export type InvitationKind = (typeof INVITATION_KINDS)[number];
 
 /** METHOD of each (RFC 5546 3.2). */
-export const METHODS = { invite: 'REQUEST', update: 'REQUEST', cancel: 'CANCEL' } as const satisfies Record<
-  InvitationKind,
-  string
->;
+export const METHODS = {
+  invite: 'REQUEST',
+  update: 'REQUEST',
+  cancel: 'CANCEL',
+} as const satisfies Record<InvitationKind, string>;
 
 /** The part of an event that participants know of. */
 type Known = Pick<
@@ -40,7 +41,14 @@ const differs = (before: Known, after: Known, names: readonly (keyof Known)[]): 
 function isRevised({ before, after }: EventChange): boolean {
   return (
     before !== null &&
-    differs(before, after, ['title', 'description', 'location', 'when', 'recurrence', 'conferencing'])
+    differs(before, after, [
+      'title',
+      'description',
+      'location',
+      'when',
+      'recurrence',
+      'conferencing',
+    ])
   );
 }
 
@@ -56,7 +64,8 @@ export function planInvitations(change: EventChange, own: string): PlannedInvita
   const now = others(after.participants);
   if (cancelled) return planned([['cancel', now]]);
   const then = others(before?.participants ?? []);
-  const isIn = (list: readonly Participant[], email: string) => list.some((one) => one.email === email);
+  const isIn = (list: readonly Participant[], email: string) =>
+    list.some((one) => one.email === email);
   return planned([
     ['invite', now.filter(({ email }) => !isIn(then, email))],
     ['update', isRevised(change) ? now.filter(({ email }) => isIn(then, email)) : []],
@@ -78,8 +87,12 @@ export function askedAnew(before: Known, after: Known, own: string): Participant
   });
 }
 
-function planned(groups: readonly [InvitationKind, readonly Participant[]][]): PlannedInvitations[] {
-  return groups.flatMap(([kind, recipients]) => (recipients.length > 0 ? [{ kind, recipients }] : []));
+function planned(
+  groups: readonly [InvitationKind, readonly Participant[]][],
+): PlannedInvitations[] {
+  return groups.flatMap(([kind, recipients]) =>
+    recipients.length > 0 ? [{ kind, recipients }] : [],
+  );
 }
 
 /**
@@ -92,6 +105,8 @@ export function raisesSequence(change: EventChange, plan: readonly PlannedInvita
   const { before, after, cancelled } = change;
   if (!before) return false;
   return (
-    cancelled || differs(before, after, ['when', 'recurrence']) || plan.some(({ kind }) => kind !== 'invite')
+    cancelled ||
+    differs(before, after, ['when', 'recurrence']) ||
+    plan.some(({ kind }) => kind !== 'invite')
   );
 }

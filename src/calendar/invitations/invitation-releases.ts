@@ -2,7 +2,12 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { UnwritableEventError } from '../../formats/ical/ical-fields.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
-import { findIcsInstances, findIcsRows, icsEventsOf, type IcsRow } from '../event-store/ics/ics-rows.ts';
+import {
+  findIcsInstances,
+  findIcsRows,
+  icsEventsOf,
+  type IcsRow,
+} from '../event-store/ics/ics-rows.ts';
 import { icsOf } from '../event-store/ics/ics-writer.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import {
@@ -82,7 +87,10 @@ export class InvitationReleases implements OnModuleInit {
       case 'delayed':
         return { kind: 'waits', until: this.clock.now() };
       case 'failed':
-        throw new ProviderError('rejected', `Nobody was told, because the change of the event failed${why}`);
+        throw new ProviderError(
+          'rejected',
+          `Nobody was told, because the change of the event failed${why}`,
+        );
       case 'cancelled':
         // The event has been deleted, and whoever was removed before is not told of that.
         if (kind === 'cancel') return null;
@@ -114,7 +122,10 @@ export class InvitationReleases implements OnModuleInit {
     return { invitation, content, account, uid, row, series, instances };
   }
 
-  async #messages(release: Release, recipients: readonly InvitationRecipient[]): Promise<NewOutboxMessage[]> {
+  async #messages(
+    release: Release,
+    recipients: readonly InvitationRecipient[],
+  ): Promise<NewOutboxMessage[]> {
     const mails = Map.groupBy(recipients, ({ mailId }) => mailId);
     const messages: NewOutboxMessage[] = [];
     for (const [id, together] of mails) messages.push(await this.#message(release, id, together));
@@ -174,7 +185,10 @@ function fileFor(
     rsvp: !isCancelled,
   };
   try {
-    return icsOf({ method }, icsEventsOf(own, instances, { uid, series, people, stampOf: () => at }));
+    return icsOf(
+      { method },
+      icsEventsOf(own, instances, { uid, series, people, stampOf: () => at }),
+    );
   } catch (cause) {
     if (!(cause instanceof UnwritableEventError)) throw cause;
     throw new ProviderError('rejected', cause.message, { cause });

@@ -7,7 +7,9 @@ import type { InvitationView } from './invitations.schema.ts';
 /** What became of it for this recipient: the mail may have reached others only. */
 function fateOf(fate: InvitationFate): { status: JobState; reason: string | null } {
   if (fate.skipped) return { status: 'cancelled', reason: fate.skipped };
-  const refusal = fate.refused?.find(({ email }) => email.toLowerCase() === fate.email.toLowerCase());
+  const refusal = fate.refused?.find(
+    ({ email }) => email.toLowerCase() === fate.email.toLowerCase(),
+  );
   if (refusal) return { status: 'failed', reason: refusal.reason };
   if (fate.mailStatus) return { status: fate.mailStatus, reason: fate.mailReason };
   return { status: fate.jobStatus, reason: fate.jobReason };

@@ -108,7 +108,14 @@ export class InvitationsRepository {
     invitations: readonly NewInvitation[],
   ): Promise<void> {
     const rows = invitations.map((invitation) => ({ id: newId(), ...invitation }));
-    await sql.query(INSERT, [JSON.stringify(rows), accountId, eventId, writeId, JSON.stringify(content), at]);
+    await sql.query(INSERT, [
+      JSON.stringify(rows),
+      accountId,
+      eventId,
+      writeId,
+      JSON.stringify(content),
+      at,
+    ]);
     await openProviderJobs(
       sql,
       rows.map(({ id }) => ({

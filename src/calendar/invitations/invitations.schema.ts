@@ -23,7 +23,9 @@ export const invitationView = z
     reason: z.string().nullable().describe('Of what is delayed, failed or cancelled'),
     job_status_id: z
       .string()
-      .describe('The job of the mail, once there is one: its timeline; before, the job that makes it'),
+      .describe(
+        'The job of the mail, once there is one: its timeline; before, the job that makes it',
+      ),
     created_at: z.number().int(),
   })
   .meta({ id: 'Invitation' });

@@ -13,8 +13,17 @@ import type { Participant } from '../event-store/event-values.ts';
 import { EventReader } from '../event-store/event-reader.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
-import { askedAnew, planInvitations, type PlannedInvitations, raisesSequence } from './invitation-plan.ts';
-import { type InvitationFate, InvitationsRepository, type NewInvitation } from './invitations.repository.ts';
+import {
+  askedAnew,
+  planInvitations,
+  type PlannedInvitations,
+  raisesSequence,
+} from './invitation-plan.ts';
+import {
+  type InvitationFate,
+  InvitationsRepository,
+  type NewInvitation,
+} from './invitations.repository.ts';
 
 /** A write of an event, as those hear of it who take part. */
 export interface InvitingWrite {
@@ -66,7 +75,11 @@ export class Invitations {
   participantsAfter(
     account: AccountPrincipal,
     { organizerEmail }: { organizerEmail?: string | null | undefined },
-    { before, after, notify }: { before: EventFields; after: EventFields; notify: boolean | undefined },
+    {
+      before,
+      after,
+      notify,
+    }: { before: EventFields; after: EventFields; notify: boolean | undefined },
   ): Participant[] {
     return notify && isOwn(account, organizerEmail)
       ? askedAnew(before, after, account.email)

@@ -34,7 +34,15 @@ export class SchedulingMails {
   ) {}
 
   /** The mail as the outbox takes it: from the account, tried for 24 hours. Writes nothing. */
-  async compose({ id, account, to, words, method, ics, at }: SchedulingMail): Promise<NewOutboxMessage> {
+  async compose({
+    id,
+    account,
+    to,
+    words,
+    method,
+    ics,
+    at,
+  }: SchedulingMail): Promise<NewOutboxMessage> {
     const from = ownAddress(account);
     const subject = words.subject.replaceAll(/\s+/g, ' ').slice(0, MOST_SUBJECT).toWellFormed();
     const messageIdHeader = this.outgoing.newMessageIdHeader(id);

@@ -2,7 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Lease } from '../../platform/work/dispatcher.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
-import { ConnectorRegistry, UnsupportedProviderError } from '../../providers/port/connector-registry.ts';
+import {
+  ConnectorRegistry,
+  UnsupportedProviderError,
+} from '../../providers/port/connector-registry.ts';
 import type { SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { compose } from '../../formats/mime/compose.ts';
 import { failureOf, LeaseLostError, sendControl } from '../../mail/outbox/hand-over.ts';
@@ -24,7 +27,11 @@ export class EmailReminderSender implements ReminderSender {
     return (await mail.findSent(account, messageIdOf(reminder))).found;
   }
 
-  async send(reminder: DueReminder, account: ConnectedAccount, lease: Lease): Promise<ReminderDelivery> {
+  async send(
+    reminder: DueReminder,
+    account: ConnectedAccount,
+    lease: Lease,
+  ): Promise<ReminderDelivery> {
     const { recipient, name, content } = reminder;
     const messageIdHeader = messageIdOf(reminder);
     const mime = await compose({
@@ -44,7 +51,12 @@ export class EmailReminderSender implements ReminderSender {
     try {
       await this.connectors.requireMail(account.provider).send(
         account,
-        { messageIdHeader, mime, envelope: { from: account.email, recipients: [recipient] }, bcc: [] },
+        {
+          messageIdHeader,
+          mime,
+          envelope: { from: account.email, recipients: [recipient] },
+          bcc: [],
+        },
         sendControl(lease, (phase) => (reached = phase)),
       );
       return { kind: 'sent' };

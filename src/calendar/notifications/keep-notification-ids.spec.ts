@@ -21,10 +21,9 @@ describe('keepNotificationIds', () => {
     expect(
       keepNotificationIds(stored(one, two), [sms(20, 'b'), sms(10, 'edited')]).map(({ id }) => id),
     ).toEqual(['two', 'one']);
-    expect(keepNotificationIds(stored(one, two), [sms(20, 'b'), sms(15, 'a')]).map(({ id }) => id)).toEqual([
-      'two',
-      'one',
-    ]);
+    expect(
+      keepNotificationIds(stored(one, two), [sms(20, 'b'), sms(15, 'a')]).map(({ id }) => id),
+    ).toEqual(['two', 'one']);
   });
 
   it('gives each stored id once, and new ids to what is new', () => {

@@ -12,7 +12,12 @@ import { refusalOf } from '../../platform/quotas/quota.ts';
 import { LeaseLostError } from '../../mail/outbox/hand-over.ts';
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { EmailReminderSender } from './email-sender.ts';
-import { lockReminders, moveReminders, noteFailedAttempts, requeueDropped } from './reminder-moves.ts';
+import {
+  lockReminders,
+  moveReminders,
+  noteFailedAttempts,
+  requeueDropped,
+} from './reminder-moves.ts';
 import { decideReminder, type ReminderDecision, type ReminderDelivery } from './reminder-policy.ts';
 import type { ReminderType } from './reminder-status.ts';
 import { type FoundReminder, ReminderRepository } from './reminder.repository.ts';
@@ -76,7 +81,8 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     if (!due) return DROPPED;
     const { reminder, account } = due;
     if (reminder.status !== 'scheduled') return this.#settleDoubt(job, due, lease);
-    const end = (delivery: ReminderDelivery) => this.#decide(job, reminder.expiresAt, delivery, account);
+    const end = (delivery: ReminderDelivery) =>
+      this.#decide(job, reminder.expiresAt, delivery, account);
     if (account.grantStatus === 'invalid') {
       return end({
         kind: 'refused',
@@ -149,7 +155,11 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     );
     await noteFailedAttempts(
       sql,
-      of('retry').map(({ job, result }) => ({ id: job.id, attempts: job.attempt, reason: result.reason })),
+      of('retry').map(({ job, result }) => ({
+        id: job.id,
+        attempts: job.attempt,
+        reason: result.reason,
+      })),
       now,
     );
     await requeueDropped(
@@ -175,7 +185,12 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     delivery: ReminderDelivery,
     { settingsSealed }: ConnectedAccount,
   ): ReminderOutcome {
-    const decision = decideReminder({ delivery, attempts: job.attempt, now: this.clock.now(), expiresAt });
+    const decision = decideReminder({
+      delivery,
+      attempts: job.attempt,
+      now: this.clock.now(),
+      expiresAt,
+    });
     if (decision.kind === 'sent') return done(decision);
     if (decision.kind === 'failed') {
       const { reason, credentialsInvalid } = decision;

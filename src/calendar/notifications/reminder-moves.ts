@@ -20,9 +20,9 @@ const MOST_REASON = 1_000;
 const SOURCES = Object.fromEntries(
   REMINDER_STATUSES.map((to) => [
     to,
-    REMINDER_STATUSES.filter((from) => canTransition<ReminderStatus>(REMINDER_TRANSITIONS, from, to)).join(
-      ',',
-    ),
+    REMINDER_STATUSES.filter((from) =>
+      canTransition<ReminderStatus>(REMINDER_TRANSITIONS, from, to),
+    ).join(','),
   ]),
 ) as Record<ReminderStatus, string>;
 
@@ -60,7 +60,11 @@ const MOVE = `
  * table does not know is not made and not an error: somebody else settled that reminder.
  * @returns ids that moved
  */
-export async function moveReminders(sql: Sql, moves: readonly ReminderMove[], at: Date): Promise<string[]> {
+export async function moveReminders(
+  sql: Sql,
+  moves: readonly ReminderMove[],
+  at: Date,
+): Promise<string[]> {
   if (moves.length === 0) return [];
   const rows = await sql.query<{ id: string }>(MOVE, [
     ...columnsOf(moves, 'id', 'to'),

@@ -98,7 +98,10 @@ const iso = (instant: Date): string => instant.toISOString().replace('.000Z', 'Z
 /** When a notification is due and until when it is of use. */
 export function timesOf(startsAt: Date, minutes: number): { dueAt: Date; expiresAt: Date } {
   const dueAt = new Date(startsAt.getTime() - minutes * MINUTE_MS);
-  return { dueAt, expiresAt: new Date(Math.max(startsAt.getTime(), dueAt.getTime() + BEGINNING_GRACE_MS)) };
+  return {
+    dueAt,
+    expiresAt: new Date(Math.max(startsAt.getTime(), dueAt.getTime() + BEGINNING_GRACE_MS)),
+  };
 }
 
 function lateness(dueAt: Date, expiresAt: Date, at: Date): string | null {
@@ -109,7 +112,10 @@ function lateness(dueAt: Date, expiresAt: Date, at: Date): string | null {
   return null;
 }
 
-export function contentOf(notification: ReminderNotification, title: string): Record<string, string> {
+export function contentOf(
+  notification: ReminderNotification,
+  title: string,
+): Record<string, string> {
   const fallback = `Reminder: ${title || 'your event'}`;
   switch (notification.type) {
     case 'email':
@@ -128,7 +134,13 @@ export function desiredReminders(event: ReminderEvent, at: Date): DesiredReminde
   return event.notifications.flatMap((notification): DesiredReminder[] => {
     const { id: notificationId, type } = notification;
     const { dueAt, expiresAt } = timesOf(event.startsAt, notification.minutes_before_event);
-    const common = { notificationId, type, dueAt, expiresAt, tooLate: lateness(dueAt, expiresAt, at) };
+    const common = {
+      notificationId,
+      type,
+      dueAt,
+      expiresAt,
+      tooLate: lateness(dueAt, expiresAt, at),
+    };
     if (type === 'webhook') {
       return [{ ...common, participant: '', name: '', recipient: notification.url, skip: null }];
     }
@@ -163,7 +175,13 @@ interface Fate {
   reason: string | null;
 }
 
-const PRECEDENCE: readonly ReminderStatus[] = ['scheduled', 'sent', 'failed', 'skipped', 'cancelled'];
+const PRECEDENCE: readonly ReminderStatus[] = [
+  'scheduled',
+  'sent',
+  'failed',
+  'skipped',
+  'cancelled',
+];
 
 function fateOf(
   notification: ReminderNotification,
@@ -201,8 +219,12 @@ export function planChanges(
   const byKey = new Map(existing.map((reminder) => [keyOf(reminder), reminder]));
   const desired = desiredReminders(event, at);
   const wanted = new Set(desired.map(keyOf));
-  const free = existing.filter(({ status, ...rest }) => status === 'scheduled' && !wanted.has(keyOf(rest)));
-  const movable = new Map(free.filter(({ untouched }) => untouched).map((row) => [slotOf(row), row]));
+  const free = existing.filter(
+    ({ status, ...rest }) => status === 'scheduled' && !wanted.has(keyOf(rest)),
+  );
+  const movable = new Map(
+    free.filter(({ untouched }) => untouched).map((row) => [slotOf(row), row]),
+  );
   const fates = new Map<string, Fate[]>(event.notifications.map(({ id }) => [id, []]));
 
   for (const reminder of desired) {

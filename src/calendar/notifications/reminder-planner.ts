@@ -111,7 +111,12 @@ export class ReminderPlanner {
    * The same for many events of one account, three round trips for two hundred of them. The caller holds the rows of the events
    * against every other change: their plans take no turns.
    */
-  async planAll(sql: Sql, accountId: string, events: readonly ReminderEvent[], at: Date): Promise<void> {
+  async planAll(
+    sql: Sql,
+    accountId: string,
+    events: readonly ReminderEvent[],
+    at: Date,
+  ): Promise<void> {
     for (let first = 0; first < events.length; first += BATCH)
       await this.#bringInLine(sql, accountId, events.slice(first, first + BATCH), at);
   }
@@ -121,7 +126,13 @@ export class ReminderPlanner {
    * transaction and two round trips.
    * @param reason shown to callers, e.g. `the calendar was deleted`
    */
-  async cancelEvents(sql: Sql, accountId: string, eventIds: readonly string[], reason: string, at: Date) {
+  async cancelEvents(
+    sql: Sql,
+    accountId: string,
+    eventIds: readonly string[],
+    reason: string,
+    at: Date,
+  ) {
     const rows = await sql.query<{ id: string }>(CANCEL_EVENTS, [accountId, eventIds]);
     const moves = rows.map(({ id }) => ({ id, to: 'cancelled', reason }) as const);
     await moveReminders(sql, moves, at);
@@ -176,7 +187,16 @@ export class ReminderPlanner {
     // Fixed now: every attempt to send it carries the same, and a doubtful one can be looked up.
     const message_id = type === 'email' ? `<${id}@${this.config.outbox.mailDomain}>` : null;
     const columns = columnsOf(reminder);
-    return { id, notification_id: notificationId, participant, type, status, reason, message_id, ...columns };
+    return {
+      id,
+      notification_id: notificationId,
+      participant,
+      type,
+      status,
+      reason,
+      message_id,
+      ...columns,
+    };
   }
 }
 
@@ -193,6 +213,11 @@ function contentsOf({ event, changes: { rewrites, inserts } }: Plan): Record<str
 }
 
 /** What may differ after the event was changed. */
-function columnsOf({ recipient, name, dueAt, expiresAt }: DesiredReminder): Record<string, unknown> {
+function columnsOf({
+  recipient,
+  name,
+  dueAt,
+  expiresAt,
+}: DesiredReminder): Record<string, unknown> {
   return { recipient, name, due_at: dueAt, expires_at: expiresAt };
 }

@@ -86,24 +86,27 @@ describe('what becomes of a reminder', () => {
 });
 
 describe('an answer', () => {
-  it.each(PROVIDER_ERROR_CODES.map((code) => [code]))('of the mail provider, %s, has one meaning', (code) => {
-    const kinds: Record<string, string> = {
-      'auth-invalid': 'refused',
-      rejected: 'refused',
-      'not-found': 'refused',
-      unsupported: 'refused',
-      'outcome-unknown': 'unknown',
-    };
-    const delivery = deliveryOfProviderError(code, 'words', 7);
-    expect(delivery).toMatchObject({ kind: kinds[code] ?? 'not-yet', reason: 'words' });
-    expect(delivery).toHaveProperty(
-      ...((delivery.kind === 'refused'
-        ? ['credentialsInvalid', code === 'auth-invalid']
-        : delivery.kind === 'not-yet'
-          ? ['retryAfterSeconds', 7]
-          : ['kind', 'unknown']) as [string, unknown]),
-    );
-  });
+  it.each(PROVIDER_ERROR_CODES.map((code) => [code]))(
+    'of the mail provider, %s, has one meaning',
+    (code) => {
+      const kinds: Record<string, string> = {
+        'auth-invalid': 'refused',
+        rejected: 'refused',
+        'not-found': 'refused',
+        unsupported: 'refused',
+        'outcome-unknown': 'unknown',
+      };
+      const delivery = deliveryOfProviderError(code, 'words', 7);
+      expect(delivery).toMatchObject({ kind: kinds[code] ?? 'not-yet', reason: 'words' });
+      expect(delivery).toHaveProperty(
+        ...((delivery.kind === 'refused'
+          ? ['credentialsInvalid', code === 'auth-invalid']
+          : delivery.kind === 'not-yet'
+            ? ['retryAfterSeconds', 7]
+            : ['kind', 'unknown']) as [string, unknown]),
+      );
+    },
+  );
 
   it.each([
     [200, 'sent'],

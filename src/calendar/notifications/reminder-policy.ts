@@ -54,7 +54,12 @@ export function nextReminderAttempt(
 }
 
 /** Turns the end of an attempt into what happens next. Pure. */
-export function decideReminder({ delivery, attempts, now, expiresAt }: ReminderAttempt): ReminderDecision {
+export function decideReminder({
+  delivery,
+  attempts,
+  now,
+  expiresAt,
+}: ReminderAttempt): ReminderDecision {
   switch (delivery.kind) {
     case 'sent':
       return delivery;
@@ -83,7 +88,8 @@ export function decideReminder({ delivery, attempts, now, expiresAt }: ReminderA
     }
     case 'not-yet': {
       const at = nextReminderAttempt(attempts, now, expiresAt, delivery.retryAfterSeconds ?? 0);
-      if (at) return { kind: 'retry', at, reason: `not sent yet: ${delivery.reason}`, ambiguous: false };
+      if (at)
+        return { kind: 'retry', at, reason: `not sent yet: ${delivery.reason}`, ambiguous: false };
       return {
         kind: 'failed',
         reason: `the event began before it could be sent; last error: ${delivery.reason}`,
@@ -94,7 +100,12 @@ export function decideReminder({ delivery, attempts, now, expiresAt }: ReminderA
 }
 
 /** Codes that say "never". */
-const PERMANENT: readonly ProviderErrorCode[] = ['auth-invalid', 'rejected', 'not-found', 'unsupported'];
+const PERMANENT: readonly ProviderErrorCode[] = [
+  'auth-invalid',
+  'rejected',
+  'not-found',
+  'unsupported',
+];
 
 /** How an attempt ended that the mail provider answered with an error. */
 export function deliveryOfProviderError(
@@ -110,9 +121,14 @@ export function deliveryOfProviderError(
 }
 
 /** How an attempt ended that a webhook's receiver answered. @param status of the answer */
-export function deliveryOfHttpStatus(status: number, retryAfterSeconds: number | null): ReminderDelivery {
+export function deliveryOfHttpStatus(
+  status: number,
+  retryAfterSeconds: number | null,
+): ReminderDelivery {
   if (status >= 200 && status < 300) return { kind: 'sent' };
   const reason = `the receiver answered ${status}`;
   // Gone means gone (RFC 9110 15.5.11); everything else may be a deployment or a moment of overload.
-  return status === 410 ? { kind: 'refused', reason } : { kind: 'not-yet', reason, retryAfterSeconds };
+  return status === 410
+    ? { kind: 'refused', reason }
+    : { kind: 'not-yet', reason, retryAfterSeconds };
 }

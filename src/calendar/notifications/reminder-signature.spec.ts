@@ -9,7 +9,9 @@ describe('reminderSignature', () => {
       'd677a4f02afea108d65d45411a2d7f05aedd7c7cffe5f0411c11ebc438f282ab',
     );
     expect(reminderSignature('other', body)).not.toBe(reminderSignature('secret', body));
-    expect(reminderSignature('secret', Buffer.from('{}'))).not.toBe(reminderSignature('secret', body));
+    expect(reminderSignature('secret', Buffer.from('{}'))).not.toBe(
+      reminderSignature('secret', body),
+    );
   });
 
   it('never passes for the signature of a webhook delivery', () => {

@@ -6,9 +6,16 @@ import { REMINDER_STATUSES, REMINDER_TYPES } from './reminder-status.ts';
 const ReminderSchema = defineEntity({
   name: 'Reminder',
   tableName: 'reminder',
-  uniques: [{ name: 'reminder_once', properties: ['eventId', 'notificationId', 'participant', 'dueAt'] }],
+  uniques: [
+    { name: 'reminder_once', properties: ['eventId', 'notificationId', 'participant', 'dueAt'] },
+  ],
   indexes: [{ name: 'reminder_account', properties: ['account'] }],
-  checks: [{ name: 'reminder_reason', expression: `reason is not null or status in ('scheduled', 'sent')` }],
+  checks: [
+    {
+      name: 'reminder_reason',
+      expression: `reason is not null or status in ('scheduled', 'sent')`,
+    },
+  ],
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),

@@ -3,8 +3,18 @@ import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderView } from './reminder.schema.ts';
 
 export function toReminderView(reminder: ReminderInfo): ReminderView {
-  const { id, notificationId, type, participant, recipient, dueAt, status, reason, attempts, sentAt } =
-    reminder;
+  const {
+    id,
+    notificationId,
+    type,
+    participant,
+    recipient,
+    dueAt,
+    status,
+    reason,
+    attempts,
+    sentAt,
+  } = reminder;
   return {
     id,
     object: 'reminder',

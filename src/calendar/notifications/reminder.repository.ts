@@ -121,13 +121,21 @@ export class ReminderRepository {
   }
 
   /** By due time, type and participant. */
-  listForEvent(accountId: string, eventId: string, { limit, offset }: Page): Promise<ReminderInfo[]> {
+  listForEvent(
+    accountId: string,
+    eventId: string,
+    { limit, offset }: Page,
+  ): Promise<ReminderInfo[]> {
     return this.database.query<ReminderInfo>(LIST, [accountId, eventId, limit, offset]);
   }
 
-  async #findDue(keys: string[]): Promise<Map<string, { reminder: DueReminder; account: AccountRow }>> {
+  async #findDue(
+    keys: string[],
+  ): Promise<Map<string, { reminder: DueReminder; account: AccountRow }>> {
     const rows = await this.database.query<Row>(FIND_DUE, columnsOf(keys));
-    const contents = new Map(rows.flatMap(({ said, content }) => (content ? [[said, content]] : [])));
+    const contents = new Map(
+      rows.flatMap(({ said, content }) => (content ? [[said, content]] : [])),
+    );
     return new Map(
       rows.map((row) => {
         const reminder = { ...row, name: row.toName, content: contents.get(row.said) ?? {} };
@@ -142,7 +150,9 @@ export class ReminderRepository {
       const admissions = new Map<string, Admission>(
         rows.map(({ id, accountId }) => [keyOf(id, accountId), { kind: 'send' }]),
       );
-      const uncounted = rows.filter(({ type, charged }) => !charged && this.quotas.limits(QUOTAS_OF[type]));
+      const uncounted = rows.filter(
+        ({ type, charged }) => !charged && this.quotas.limits(QUOTAS_OF[type]),
+      );
       if (uncounted.length === 0) return admissions;
       const refusals = await this.quotas.take(
         sql,

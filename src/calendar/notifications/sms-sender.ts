@@ -22,17 +22,26 @@ export class SmsReminderSender implements ReminderSender {
   ) {}
 
   /** A gateway that keeps count of keys has no look-up: there the text is handed over again. */
-  async wasSent(reminder: DueReminder, _account: ConnectedAccount, { signal }: Lease): Promise<boolean> {
+  async wasSent(
+    reminder: DueReminder,
+    _account: ConnectedAccount,
+    { signal }: Lease,
+  ): Promise<boolean> {
     return (await this.gateway.wasSent?.(requestOf(reminder), reminder.dueAt, signal)) ?? false;
   }
 
-  async send(reminder: DueReminder, _account: ConnectedAccount, lease: Lease): Promise<ReminderDelivery> {
+  async send(
+    reminder: DueReminder,
+    _account: ConnectedAccount,
+    lease: Lease,
+  ): Promise<ReminderDelivery> {
     if (!reminder.features.includes(FEATURE)) {
       return { kind: 'refused', reason: 'SMS is not enabled for this application' };
     }
     // The operator may have changed the list since the event was written.
     const refusal = phoneRefusal(reminder.recipient, this.config.quotas.smsCountries);
-    if (refusal !== null) return { kind: 'refused', reason: `this number gets no text messages: ${refusal}` };
+    if (refusal !== null)
+      return { kind: 'refused', reason: `this number gets no text messages: ${refusal}` };
     try {
       await this.gateway.send(requestOf(reminder), lease.signal);
       return { kind: 'sent' };

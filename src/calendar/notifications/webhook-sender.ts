@@ -26,10 +26,18 @@ export class WebhookReminderSender implements ReminderSender {
     private readonly clock: Clock,
   ) {}
 
-  async send(reminder: DueReminder, account: ConnectedAccount, { signal }: Lease): Promise<ReminderDelivery> {
+  async send(
+    reminder: DueReminder,
+    account: ConnectedAccount,
+    { signal }: Lease,
+  ): Promise<ReminderDelivery> {
     const payload = reminder.content['payload'] ?? '';
     const body = Buffer.from(payload);
-    const secret = openApplicationSecret(this.secretBox, account.applicationId, reminder.secretSealed);
+    const secret = openApplicationSecret(
+      this.secretBox,
+      account.applicationId,
+      reminder.secretSealed,
+    );
     try {
       const { status, retryAfter } = await this.egress.post(
         reminder.recipient,

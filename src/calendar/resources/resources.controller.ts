@@ -6,7 +6,12 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { type Room, ResourcesRepository } from './resources.repository.ts';
-import { listResourcesQuery, type ListResourcesQuery, roomList, type RoomView } from './resources.schema.ts';
+import {
+  listResourcesQuery,
+  type ListResourcesQuery,
+  roomList,
+  type RoomView,
+} from './resources.schema.ts';
 
 @ApiTags('resources')
 @AccountAuth({ anyScope: SCOPES_FOR.readRooms })

@@ -146,7 +146,15 @@ export class MailedInvitations {
       const { title, startsAt, participants } = event.fields;
       await mailed.writeParticipants(sql, eventId, participants, at);
       if (notifications.length === 0) continue;
-      const plan = { accountId, eventId, title, startsAt, notifications, participants, cancelled: false };
+      const plan = {
+        accountId,
+        eventId,
+        title,
+        startsAt,
+        notifications,
+        participants,
+        cancelled: false,
+      };
       await this.planner.plan(sql, plan, at);
     }
     await openProviderJobs(
@@ -166,7 +174,8 @@ function saidBy(
 ): Said[] {
   const own = account.email.toLowerCase();
   return added.flatMap(({ id, draft, from, headers, remote, itip = [] }) => {
-    if (itip.length === 0 || draft || remote.folderIds.some((folder) => ignored.includes(folder))) return [];
+    if (itip.length === 0 || draft || remote.folderIds.some((folder) => ignored.includes(folder)))
+      return [];
     if (from.some((one) => one.email.toLowerCase() === own)) return [];
     const mail = { messageId: id, sender: senderOf(from, headers), account: own };
     const isNews = newsSince === null || remote.receivedAt >= newsSince;

@@ -11,7 +11,12 @@ const LONGEST_NAME = 998;
 /** What a batch of mails changes. */
 export interface MeetingChanges {
   created: (NewMailedEvent & { isNews: boolean })[];
-  changed: { event: MailedEvent; verb: 'updated' | 'deleted'; calendarId: string; isNews: boolean }[];
+  changed: {
+    event: MailedEvent;
+    verb: 'updated' | 'deleted';
+    calendarId: string;
+    isNews: boolean;
+  }[];
   /** Events that only get another mail. */
   links: { id: string; messageId: string; calendarId: string }[];
   removed: { id: string; calendarId: string; isNews: boolean }[];
@@ -39,7 +44,8 @@ export class MeetingBook {
 
   /** Key of the meeting a message may be about; replies are about those of the account. */
   static keysOf(account: string, { method, uid, events }: ItipMessage): string[] {
-    const organizer = method === 'reply' ? account : events.find((one) => one.organizer)?.organizer?.email;
+    const organizer =
+      method === 'reply' ? account : events.find((one) => one.organizer)?.organizer?.email;
     return organizer === undefined ? [] : [meetingKey(uid, organizer)];
   }
 
@@ -47,10 +53,14 @@ export class MeetingBook {
   meetingsOf(message: ItipMessage, isNews: boolean): Meeting[] {
     const organizer = message.events.find((one) => one.organizer)?.organizer;
     if (!organizer || organizer.email === this.#account) return [];
-    const there = this.#events.filter(({ emailed, icalUid }) => !emailed && icalUid === message.uid);
+    const there = this.#events.filter(
+      ({ emailed, icalUid }) => !emailed && icalUid === message.uid,
+    );
     // Somebody else's meeting by the same name.
     if (
-      there.some(({ organizerEmail }) => organizerEmail && organizerEmail.toLowerCase() !== organizer.email)
+      there.some(
+        ({ organizerEmail }) => organizerEmail && organizerEmail.toLowerCase() !== organizer.email,
+      )
     )
       return [];
     const key = meetingKey(message.uid, organizer.email);
@@ -63,7 +73,9 @@ export class MeetingBook {
       key,
       uid: message.uid,
       organizer: { email: organizer.email, name: storedText(organizer.name, LONGEST_NAME) },
-      parts: new Map((this.#known.get(key) ?? []).map((state) => [state.instance, this.#part(state)])),
+      parts: new Map(
+        (this.#known.get(key) ?? []).map((state) => [state.instance, this.#part(state)]),
+      ),
       elsewhere: there.length > 0,
     };
     for (const event of there) this.#addStored(meeting, event);
@@ -89,7 +101,8 @@ export class MeetingBook {
     const key = meetingKey(uid, this.#account);
     const name = instance?.key ?? '';
     const place = `${key} ${name}`;
-    const known = this.#own.get(place) ?? this.#known.get(key)?.find((one) => one.instance === name);
+    const known =
+      this.#own.get(place) ?? this.#known.get(key)?.find((one) => one.instance === name);
     const state = known ?? {
       key, instance: name, eventId, sender: null, trusted: true, sequence: 0, stamp: null, cancelled: false, replies: {},
     }; // prettier-ignore
@@ -99,7 +112,10 @@ export class MeetingBook {
 
   answer(event: StoredEvent, participants: Participant[], isNews: boolean): void {
     event.fields = { ...event.fields, participants };
-    this.#answered.set(event.id, { event, isNews: isNews || this.#answered.get(event.id)?.isNews === true });
+    this.#answered.set(event.id, {
+      event,
+      isNews: isNews || this.#answered.get(event.id)?.isNews === true,
+    });
   }
 
   changes(): MeetingChanges {
@@ -160,7 +176,8 @@ export class MeetingBook {
         event,
         isNews: isNews && event.fields.status !== 'cancelled',
       });
-    } else if (part.change === 'removed') changes.removed.push({ id: event.id, calendarId, isNews });
+    } else if (part.change === 'removed')
+      changes.removed.push({ id: event.id, calendarId, isNews });
     else if (part.change === 'linked')
       changes.links.push({ id: event.id, messageId: event.messageId ?? '', calendarId });
     else {

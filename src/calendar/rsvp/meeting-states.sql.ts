@@ -34,7 +34,11 @@ const STORE = `
     replies = excluded.replies`;
 
 /** What mails have said of these meetings; held. After their events. */
-export function holdStates(sql: Sql, accountId: string, keys: readonly string[]): Promise<StoredState[]> {
+export function holdStates(
+  sql: Sql,
+  accountId: string,
+  keys: readonly string[],
+): Promise<StoredState[]> {
   return sql.query<StoredState>(STATES, [accountId, keys]);
 }
 
@@ -51,11 +55,20 @@ const NOTE_REPLY = `
   update meeting_state set reply_job_id = $3 where event_id = $1 and account_id = $2`;
 
 /** Says which job carries the account's answer to the organizer. */
-export async function noteReply(sql: Sql, accountId: string, eventId: string, jobId: string): Promise<void> {
+export async function noteReply(
+  sql: Sql,
+  accountId: string,
+  eventId: string,
+  jobId: string,
+): Promise<void> {
   await sql.query(NOTE_REPLY, [eventId, accountId, jobId]);
 }
 
-export async function storeStates(sql: Sql, accountId: string, rows: readonly StoredState[]): Promise<void> {
+export async function storeStates(
+  sql: Sql,
+  accountId: string,
+  rows: readonly StoredState[],
+): Promise<void> {
   if (rows.length === 0) return;
   const json = rows.map(({ eventId, ...row }) => ({ ...row, event_id: eventId }));
   await sql.query(STORE, [accountId, JSON.stringify(json)]);

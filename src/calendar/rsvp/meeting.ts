@@ -64,18 +64,32 @@ const MOST_RULES = 500;
  * Follows a mail of the organizer (REQUEST, ADD or CANCEL): revisions that are older than what is known, and mails of
  * people who have no say in it, change nothing.
  */
-export function follow(meeting: Meeting, mail: InvitingMail, { method, events }: ItipMessage): void {
+export function follow(
+  meeting: Meeting,
+  mail: InvitingMail,
+  { method, events }: ItipMessage,
+): void {
   if (method === 'reply') return;
   const known = [...meeting.parts.values()].flatMap(({ state }) => state ?? []);
   const source = { sender: mail.sender, organizer: meeting.organizer.email };
-  const first = known[0] && { sender: known[0].sender, trusted: known.some(({ trusted }) => trusted) };
+  const first = known[0] && {
+    sender: known[0].sender,
+    trusted: known.some(({ trusted }) => trusted),
+  };
   const standing = standingOf(source, first ?? null);
   if (standing === 'ignored') return;
-  const turn: Turn = { meeting, mail, method, outranks: standing === 'outranks', followed: new Set() };
+  const turn: Turn = {
+    meeting,
+    mail,
+    method,
+    outranks: standing === 'outranks',
+    followed: new Set(),
+  };
   for (const event of events) {
     if (event.organizer?.email !== meeting.organizer.email) continue;
     const instance = method === 'add' ? addedInstance(event) : event.instance;
-    if (method !== 'add' || (instance && meeting.parts.get('')?.state)) followOne(turn, event, instance);
+    if (method !== 'add' || (instance && meeting.parts.get('')?.state))
+      followOne(turn, event, instance);
   }
   tieTogether(meeting, mail);
 }
@@ -178,7 +192,8 @@ function show({ meeting, mail }: Turn, part: MeetingPart, said: IcalFields, inst
 
 /** Something greater that happens to it in the same batch stays. */
 function mark(part: MeetingPart, change: MeetingPart['change']): void {
-  if (part.change !== 'created' && (change !== 'linked' || part.change === 'none')) part.change = change;
+  if (part.change !== 'created' && (change !== 'linked' || part.change === 'none'))
+    part.change = change;
 }
 
 /** The event is known from another copy of the mail. */
@@ -228,7 +243,11 @@ function tieTogether(meeting: Meeting, mail: InvitingMail): void {
 const STAMP = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})Z)?$/;
 
 /** An instance that does not take place, of which nothing else is known. */
-function leftOut(series: MailedEvent, part: MeetingPart, { messageId }: InvitingMail): MailedEvent | null {
+function leftOut(
+  series: MailedEvent,
+  part: MeetingPart,
+  { messageId }: InvitingMail,
+): MailedEvent | null {
   const [year = NaN, month = NaN, day = NaN, hour = 0, minute = 0, second = 0] =
     STAMP.exec(part.instance)
       ?.slice(1)
@@ -238,7 +257,13 @@ function leftOut(series: MailedEvent, part: MeetingPart, { messageId }: Inviting
   part.change = 'created';
   const when = movedTo(series.fields.when, startMs);
   const fields = fieldsOf({ ...series.fields, when, recurrence: null, status: 'cancelled' }, 'UTC');
-  return { id: newId(), fields, messageId, masterEventId: series.id, originalStart: new Date(startMs) };
+  return {
+    id: newId(),
+    fields,
+    messageId,
+    masterEventId: series.id,
+    originalStart: new Date(startMs),
+  };
 }
 
 /** The same length at another time. */
@@ -260,12 +285,19 @@ function movedTo(when: When, startMs: number): When {
 }
 
 /** The fields of an event as a mail says them: bounded, storable, and with what the account has answered already. */
-function mirrored(said: IcalFields, before: ProviderFields | undefined, account: string): ProviderFields {
+function mirrored(
+  said: IcalFields,
+  before: ProviderFields | undefined,
+  account: string,
+): ProviderFields {
   const content = storableContent({
     ...said,
     // Alarms are everybody's own.
     reminders: null,
-    recurrence: said.recurrence && { ...said.recurrence, rrule: said.recurrence.rrule.slice(0, MOST_RULES) },
+    recurrence: said.recurrence && {
+      ...said.recurrence,
+      rrule: said.recurrence.rrule.slice(0, MOST_RULES),
+    },
   });
   const fields = fieldsOf(content, 'UTC');
   return { ...fields, participants: participantsOf(fields, before, account) };
@@ -283,12 +315,16 @@ function participantsOf(
   // The organizer may not have read our answer yet; at another time it is asked for anew.
   const keeps = own.status === 'noreply' && answered && isSameTime(fields, before);
   const one = keeps ? { ...own, status: answered.status, comment: answered.comment } : own;
-  return fields.participants.flatMap((each) => (each === own ? [one] : others.includes(each) ? [each] : []));
+  return fields.participants.flatMap((each) =>
+    each === own ? [one] : others.includes(each) ? [each] : [],
+  );
 }
 
 function isSameTime(a: ProviderFields, b: ProviderFields | undefined): boolean {
   return (
-    b !== undefined && isDeepStrictEqual(a.when, b.when) && isDeepStrictEqual(a.recurrence, b.recurrence)
+    b !== undefined &&
+    isDeepStrictEqual(a.when, b.when) &&
+    isDeepStrictEqual(a.recurrence, b.recurrence)
   );
 }
 
@@ -298,7 +334,10 @@ const AUTHENTICATION = /^authentication-results:.*(?:\r?\n[ \t].*)*/gim;
  * Whose mail it is: the one address in From, lower case. Null when there are several, or when a server on its way has found
  * that it did not come from there (DMARC, RFC 8601); whoever writes such a field himself only harms himself.
  */
-export function senderOf(from: readonly { email: string }[], headers: string | null): string | null {
+export function senderOf(
+  from: readonly { email: string }[],
+  headers: string | null,
+): string | null {
   const [only, ...more] = new Set(from.map(({ email }) => email.toLowerCase()));
   const results = headers?.match(AUTHENTICATION) ?? [];
   const isForged = results.some((result) => /\bdmarc\s*=\s*fail\b/i.test(result));

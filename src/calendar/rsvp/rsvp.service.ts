@@ -18,14 +18,22 @@ import { fieldsOf } from '../event-store/event-plan.ts';
 import { instanceKeyOf } from './meeting-book.ts';
 import * as mailed from '../event-store/mailed-events.ts';
 import type { StoredEvent } from '../event-store/mailed-events.ts';
-import { hasFailed, holdStates, noteReply, type StoredState, storeStates } from './meeting-states.sql.ts';
+import {
+  hasFailed,
+  holdStates,
+  noteReply,
+  type StoredState,
+  storeStates,
+} from './meeting-states.sql.ts';
 import { type Reply, replyFile, replyWords } from './reply-mail.ts';
 import { meetingKey } from '../../formats/ical/revisions.ts';
 
 /** Only what has come as an invitation can be answered. */
 export class NoInvitationError extends InvalidInputError {
   constructor() {
-    super('event_id: the event did not come from an invitation in mail, so there is nobody to answer');
+    super(
+      'event_id: the event did not come from an invitation in mail, so there is nobody to answer',
+    );
   }
 }
 
@@ -89,9 +97,15 @@ export class RsvpService {
    * @throws {NotInvitedError}
    * @throws {CancelledEventError}
    */
-  async answer(account: AccountPrincipal, answer: Answer, options: AnswerOptions): Promise<AnsweredEvent> {
+  async answer(
+    account: AccountPrincipal,
+    answer: Answer,
+    options: AnswerOptions,
+  ): Promise<AnsweredEvent> {
     const known = await this.events.get(account.accountId, answer.eventId);
-    this.invitations.assertAllowed(account, { notifyParticipants: options.notifyParticipants ?? true });
+    this.invitations.assertAllowed(account, {
+      notifyParticipants: options.notifyParticipants ?? true,
+    });
     const at = this.clock.now();
     const { id, jobId } = await this.database.transaction(async (sql) => {
       const event = await this.#hold(sql, account.accountId, known, at);
@@ -109,7 +123,9 @@ export class RsvpService {
     if (held.id === known.id) return held;
     if (held.messageId === null) throw new NoInvitationError();
     if (!held.emailed)
-      throw new InvalidInputError('event_id: in this calendar only the whole series can be answered');
+      throw new InvalidInputError(
+        'event_id: in this calendar only the whole series can be answered',
+      );
     const instance = await mailed.findInstance(sql, accountId, held.id, known.originalStart);
     if (instance) return this.#hold(sql, accountId, { ...known, id: instance }, at);
     return this.#detach(sql, accountId, held, known, at);
@@ -144,7 +160,8 @@ export class RsvpService {
     at: Date,
   ): Promise<Answering | null> {
     const { icalUid, organizerEmail, messageId, fields } = event;
-    if (messageId === null || icalUid === null || organizerEmail === null) throw new NoInvitationError();
+    if (messageId === null || icalUid === null || organizerEmail === null)
+      throw new NoInvitationError();
     if (fields.status === 'cancelled') throw new CancelledEventError();
     const own = account.email.toLowerCase();
     const before = fields.participants.find(({ email }) => email.toLowerCase() === own);

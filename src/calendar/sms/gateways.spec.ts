@@ -9,7 +9,12 @@ import { SmsError, type SmsGateway } from './sms-gateway.ts';
 import { failureOfTwilio } from './twilio-errors.ts';
 import { TwilioSmsGateway } from './twilio.gateway.ts';
 
-const TEXT = { accountId: 'a', to: '+15550100', text: 'Say "hi"\n{to} {key}', dedupe: 'reminder:1:2' };
+const TEXT = {
+  accountId: 'a',
+  to: '+15550100',
+  text: 'Say "hi"\n{to} {key}',
+  dedupe: 'reminder:1:2',
+};
 const TWILIO = {
   gateway: 'twilio',
   accountSid: 'AC1',
@@ -66,7 +71,11 @@ describe('SMS gateways', () => {
           url: `${url}/texts`,
           method: 'POST',
           headers: { 'x-api-key': 'very-secret' },
-          template: { sms: [{ recipient: '{to}', content: '[{text}]' }], ref: '{key}', flash: false },
+          template: {
+            sms: [{ recipient: '{to}', content: '[{text}]' }],
+            ref: '{key}',
+            flash: false,
+          },
           ...config,
         },
         egress,
@@ -108,12 +117,21 @@ describe('SMS gateways', () => {
 
     it('are left alone for as long as they ask', async () => {
       answer = { status: 429, headers: { 'retry-after': '90' } };
-      expect(await failureOf(gateway())).toMatchObject({ failure: 'not-yet', retryAfterSeconds: 90 });
+      expect(await failureOf(gateway())).toMatchObject({
+        failure: 'not-yet',
+        retryAfterSeconds: 90,
+      });
     });
 
     it('with a private address are not called unless the operator allows it', async () => {
       const guarded = new EgressClient(new EgressPolicy([]));
-      const config = { gateway: 'http', url, method: 'POST', headers: {}, template: '{to}{text}' } as const;
+      const config = {
+        gateway: 'http',
+        url,
+        method: 'POST',
+        headers: {},
+        template: '{to}{text}',
+      } as const;
       const error = await failureOf(new HttpSmsGateway(config, guarded, new SystemClock()));
       expect(error.failure).toBe('not-yet');
       expect(requests).toEqual([]);
@@ -137,7 +155,10 @@ describe('SMS gateways', () => {
       await gateway().send(TEXT, signal);
       await gateway('MG1').send(TEXT, signal);
       const [first, second] = requests;
-      expect(first?.request).toMatchObject({ method: 'POST', url: '/2010-04-01/Accounts/AC1/Messages.json' });
+      expect(first?.request).toMatchObject({
+        method: 'POST',
+        url: '/2010-04-01/Accounts/AC1/Messages.json',
+      });
       expect(first?.request.headers.authorization).toBe(`Basic ${btoa('SK1:very-secret')}`);
       expect([...new URLSearchParams(first?.body)]).toEqual([
         ['To', TEXT.to],
@@ -168,7 +189,10 @@ describe('SMS gateways', () => {
       [503, 20503, 'not-yet'],
     ] as const)('that answer %i with code %s: %s', async (status, code, failure) => {
       expect(failureOfTwilio(status, code)).toBe(failure);
-      answer = { status, body: code === null ? '<html>' : JSON.stringify({ code, message: 'very-secret' }) };
+      answer = {
+        status,
+        body: code === null ? '<html>' : JSON.stringify({ code, message: 'very-secret' }),
+      };
       const error = await failureOf(gateway());
       expect(error.failure).toBe(failure);
       expect(error.message).not.toContain('very-secret');
@@ -198,13 +222,17 @@ describe('SMS gateways', () => {
         return gateway().wasSent(TEXT, since, signal);
       };
       expect(await found({})).toBe(true);
-      expect(await found({ body: `Sent from your Twilio trial account - ${TEXT.text}` })).toBe(true);
+      expect(await found({ body: `Sent from your Twilio trial account - ${TEXT.text}` })).toBe(
+        true,
+      );
       expect(await found({ body: 'Another' })).toBe(false);
       expect(await found({ status: 'failed' })).toBe(false);
       expect(await found({ date_created: 'Sun, 01 Mar 2026 11:00:00 +0000' })).toBe(false);
       expect(new URL(requests[0]?.request.url ?? '', url).searchParams.get('To')).toBe(TEXT.to);
       answer = { status: 200, body: 'no JSON' };
-      await expect(gateway().wasSent(TEXT, since, signal)).rejects.toMatchObject({ failure: 'unknown' });
+      await expect(gateway().wasSent(TEXT, since, signal)).rejects.toMatchObject({
+        failure: 'unknown',
+      });
     });
   });
 
@@ -227,8 +255,12 @@ describe('SMS gateways', () => {
         'TWILIO_ACCOUNT_SID: is required by SMS_GATEWAY=twilio',
         'TWILIO_AUTH_TOKEN: is required by SMS_GATEWAY=twilio',
       ]);
-      expect(problemsOf({ SMS_GATEWAY: 'http' })).toEqual(['SMS_HTTP_URL: is required by SMS_GATEWAY=http']);
-      expect(problemsOf({ SMS_GATEWAY: 'http', SMS_HTTP_URL: 'https://sms.test/send' })).toEqual([]);
+      expect(problemsOf({ SMS_GATEWAY: 'http' })).toEqual([
+        'SMS_HTTP_URL: is required by SMS_GATEWAY=http',
+      ]);
+      expect(problemsOf({ SMS_GATEWAY: 'http', SMS_HTTP_URL: 'https://sms.test/send' })).toEqual(
+        [],
+      );
     });
 
     it.each([
@@ -239,11 +271,14 @@ describe('SMS gateways', () => {
       [{ SMS_HTTP_HEADERS: '{"Host":"very-secret"}' }, 'SMS_HTTP_HEADERS'],
       [{ SMS_HTTP_BODY: '{"to":"{to}"}' }, 'SMS_HTTP_BODY'],
       [{ TWILIO_ACCOUNT_SID: 'AC1/../very-secret' }, 'TWILIO_ACCOUNT_SID'],
-    ] as [Record<string, string>, string][])('is refused when it is wrong: %j', (environment, name) => {
-      const [problem, ...others] = problemsOf(environment);
-      expect(problem).toMatch(new RegExp(`^${name}: `));
-      expect(others).toEqual([]);
-      expect(problem).not.toContain('very-secret');
-    });
+    ] as [Record<string, string>, string][])(
+      'is refused when it is wrong: %j',
+      (environment, name) => {
+        const [problem, ...others] = problemsOf(environment);
+        expect(problem).toMatch(new RegExp(`^${name}: `));
+        expect(others).toEqual([]);
+        expect(problem).not.toContain('very-secret');
+      },
+    );
   });
 });

@@ -57,5 +57,7 @@ export function filled(
   }
   if (Array.isArray(template)) return template.map((part) => filled(part, values));
   if (typeof template !== 'object' || template === null) return template;
-  return Object.fromEntries(Object.entries(template).map(([key, part]) => [key, filled(part, values)]));
+  return Object.fromEntries(
+    Object.entries(template).map(([key, part]) => [key, filled(part, values)]),
+  );
 }

@@ -13,6 +13,7 @@ export function phoneRefusal(number: string, countries: readonly string[]): stri
   if (countries.length === 0) return null;
   const country = parsed?.country;
   if (country !== undefined && countries.includes(country)) return null;
-  const place = country === undefined ? 'it belongs to no known country' : `it belongs to ${country}`;
+  const place =
+    country === undefined ? 'it belongs to no known country' : `it belongs to ${country}`;
   return `${place}; this server sends texts to ${countries.join(', ')} only`;
 }

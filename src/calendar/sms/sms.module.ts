@@ -9,7 +9,12 @@ import { RecordingSmsGateway } from './recording.gateway.ts';
 import { SmsGateway } from './sms-gateway.ts';
 import { TwilioSmsGateway } from './twilio.gateway.ts';
 
-function gatewayOf({ sms }: AppConfig, database: Database, egress: EgressClient, clock: Clock): SmsGateway {
+function gatewayOf(
+  { sms }: AppConfig,
+  database: Database,
+  egress: EgressClient,
+  clock: Clock,
+): SmsGateway {
   switch (sms.gateway) {
     case 'none':
       return new NoSmsGateway();
@@ -25,7 +30,11 @@ function gatewayOf({ sms }: AppConfig, database: Database, egress: EgressClient,
 /** The SMS gateway the configuration names. */
 @Module({
   providers: [
-    { provide: SmsGateway, inject: [APP_CONFIG, Database, EgressClient, Clock], useFactory: gatewayOf },
+    {
+      provide: SmsGateway,
+      inject: [APP_CONFIG, Database, EgressClient, Clock],
+      useFactory: gatewayOf,
+    },
   ],
   exports: [SmsGateway],
 })

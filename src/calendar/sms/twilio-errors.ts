@@ -58,7 +58,11 @@ export function failureOfTwilio(status: number, code: number | null): SmsFailure
 }
 
 /** The error of an answer: our own words and the code, so that nothing of the gateway's account is shown to callers. */
-export function twilioError(status: number, code: number | null, retryAfterSeconds: number | null): SmsError {
+export function twilioError(
+  status: number,
+  code: number | null,
+  retryAfterSeconds: number | null,
+): SmsError {
   const words = code === null ? undefined : (REFUSED.get(code) ?? NOT_YET.get(code));
   const what = code === null ? `answered ${status}` : `answered ${status} (${code})`;
   return new SmsError(

@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import type { EgressAnswer, EgressClient, EgressRequest } from '../../platform/egress/egress-client.ts';
+import type {
+  EgressAnswer,
+  EgressClient,
+  EgressRequest,
+} from '../../platform/egress/egress-client.ts';
 import { EgressError, type EgressErrorKind } from '../../platform/egress/egress-error.ts';
 import { secondsToWait } from '../../platform/egress/retry-after.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
@@ -62,12 +66,21 @@ export class TwilioSmsGateway extends SmsGateway {
     }, signal); // prettier-ignore
     const created = parsed(answer, messageBody);
     // Taken and given up in the same breath, e.g. by a rule of the messaging service.
-    if (created && DEAD.includes(created.status)) throw twilioError(400, created.error_code ?? null, null);
+    if (created && DEAD.includes(created.status))
+      throw twilioError(400, created.error_code ?? null, null);
   }
 
-  override async wasSent({ to, text }: SmsRequest, since: Date, signal: AbortSignal): Promise<boolean> {
+  override async wasSent(
+    { to, text }: SmsRequest,
+    since: Date,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const query = new URLSearchParams({ To: to, PageSize: String(MOST_LISTED) });
-    const answer = await this.#ask(`${this.#messages}?${query.toString()}`, { method: 'GET' }, signal);
+    const answer = await this.#ask(
+      `${this.#messages}?${query.toString()}`,
+      { method: 'GET' },
+      signal,
+    );
     const list = parsed(answer, listBody);
     if (!list) throw new SmsError('the SMS gateway cannot tell what it has sent', 'unknown');
     const from = since.getTime() - CLOCK_SLACK_MS;
@@ -81,7 +94,11 @@ export class TwilioSmsGateway extends SmsGateway {
   }
 
   async #ask(url: string, request: EgressRequest, signal: AbortSignal): Promise<EgressAnswer> {
-    const headers = { ...request.headers, authorization: this.#authorization, accept: 'application/json' };
+    const headers = {
+      ...request.headers,
+      authorization: this.#authorization,
+      accept: 'application/json',
+    };
     const options = { signal, maxBodyBytes: MOST_LIST_BYTES };
     const answer = await this.egress
       .request(url, { ...request, headers }, options)

@@ -68,7 +68,11 @@ function changesOf(observance: ICAL.Component): Change[] {
   const start = observance.getFirstPropertyValue('dtstart');
   if (fromMs === null || toMs === null || !(start instanceof ICAL.Time)) return [];
   const rule = observance.getFirstProperty('rrule')?.getFirstValue();
-  const walls = [wallOf(start), ...datesOf(observance), ...(rule ? yearly(String(rule), start, fromMs) : [])];
+  const walls = [
+    wallOf(start),
+    ...datesOf(observance),
+    ...(rule ? yearly(String(rule), start, fromMs) : []),
+  ];
   return [...new Set(walls)].map((wallMs) => ({ atMs: wallMs - fromMs, fromMs, toMs }));
 }
 
@@ -78,7 +82,9 @@ function wallOf(time: ICAL.Time): number {
 
 function datesOf(observance: ICAL.Component): number[] {
   const values: unknown[] = observance.getAllProperties('rdate').slice(0, MOST_DATES).flatMap((one) => one.getValues()); // prettier-ignore
-  return values.slice(0, MOST_DATES).flatMap((value) => (value instanceof ICAL.Time ? wallOf(value) : []));
+  return values
+    .slice(0, MOST_DATES)
+    .flatMap((value) => (value instanceof ICAL.Time ? wallOf(value) : []));
 }
 
 /** Clocks change once a year, on the n-th or the last of some weekday, or on a date. Other rules are not followed. */

@@ -33,7 +33,13 @@ export interface IcalParticipant {
 
 export interface IcalConferencing {
   provider: string;
-  details: { meeting_code?: string; phone?: string[]; password?: string; pin?: string; url?: string };
+  details: {
+    meeting_code?: string;
+    phone?: string[];
+    password?: string;
+    pin?: string;
+    url?: string;
+  };
 }
 
 /** The fields that are read, merged and written. */

@@ -1,5 +1,11 @@
 import ICAL from 'ical.js';
-import { addInstance, exclude, isExcluded, OtherTimesError, removeInstance } from './ical-instance.ts';
+import {
+  addInstance,
+  exclude,
+  isExcluded,
+  OtherTimesError,
+  removeInstance,
+} from './ical-instance.ts';
 import { eventsIn, instanceIdOf, parseCalendar, readFields } from './ical-read.ts';
 import { mergeFields, writeFields } from './ical-write.ts';
 
@@ -64,20 +70,24 @@ describe('single instances in a calendar file', () => {
       '20300401', ['RECURRENCE-ID;VALUE=DATE:20300401', 'DTSTART;VALUE=DATE:20300401', 'DTEND;VALUE=DATE:20300403']],
   ] as const; // prettier-ignore
 
-  it.each(CASES)('have all that their series has, at their own time: %s', (_, times, zone, key, expected) => {
-    const rules = ['RRULE:FREQ=DAILY', 'RDATE:20310101T000000Z', 'EXDATE:20300326T090000Z'];
-    const { root, event } = opened(series([...times, ...rules], zone));
-    const before = event.toString();
-    const instance = addInstance(event, key, root);
-    const lines = linesOf(instance);
-    for (const line of [...expected, ...THEIRS, 'SUMMARY:Weekly', 'UID:u']) expect(lines).toContain(line);
-    expect(lines.filter((line) => /^(RRULE|RDATE|EXDATE)/.test(line))).toEqual([]);
-    expect(event.toString()).toBe(before);
-    // As it is read again it is that very instance.
-    expect(instanceIdOf(instance, root)?.key).toBe(key);
-    expect(root.toString()).toContain('X-WR-CALNAME:Theirs');
-    for (const line of zone) expect(root.toString()).toContain(line);
-  });
+  it.each(CASES)(
+    'have all that their series has, at their own time: %s',
+    (_, times, zone, key, expected) => {
+      const rules = ['RRULE:FREQ=DAILY', 'RDATE:20310101T000000Z', 'EXDATE:20300326T090000Z'];
+      const { root, event } = opened(series([...times, ...rules], zone));
+      const before = event.toString();
+      const instance = addInstance(event, key, root);
+      const lines = linesOf(instance);
+      for (const line of [...expected, ...THEIRS, 'SUMMARY:Weekly', 'UID:u'])
+        expect(lines).toContain(line);
+      expect(lines.filter((line) => /^(RRULE|RDATE|EXDATE)/.test(line))).toEqual([]);
+      expect(event.toString()).toBe(before);
+      // As it is read again it is that very instance.
+      expect(instanceIdOf(instance, root)?.key).toBe(key);
+      expect(root.toString()).toContain('X-WR-CALNAME:Theirs');
+      for (const line of zone) expect(root.toString()).toContain(line);
+    },
+  );
 
   it.each(CASES)('are left out once, and stay known as left out: %s', (_, times, zone, key) => {
     const { root, event } = opened(series([...times, 'RRULE:FREQ=DAILY'], zone));
@@ -98,8 +108,13 @@ describe('single instances in a calendar file', () => {
       ['EXDATE;VALUE=DATE:20300402', false],
       ['EXDATE;TZID=Europe/Berlin:20300401T080000', false],
     ] as const) {
-      const { root, event } = opened(series([start, 'DURATION:PT1H', 'RRULE:FREQ=DAILY', exclusion]));
-      expect([exclusion, isExcluded(event, '20300401T070000Z', root)]).toEqual([exclusion, excluded]);
+      const { root, event } = opened(
+        series([start, 'DURATION:PT1H', 'RRULE:FREQ=DAILY', exclusion]),
+      );
+      expect([exclusion, isExcluded(event, '20300401T070000Z', root)]).toEqual([
+        exclusion,
+        excluded,
+      ]);
     }
   });
 
@@ -163,7 +178,13 @@ describe('rules that both sides have changed', () => {
     ['we have other rules, they leave out one', [DAILY], [WEEKLY], [DAILY, B], [WEEKLY, B]],
     ['we take one back, they leave out another', [DAILY, A], [DAILY], [DAILY, A, B], [DAILY, B]],
     ['they have other rules, we leave out one', [DAILY], [DAILY, A], [WEEKLY], [WEEKLY, A]],
-    ['they write two in one line', [DAILY, A], [DAILY], [DAILY, `${A},20300402T090000Z`], [DAILY, B]],
+    [
+      'they write two in one line',
+      [DAILY, A],
+      [DAILY],
+      [DAILY, `${A},20300402T090000Z`],
+      [DAILY, B],
+    ],
   ])('are joined where %s', (_, base, ours, theirs, expected) => {
     const merged = mergeFields(
       fields(base as string[]),

@@ -43,7 +43,12 @@ function timeLike(property: ICAL.Property, seconds: number, root: ICAL.Component
 }
 
 /** When an instance begins, as the series writes its own beginning. @throws {OtherTimesError} */
-function startLike(series: ICAL.Component, key: string, root: ICAL.Component, name: string): ICAL.Property {
+function startLike(
+  series: ICAL.Component,
+  key: string,
+  root: ICAL.Component,
+  name: string,
+): ICAL.Property {
   const first = series.getFirstProperty('dtstart');
   const value = first?.getFirstValue();
   if (!first || !(value instanceof ICAL.Time) || value.isDate === key.includes('T'))
@@ -63,7 +68,11 @@ const OF_THE_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id'];
  * time. It is added to the file.
  * @throws {OtherTimesError}
  */
-export function addInstance(series: ICAL.Component, key: string, root: ICAL.Component): ICAL.Component {
+export function addInstance(
+  series: ICAL.Component,
+  key: string,
+  root: ICAL.Component,
+): ICAL.Component {
   const start = startLike(series, key, root, 'recurrence-id');
   const copy = new ICAL.Component(structuredClone(series.toJSON()));
   for (const name of OF_THE_SERIES) copy.removeAllProperties(name);
@@ -99,7 +108,8 @@ export function isExcluded(series: ICAL.Component, key: string, root: ICAL.Compo
   );
 }
 
-const daysEqual = (a: ICAL.Time, b: ICAL.Time) => a.year === b.year && a.month === b.month && a.day === b.day;
+const daysEqual = (a: ICAL.Time, b: ICAL.Time) =>
+  a.year === b.year && a.month === b.month && a.day === b.day;
 
 /** Has a series leave an instance out. @throws {OtherTimesError} */
 export function exclude(series: ICAL.Component, key: string, root: ICAL.Component): void {
@@ -108,7 +118,9 @@ export function exclude(series: ICAL.Component, key: string, root: ICAL.Componen
 
 /** Removes what a file has of a changed instance, older revisions included. @returns whether there was any */
 export function removeInstance(root: ICAL.Component, key: string): boolean {
-  const events = root.getAllSubcomponents('vevent').filter((one) => instanceIdOf(one, root)?.key === key);
+  const events = root
+    .getAllSubcomponents('vevent')
+    .filter((one) => instanceIdOf(one, root)?.key === key);
   for (const event of events) root.removeSubcomponent(event);
   return events.length > 0;
 }

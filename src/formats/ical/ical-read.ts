@@ -39,7 +39,8 @@ function assertBounded(text: string): void {
     if (start === 'BEGIN:') [components, depth] = [components + 1, depth + 1];
     else if (start.startsWith('END:')) depth -= 1;
     if (lines > MOST_LINES) throw new CalendarLimitError(`more than ${MOST_LINES} lines`);
-    if (components > MOST_COMPONENTS) throw new CalendarLimitError(`more than ${MOST_COMPONENTS} components`);
+    if (components > MOST_COMPONENTS)
+      throw new CalendarLimitError(`more than ${MOST_COMPONENTS} components`);
     if (depth > MOST_DEPTH) throw new CalendarLimitError(`components deeper than ${MOST_DEPTH}`);
   }
   assertFewParameters(text);
@@ -174,7 +175,9 @@ const MOST_EXCLUSIONS = 1_000;
 /** Whether a series has more or longer rules than are followed: it is read as an event at its first time. */
 export function hasTooManyRules(event: ICAL.Component): boolean {
   const rules = event.getAllProperties('rrule');
-  return rules.length > MOST_RULES || rules.some((rule) => rule.toICALString().length > LONGEST_RULE);
+  return (
+    rules.length > MOST_RULES || rules.some((rule) => rule.toICALString().length > LONGEST_RULE)
+  );
 }
 
 function readRecurrence(event: ICAL.Component, root: ICAL.Component): IcalFields['recurrence'] {
@@ -191,7 +194,8 @@ function readRecurrence(event: ICAL.Component, root: ICAL.Component): IcalFields
   const start = property?.getFirstValue();
   const tzid = property?.getFirstParameter('tzid');
   const named = tzid ? ianaZone(tzid, root) : undefined;
-  const zone = named ?? (property && isTime(start) ? instantOf(property, start, root).zone : undefined);
+  const zone =
+    named ?? (property && isTime(start) ? instantOf(property, start, root).zone : undefined);
   return { rrule: lines, timezone: zone && !isUtc(zone) ? zone : 'UTC' };
 }
 
@@ -206,12 +210,16 @@ function exclusionLine(property: ICAL.Property, root: ICAL.Component): string {
     line.setParameter('tzid', zone);
   } else {
     line.removeParameter('tzid');
-    line.setValues(values.map((value) => localStamp(instantOf(property, value, root).seconds, 'UTC')));
+    line.setValues(
+      values.map((value) => localStamp(instantOf(property, value, root).seconds, 'UTC')),
+    );
   }
   return line.toICALString();
 }
 
-const ANSWERS = new Map(Object.entries(PARTSTAT).map(([answer, partstat]) => [partstat as string, answer]));
+const ANSWERS = new Map(
+  Object.entries(PARTSTAT).map(([answer, partstat]) => [partstat as string, answer]),
+);
 
 /** Those who take part, each address once. */
 export function readParticipants(event: ICAL.Component): IcalParticipant[] {
@@ -236,7 +244,8 @@ export function popupMinutes(alarm: ICAL.Component): number | undefined {
   const trigger = alarm.getFirstProperty('trigger');
   const value = trigger?.getFirstValue();
   if (!(value instanceof ICAL.Duration)) return undefined;
-  if ((trigger?.getFirstParameter('related') ?? 'START').toUpperCase() !== 'START') return undefined;
+  if ((trigger?.getFirstParameter('related') ?? 'START').toUpperCase() !== 'START')
+    return undefined;
   const seconds = value.toSeconds();
   return seconds <= 0 && seconds % 60 === 0 ? -seconds / 60 : undefined;
 }
@@ -253,7 +262,9 @@ function readReminders(event: ICAL.Component): IcalFields['reminders'] {
     .slice(0, MOST_ALARMS)
     .flatMap((alarm) => {
       const minutes = popupMinutes(alarm);
-      return minutes === undefined ? [] : [{ minutes, action: text(alarm, 'action').toUpperCase() }];
+      return minutes === undefined
+        ? []
+        : [{ minutes, action: text(alarm, 'action').toUpperCase() }];
     })
     .slice(0, MOST_REMINDERS);
   const [first] = alarms;
@@ -291,7 +302,8 @@ function readConferencing(event: ICAL.Component): IcalConferencing | null {
   const own = event.hasProperty(CONFERENCING_PROPERTY) ? ownConferencing(event) : null;
   // Another program may have put another conference there.
   if (own && uriValue(own.details.url ?? '') === uriValue(url)) return own;
-  if (url) return { provider: property?.getFirstParameter('label') || 'Conference', details: { url } };
+  if (url)
+    return { provider: property?.getFirstParameter('label') || 'Conference', details: { url } };
   for (const [name, provider] of CONFERENCE_PROPERTIES) {
     const other = event.getFirstPropertyValue(name);
     if (typeof other === 'string' && other) return { provider, details: { url: other } };
@@ -337,7 +349,9 @@ export function readSequence(event: ICAL.Component): number {
 }
 
 /** Who invites; null: nobody is said to. */
-export function readOrganizer(event: ICAL.Component): { email: string; name: string | null } | null {
+export function readOrganizer(
+  event: ICAL.Component,
+): { email: string; name: string | null } | null {
   const property = event.getFirstProperty('organizer');
   const email = property && emailOf(property.getFirstValue(), property.getFirstParameter('email'));
   return email ? { email, name: property.getFirstParameter('cn') || null } : null;

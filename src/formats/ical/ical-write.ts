@@ -30,7 +30,12 @@ export function newCalendar(): ICAL.Component {
 }
 
 /** A file with one event. @param sequence its SEQUENCE */
-export function newEvent(uid: string, fields: IcalFields, writer: Writer, sequence = 0): ICAL.Component {
+export function newEvent(
+  uid: string,
+  fields: IcalFields,
+  writer: Writer,
+  sequence = 0,
+): ICAL.Component {
   const root = newCalendar();
   const event = new ICAL.Component('vevent');
   root.addSubcomponent(event);
@@ -105,12 +110,17 @@ function setText(component: ICAL.Component, name: string, value: string | undefi
   if (value !== '') component.addPropertyWithValue(name, value);
 }
 
-function writeTimes(event: ICAL.Component, root: ICAL.Component, fields: Partial<IcalFields>): void {
+function writeTimes(
+  event: ICAL.Component,
+  root: ICAL.Component,
+  fields: Partial<IcalFields>,
+): void {
   if (fields.when) writeWhen(event, root, fields.when, fields.recurrence?.timezone);
   if (fields.recurrence === undefined) return;
   event.removeAllProperties('rrule');
   event.removeAllProperties('exdate');
-  for (const line of fields.recurrence?.rrule ?? []) event.addProperty(ruleProperty(line, event, root));
+  for (const line of fields.recurrence?.rrule ?? [])
+    event.addProperty(ruleProperty(line, event, root));
 }
 
 function writeWhen(
@@ -316,7 +326,11 @@ function splitRecurrence({ rrule, timezone }: Recurrence): { rules: unknown; lef
 }
 
 /** Both sides' changes: instances that were left out or taken back by either; undefined: both have changed the rules. */
-function mergeRecurrence(base: Recurrence, ours: Recurrence, theirs: Recurrence): Recurrence | undefined {
+function mergeRecurrence(
+  base: Recurrence,
+  ours: Recurrence,
+  theirs: Recurrence,
+): Recurrence | undefined {
   const [was, our, their] = [splitRecurrence(base), splitRecurrence(ours), splitRecurrence(theirs)];
   const oursChanged = !isDeepStrictEqual(our.rules, was.rules);
   const theirsChanged = !isDeepStrictEqual(their.rules, was.rules);
@@ -325,7 +339,10 @@ function mergeRecurrence(base: Recurrence, ours: Recurrence, theirs: Recurrence)
   const added = our.left.filter((line) => !was.left.includes(line) && !their.left.includes(line));
   if (!oursChanged && added.length === 0 && kept.length === their.left.length) return theirs;
   const { rrule, timezone } = oursChanged ? ours : theirs;
-  return { rrule: [...rrule.filter((line) => !/^EXDATE[;:]/i.test(line)), ...kept, ...added], timezone };
+  return {
+    rrule: [...rrule.filter((line) => !/^EXDATE[;:]/i.test(line)), ...kept, ...added],
+    timezone,
+  };
 }
 
 /** Both sides' changes: who was added, removed or has answered, by address. */
@@ -334,7 +351,8 @@ function mergeParticipants(
   { participants: ours }: IcalFields,
   { participants: theirs }: IcalFields,
 ): IcalParticipant[] {
-  const find = (list: readonly IcalParticipant[], email: string) => list.find((one) => one.email === email);
+  const find = (list: readonly IcalParticipant[], email: string) =>
+    list.find((one) => one.email === email);
   const kept = theirs.flatMap((their) => {
     const [was, our] = [find(base, their.email), find(ours, their.email)];
     // Removed by us, or added by them.

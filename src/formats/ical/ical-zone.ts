@@ -80,11 +80,16 @@ export interface ZonedInstant {
  * When a date-time of a file is. The library would take the host's zone for one without VTIMEZONE. A floating time is
  * read as UTC: it has no instant of its own.
  */
-export function instantOf(property: ICAL.Property, time: ICAL.Time, root: ICAL.Component): ZonedInstant {
+export function instantOf(
+  property: ICAL.Property,
+  time: ICAL.Time,
+  root: ICAL.Component,
+): ZonedInstant {
   const wall = wallMs(time);
   const tzid = property.getFirstParameter('tzid');
   // A `Z` says more than a zone beside it.
-  if (!tzid || time.zone === ICAL.Timezone.utcTimezone) return { seconds: wall / 1000, zone: undefined };
+  if (!tzid || time.zone === ICAL.Timezone.utcTimezone)
+    return { seconds: wall / 1000, zone: undefined };
   const zone = ianaZone(tzid, root);
   if (zone) {
     if (isUtc(zone)) return { seconds: wall / 1000, zone: undefined };
@@ -179,7 +184,8 @@ function commonRule(walls: readonly Date[]): string | undefined {
   if (!first || walls.length < 2) return undefined;
   const clock = (wall: Date) => wall.getTime() % DAY_MS;
   if (walls.some((wall) => clock(wall) !== clock(walls[0]!))) return undefined;
-  if (walls.every(isLastOfItsKind) && rules.every(({ last }) => last === first.last)) return first.last;
+  if (walls.every(isLastOfItsKind) && rules.every(({ last }) => last === first.last))
+    return first.last;
   return rules.every(({ nth }) => nth === first.nth) ? first.nth : undefined;
 }
 
@@ -215,21 +221,28 @@ export function vtimezone(zone: string, fromSeconds: number): ICAL.Component {
   const offset = offsetMs(zone, start);
   const observances: unknown[] = [];
   const kinds = { daylight: [] as Transition[], standard: [] as Transition[] };
-  for (const change of changes) kinds[change.toMs > change.fromMs ? 'daylight' : 'standard'].push(change);
+  for (const change of changes)
+    kinds[change.toMs > change.fromMs ? 'daylight' : 'standard'].push(change);
   for (const kind of ['standard', 'daylight'] as const) {
     const same = kinds[kind];
     const first = same[0];
     if (!first) continue;
-    const uniform = same.every(({ fromMs, toMs }) => fromMs === first.fromMs && toMs === first.toMs);
+    const uniform = same.every(
+      ({ fromMs, toMs }) => fromMs === first.fromMs && toMs === first.toMs,
+    );
     const yearly = same.length === YEARS;
     const rule =
-      uniform && yearly ? commonRule(same.map(({ atMs, fromMs }) => new Date(atMs + fromMs))) : undefined;
+      uniform && yearly
+        ? commonRule(same.map(({ atMs, fromMs }) => new Date(atMs + fromMs)))
+        : undefined;
     if (rule) observances.push(observance(kind, first, rule));
     else observances.push(...same.map((change) => observance(kind, change)));
   }
   // What holds before the first change, or always.
   const before = { atMs: start - offset, fromMs: offset, toMs: offset };
   const first = changes[0];
-  observances.unshift(observance(first && first.fromMs > first.toMs ? 'daylight' : 'standard', before));
+  observances.unshift(
+    observance(first && first.fromMs > first.toMs ? 'daylight' : 'standard', before),
+  );
   return new ICAL.Component(['vtimezone', [['tzid', {}, 'text', zone]], observances]);
 }

@@ -46,9 +46,9 @@ describe('readItip', () => {
     ['4294967296', 2 ** 31 - 1],
     ['x', 0],
   ])('bounds SEQUENCE %s', (given, sequence) => {
-    expect(readItip([file('REQUEST', [...MEETING, `SEQUENCE:${given}`])])[0]?.events[0]?.sequence).toBe(
-      sequence,
-    );
+    expect(
+      readItip([file('REQUEST', [...MEETING, `SEQUENCE:${given}`])])[0]?.events[0]?.sequence,
+    ).toBe(sequence);
   });
 
   it.each([
@@ -82,7 +82,9 @@ describe('readItip', () => {
     const began = performance.now();
     const [message] = readItip([bomb('One'), bomb('Two'), bomb('Three')]);
     expect(performance.now() - began).toBeLessThan(4_000);
-    expect(message?.events[0]?.fields?.when).toMatchObject({ time: Date.UTC(2030, 5, 1, 7, 14) / 1000 });
+    expect(message?.events[0]?.fields?.when).toMatchObject({
+      time: Date.UTC(2030, 5, 1, 7, 14) / 1000,
+    });
     expect(message?.events[0]?.fields?.recurrence?.rrule).toHaveLength(1_001);
   });
 
@@ -94,7 +96,10 @@ describe('readItip', () => {
     const passed: string[] = [];
     const lines = [...MEETING, 'DTSTART:20300601T100000Z', ...rules];
     const [message] = readItip([file('REQUEST', lines)], passed);
-    expect(message?.events[0]?.fields).toMatchObject({ when: { object: 'time' }, recurrence: null });
+    expect(message?.events[0]?.fields).toMatchObject({
+      when: { object: 'time' },
+      recurrence: null,
+    });
     expect(passed).toEqual(['a recurring event has too many rules: its first time is kept']);
   });
 
@@ -120,10 +125,20 @@ describe('standingOf', () => {
   it.each([
     ['the first mail, whoever sends it', 'eve@x.test', null, 'outranks'],
     ['the organizer, after himself', organizer, { sender: organizer, trusted: true }, 'compares'],
-    ['the organizer, after somebody else', organizer, { sender: 'eve@x.test', trusted: false }, 'outranks'],
+    [
+      'the organizer, after somebody else',
+      organizer,
+      { sender: 'eve@x.test', trusted: false },
+      'outranks',
+    ],
     ['the same somebody else', 'eve@x.test', { sender: 'eve@x.test', trusted: false }, 'compares'],
     ['another one', 'mallory@x.test', { sender: 'eve@x.test', trusted: false }, 'ignored'],
-    ['somebody else, after the organizer', 'eve@x.test', { sender: 'eve@x.test', trusted: true }, 'ignored'],
+    [
+      'somebody else, after the organizer',
+      'eve@x.test',
+      { sender: 'eve@x.test', trusted: true },
+      'ignored',
+    ],
     ['nobody in particular', null, { sender: null, trusted: false }, 'ignored'],
   ] as const)('of %s', (_, sender, known, standing) => {
     expect(standingOf({ sender, organizer }, known)).toBe(standing);
@@ -132,8 +147,12 @@ describe('standingOf', () => {
 
 describe('compareRevisions', () => {
   it('goes by SEQUENCE, then by DTSTAMP; none is the oldest', () => {
-    expect(compareRevisions({ sequence: 2, stamp: 1 }, { sequence: 1, stamp: 9 })).toBeGreaterThan(0);
-    expect(compareRevisions({ sequence: 1, stamp: null }, { sequence: 1, stamp: 9 })).toBeLessThan(0);
+    expect(compareRevisions({ sequence: 2, stamp: 1 }, { sequence: 1, stamp: 9 })).toBeGreaterThan(
+      0,
+    );
+    expect(compareRevisions({ sequence: 1, stamp: null }, { sequence: 1, stamp: 9 })).toBeLessThan(
+      0,
+    );
     expect(compareRevisions({ sequence: 1, stamp: 9 }, { sequence: 1, stamp: 9 })).toBe(0);
   });
 });

@@ -79,14 +79,17 @@ function readOne(text: string, passed: string[]): ItipMessage | null {
     return events.length > 0 ? { method, uid, events } : null;
   } catch (error) {
     // Mail may hold anything; the library throws whatever it meets.
-    if (error instanceof CalendarLimitError) passed.push(`a calendar file is passed: ${error.message}`);
+    if (error instanceof CalendarLimitError)
+      passed.push(`a calendar file is passed: ${error.message}`);
     return null;
   }
 }
 
 function uidOf(component: ICAL.Component | undefined): string | null {
   const uid = component?.getFirstPropertyValue('uid');
-  return typeof uid === 'string' && uid !== '' && uid.length <= LONGEST_UID ? uid.toWellFormed() : null;
+  return typeof uid === 'string' && uid !== '' && uid.length <= LONGEST_UID
+    ? uid.toWellFormed()
+    : null;
 }
 
 /** @returns null: which instance it is about cannot be told */

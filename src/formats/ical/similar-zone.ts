@@ -64,7 +64,9 @@ function search(own: FileZone, year: number): string | undefined {
 /** What the clocks of a zone do: once a month, and before and after each change. Null: they change too often. */
 function samplesOf(own: FileZone, year: number): Sample[] | null {
   const months = (YEARS_BEFORE + YEARS_AFTER) * 12;
-  const instants = Array.from({ length: months }, (_, month) => Date.UTC(year - YEARS_BEFORE, month, 15, 12));
+  const instants = Array.from({ length: months }, (_, month) =>
+    Date.UTC(year - YEARS_BEFORE, month, 15, 12),
+  );
   const end = Date.UTC(year + YEARS_AFTER, 0, 1);
   const changes = own.changesBetween(Date.UTC(year - YEARS_BEFORE, 0, 1), end);
   if (changes.length > MOST_CHANGES) return null;

@@ -56,7 +56,8 @@ export interface Composition {
   headers?: Readonly<Record<string, string>>;
 }
 
-const addresses = (list: readonly Address[]) => list.map(({ name, email }) => ({ name, address: email }));
+const addresses = (list: readonly Address[]) =>
+  list.map(({ name, email }) => ({ name, address: email }));
 
 /**
  * Composes the MIME of a message (RFC 5322, 2045–2047) once: the same bytes go out in every attempt, with the same

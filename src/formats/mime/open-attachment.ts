@@ -2,13 +2,18 @@ import { task } from '../../platform/threads/task.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 
 const MB = 2 ** 20;
-const READ = task<typeof import('./attachment-at.ts')>()(import.meta.url, './attachment-at', 'attachmentAt', {
-  lane: 'short',
-  timeMs: 4_000,
-  timeMsPerMb: 250,
-  inputBytes: 64 * MB,
-  outputBytes: 64 * MB,
-});
+const READ = task<typeof import('./attachment-at.ts')>()(
+  import.meta.url,
+  './attachment-at',
+  'attachmentAt',
+  {
+    lane: 'short',
+    timeMs: 4_000,
+    timeMsPerMb: 250,
+    inputBytes: 64 * MB,
+    outputBytes: 64 * MB,
+  },
+);
 
 /**
  * Takes an attachment out of a whole message, in a thread.

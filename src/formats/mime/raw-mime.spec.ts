@@ -24,12 +24,15 @@ describe('a raw message', () => {
     );
   });
 
-  it.each(['Bcc: x@y.test', 'bcc : x@y.test,\r\n\ty@y.test', 'BCC:\r\n x@y.test', 'Resent-Bcc: x@y.test'])(
-    'loses %j',
-    (line) =>
-      expect(prepared(`${whole}${line}\r\nTo: b@b.test\r\n\r\nHi`).text).toBe(
-        `${whole}To: b@b.test\r\n\r\nHi`,
-      ),
+  it.each([
+    'Bcc: x@y.test',
+    'bcc : x@y.test,\r\n\ty@y.test',
+    'BCC:\r\n x@y.test',
+    'Resent-Bcc: x@y.test',
+  ])('loses %j', (line) =>
+    expect(prepared(`${whole}${line}\r\nTo: b@b.test\r\n\r\nHi`).text).toBe(
+      `${whole}To: b@b.test\r\n\r\nHi`,
+    ),
   );
 
   it.each([
@@ -48,13 +51,18 @@ describe('a raw message', () => {
   });
 
   it('loses the line of a mailbox file, and may have no text', () => {
-    expect(prepared(`From ada Fri Jan  2\n${whole}To: b@b.test`).text).toBe(`${whole}To: b@b.test\r\n\r\n`);
+    expect(prepared(`From ada Fri Jan  2\n${whole}To: b@b.test`).text).toBe(
+      `${whole}To: b@b.test\r\n\r\n`,
+    );
   });
 
-  it.each(['', '\r\n\r\ntext', 'no header at all', 'To: b@b.test\r\nnot a field\r\n\r\nHi', ' folded first'])(
-    'is none: %j',
-    (text) => expect(() => prepared(text)).toThrow('is no message'),
-  );
+  it.each([
+    '',
+    '\r\n\r\ntext',
+    'no header at all',
+    'To: b@b.test\r\nnot a field\r\n\r\nHi',
+    ' folded first',
+  ])('is none: %j', (text) => expect(() => prepared(text)).toThrow('is no message'));
 
   it.each([
     'From: a@b.test, eve@c.test',
@@ -63,7 +71,9 @@ describe('a raw message', () => {
     'From: eve',
     'From:',
   ])('is from its account alone: %j', (from) =>
-    expect(() => prepared(`${from}\r\nTo: b@b.test\r\n\r\nHi`)).toThrow('From: must be the address'),
+    expect(() => prepared(`${from}\r\nTo: b@b.test\r\n\r\nHi`)).toThrow(
+      'From: must be the address',
+    ),
   );
 
   it('has a header that ends', () => {

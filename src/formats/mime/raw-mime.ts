@@ -74,9 +74,12 @@ function assertShortHeader(input: Buffer): void {
  */
 function assertOwn(title: string, values: readonly string[], { email }: Address): void {
   if (values.length === 0) return;
-  const isOwn = (value: string) => namesOnlyItself(Buffer.from(value, 'latin1').toString(), { email });
+  const isOwn = (value: string) =>
+    namesOnlyItself(Buffer.from(value, 'latin1').toString(), { email });
   if (values.length > 1 || !values.every(isOwn))
-    throw new InvalidInputError(`${title}: must be the address of the account, ${email}, and nothing else`);
+    throw new InvalidInputError(
+      `${title}: must be the address of the account, ${email}, and nothing else`,
+    );
 }
 
 interface Field {
@@ -96,15 +99,20 @@ function fieldsOf(head: string): Field[] {
     else if (name !== undefined) fields.push({ name: name.toLowerCase(), lines: `${line}\r\n` });
     // Some programs put the line of their mailbox in front.
     else if (fields.length > 0 || !line.startsWith('From '))
-      throw new InvalidInputError('The request body is no message: its header has a line that is no field');
+      throw new InvalidInputError(
+        'The request body is no message: its header has a line that is no field',
+      );
   }
-  if (fields.length === 0) throw new InvalidInputError('The request body is no message: it has no header');
+  if (fields.length === 0)
+    throw new InvalidInputError('The request body is no message: it has no header');
   return fields;
 }
 
 const valuesOf = (fields: readonly Field[], name: string): string[] =>
   fields.flatMap((field) =>
-    field.name === name ? [field.lines.slice(field.lines.indexOf(':') + 1).replaceAll('\r\n', '')] : [],
+    field.name === name
+      ? [field.lines.slice(field.lines.indexOf(':') + 1).replaceAll('\r\n', '')]
+      : [],
   );
 
 const isPlain = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);

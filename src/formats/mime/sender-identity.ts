@@ -4,7 +4,8 @@ import { addressParser } from 'postal-mime';
 const LONGEST_FIELD = 2_000;
 
 /** Upper and lower case of ASCII only: other letters have look-alikes that become the same. */
-const folded = (address: string): string => address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const folded = (address: string): string =>
+  address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /**
  * Whether an address is the account's own. The mailing service has confirmed that address and no other: it may well take

@@ -66,7 +66,8 @@ export function searchDocument(message: Searchable): string {
       document.add(email, 'B', FIELD[header]);
     }
   }
-  for (const { filename } of message.files.slice(0, MOST_FILES)) document.add(filename, 'C', FIELD.filename);
+  for (const { filename } of message.files.slice(0, MOST_FILES))
+    document.add(filename, 'C', FIELD.filename);
   document.add(htmlText(message.body, MOST_HTML, MOST_TEXT).slice(0, MOST_TEXT), '', null);
   return document.text;
 }
@@ -110,7 +111,8 @@ class SearchDocument {
     let text = '';
     for (const [word, places] of this.#anywhere)
       text += `'${ACCOUNT_MARK}${FIELD.any}${word}':${places.text} `;
-    for (const [lexeme, places] of this.#apart) text += `'${ACCOUNT_MARK}${lexeme}':${places.text} `;
+    for (const [lexeme, places] of this.#apart)
+      text += `'${ACCOUNT_MARK}${lexeme}':${places.text} `;
     return text;
   }
 

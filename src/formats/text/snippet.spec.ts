@@ -23,7 +23,10 @@ describe('snippetOf', () => {
     expect(snippet).toBe('😀'.repeat(95));
   });
 
-  it.each(['<style>', '<!--', '<', '<style', '&#', '<a '])('survives a million times %j', (hostile) => {
-    expect(snippetOf(hostile.repeat(1_000_000)).length).toBeLessThanOrEqual(191);
-  });
+  it.each(['<style>', '<!--', '<', '<style', '&#', '<a '])(
+    'survives a million times %j',
+    (hostile) => {
+      expect(snippetOf(hostile.repeat(1_000_000)).length).toBeLessThanOrEqual(191);
+    },
+  );
 });

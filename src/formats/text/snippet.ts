@@ -40,7 +40,8 @@ function endOfTag(html: string, lower: string, at: number): number {
   const end = find('>', at);
   for (const name of SILENT) {
     const next = lower[at + name.length + 1] ?? '';
-    if (lower.startsWith(`<${name}`, at) && !/[a-z0-9]/.test(next)) return find('>', find(`</${name}`, end));
+    if (lower.startsWith(`<${name}`, at) && !/[a-z0-9]/.test(next))
+      return find('>', find(`</${name}`, end));
   }
   return end;
 }

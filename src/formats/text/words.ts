@@ -100,7 +100,8 @@ function tokenOf(whole: string): Token {
 /** A dotted name, and what follows each of its dots while a dot is left: `a.b.test` has the end `b.test`. */
 function endsOf(name: string): string[] {
   const ends: string[] = [];
-  for (let rest = name; rest.includes('.'); rest = rest.slice(rest.indexOf('.') + 1)) ends.push(rest);
+  for (let rest = name; rest.includes('.'); rest = rest.slice(rest.indexOf('.') + 1))
+    ends.push(rest);
   return ends;
 }
 

@@ -31,7 +31,8 @@ export class MessageTurns {
    * @throws what the work throws
    */
   async runNow<T>(accountId: string, bytes: number, work: () => Promise<T>): Promise<T | null> {
-    if (bytes > SMALL_BYTES && !(this.#accounts.isFree(accountId) && this.#budget.isFree(bytes))) return null;
+    if (bytes > SMALL_BYTES && !(this.#accounts.isFree(accountId) && this.#budget.isFree(bytes)))
+      return null;
     return this.run(accountId, bytes, work);
   }
 }

@@ -38,7 +38,10 @@ export function ownAddress(account: { email: string; name: string }): Address {
 }
 
 /** Content of a new message; `from` defaults to the account. */
-export function toContent(body: MessageFields, account: { email: string; name: string }): OutgoingContent {
+export function toContent(
+  body: MessageFields,
+  account: { email: string; name: string },
+): OutgoingContent {
   return {
     from: body.from?.length ? body.from : [ownAddress(account)],
     to: body.to ?? [],
@@ -55,6 +58,8 @@ export function toContent(body: MessageFields, account: { email: string; name: s
 }
 
 /** Ids of files as they are stored: each once, in the spelling by which their messages are found. Absent where there are none. */
-export function fileIds(ids: readonly string[] | null | undefined): Pick<OutgoingContent, 'file_ids'> {
+export function fileIds(
+  ids: readonly string[] | null | undefined,
+): Pick<OutgoingContent, 'file_ids'> {
   return ids?.length ? { file_ids: [...new Set(ids.map((id) => id.toLowerCase()))] } : {};
 }

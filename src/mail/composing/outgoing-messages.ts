@@ -123,7 +123,9 @@ export class OutgoingMessages {
     });
     const uploads = draft.keepsUploads ? files.filter(({ isUpload }) => isUpload) : [];
     const composed = { content, envelope, mime };
-    return tracking || uploads.length > 0 ? { ...composed, alongside: { tracking, uploads } } : composed;
+    return tracking || uploads.length > 0
+      ? { ...composed, alongside: { tracking, uploads } }
+      : composed;
   }
 
   /**
@@ -138,7 +140,10 @@ export class OutgoingMessages {
   }
 }
 
-function withReplySubject(content: OutgoingContent, target: ReplyTarget | null | undefined): OutgoingContent {
+function withReplySubject(
+  content: OutgoingContent,
+  target: ReplyTarget | null | undefined,
+): OutgoingContent {
   return target && content.subject === '' ? { ...content, subject: replySubject(target) } : content;
 }
 
@@ -153,7 +158,13 @@ async function readAll(sources: readonly AttachmentSource[]): Promise<ComposedAt
       if (left < 0) throw new AttachmentsTooLargeError();
       chunks.push(chunk as Buffer);
     }
-    read.push({ filename, contentType, contentDisposition, contentId, content: Buffer.concat(chunks) });
+    read.push({
+      filename,
+      contentType,
+      contentDisposition,
+      contentId,
+      content: Buffer.concat(chunks),
+    });
   }
   return read;
 }

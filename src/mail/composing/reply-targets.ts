@@ -47,7 +47,9 @@ export class ReplyTargets {
     if (!messageId) return undefined;
     const target = isId(messageId) ? await this.find(account, messageId, sql) : undefined;
     if (!target)
-      throw new InvalidInputError(`reply_to_message_id: Couldn't find message ${messageId.slice(0, 100)}`);
+      throw new InvalidInputError(
+        `reply_to_message_id: Couldn't find message ${messageId.slice(0, 100)}`,
+      );
     return target;
   }
 
@@ -68,14 +70,19 @@ export class ReplyTargets {
    */
   async place(
     account: Answerer,
-    { threadId, messageId }: { threadId?: string | null | undefined; messageId?: string | null | undefined },
+    {
+      threadId,
+      messageId,
+    }: { threadId?: string | null | undefined; messageId?: string | null | undefined },
     sql: Sql = this.database,
   ): Promise<{ threadId: string; message: ReplyTarget | null } | undefined> {
     const { accountId } = account;
     const message = await this.named(account, messageId, sql);
     if (message) {
       if (threadId && threadId.toLowerCase() !== message.threadId)
-        throw new InvalidInputError('reply_to_message_id: the message is not in the thread of thread_id');
+        throw new InvalidInputError(
+          'reply_to_message_id: the message is not in the thread of thread_id',
+        );
       return { threadId: message.threadId, message };
     }
     if (!threadId) return undefined;

@@ -59,7 +59,11 @@ export class DraftFiles {
     const chosen = ids.map((id): CarriedFile => {
       const [file, before] = [found.get(id), now.get(id)];
       if (file)
-        return { ...file, ...placement(file, draft.body), dataId: file.dataId ?? before?.dataId ?? null };
+        return {
+          ...file,
+          ...placement(file, draft.body),
+          dataId: file.dataId ?? before?.dataId ?? null,
+        };
       if (before) return before;
       throw new InvalidInputError(`file_ids: Couldn't find file ${id.slice(0, 100)}`);
     });
@@ -67,12 +71,18 @@ export class DraftFiles {
     return chosen;
   }
 
-  async #find(sql: Sql, account: AccountPrincipal, ids: readonly string[]): Promise<Map<string, FileSource>> {
+  async #find(
+    sql: Sql,
+    account: AccountPrincipal,
+    ids: readonly string[],
+  ): Promise<Map<string, FileSource>> {
     const known = await this.files.findMany(account, ids, sql);
     const uploads = known.filter(({ messageId }) => messageId === null).map(({ id }) => id);
     const held = await this.files.holdUploads(sql, account, uploads);
     return new Map(
-      known.filter(({ id, messageId }) => messageId !== null || held.has(id)).map((file) => [file.id, file]),
+      known
+        .filter(({ id, messageId }) => messageId !== null || held.has(id))
+        .map((file) => [file.id, file]),
     );
   }
 
@@ -111,12 +121,18 @@ export class DraftFiles {
     // Again, as the draft may be changed meanwhile.
     for (let missing; (missing = (await this.files.ofMessage(draftId)).find(isMissing));) {
       const [source] = await this.files.findMany(account, [missing.id]);
-      if (!source) throw new ProviderError('rejected', `Attachment ${missing.id} is not there any more`);
+      if (!source)
+        throw new ProviderError('rejected', `Attachment ${missing.id} is not there any more`);
       await this.#collect(account, draftId, source, before);
     }
   }
 
-  async #collect(account: ConnectedAccount, draftId: string, source: FileSource, before: string | null) {
+  async #collect(
+    account: ConnectedAccount,
+    draftId: string,
+    source: FileSource,
+    before: string | null,
+  ) {
     const place = source.messageId === draftId ? before : source.messageProviderId;
     // Another draft that is being stored itself.
     if (place === null)
@@ -145,7 +161,8 @@ export class DraftFiles {
   /** What is to be composed, from what is stored here; bytes are read as they are composed. */
   async attachments(draftId: string): Promise<ComposedAttachment[]> {
     return (await this.files.ofMessage(draftId)).map((file) => {
-      if (file.dataId === null) throw new ProviderError('temporary', 'The draft was changed meanwhile');
+      if (file.dataId === null)
+        throw new ProviderError('temporary', 'The draft was changed meanwhile');
       const contentDisposition = file.contentDisposition === 'inline' ? 'inline' : 'attachment';
       const { filename, contentId, dataId, size } = file;
       const content = this.stored.open(dataId, size);

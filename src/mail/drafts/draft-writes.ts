@@ -84,7 +84,13 @@ export class DraftWrites implements OnModuleInit {
     const earlier = write.mayHaveRun ? await this.repository.earlierHeaders(draft) : [];
     for (const header of earlier) before = await save(header, before);
     const providerId = await save(messageIdHeader, before);
-    const stored = { id: write.objectId, jobId: write.jobId, messageIdHeader, providerId, replaces };
+    const stored = {
+      id: write.objectId,
+      jobId: write.jobId,
+      messageIdHeader,
+      providerId,
+      replaces,
+    };
     return { kind: 'written', store: (sql, at) => store(sql, account, stored, at) };
   }
 
@@ -133,24 +139,43 @@ interface StoredDraft {
   replaces: string | null;
 }
 
-async function store(sql: Sql, account: ConnectedAccount, draft: StoredDraft, at: Date): Promise<void> {
+async function store(
+  sql: Sql,
+  account: ConnectedAccount,
+  draft: StoredDraft,
+  at: Date,
+): Promise<void> {
   const { id, jobId, messageIdHeader, providerId, replaces } = draft;
   // The mirror may have met this version, or the one before, while nobody knew whose they were.
   const met = replaces === null ? [providerId] : [providerId, replaces];
   await removeTwins(sql, account, id, met, at);
-  const stored = await storeDraftProviderId(sql, account.accountId, id, providerId, messageIdHeader);
+  const stored = await storeDraftProviderId(
+    sql,
+    account.accountId,
+    id,
+    providerId,
+    messageIdHeader,
+  );
   if (!stored) await handOn(sql, { objectId: id, jobId }, providerId);
 }
 
 const OWNER = `select application_id as "applicationId" from "grant" where id = $1`;
 
 /** What is at the provider is what the next write replaces there. @returns false when there is no other write */
-function handOn(sql: Sql, write: { objectId: string; jobId: string }, replaces: string): Promise<boolean> {
+function handOn(
+  sql: Sql,
+  write: { objectId: string; jobId: string },
+  replaces: string,
+): Promise<boolean> {
   return amendNextWrite(sql, write, ['save_draft', 'delete_draft'], { replaces });
 }
 
 /** The provider keeps the version before: whoever stores the next one has to know which that is. */
-async function keepReplaced(sql: Sql, { jobId, objectId, accountId, payload }: FailedWrite, at: Date) {
+async function keepReplaced(
+  sql: Sql,
+  { jobId, objectId, accountId, payload }: FailedWrite,
+  at: Date,
+) {
   const { replaces } = payload as unknown as DraftPayload;
   const [owner] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);
   if (replaces === null || !owner) return;
@@ -169,7 +194,10 @@ async function showAgain(sql: Sql, { objectId, accountId }: FailedWrite, at: Dat
   const files = await changesOfFiles(sql, owner, [objectId]);
   await recordChanges(sql, [
     { ...owner, object: 'draft', objectId, event: 'create' },
-    ...files.map((file) => ({ ...file, event: file.event === 'delete' ? ('create' as const) : file.event })),
+    ...files.map((file) => ({
+      ...file,
+      event: file.event === 'delete' ? ('create' as const) : file.event,
+    })),
     ...threadChanges(owner, threads),
   ]);
 }

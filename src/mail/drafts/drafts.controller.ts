@@ -90,7 +90,12 @@ export class DraftsController {
     @Param('id') id: string,
     @Body({ schema: updateDraft }) body: UpdateDraft,
   ) {
-    const { draft, jobId } = await this.drafts.update(account, id, body.version, toDraftChange(body));
+    const { draft, jobId } = await this.drafts.update(
+      account,
+      id,
+      body.version,
+      toDraftChange(body),
+    );
     return toDraftView(draft, account.organizationUnit, undefined, jobId);
   }
 

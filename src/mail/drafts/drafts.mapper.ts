@@ -32,5 +32,9 @@ export function toDraftView(
   view?: 'ids' | 'count' | 'expanded',
   jobStatusId?: string,
 ): DraftView {
-  return { ...toMessageView(draft, unit, view, jobStatusId), object: 'draft', version: draft.version };
+  return {
+    ...toMessageView(draft, unit, view, jobStatusId),
+    object: 'draft',
+    version: draft.version,
+  };
 }

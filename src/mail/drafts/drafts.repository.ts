@@ -36,7 +36,9 @@ export class DraftsRepository {
 
   /** Held against every other change until the transaction ends; not one that is being deleted. */
   async hold(sql: Sql, accountId: string, id: string): Promise<DraftRow | undefined> {
-    return (await sql.query<DraftRow>(`${FIND} and not m.deleting for update of m`, [accountId, id]))[0];
+    return (
+      await sql.query<DraftRow>(`${FIND} and not m.deleting for update of m`, [accountId, id])
+    )[0];
   }
 
   /**
@@ -45,7 +47,12 @@ export class DraftsRepository {
    * @param leaves the thread it was in until now; empty: it is new
    * @returns what the log is to tell of threads
    */
-  async write(sql: Sql, draft: DraftRow, snippet: string, leaves: string): Promise<RefreshedThread[]> {
+  async write(
+    sql: Sql,
+    draft: DraftRow,
+    snippet: string,
+    leaves: string,
+  ): Promise<RefreshedThread[]> {
     const { accountId, threadId, date } = draft;
     await writeThreadOfDraft(sql, accountId, draft);
     await writeDraft(sql, draft, snippet);
@@ -54,7 +61,11 @@ export class DraftsRepository {
 
   /** Message-IDs of versions before this one whose jobs have not ended. */
   async earlierHeaders({ accountId, id, messageIdHeader }: DraftRow): Promise<string[]> {
-    const rows = await this.database.query<{ header: string }>(EARLIER, [accountId, id, messageIdHeader]);
+    const rows = await this.database.query<{ header: string }>(EARLIER, [
+      accountId,
+      id,
+      messageIdHeader,
+    ]);
     return rows.map(({ header }) => header);
   }
 

@@ -5,12 +5,18 @@ import { messageFields } from '../composing/message-fields.schema.ts';
 
 const fields = { ...messageFields, thread_id: z.string().nullish() };
 
-const version = integerLike({ min: 0 }).describe('The version that is meant; 409 when the draft has another');
+const version = integerLike({ min: 0 }).describe(
+  'The version that is meant; 409 when the draft has another',
+);
 
 /** Body of POST /drafts (api facts 6.1). */
 export const createDraft = z.object(fields).meta({
   id: 'CreateDraft',
-  example: { to: [{ email: 'bo@example.test', name: 'Bo' }], subject: 'Hello', body: '<p>Hello Bo</p>' },
+  example: {
+    to: [{ email: 'bo@example.test', name: 'Bo' }],
+    subject: 'Hello',
+    body: '<p>Hello Bo</p>',
+  },
 });
 export type CreateDraft = z.infer<typeof createDraft>;
 
@@ -21,7 +27,9 @@ export const updateDraft = z
 export type UpdateDraft = z.infer<typeof updateDraft>;
 
 /** Body of DELETE /drafts/{id}. */
-export const deleteDraft = z.object({ version }).meta({ id: 'DeleteDraft', example: { version: 1 } });
+export const deleteDraft = z
+  .object({ version })
+  .meta({ id: 'DeleteDraft', example: { version: 1 } });
 export type DeleteDraft = z.infer<typeof deleteDraft>;
 
 /** Query of GET /drafts: filters as of messages, without `from`. */
@@ -32,7 +40,10 @@ export type ListDraftsQuery = z.infer<typeof listDraftsQuery>;
 export const draftView = messageView
   .extend({
     object: z.literal('draft'),
-    version: z.number().int().describe('0 when it was made; grows with each change through the API'),
+    version: z
+      .number()
+      .int()
+      .describe('0 when it was made; grows with each change through the API'),
   })
   .meta({
     id: 'Draft',
@@ -54,7 +65,11 @@ export const draftView = messageView
       starred: false,
       events: [],
       files: [],
-      folder: { id: '019aa1b2-0000-7000-8000-000000000008', name: 'drafts', display_name: 'Drafts' },
+      folder: {
+        id: '019aa1b2-0000-7000-8000-000000000008',
+        name: 'drafts',
+        display_name: 'Drafts',
+      },
       reply_to_message_id: null,
       metadata: {},
       version: 0,

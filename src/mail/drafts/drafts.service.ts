@@ -95,7 +95,12 @@ export class DraftsService {
    * @throws {InvalidInputError} for messages, threads and files that are not there
    * @throws {AttachmentsTooLargeError}
    */
-  update(account: AccountPrincipal, id: string, version: number, change: DraftChange): Promise<WrittenDraft> {
+  update(
+    account: AccountPrincipal,
+    id: string,
+    version: number,
+    change: DraftChange,
+  ): Promise<WrittenDraft> {
     return this.#write(account, change, (sql) => this.#hold(sql, account, id, version));
   }
 
@@ -128,7 +133,10 @@ export class DraftsService {
     const draft = isId(id) ? await this.repository.hold(sql, account.accountId, id) : undefined;
     if (!draft) throw new NotFoundError('draft', id);
     if (draft.version !== version)
-      throw new ConflictError('draft.version', `version: the draft has version ${draft.version} now`);
+      throw new ConflictError(
+        'draft.version',
+        `version: the draft has version ${draft.version} now`,
+      );
     return draft;
   }
 
@@ -143,9 +151,16 @@ export class DraftsService {
       const before = await load(sql);
       const changed = await this.#changed(sql, account, before, change, at);
       const carried = await this.files.choose(sql, account, changed, change.fileIds);
-      const hasAttachments = carried.some(({ contentDisposition }) => contentDisposition === 'attachment');
+      const hasAttachments = carried.some(
+        ({ contentDisposition }) => contentDisposition === 'attachment',
+      );
       const after = { ...changed, hasAttachments };
-      const threads = await this.repository.write(sql, after, snippetOf(after.body), before.threadId);
+      const threads = await this.repository.write(
+        sql,
+        after,
+        snippetOf(after.body),
+        before.threadId,
+      );
       const { gone, moved } = await this.files.write(sql, after.id, carried);
       await storeDocuments(sql, account.accountId, [{ ...after, files: carried }]);
       const isNew = before.version === -1;
@@ -199,7 +214,11 @@ export class DraftsService {
   async #open(
     sql: Sql,
     { accountId }: AccountPrincipal,
-    { id: objectId, providerId, messageIdHeader }: Pick<DraftRow, 'id' | 'providerId' | 'messageIdHeader'>,
+    {
+      id: objectId,
+      providerId,
+      messageIdHeader,
+    }: Pick<DraftRow, 'id' | 'providerId' | 'messageIdHeader'>,
     action: 'save_draft' | 'delete_draft',
     changes: readonly ChangeRecord[],
     at: Date,

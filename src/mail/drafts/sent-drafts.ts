@@ -25,7 +25,11 @@ const HOLD = `
  * Holds a draft that is about to be sent until the transaction ends.
  * @throws {NotFoundError} @throws {ConflictError} when it has another version
  */
-export async function holdDraft(sql: Sql, accountId: string, { id, version }: DraftVersion): Promise<void> {
+export async function holdDraft(
+  sql: Sql,
+  accountId: string,
+  { id, version }: DraftVersion,
+): Promise<void> {
   const [row] = isId(id) ? await sql.query<{ version: number }>(HOLD, [accountId, id]) : [];
   if (!row) throw new NotFoundError('draft', id);
   if (row.version !== version)
@@ -37,7 +41,11 @@ export async function holdDraft(sql: Sql, accountId: string, { id, version }: Dr
  * transaction. One that was changed meanwhile stays.
  * @returns whether there is such a job
  */
-export async function discardSentDrafts(sql: Sql, drafts: readonly SentDraft[], at: Date): Promise<void> {
+export async function discardSentDrafts(
+  sql: Sql,
+  drafts: readonly SentDraft[],
+  at: Date,
+): Promise<void> {
   for (const { accountId, applicationId, id, version } of drafts) {
     const owner = { applicationId, accountId, at };
     const files = await changesOfFiles(sql, owner, [id]);
@@ -45,7 +53,13 @@ export async function discardSentDrafts(sql: Sql, drafts: readonly SentDraft[], 
     const row = await hideDraft(sql, { accountId, id, version }, at);
     if (!row) continue;
     const payload = { replaces: row.providerId, messageIdHeader: row.messageIdHeader };
-    const job = { id: newId(), accountId, action: 'delete_draft', object: 'draft', objectId: id } as const;
+    const job = {
+      id: newId(),
+      accountId,
+      action: 'delete_draft',
+      object: 'draft',
+      objectId: id,
+    } as const;
     await openProviderJob(sql, { ...job, payload, at });
     await recordChanges(sql, [
       { ...owner, object: 'draft', objectId: id, event: 'delete' },

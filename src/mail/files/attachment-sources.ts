@@ -34,7 +34,11 @@ export class AttachmentSources {
    * @throws {InvalidInputError} naming the first file that the account does not have, or its scopes do not let it see
    * @throws {AttachmentsTooLargeError} when they are too large for one message
    */
-  async resolve(account: FileReader, fileIds: readonly string[], html = ''): Promise<AttachmentSource[]> {
+  async resolve(
+    account: FileReader,
+    fileIds: readonly string[],
+    html = '',
+  ): Promise<AttachmentSource[]> {
     const ids = [...new Set(fileIds.map((id) => id.toLowerCase()))];
     if (ids.length === 0) return [];
     const found = new Map((await this.files.findMany(account, ids)).map((file) => [file.id, file]));
@@ -51,29 +55,53 @@ export class AttachmentSources {
    * Keeps uploads that a message is to name until the transaction ends: nobody removes them meanwhile.
    * @throws {InvalidInputError} naming the first one that has been removed since it was found
    */
-  async hold(sql: Sql, account: Pick<AccountPrincipal, 'accountId'>, sources: readonly AttachmentSource[]) {
+  async hold(
+    sql: Sql,
+    account: Pick<AccountPrincipal, 'accountId'>,
+    sources: readonly AttachmentSource[],
+  ) {
     const uploads = sources.filter(({ isUpload }) => isUpload).map(({ id }) => id);
     const held = await this.files.holdUploads(sql, account, uploads);
     const gone = uploads.find((id) => !held.has(id));
     if (gone !== undefined) throw notFound(gone);
   }
 
-  #source(account: Pick<AccountPrincipal, 'accountId'>, file: FileSource, html: string): AttachmentSource {
+  #source(
+    account: Pick<AccountPrincipal, 'accountId'>,
+    file: FileSource,
+    html: string,
+  ): AttachmentSource {
     const { id, filename, size, messageId } = file;
     const isUpload = messageId === null;
     const open = () => this.files.open(account, file);
-    return { id, filename, contentType: mediaType(file), isUpload, size, open, ...placement(file, html) };
+    return {
+      id,
+      filename,
+      contentType: mediaType(file),
+      isUpload,
+      size,
+      open,
+      ...placement(file, html),
+    };
   }
 }
 
-const notFound = (id: string) => new InvalidInputError(`file_ids: Couldn't find file ${id.slice(0, 100)}`);
+const notFound = (id: string) =>
+  new InvalidInputError(`file_ids: Couldn't find file ${id.slice(0, 100)}`);
 
 /** How a file is in a message: shown in its text, or beside it. Uploads have no Content-ID but their own id. */
 export function placement(
-  { id, contentDisposition, contentId }: Pick<FileSource, 'id' | 'contentDisposition' | 'contentId'>,
+  {
+    id,
+    contentDisposition,
+    contentId,
+  }: Pick<FileSource, 'id' | 'contentDisposition' | 'contentId'>,
   html: string,
 ): Pick<AttachmentSource, 'contentDisposition' | 'contentId'> {
   if (contentDisposition === null && html.includes(`cid:${id}`))
     return { contentDisposition: 'inline', contentId: id };
-  return { contentDisposition: contentDisposition === 'inline' ? 'inline' : 'attachment', contentId };
+  return {
+    contentDisposition: contentDisposition === 'inline' ? 'inline' : 'attachment',
+    contentId,
+  };
 }

@@ -2,7 +2,8 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 
 /** Whose files are meant, and by whom; without `scopes` the server itself, which may read all of them. */
-export type FileReader = Pick<AccountPrincipal, 'accountId'> & Partial<Pick<AccountPrincipal, 'scopes'>>;
+export type FileReader = Pick<AccountPrincipal, 'accountId'> &
+  Partial<Pick<AccountPrincipal, 'scopes'>>;
 
 /** Files somebody may know of: all, uploads and what drafts carry, or uploads that no draft carries. */
 export type FileSight = 'all' | 'drafts' | 'uploads';

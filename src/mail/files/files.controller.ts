@@ -84,7 +84,8 @@ export class FilesController {
   ) {
     const file = await this.files.get(account, id);
     // Nobody is sent what would be read for HEAD.
-    const bytes = request.method === 'HEAD' ? Readable.from([]) : await this.files.open(account, file);
+    const bytes =
+      request.method === 'HEAD' ? Readable.from([]) : await this.files.open(account, file);
     const answer = new StreamableFile(bytes, {
       type: mediaType(file),
       disposition: contentDisposition(file),
@@ -96,7 +97,9 @@ export class FilesController {
       this.#log.warn(`file ${id} could not be read to its end: ${String(error)}`);
       if (response.headersSent) return response.destroy?.();
       response.statusCode = 503;
-      response.send(JSON.stringify({ type: 'api_error', message: 'The provider could not give the file' }));
+      response.send(
+        JSON.stringify({ type: 'api_error', message: 'The provider could not give the file' }),
+      );
     });
   }
 
@@ -113,7 +116,9 @@ export class FilesController {
     response: uploadedFiles,
   })
   async upload(@CurrentAccount() account: AccountPrincipal, @Req() request: Request) {
-    return (await this.uploads.upload(account, { headers: request.headers, body: request })).map(toFileView);
+    return (await this.uploads.upload(account, { headers: request.headers, body: request })).map(
+      toFileView,
+    );
   }
 
   @Delete(':id')

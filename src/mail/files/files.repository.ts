@@ -31,7 +31,8 @@ const SEEN: Readonly<Record<FileSight, string>> = {
     or f.message_id in (select m.id from message m where m.account_id = $1 and m.draft and not m.deleting)
     or f.id in (select d.file_id from draft_file d join message m on m.id = d.message_id
                 where m.account_id = $1 and m.draft and not m.deleting))`,
-  uploads: 'f.message_id is null and not exists (select 1 from draft_file d where d.file_id = f.id)',
+  uploads:
+    'f.message_id is null and not exists (select 1 from draft_file d where d.file_id = f.id)',
 };
 
 const FIND = (sight: FileSight) => `select ${SOURCE} and f.id = any($2::uuid[]) and ${SEEN[sight]}`;
@@ -153,8 +154,13 @@ export class FilesRepository {
   }
 
   /** Holds those of the uploads that are there until the transaction ends: nobody removes them meanwhile. */
-  async holdUploads(sql: Sql, accountId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const held = ids.length === 0 ? [] : await sql.query<{ id: string }>(HOLD_UPLOADS, [accountId, ids]);
+  async holdUploads(
+    sql: Sql,
+    accountId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlySet<string>> {
+    const held =
+      ids.length === 0 ? [] : await sql.query<{ id: string }>(HOLD_UPLOADS, [accountId, ids]);
     return new Set(idsOf(held));
   }
 

@@ -20,7 +20,10 @@ export const fileView = z
     account_id: z.string(),
     content_type: z.string(),
     filename: z.string(),
-    size: z.number().int().describe('Bytes; an estimate for some attachments of very large messages'),
+    size: z
+      .number()
+      .int()
+      .describe('Bytes; an estimate for some attachments of very large messages'),
     message_ids: z.array(z.string()).describe('Messages and drafts it is in'),
     content_id: z.string().optional(),
     content_disposition: z.string().optional().describe('Of an attachment'),
@@ -48,4 +51,6 @@ export const uploadedFiles = z.array(fileView);
 export const deletedFile = z.null();
 
 /** The bytes of a file; documented, not serialised. */
-export const fileBytes = z.unknown().meta({ id: 'FileBytes', description: 'The bytes of the file' });
+export const fileBytes = z
+  .unknown()
+  .meta({ id: 'FileBytes', description: 'The bytes of the file' });

@@ -5,7 +5,10 @@ import { DomainError, NotFoundError } from '../../platform/base/errors/domain-er
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing, PageOfView } from '../../platform/database/listing.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import { type ConnectedAccount, ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
+import {
+  type ConnectedAccount,
+  ProviderAccounts,
+} from '../../accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../../providers/port/provider-failure.ts';
@@ -25,7 +28,11 @@ export class FilesService {
   ) {}
 
   /** Those that the scopes let the account's token see, oldest first. */
-  list(account: AccountPrincipal, filter: FileFilter, page: PageOfView): Promise<Listing<FileRecord>> {
+  list(
+    account: AccountPrincipal,
+    filter: FileFilter,
+    page: PageOfView,
+  ): Promise<Listing<FileRecord>> {
     return this.repository.list(account.accountId, filter, page, sightOf(account));
   }
 
@@ -39,7 +46,9 @@ export class FilesService {
   /** Those of the files that the account has and the reader may see, in no order. */
   async findMany(reader: FileReader, ids: readonly string[], sql?: Sql): Promise<FileSource[]> {
     const known = [...new Set(ids.filter(isId).map((id) => id.toLowerCase()))];
-    return known.length === 0 ? [] : this.repository.find(reader.accountId, known, sightOf(reader), sql);
+    return known.length === 0
+      ? []
+      : this.repository.find(reader.accountId, known, sightOf(reader), sql);
   }
 
   /** What a message or draft carries, in its order. The caller has made sure whose it is. */
@@ -93,6 +102,8 @@ export class FilesService {
   ): Promise<Readable> {
     // Messages that were fetched whole have no sections: their attachments are told by position.
     const place = section ?? `#${part}`;
-    return this.connectors.requireMail(account.provider).openFile(account, messageProviderId, place);
+    return this.connectors
+      .requireMail(account.provider)
+      .openFile(account, messageProviderId, place);
   }
 }

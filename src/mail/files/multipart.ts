@@ -19,9 +19,14 @@ export interface ReceivedPart {
 export type PartReceiver = (part: ReceivedPart, bytes: Readable) => Promise<void>;
 
 const malformed = () =>
-  new DomainError('request.malformed', 'invalid', 'The request body is not valid multipart/form-data', {
-    type: 'api_error',
-  });
+  new DomainError(
+    'request.malformed',
+    'invalid',
+    'The request body is not valid multipart/form-data',
+    {
+      type: 'api_error',
+    },
+  );
 const incomplete = () =>
   new DomainError('request.incomplete', 'invalid', 'The request body did not arrive whole');
 
@@ -30,7 +35,11 @@ const incomplete = () =>
  * one part fails, or the form does, nothing more is received, and it rejects when the receiver has ended.
  * @throws {InvalidInputError} for what is no form, is broken, ends early or has too many files; what `receive` throws
  */
-export async function readMultipart(headers: IncomingHttpHeaders, body: Readable, receive: PartReceiver) {
+export async function readMultipart(
+  headers: IncomingHttpHeaders,
+  body: Readable,
+  receive: PartReceiver,
+) {
   const parser = parserFor(headers);
   const parts = new Set<Readable>();
   let receiving = Promise.resolve();
@@ -52,7 +61,8 @@ export async function readMultipart(headers: IncomingHttpHeaders, body: Readable
       .catch(fail)
       .finally(() => parts.delete(bytes));
   }); // prettier-ignore
-  const tooMany = (most: string) => () => fail(new InvalidInputError(`There must not be more than ${most}`));
+  const tooMany = (most: string) => () =>
+    fail(new InvalidInputError(`There must not be more than ${most}`));
   parser.on('filesLimit', tooMany(`${MOST_FILES_AT_ONCE} files`));
   parser.on('partsLimit', tooMany(`${MOST_PARTS} parts`));
   parser.on('error', () => fail(malformed()));
@@ -67,7 +77,8 @@ export async function readMultipart(headers: IncomingHttpHeaders, body: Readable
 
 function parserFor(headers: IncomingHttpHeaders): InstanceType<typeof Busboy> {
   const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = headers;
-  if (coding !== 'identity') throw new InvalidInputError('The encoding of the request body is not supported');
+  if (coding !== 'identity')
+    throw new InvalidInputError('The encoding of the request body is not supported');
   if (!/^multipart\/form-data\b/i.test(type))
     throw new InvalidInputError('Content-Type: must be multipart/form-data');
   try {

@@ -41,10 +41,15 @@ export async function pruneFiles(sql: Sql, now: Date): Promise<number> {
   const expired =
     held.length === 0
       ? []
-      : await sql.query<{ id: string; accountId: string; applicationId: string }>(EXPIRE, [idsOf(held)]);
+      : await sql.query<{ id: string; accountId: string; applicationId: string }>(EXPIRE, [
+          idsOf(held),
+        ]);
   const change = { object: 'file', event: 'delete', at: now } as const;
   const changes = expired.map(({ id, ...owner }) => ({ ...owner, ...change, objectId: id }));
   await recordChanges(sql, changes);
-  const orphans = await sql.query(ORPHANS, [firstIdAt(new Date(now.getTime() - ARRIVAL_MS)), BATCH]);
+  const orphans = await sql.query(ORPHANS, [
+    firstIdAt(new Date(now.getTime() - ARRIVAL_MS)),
+    BATCH,
+  ]);
   return expired.length + orphans.length;
 }

@@ -26,7 +26,8 @@ export async function insertAttachments(
   return idsOf(rows);
 }
 
-const DELETE_OTHERS = 'delete from file where message_id = $1 and not (id = any($2::uuid[])) returning id';
+const DELETE_OTHERS =
+  'delete from file where message_id = $1 and not (id = any($2::uuid[])) returning id';
 
 /** Deletes attachments of a message but for those of `kept`. @returns ids of the deleted ones */
 export async function deleteOtherAttachments(
@@ -43,7 +44,12 @@ const STORE_BYTES = 'update file set data_id = $3, size = $4 where id = $2 and m
 /** Stores where the bytes of an attachment of a message are; nothing happens when it is not an attachment of it. */
 export async function storeAttachmentBytes(
   sql: Sql,
-  { messageId, fileId, dataId, size }: { messageId: string; fileId: string; dataId: string; size: number },
+  {
+    messageId,
+    fileId,
+    dataId,
+    size,
+  }: { messageId: string; fileId: string; dataId: string; size: number },
 ): Promise<void> {
   await sql.query(STORE_BYTES, [messageId, fileId, dataId, size]);
 }

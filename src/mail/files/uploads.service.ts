@@ -2,7 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import { DomainError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import {
+  DomainError,
+  InvalidInputError,
+  NotFoundError,
+} from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
@@ -86,11 +90,20 @@ export class UploadsService {
       const file = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
       if (!file) throw new NotFoundError('file', id);
       // A statement of its own: it sees drafts that were written while the file was waited for.
-      const deleted = file.attached ? undefined : await this.repository.deleteUnused(sql, accountId, id);
+      const deleted = file.attached
+        ? undefined
+        : await this.repository.deleteUnused(sql, accountId, id);
       if (!deleted)
         throw new DomainError('file.attached', 'invalid', "Can't delete file that is attachment.");
       await recordChanges(sql, [
-        { applicationId, accountId, object: 'file', objectId: id.toLowerCase(), event: 'delete', at },
+        {
+          applicationId,
+          accountId,
+          object: 'file',
+          objectId: id.toLowerCase(),
+          event: 'delete',
+          at,
+        },
       ]);
       return deleted.dataId;
     });
@@ -110,7 +123,9 @@ export class UploadsService {
     try {
       await this.bytes.discard(accountId, ids);
     } catch (error) {
-      this.#log.warn(`bytes of files of account ${accountId} are left to the next pruning: ${String(error)}`);
+      this.#log.warn(
+        `bytes of files of account ${accountId} are left to the next pruning: ${String(error)}`,
+      );
     }
   }
 }

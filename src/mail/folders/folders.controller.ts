@@ -49,7 +49,9 @@ function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitText
       @CurrentAccount() account: AccountPrincipal,
       @Query({ schema: listFoldersQuery }) query: z.infer<typeof listFoldersQuery>,
     ) {
-      return toListView(await this.folders.list(account, unit, query), (one) => toFolderView(unit, one));
+      return toListView(await this.folders.list(account, unit, query), (one) =>
+        toFolderView(unit, one),
+      );
     }
 
     @Get(':id')
@@ -80,7 +82,8 @@ function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitText
     @ApiErrors(404)
     @Endpoint({
       summary: `Rename a ${unit}`,
-      description: 'With those below it. Those that have a `name` belong to the provider and are refused.',
+      description:
+        'With those below it. Those that have a `name` belong to the provider and are refused.',
       response: view,
     })
     async update(

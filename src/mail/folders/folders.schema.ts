@@ -49,9 +49,14 @@ const fields = <O extends 'folder' | 'label'>(object: O) => ({
   name: z
     .string()
     .nullable()
-    .describe('inbox, sent, drafts, trash, spam, archive, all or important; null for user-made ones'),
+    .describe(
+      'inbox, sent, drafts, trash, spam, archive, all or important; null for user-made ones',
+    ),
   display_name: z.string(),
-  job_status_id: z.string().optional().describe('After a change: the job that carries it to the provider'),
+  job_status_id: z
+    .string()
+    .optional()
+    .describe('After a change: the job that carries it to the provider'),
 });
 const example = {
   id: '019aa1b2-0000-7000-8000-000000000008',

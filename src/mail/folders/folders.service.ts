@@ -1,6 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import { DomainError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import {
+  DomainError,
+  InvalidInputError,
+  NotFoundError,
+} from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Listing, PageOfView } from '../../platform/database/listing.ts';
@@ -15,7 +19,11 @@ import { type FolderRecord, FoldersRepository, type HeldFolder } from './folders
 export class OtherUnitError extends DomainError {
   constructor(asked: OrganizationUnit) {
     const other = asked === 'folder' ? 'label' : 'folder';
-    super('folder.other-unit', 'not-found', `This account has ${other}s and no ${asked}s: use /${other}s`);
+    super(
+      'folder.other-unit',
+      'not-found',
+      `This account has ${other}s and no ${asked}s: use /${other}s`,
+    );
   }
 }
 
@@ -135,10 +143,20 @@ export class FoldersService {
     const { jobId } = await this.#write(async (sql, at) => {
       const folder = await this.#hold(sql, account, id);
       if (unit === 'folder' && (await this.repository.isOccupied(sql, folder)))
-        throw new InvalidInputError('id: the folder has messages or other folders in it: move them first');
+        throw new InvalidInputError(
+          'id: the folder has messages or other folders in it: move them first',
+        );
       await this.repository.hide(sql, folder, at);
       const { displayName, providerId } = folder;
-      return this.#open(sql, account, 'delete', folder, { displayName, providerId }, [folder.id], at);
+      return this.#open(
+        sql,
+        account,
+        'delete',
+        folder,
+        { displayName, providerId },
+        [folder.id],
+        at,
+      );
     });
     return jobId;
   }
@@ -149,7 +167,11 @@ export class FoldersService {
   }
 
   /** A user-made one. */
-  async #hold(sql: Sql, { accountId, organizationUnit }: AccountPrincipal, id: string): Promise<HeldFolder> {
+  async #hold(
+    sql: Sql,
+    { accountId, organizationUnit }: AccountPrincipal,
+    id: string,
+  ): Promise<HeldFolder> {
     const folder = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
     if (!folder) throw new NotFoundError(organizationUnit, id);
     if (folder.name !== null) throw new StandardFolderError(organizationUnit, folder.name);
@@ -172,10 +194,24 @@ export class FoldersService {
     at: Date,
   ): Promise<WrittenFolder> {
     const jobId = newId();
-    const job = { id: jobId, accountId, object, objectId: folder.id, payload: { ...payload }, at } as const;
+    const job = {
+      id: jobId,
+      accountId,
+      object,
+      objectId: folder.id,
+      payload: { ...payload },
+      at,
+    } as const;
     await openProviderJob(sql, { ...job, action: `${verb}_${object}` });
     const event = EVENTS[verb];
-    const changes = changed.map((objectId) => ({ applicationId, accountId, object, objectId, event, at }));
+    const changes = changed.map((objectId) => ({
+      applicationId,
+      accountId,
+      object,
+      objectId,
+      event,
+      at,
+    }));
     await recordChanges(sql, changes);
     return { folder, jobId };
   }

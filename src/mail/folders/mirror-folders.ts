@@ -54,12 +54,23 @@ export async function writeFolders(
   folders: readonly MirroredFolder[],
   at: Date,
 ): Promise<void> {
-  await sql.query(WRITE, [accountId, ...columnsOf(folders, 'id', 'providerId', 'name', 'displayName'), at]);
+  await sql.query(WRITE, [
+    accountId,
+    ...columnsOf(folders, 'id', 'providerId', 'name', 'displayName'),
+    at,
+  ]);
 }
 
 /** Deletes folders that the provider does not have any more. */
-export async function deleteFolders(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
-  await sql.query('delete from folder where account_id = $1 and id = any($2::uuid[])', [accountId, ids]);
+export async function deleteFolders(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<void> {
+  await sql.query('delete from folder where account_id = $1 and id = any($2::uuid[])', [
+    accountId,
+    ids,
+  ]);
 }
 
 const IDS = `

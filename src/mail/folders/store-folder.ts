@@ -47,7 +47,10 @@ export async function storeProviderId(
 
 /** Deletes a folder that was deleted here before. */
 export async function deleteHidden(sql: Sql, accountId: string, id: string): Promise<void> {
-  await sql.query('delete from folder where account_id = $1 and id = $2 and deleting', [accountId, id]);
+  await sql.query('delete from folder where account_id = $1 and id = $2 and deleting', [
+    accountId,
+    id,
+  ]);
 }
 
 const DELETE_UNCREATED = `

@@ -24,6 +24,15 @@ export async function changesOfFiles(
   messageIds: readonly string[],
 ): Promise<ChangeRecord[]> {
   if (messageIds.length === 0) return [];
-  const rows = await sql.query<{ id: string; event: 'modify' | 'delete' }>(FILES, [accountId, messageIds]);
-  return rows.map(({ id, event }) => ({ ...owner, accountId, object: 'file', objectId: id, event }));
+  const rows = await sql.query<{ id: string; event: 'modify' | 'delete' }>(FILES, [
+    accountId,
+    messageIds,
+  ]);
+  return rows.map(({ id, event }) => ({
+    ...owner,
+    accountId,
+    object: 'file',
+    objectId: id,
+    event,
+  }));
 }

@@ -84,9 +84,16 @@ const ENTER = `
   on conflict do nothing`;
 
 /** Puts messages into folders; folders that the mirror does not have are left out. */
-export async function enterFolders(sql: Sql, accountId: string, memberships: readonly Membership[]) {
+export async function enterFolders(
+  sql: Sql,
+  accountId: string,
+  memberships: readonly Membership[],
+) {
   if (memberships.length === 0) return;
-  await sql.query(ENTER, [accountId, ...columnsOf(memberships, 'messageId', 'folderProviderId', 'date')]);
+  await sql.query(ENTER, [
+    accountId,
+    ...columnsOf(memberships, 'messageId', 'folderProviderId', 'date'),
+  ]);
 }
 
 // In two steps: names may have been exchanged.
@@ -109,7 +116,11 @@ export const DISPLACED = '\x01';
  * Stores what the provider calls the messages of folders after somebody else has renamed these. An id that another
  * message has already is not given twice: the message keeps its old one, behind `DISPLACED`.
  */
-export async function moveMessages(sql: Sql, accountId: string, prefixes: readonly MessagePrefix[]) {
+export async function moveMessages(
+  sql: Sql,
+  accountId: string,
+  prefixes: readonly MessagePrefix[],
+) {
   const before = prefixes.map(({ from }) => from);
   await sql.query(MOVE_AWAY, [accountId, before]);
   await sql.query(MOVE, [accountId, before, prefixes.map(({ to }) => to)]);

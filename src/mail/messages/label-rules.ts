@@ -12,7 +12,8 @@ const PLACES = ['all', 'trash', 'spam'] as const;
 /** Only the server gives and takes these. */
 const FIXED: readonly (string | null)[] = ['drafts', 'sent'];
 
-const isPlace = ({ name }: LabelRef): boolean => (PLACES as readonly (string | null)[]).includes(name);
+const isPlace = ({ name }: LabelRef): boolean =>
+  (PLACES as readonly (string | null)[]).includes(name);
 
 /**
  * The labels a message has after it was given `wanted` (api facts 5.1): adding trash or spam removes inbox and all,
@@ -36,10 +37,12 @@ export function labelsAfter(
     wanted.filter(({ name }) => name === null || !names.includes(name));
   if (place?.name === 'trash') return without('inbox', 'all', 'spam');
   if (place?.name === 'spam') return without('inbox', 'all', 'trash');
-  const kept = place || added.some(({ name }) => name === 'inbox') ? without('trash', 'spam') : [...wanted];
+  const kept =
+    place || added.some(({ name }) => name === 'inbox') ? without('trash', 'spam') : [...wanted];
   if (kept.some(isPlace)) return kept;
   // Taken out of the trash, or of everything, it is kept with all mail.
-  const before = place || added.some(({ name }) => name === 'inbox') ? undefined : current.find(isPlace);
+  const before =
+    place || added.some(({ name }) => name === 'inbox') ? undefined : current.find(isPlace);
   const home = before ?? all;
   return home ? [...kept, home] : kept;
 }
@@ -58,7 +61,8 @@ export function threadLabelsAfter(
   wanted: readonly LabelRef[],
   all: LabelRef | undefined,
 ): LabelRef[] {
-  const has = (labels: readonly LabelRef[], { id }: LabelRef) => labels.some((label) => label.id === id);
+  const has = (labels: readonly LabelRef[], { id }: LabelRef) =>
+    labels.some((label) => label.id === id);
   const removed = union.filter((label) => !has(wanted, label) && !FIXED.includes(label.name));
   const left = removed.some(isPlace);
   const added = wanted.filter((label) => !has(union, label) || (left && isPlace(label)));

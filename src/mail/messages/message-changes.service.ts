@@ -2,7 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
-import { ForbiddenError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import {
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+} from '../../platform/base/errors/domain-error.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
@@ -56,7 +60,11 @@ export class MessageChangesService {
    * @throws {ForbiddenError} for flags without a scope that allows them
    * @throws {UnsupportedProviderError}
    */
-  async update(account: AccountPrincipal, id: string, change: MessageChange): Promise<ChangedMessage> {
+  async update(
+    account: AccountPrincipal,
+    id: string,
+    change: MessageChange,
+  ): Promise<ChangedMessage> {
     this.connectors.requireMailbox(account.provider);
     assertScopes(account, change);
     if (!isId(id)) throw new NotFoundError('message', id);
@@ -99,7 +107,9 @@ export class MessageChangesService {
       const messages = await holdThread(sql, account.accountId, threadId);
       if (messages.length === 0) throw new NotFoundError('thread', threadId);
       if (messages.length > MOST_MESSAGES)
-        throw new InvalidInputError(`id: the thread has more than ${MOST_MESSAGES} messages: change these`);
+        throw new InvalidInputError(
+          `id: the thread has more than ${MOST_MESSAGES} messages: change these`,
+        );
       const newestFirst = messages.toSorted((a, b) => b.date.getTime() - a.date.getTime());
       const jobId = await this.#change(sql, account, newestFirst, change, { asThread: true }, at);
       return { jobId, thread: await read(sql) };
@@ -158,7 +168,10 @@ export class MessageChangesService {
 }
 
 /** Moving needs less than changing flags. */
-function assertScopes({ scopes }: AccountPrincipal, { unread, starred, metadata }: MessageChange): void {
+function assertScopes(
+  { scopes }: AccountPrincipal,
+  { unread, starred, metadata }: MessageChange,
+): void {
   if (unread === undefined && starred === undefined && metadata === undefined) return;
   if (allows(scopes, SCOPES_FOR.modifyMail)) return;
   throw new ForbiddenError(
@@ -174,7 +187,8 @@ function assertScopes({ scopes }: AccountPrincipal, { unread, starred, metadata 
 function payloadOf(before: HeldMessage, after: HeldMessage, asked: MessageChange): MessagePayload {
   const payload: MessagePayload = { before: {} };
   for (const key of STATE_KEYS) {
-    const isAsked = key === 'folders' ? !sameState(before[key], after[key]) : asked[key] !== undefined;
+    const isAsked =
+      key === 'folders' ? !sameState(before[key], after[key]) : asked[key] !== undefined;
     if (!isAsked) continue;
     Object.assign(payload, { [key]: after[key] });
     Object.assign(payload.before, { [key]: before[key] });

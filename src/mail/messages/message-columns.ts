@@ -69,7 +69,8 @@ export const MESSAGE_JOINS = `
 const addressBytes = ['from', 'to', 'cc', 'bcc', 'reply_to']
   .map((header) => `m.${header}_addresses`)
   .map(
-    (column) => `case when pg_column_size(${column}) > 250 then 4 * octet_length(${column}::text) else 0 end`,
+    (column) =>
+      `case when pg_column_size(${column}) > 250 then 4 * octet_length(${column}::text) else 0 end`,
   )
   .join(' + ');
 

@@ -36,7 +36,11 @@ export function selectMessages(
   const account = conditions.value(accountId);
   // Drafts are messages only for those who ask for the folder of drafts (api facts 5.1).
   const anyDrafts = filter.drafts || folders.in?.some(({ name }) => name === 'drafts') === true;
-  const drafts = filter.drafts ? 'm.draft and not m.deleting' : anyDrafts ? 'not m.deleting' : 'not m.draft';
+  const drafts = filter.drafts
+    ? 'm.draft and not m.deleting'
+    : anyDrafts
+      ? 'not m.deleting'
+      : 'not m.draft';
   const [folder, another] = folders.in ?? [];
   const byFolder = folder && !another && !isSelective(filter) ? folder : undefined;
   if (byFolder && !asksForMore(filter))
@@ -49,7 +53,9 @@ export function selectMessages(
   );
   addFolderConditions(conditions, folders, byFolder);
   for (const people of peopleAskedFor(filter))
-    conditions.add(`m.participants ${people.length === 1 ? '@>' : '&&'} ${conditions.value(people)}::text[]`);
+    conditions.add(
+      `m.participants ${people.length === 1 ? '@>' : '&&'} ${conditions.value(people)}::text[]`,
+    );
   addOwnConditions(conditions, account, filter, anyDrafts);
   addSpan(conditions, byFolder ? 'mf.date' : 'm.date', filter.received);
   const request = { account, filter, anyDrafts };
@@ -60,7 +66,8 @@ export function selectMessages(
 
 /** Whether a filter may leave so little that it is better looked for than met on the way through a folder. */
 function isSelective(filter: MessageFilter): boolean {
-  const { unread, starred, hasAttachment, subject, filename, threadId, metadata, anyEmail } = filter;
+  const { unread, starred, hasAttachment, subject, filename, threadId, metadata, anyEmail } =
+    filter;
   if (unread === true || starred === true || hasAttachment === true) return true;
   const named = [
     subject,
@@ -91,7 +98,10 @@ function asksForMore({
 }: MessageFilter) {
   const spans = [...spansOf(threadStarted), ...spansOf(threadLastMessage)];
   return (
-    drafts || notIn !== undefined || spans.length > 0 || [unread, starred, hasAttachment].includes(false)
+    drafts ||
+    notIn !== undefined ||
+    spans.length > 0 ||
+    [unread, starred, hasAttachment].includes(false)
   );
 }
 
@@ -121,7 +131,8 @@ function addFolderConditions(
 ): void {
   const idsOf = (folders: readonly FoundFolder[]) =>
     `(${conditions.value(folders.map(({ id }) => id))}::uuid[])`;
-  if (unwanted && unwanted.length > 0) conditions.add(`not exists (${ANY_FOLDER}${idsOf(unwanted)})`);
+  if (unwanted && unwanted.length > 0)
+    conditions.add(`not exists (${ANY_FOLDER}${idsOf(unwanted)})`);
   if (wanted?.length === 0) conditions.add('false');
   else if (wanted && !listed) conditions.add(`exists (${ANY_FOLDER}${idsOf(wanted)})`);
 }
@@ -154,10 +165,14 @@ function addOwnConditions(
   if (filter.hasAttachment !== undefined)
     conditions.add(filter.hasAttachment ? 'm.has_attachments' : 'not m.has_attachments');
   if (filter.filename !== undefined)
-    conditions.add(`m.id in (${messagesWithFile(conditions, account, filter.filename, anyDrafts)})`);
+    conditions.add(
+      `m.id in (${messagesWithFile(conditions, account, filter.filename, anyDrafts)})`,
+    );
   if (filter.threadId !== undefined) {
     // An id that cannot be one of ours is in no thread.
-    conditions.add(isId(filter.threadId) ? `m.thread_id = ${conditions.value(filter.threadId)}` : 'false');
+    conditions.add(
+      isId(filter.threadId) ? `m.thread_id = ${conditions.value(filter.threadId)}` : 'false',
+    );
   }
 }
 
@@ -176,7 +191,11 @@ function messagesWithFile(
 }
 
 /** Which files `f` of an account have a name. @param account placeholder of its id */
-export function filenameCondition(conditions: Conditions, account: string, filename: string): string {
+export function filenameCondition(
+  conditions: Conditions,
+  account: string,
+  filename: string,
+): string {
   const name = `${conditions.value(filename)}::text`;
   // Two equations of the same name would be taken for two things, and a frequent name for a rare one.
   return `f.account_id = ${account} and md5(f.filename) = md5(${name})
@@ -231,7 +250,8 @@ function addThreadConditions(
   return source;
 }
 
-const spansOf = (span: Span | undefined) => [span?.from, span?.before].filter((end) => end !== undefined);
+const spansOf = (span: Span | undefined) =>
+  [span?.from, span?.before].filter((end) => end !== undefined);
 
 /**
  * Messages of threads that began before an instant: whatever is older, and what is newer of the few threads that were

@@ -75,6 +75,7 @@ function wantedOf(
   // The official client sends an empty list where there are no labels.
   if (organizationUnit === 'folder' && labelIds?.length)
     throw new InvalidInputError('label_ids or labels: this account has folders; use folder_id');
-  const wanted = organizationUnit === 'label' ? labelIds : folderId === undefined ? undefined : [folderId];
+  const wanted =
+    organizationUnit === 'label' ? labelIds : folderId === undefined ? undefined : [folderId];
   return wanted && [...new Set(wanted.map((id) => id.toLowerCase()))];
 }

@@ -11,7 +11,11 @@ export interface MessageState {
   /** Ids of folders or labels, sorted. */
   folders: string[];
 }
-export const STATE_KEYS = ['unread', 'starred', 'folders'] as const satisfies readonly (keyof MessageState)[];
+export const STATE_KEYS = [
+  'unread',
+  'starred',
+  'folders',
+] as const satisfies readonly (keyof MessageState)[];
 
 /**
  * What a job `update_message` is opened with: the keys that were asked for, which looks at the mailbox leave as they
@@ -43,12 +47,20 @@ const FOLDERS = `
   where message_id = any($1::uuid[]) order by folder_id`;
 
 /** Holds a message, with its folders. @returns undefined when the account has no such message */
-export async function holdMessage(sql: Sql, accountId: string, id: string): Promise<HeldMessage | undefined> {
+export async function holdMessage(
+  sql: Sql,
+  accountId: string,
+  id: string,
+): Promise<HeldMessage | undefined> {
   return (await withFolders(sql, await sql.query<HeldRow>(HOLD_ONE, [accountId, id])))[0];
 }
 
 /** Holds all messages of a thread, not its drafts; none when the account has no such thread. */
-export async function holdThread(sql: Sql, accountId: string, threadId: string): Promise<HeldMessage[]> {
+export async function holdThread(
+  sql: Sql,
+  accountId: string,
+  threadId: string,
+): Promise<HeldMessage[]> {
   return withFolders(sql, await sql.query<HeldRow>(HOLD_THREAD, [accountId, threadId]));
 }
 
@@ -99,19 +111,31 @@ export async function writeMessages(
 ): Promise<void> {
   if (writes.length === 0) return;
   const messages = writes.map(({ message }) => message);
-  const rows = messages.map(({ id, unread, starred, metadata }) => ({ id, unread, starred, metadata }));
+  const rows = messages.map(({ id, unread, starred, metadata }) => ({
+    id,
+    unread,
+    starred,
+    metadata,
+  }));
   await sql.query(WRITE, [accountId, JSON.stringify(rows), at]);
-  const memberships = messages.flatMap(({ id, folders }) => folders.map((folderId) => ({ id, folderId })));
+  const memberships = messages.flatMap(({ id, folders }) =>
+    folders.map((folderId) => ({ id, folderId })),
+  );
   const pairs = [idsOf(memberships), memberships.map(({ folderId }) => folderId)];
   await sql.query(LEAVE, [idsOf(messages), ...pairs]);
   await sql.query(ENTER, [accountId, ...pairs]);
-  const threadIds = [...new Set(writes.flatMap((write) => (write.dedupe ? write.message.threadId : [])))];
+  const threadIds = [
+    ...new Set(writes.flatMap((write) => (write.dedupe ? write.message.threadId : []))),
+  ];
   const threads = await refreshThreads(sql, accountId, threadIds, at);
   const owner = { applicationId, accountId, at };
   const change = { ...owner, event: 'modify' } as const;
   await recordChanges(sql, [
     ...writes.map(({ message, dedupe }) => {
-      const attributes = { thread_id: message.threadId, received_date: toUnixSeconds(message.date) };
+      const attributes = {
+        thread_id: message.threadId,
+        received_date: toUnixSeconds(message.date),
+      };
       const webhook = { trigger: 'message.updated', dedupe: dedupe ?? '', attributes } as const;
       const told = dedupe === null ? {} : { webhook };
       return { ...change, object: 'message' as const, objectId: message.id, ...told };
@@ -120,6 +144,9 @@ export async function writeMessages(
   ]);
 }
 
-export function sameState<K extends keyof MessageState>(a: MessageState[K], b: MessageState[K]): boolean {
+export function sameState<K extends keyof MessageState>(
+  a: MessageState[K],
+  b: MessageState[K],
+): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -14,7 +14,11 @@ const MessageSchema = defineEntity({
     { name: 'message_account_header', properties: ['account', 'messageIdHeader'] },
     { name: 'message_thread', properties: ['thread'] },
     { name: 'message_thread_drafts', properties: ['thread'], where: 'draft' },
-    { name: 'message_account_unread', properties: ['account', 'date', 'id'], where: 'unread and not draft' },
+    {
+      name: 'message_account_unread',
+      properties: ['account', 'date', 'id'],
+      where: 'unread and not draft',
+    },
     {
       name: 'message_account_starred',
       properties: ['account', 'date', 'id'],

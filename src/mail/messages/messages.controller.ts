@@ -1,4 +1,14 @@
-import { Body, Controller, Get, Headers, Param, Patch, Put, Query, StreamableFile } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  Headers,
+  Param,
+  Patch,
+  Put,
+  Query,
+  StreamableFile,
+} from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
@@ -54,7 +64,11 @@ export class MessagesController {
 
   @Get(':id')
   @ApiErrors(404, 503)
-  @ApiHeader({ name: 'Accept', required: false, description: `\`${MIME}\`: the message as it was received` })
+  @ApiHeader({
+    name: 'Accept',
+    required: false,
+    description: `\`${MIME}\`: the message as it was received`,
+  })
   @Endpoint({
     summary: 'Read a message',
     description:
@@ -68,7 +82,8 @@ export class MessagesController {
     @Query({ schema: messageQuery }) { view }: MessageQuery,
     @Headers('accept') accept = '',
   ) {
-    if (wantsMime(accept)) return new StreamableFile(await this.messages.raw(account, id), { type: MIME });
+    if (wantsMime(accept))
+      return new StreamableFile(await this.messages.raw(account, id), { type: MIME });
     const toView = (message: Parameters<typeof toMessageView>[0]) =>
       toMessageView(message, account.organizationUnit, view);
     if (!id.includes(',')) return toView(await this.messages.get(account, id));

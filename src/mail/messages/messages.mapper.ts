@@ -17,7 +17,8 @@ export function span(
 ): Span {
   return {
     from: after === undefined ? undefined : fromUnixSeconds(after + 1),
-    before: before === undefined ? undefined : fromUnixSeconds(beforeInclusive ? before + 1 : before),
+    before:
+      before === undefined ? undefined : fromUnixSeconds(beforeInclusive ? before + 1 : before),
   };
 }
 
@@ -42,7 +43,9 @@ export function toMessageFilter(query: ListMessagesQuery): MessageFilter {
     // Api facts 5.1: received_before includes its second, the others are strict.
     received: span(query.received_after, query.received_before, { beforeInclusive: true }),
     threadStarted: span(query.started_after, query.started_before, { beforeInclusive: false }),
-    threadLastMessage: span(query.last_message_after, query.last_message_before, { beforeInclusive: false }),
+    threadLastMessage: span(query.last_message_after, query.last_message_before, {
+      beforeInclusive: false,
+    }),
     metadata: metadataFilter(query),
   };
 }

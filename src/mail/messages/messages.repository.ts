@@ -35,18 +35,33 @@ export class MessagesRepository {
   constructor(private readonly database: Database) {}
 
   /** Newest first. */
-  async list(accountId: string, { filter, page, view }: MessageListRequest): Promise<Listing<MessageRecord>> {
+  async list(
+    accountId: string,
+    { filter, page, view }: MessageListRequest,
+  ): Promise<Listing<MessageRecord>> {
     const folders = await findFolders(this.database, accountId, filter);
     const counted =
-      view === 'count' ? await countByThreads(this.database, accountId, filter, folders.notIn) : undefined;
+      view === 'count'
+        ? await countByThreads(this.database, accountId, filter, folders.notIn)
+        : undefined;
     if (counted !== undefined) return { view: 'count', count: counted };
     const selection = selectMessages(accountId, filter, folders);
     // Only what depends on nothing but the account has one plan that is right for every value.
     const prepared = selection.conditions.values.length === 1;
-    return runListing<MessageRecord>(this.database, { ...MESSAGES, ...selection, page, view, prepared });
+    return runListing<MessageRecord>(this.database, {
+      ...MESSAGES,
+      ...selection,
+      page,
+      view,
+      prepared,
+    });
   }
 
-  async find(accountId: string, id: string, sql: Sql = this.database): Promise<MessageRecord | undefined> {
+  async find(
+    accountId: string,
+    id: string,
+    sql: Sql = this.database,
+  ): Promise<MessageRecord | undefined> {
     return (await this.findMany(accountId, [id], sql))[0];
   }
 
@@ -66,7 +81,10 @@ export class MessagesRepository {
 
   /** What the provider calls the message; undefined when the account has no such message, or only here so far. */
   async findProviderId(accountId: string, id: string): Promise<string | undefined> {
-    const [row] = await this.database.query<{ providerId: string | null }>(PROVIDER_ID, [accountId, id]);
+    const [row] = await this.database.query<{ providerId: string | null }>(PROVIDER_ID, [
+      accountId,
+      id,
+    ]);
     return row?.providerId ?? undefined;
   }
 }

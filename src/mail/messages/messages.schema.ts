@@ -20,7 +20,10 @@ export const emails = z
   .union([csv, z.array(csv)])
   .transform((value) => [value].flat().flatMap((part) => part.split(',')))
   .transform((list) => list.map((email) => email.trim()).filter(Boolean))
-  .refine((list) => list.length <= MOST_EMAILS, `Too many emails. The current limit is ${MOST_EMAILS}`);
+  .refine(
+    (list) => list.length <= MOST_EMAILS,
+    `Too many emails. The current limit is ${MOST_EMAILS}`,
+  );
 
 /** Query of GET /messages (api facts 5.1); the filters all have to match. */
 export const listMessagesQuery = z.object({
@@ -33,8 +36,12 @@ export const listMessagesQuery = z.object({
   bcc: queryText().optional().describe('An exact address'),
   any_email: emails
     .optional()
-    .describe('Up to 25 addresses, comma separated or repeated; one of them is in from, to, cc or bcc'),
-  in: queryList().optional().describe('Name, display name or id of a folder or label; drafts only here'),
+    .describe(
+      'Up to 25 addresses, comma separated or repeated; one of them is in from, to, cc or bcc',
+    ),
+  in: queryList()
+    .optional()
+    .describe('Name, display name or id of a folder or label; drafts only here'),
   not_in: queryList().optional().describe('Name, display name or id of a folder or label'),
   unread: queryBoolean().optional(),
   starred: queryBoolean().optional(),
@@ -114,7 +121,10 @@ export const messageView = z
     labels: z.array(folderOfMessage).optional().describe('Accounts with labels'),
     reply_to_message_id: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
-    job_status_id: z.string().optional().describe('After a change: the job that carries it to the provider'),
+    job_status_id: z
+      .string()
+      .optional()
+      .describe('After a change: the job that carries it to the provider'),
     headers: headers.optional().describe('Only with view=expanded'),
   })
   .meta({

@@ -59,7 +59,8 @@ export class MessagesService {
    */
   async getMany(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
     if (ids.length === 0) throw new NotFoundError('message', '');
-    if (ids.length > MOST_IDS) throw new InvalidInputError(`id: must not be more than ${MOST_IDS} ids`);
+    if (ids.length > MOST_IDS)
+      throw new InvalidInputError(`id: must not be more than ${MOST_IDS} ids`);
     const unknown = ids.find((id) => !isId(id));
     if (unknown !== undefined) throw new NotFoundError('message', unknown);
     const wanted = [...new Set(ids.map((id) => id.toLowerCase()))];

@@ -36,7 +36,9 @@ export interface MessageContents {
 
 /** What tells messages without a Message-ID apart. */
 export function contentKey(message: MessageContents): string {
-  const addresses = [message.from, message.to, message.cc].map((list) => list.map(({ email }) => email));
+  const addresses = [message.from, message.to, message.cc].map((list) =>
+    list.map(({ email }) => email),
+  );
   const files = message.files.map(({ filename, size }) => [filename, size]);
   return JSON.stringify([message.subject, addresses, message.body, files]);
 }
@@ -76,7 +78,10 @@ export async function holdKnown(
   providerIds: readonly string[],
 ): Promise<Map<string, KnownMessage>> {
   if (providerIds.length === 0) return new Map();
-  const rows = await sql.query<KnownMessage & { providerId: string }>(KNOWN, [accountId, providerIds]);
+  const rows = await sql.query<KnownMessage & { providerId: string }>(KNOWN, [
+    accountId,
+    providerIds,
+  ]);
   return new Map(rows.map((row) => [row.providerId, row]));
 }
 
@@ -128,7 +133,11 @@ const KNOWN_IN_FOLDER = `
     and not exists (select 1 from vanished_message v where v.message_id = m.id)`;
 
 /** Provider's ids of the messages that the mirror has in a folder; not of those that have vanished from it. */
-export async function idsInFolder(sql: Sql, accountId: string, folderProviderId: string): Promise<string[]> {
+export async function idsInFolder(
+  sql: Sql,
+  accountId: string,
+  folderProviderId: string,
+): Promise<string[]> {
   const values = [accountId, folderProviderId];
   const rows = await sql.query<{ providerId: string }>(KNOWN_IN_FOLDER, values);
   return rows.map(({ providerId }) => providerId);

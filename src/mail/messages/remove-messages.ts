@@ -55,7 +55,12 @@ export async function dropMessages(
 }
 
 /** Removes messages from the mirror, and threads that have become empty; in the log, without telling subscribers. */
-export async function removeMessages(sql: Sql, owner: MirrorOwnerIds, ids: readonly string[], at: Date) {
+export async function removeMessages(
+  sql: Sql,
+  owner: MirrorOwnerIds,
+  ids: readonly string[],
+  at: Date,
+) {
   await recordChanges(sql, await dropMessages(sql, owner, ids, at));
 }
 

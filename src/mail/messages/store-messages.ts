@@ -85,7 +85,10 @@ export async function insertMessages(
 }
 
 /** What the provider says of a message that the mirror has. */
-export type MessageFlagsRow = Pick<NewMessageRow, 'id' | 'providerId' | 'unread' | 'starred' | 'draft'>;
+export type MessageFlagsRow = Pick<
+  NewMessageRow,
+  'id' | 'providerId' | 'unread' | 'starred' | 'draft'
+>;
 
 const UPDATE = `
   update message m set provider_id = x.provider_id, unread = x.unread, starred = x.starred, draft = x.draft, updated_at = $7
@@ -122,7 +125,11 @@ const HOLD = `
   select 1 from message where account_id = $1 and thread_id = any($2::uuid[]) order by id for no key update`;
 
 /** Locks the messages of conversations: to be called before the conversations themselves are locked. */
-export async function holdMessagesOfThreads(sql: Sql, accountId: string, threadIds: readonly string[]) {
+export async function holdMessagesOfThreads(
+  sql: Sql,
+  accountId: string,
+  threadIds: readonly string[],
+) {
   await sql.query(HOLD, [accountId, threadIds]);
 }
 
@@ -139,5 +146,9 @@ export function rethreadMessages(
   merged: readonly { from: string; into: string }[],
   at: Date,
 ): Promise<RethreadedMessage[]> {
-  return sql.query<RethreadedMessage>(RETHREAD, [accountId, ...columnsOf(merged, 'from', 'into'), at]);
+  return sql.query<RethreadedMessage>(RETHREAD, [
+    accountId,
+    ...columnsOf(merged, 'from', 'into'),
+    at,
+  ]);
 }

@@ -22,7 +22,12 @@ const EXPIRED = `
     and (v.vanished_at <= $3 or not ${hasOpenWrite('v.message_id')})`;
 
 /** Sets messages aside that are gone from where they were, until they turn up elsewhere or their time is over. */
-export async function vanish(sql: Sql, accountId: string, ids: readonly string[], at: Date): Promise<void> {
+export async function vanish(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+  at: Date,
+): Promise<void> {
   if (ids.length > 0) await sql.query(VANISH, [accountId, ids, at]);
 }
 
@@ -35,7 +40,12 @@ export async function unvanish(sql: Sql, accountId: string, ids: readonly string
  * Messages that have vanished before `before` and will not be waited for.
  * @param latest not waited for however much they are being changed through the API
  */
-export async function expiredOf(sql: Sql, accountId: string, before: Date, latest: Date): Promise<string[]> {
+export async function expiredOf(
+  sql: Sql,
+  accountId: string,
+  before: Date,
+  latest: Date,
+): Promise<string[]> {
   const rows = await sql.query<{ id: string }>(EXPIRED, [accountId, before, latest]);
   return idsOf(rows);
 }

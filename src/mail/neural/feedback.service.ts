@@ -86,7 +86,10 @@ export class FeedbackService {
     const before = (await this.neural.categories(account, [messageId]))[0];
     if (!before) throw new Error('a message without an answer');
     const { message, found } = before;
-    await this.#store(account, 'categorize', message.id, message.id, { category, before: found.category });
+    await this.#store(account, 'categorize', message.id, message.id, {
+      category,
+      before: found.category,
+    });
     const after = (await this.neural.categories(account, [message.id]))[0];
     if (!after) throw new Error('a message without an answer');
     return { messageId: message.id, before: found, after: after.found };
@@ -115,4 +118,5 @@ export class FeedbackService {
   }
 }
 
-const hashOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+const hashOf = (text: string): string =>
+  `sha256:${createHash('sha256').update(text).digest('hex')}`;

@@ -9,6 +9,8 @@ describe('NeuralAccess', () => {
   it('needs both the server and the application to allow it, and says which does not', () => {
     expect(() => access(true).require(account(['neural']))).not.toThrow();
     expect(() => access(false).require(account(['neural']))).toThrow('not enabled on this server');
-    expect(() => access(true).require(account(['sms']))).toThrow('not enabled for this application');
+    expect(() => access(true).require(account(['sms']))).toThrow(
+      'not enabled for this application',
+    );
   });
 });

@@ -4,7 +4,13 @@ import { Grant } from '../../accounts/grants/grant.entity.ts';
 import { Message } from '../messages/message.entity.ts';
 
 /** What feedback can be about. */
-export const FEEDBACK_KINDS = ['sentiment', 'signature', 'ocr', 'categorize', 'conversation'] as const;
+export const FEEDBACK_KINDS = [
+  'sentiment',
+  'signature',
+  'ocr',
+  'categorize',
+  'conversation',
+] as const;
 export type FeedbackKind = (typeof FEEDBACK_KINDS)[number];
 
 const NeuralFeedbackSchema = defineEntity({

@@ -57,7 +57,8 @@ export class NeuralController {
   @Put('sentiment')
   @Endpoint({
     summary: 'Tell how a text or messages feel',
-    description: 'By an English lexicon, on this server. What is not English is NEUTRAL with the score 0.',
+    description:
+      'By an English lexicon, on this server. What is not English is NEUTRAL with the score 0.',
     response: sentimentAnswer,
   })
   async sentiment(
@@ -71,13 +72,21 @@ export class NeuralController {
   }
 
   @Put('signature')
-  @Endpoint({ summary: 'Find the signatures of messages, and what they say', response: signatureList })
+  @Endpoint({
+    summary: 'Find the signatures of messages, and what they say',
+    response: signatureList,
+  })
   async signature(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: signatureBody }) body: SignatureBody,
   ) {
     const parseContacts = body.parse_contacts ?? body.parseContacts ?? true;
-    const found = await this.neural.signatures(account, body.message_id, toCleanOptions(body), parseContacts);
+    const found = await this.neural.signatures(
+      account,
+      body.message_id,
+      toCleanOptions(body),
+      parseContacts,
+    );
     return found.map((each) => toSignatureView(account, each));
   }
 
@@ -109,7 +118,8 @@ export class NeuralController {
   @ApiErrors(501)
   @Endpoint({
     summary: 'Read the text of an image or a PDF file',
-    description: 'English, on this server; files of 20 MB, 25 million pixels and five pages at most.',
+    description:
+      'English, on this server; files of 20 MB, 25 million pixels and five pages at most.',
     response: ocrView,
   })
   async ocr(
@@ -137,7 +147,8 @@ export class NeuralController {
   @Endpoint({ summary: 'Say that a signature was wrong', response: messageView })
   async signatureFeedback(
     @CurrentAccount() account: AccountPrincipal,
-    @Body({ schema: signatureFeedbackBody }) { message_id, signature }: z.infer<typeof signatureFeedbackBody>,
+    @Body({ schema: signatureFeedbackBody })
+    { message_id, signature }: z.infer<typeof signatureFeedbackBody>,
   ) {
     const message = await this.feedback.message(account, 'signature', message_id, { signature });
     return toMessageView(message, account.organizationUnit);
@@ -150,7 +161,9 @@ export class NeuralController {
     @Body({ schema: conversationFeedbackBody })
     { message_id, conversation }: z.infer<typeof conversationFeedbackBody>,
   ) {
-    const message = await this.feedback.message(account, 'conversation', message_id, { conversation });
+    const message = await this.feedback.message(account, 'conversation', message_id, {
+      conversation,
+    });
     return toMessageView(message, account.organizationUnit);
   }
 
@@ -175,6 +188,9 @@ export class NeuralController {
     @Body({ schema: categorizeFeedbackBody })
     { message_id, category }: z.infer<typeof categorizeFeedbackBody>,
   ) {
-    return toRecategorizedView(account, await this.feedback.categorize(account, message_id, category));
+    return toRecategorizedView(
+      account,
+      await this.feedback.categorize(account, message_id, category),
+    );
   }
 }

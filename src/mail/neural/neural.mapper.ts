@@ -87,7 +87,11 @@ export const toCategorizeView = (
 
 export const toRecategorizedView = (
   { accountId }: AccountPrincipal,
-  { messageId, before, after }: { messageId: string; before: MessageCategory; after: MessageCategory },
+  {
+    messageId,
+    before,
+    after,
+  }: { messageId: string; before: MessageCategory; after: MessageCategory },
 ): RecategorizedView => ({
   account_id: accountId,
   message_id: messageId,

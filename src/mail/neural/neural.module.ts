@@ -13,6 +13,13 @@ import { NeuralThreads } from './threads/neural-threads.ts';
 @Module({
   imports: [MessagesModule, FilesModule],
   controllers: [NeuralController],
-  providers: [NeuralService, OcrService, FeedbackService, NeuralRepository, NeuralAccess, NeuralThreads],
+  providers: [
+    NeuralService,
+    OcrService,
+    FeedbackService,
+    NeuralRepository,
+    NeuralAccess,
+    NeuralThreads,
+  ],
 })
 export class NeuralModule {}

@@ -51,7 +51,10 @@ export class NeuralRepository {
   constructor(private readonly database: Database) {}
 
   /** Of those of the messages that the account has. */
-  async headersOf(accountId: string, messageIds: readonly string[]): Promise<Map<string, MessageHeaders>> {
+  async headersOf(
+    accountId: string,
+    messageIds: readonly string[],
+  ): Promise<Map<string, MessageHeaders>> {
     const rows = await this.database.query<MessageHeaders>(HEADERS, [accountId, messageIds]);
     return new Map(rows.map((row) => [row.messageId, row]));
   }

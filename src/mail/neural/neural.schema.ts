@@ -27,9 +27,13 @@ const same = (name: string) => flag(`The same as ${name}: the official client se
 const flags = {
   ignore_links: flag('Default true: links are shown as their text; otherwise as `[text](address)`'),
   ignore_images: flag('Default true: images are left out'),
-  ignore_tables: flag('Default true: rows of tables are lines; otherwise tables of data are Markdown tables'),
+  ignore_tables: flag(
+    'Default true: rows of tables are lines; otherwise tables of data are Markdown tables',
+  ),
   remove_conclusion_phrases: flag('Default true: "Best regards," and its like are left out'),
-  images_as_markdown: flag("Default true: `![description](address)`; otherwise `<img src='address'>`"),
+  images_as_markdown: flag(
+    "Default true: `![description](address)`; otherwise `<img src='address'>`",
+  ),
   // The official client sends the options of `conversation` under its own names.
   ignoreLinks: same('ignore_links'),
   ignoreImages: same('ignore_images'),
@@ -78,7 +82,9 @@ export type ConversationBody = z.infer<typeof conversationBody>;
 const modelVersion = z.string().describe('What found it');
 export const conversationView = messageView
   .extend({
-    conversation: z.string().describe('What was written, without quotations and signature; Markdown'),
+    conversation: z
+      .string()
+      .describe('What was written, without quotations and signature; Markdown'),
     model_version: modelVersion,
   })
   .meta({ id: 'NeuralConversation' });
@@ -178,7 +184,10 @@ export const sentimentFeedbackBody = z
       .transform((value) => value.toUpperCase())
       .pipe(z.enum(['POSITIVE', 'NEGATIVE', 'NEUTRAL'], 'must be positive, negative or neutral'))
       .describe('positive, negative or neutral, in any case'),
-    overwrite: z.boolean().optional().describe('Default false: feedback that was given already stays (409)'),
+    overwrite: z
+      .boolean()
+      .optional()
+      .describe('Default false: feedback that was given already stays (409)'),
   })
   .refine((body) => (body.text === undefined) !== (body.message_id === undefined), {
     error: 'give either text or message_id',

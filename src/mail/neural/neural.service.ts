@@ -44,7 +44,10 @@ export class NeuralService {
   /** @throws {ForbiddenError} when it is not enabled @throws {DomainError} when the server is busy */
   async sentimentOfText(account: AccountPrincipal, text: string): Promise<TextSentiment> {
     this.access.require(account);
-    const [result] = await this.threads.text(account.accountId, 'sentiment', { texts: [text], messages: [] });
+    const [result] = await this.threads.text(account.accountId, 'sentiment', {
+      texts: [text],
+      messages: [],
+    });
     if (!result) throw new Error('a text without an answer');
     return result;
   }
@@ -83,7 +86,10 @@ export class NeuralService {
    * In the order of the ids, each once; what the user has said about a message counts.
    * @throws {NotFoundError} @throws {ForbiddenError} @throws {DomainError}
    */
-  async categories(account: AccountPrincipal, ids: readonly string[]): Promise<Found<MessageCategory>[]> {
+  async categories(
+    account: AccountPrincipal,
+    ids: readonly string[],
+  ): Promise<Found<MessageCategory>[]> {
     const messages = await this.#messages(account, ids);
     const known = await this.repository.headersOf(
       account.accountId,
@@ -111,7 +117,11 @@ export class NeuralService {
   }
 }
 
-function decided(found: Categorized, known: MessageHeaders | undefined, now: Date): MessageCategory {
+function decided(
+  found: Categorized,
+  known: MessageHeaders | undefined,
+  now: Date,
+): MessageCategory {
   const byUser = known?.category ?? null;
   if (byUser === null)
     return {
@@ -122,7 +132,12 @@ function decided(found: Categorized, known: MessageHeaders | undefined, now: Dat
     };
   // Kinds belong to their category.
   const subcategories = byUser === found.category ? found.subcategories : [];
-  return { category: byUser, subcategories, categorizedAt: known?.recategorizedAt ?? now, isByUser: true };
+  return {
+    category: byUser,
+    subcategories,
+    categorizedAt: known?.recategorizedAt ?? now,
+    isByUser: true,
+  };
 }
 
 const textInput = ({ body, files, from }: MessageRecord): TextInput => ({

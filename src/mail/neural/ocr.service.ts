@@ -39,7 +39,11 @@ export class OcrService {
     const file = await this.files.get(account, fileId);
     // An estimate of a file that is too large by far is enough; the bytes are counted as they come.
     if (file.size > 2 * MOST_BYTES) throw tooLarge();
-    const texts = await this.threads.ocr(account.accountId, () => this.#bytes(account, file), pages);
+    const texts = await this.threads.ocr(
+      account.accountId,
+      () => this.#bytes(account, file),
+      pages,
+    );
     return { file, pages: texts };
   }
 

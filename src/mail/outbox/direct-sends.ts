@@ -170,7 +170,8 @@ export class DirectSends implements OnModuleDestroy {
   async #holdDraft(sql: Sql, accountId: string, draft: DraftVersion): Promise<void> {
     await holdDraft(sql, accountId, draft);
     const sending = await sql.query(IS_BEING_SENT, [accountId, draft.id]);
-    if (sending.length > 0) throw new ConflictError('draft.sending', 'draft_id: the draft is being sent');
+    if (sending.length > 0)
+      throw new ConflictError('draft.sending', 'draft_id: the draft is being sent');
   }
 
   async #run(
@@ -191,14 +192,22 @@ export class DirectSends implements OnModuleDestroy {
     return this.#settle(job, outcomes, hooks);
   }
 
-  async #attempt(job: SendJobRow, message: StoredMessage, lease: DirectLease): Promise<Outcome<SendResult>> {
+  async #attempt(
+    job: SendJobRow,
+    message: StoredMessage,
+    lease: DirectLease,
+  ): Promise<Outcome<SendResult>> {
     const ended = await this.#ending(job, message, lease);
     const { move } = ended.result;
     // Whoever waits for the answer need not be told besides.
     return { ...ended, result: { ...ended.result, move: move && { ...move, quiet: true } } };
   }
 
-  async #ending(job: SendJobRow, message: StoredMessage, lease: DirectLease): Promise<Outcome<SendResult>> {
+  async #ending(
+    job: SendJobRow,
+    message: StoredMessage,
+    lease: DirectLease,
+  ): Promise<Outcome<SendResult>> {
     try {
       // Nothing comes back when it was given up before the content had left, or others have taken it over.
       return (
@@ -260,7 +269,11 @@ export class DirectSends implements OnModuleDestroy {
       ]);
       // Sent is sent, also where a worker has taken the row over meanwhile and could not find it.
       const wasSent = last.result.move?.to === 'successful';
-      const ended = resultOf(last, wasSent ? 'successful' : (row?.status ?? 'delayed'), row?.refused ?? []);
+      const ended = resultOf(
+        last,
+        wasSent ? 'successful' : (row?.status ?? 'delayed'),
+        row?.refused ?? [],
+      );
       await hooks.ended?.(sql, ended);
       if (last.next.kind === 'again') wakeAfterCommit(sql, 'send');
       return ended;

@@ -55,5 +55,11 @@ export function failureOf(error: unknown, reached: SendPhase | null): HandOverFa
     return { code, phase: phase ?? reached, detail, retryAfterSeconds, internal: false };
   }
   const code = reached && IRREVOCABLE.includes(reached) ? 'outcome-unknown' : 'temporary';
-  return { code, phase: reached, detail: internalReason(error), retryAfterSeconds: null, internal: true };
+  return {
+    code,
+    phase: reached,
+    detail: internalReason(error),
+    retryAfterSeconds: null,
+    internal: true,
+  };
 }

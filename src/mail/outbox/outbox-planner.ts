@@ -37,8 +37,10 @@ export class OutboxPlanner {
   /** @throws {InvalidInputError} exactly where the real request is refused */
   async plan(account: AccountPrincipal, request: OutboxRequest): Promise<OutboxPlan> {
     const checked = await this.preparation.check(account, request);
-    const { mime, ...message } = await this.turns.run(account.accountId, checked.message.bytes, () =>
-      this.preparation.compose(checked),
+    const { mime, ...message } = await this.turns.run(
+      account.accountId,
+      checked.message.bytes,
+      () => this.preparation.compose(checked),
     );
     const [relayAvailable, delay] = await Promise.all([
       isFromItself(message.envelope.from, account) && this.relays.isOpen(account),

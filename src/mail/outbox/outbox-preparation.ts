@@ -16,7 +16,12 @@ import {
 } from '../composing/outgoing-messages.ts';
 import { ReplyTargets } from '../composing/reply-targets.ts';
 import type { EditedMessage, NewOutboxMessage, StoredItem } from './outbox.repository.ts';
-import { type RequestedChoices, type RequestedTimes, resolveChoices, resolveTimes } from './outbox-terms.ts';
+import {
+  type RequestedChoices,
+  type RequestedTimes,
+  resolveChoices,
+  resolveTimes,
+} from './outbox-terms.ts';
 
 /** What a request asks of the outbox: a new message, or an edit of one. */
 export interface OutboxRequest {
@@ -46,7 +51,10 @@ export class OutboxPreparation {
    * @throws {InvalidInputError} naming the field
    * @throws {DomainError} 413 when the attachments are too large
    */
-  async check(account: AccountPrincipal, request: OutboxRequest): Promise<CheckedOutbox<NewOutboxMessage>> {
+  async check(
+    account: AccountPrincipal,
+    request: OutboxRequest,
+  ): Promise<CheckedOutbox<NewOutboxMessage>> {
     this.connectors.requireMail(account.provider);
     const at = this.clock.now();
     const times = resolveTimes(request.times, at);
@@ -57,7 +65,14 @@ export class OutboxPreparation {
     const messageIdHeader = this.outgoing.newMessageIdHeader(id);
     const threadId = target?.threadId ?? newId();
     const { accountId } = account;
-    const draft = { content, messageId, messageIdHeader, date: times.sendAt, target, keepsUploads: true };
+    const draft = {
+      content,
+      messageId,
+      messageIdHeader,
+      date: times.sendAt,
+      target,
+      keepsUploads: true,
+    };
     return {
       row: { id, accountId, messageIdHeader, messageId, threadId, at, ...times, ...choices },
       message: await this.outgoing.check(account, draft),
@@ -83,7 +98,14 @@ export class OutboxPreparation {
     // What was answered before may have been deleted since.
     const answered = content.reply_to_message_id;
     const target = named ?? (answered ? await this.replies.find(account, answered) : undefined);
-    const draft = { content, messageId, messageIdHeader, date: times.sendAt, target, keepsUploads: true };
+    const draft = {
+      content,
+      messageId,
+      messageIdHeader,
+      date: times.sendAt,
+      target,
+      keepsUploads: true,
+    };
     return {
       row: { at, ...times, ...choices, threadId: target?.threadId ?? current.threadId },
       message: await this.outgoing.check(account, draft),

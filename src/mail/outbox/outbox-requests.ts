@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import type { FirstAnswer, IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
+import type {
+  FirstAnswer,
+  IdempotentRequest,
+} from '../../platform/idempotency/idempotency-keys.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import { OutboxPlanner } from './outbox-planner.ts';
 import { toOutboxRequest, toOutboxView, toPlanView } from './outbox.mapper.ts';
@@ -30,12 +33,21 @@ export class OutboxRequests {
   ): Promise<RequestAnswer> {
     const request = toOutboxRequest(body);
     if (dryRun)
-      return { status: 200, body: toPlanView(await this.planner.plan(account, request)), headers: {} };
+      return {
+        status: 200,
+        body: toPlanView(await this.planner.plan(account, request)),
+        headers: {},
+      };
     if (!call) {
       const item = await this.outbox.create(account, request);
       return { ...toFirstAnswer(item), headers: { ETag: entityTag(item.version) } };
     }
-    const { answer, replayed } = await this.outbox.createOnce(call, account, request, toFirstAnswer);
+    const { answer, replayed } = await this.outbox.createOnce(
+      call,
+      account,
+      request,
+      toFirstAnswer,
+    );
     return {
       ...answer,
       headers: { ETag: entityTag(1), ...(replayed ? { 'Idempotent-Replayed': 'true' } : {}) },

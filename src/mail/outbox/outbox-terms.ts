@@ -21,9 +21,15 @@ export interface RequestedTimes {
  * @param current times of the message that is being edited: a new `send_at` resets the default deadline
  * @throws {InvalidInputError} naming the field
  */
-export function resolveTimes(requested: RequestedTimes, now: Date, current?: OutboxTimes): OutboxTimes {
+export function resolveTimes(
+  requested: RequestedTimes,
+  now: Date,
+  current?: OutboxTimes,
+): OutboxTimes {
   const sendAt =
-    requested.sendAt === undefined && current ? current.sendAt : resolveSendAt(requested.sendAt ?? 0, now);
+    requested.sendAt === undefined && current
+      ? current.sendAt
+      : resolveSendAt(requested.sendAt ?? 0, now);
   if (requested.retryLimit === undefined) {
     const keeps = current && requested.sendAt === undefined;
     return {
@@ -88,7 +94,8 @@ export function resolveChoices(
   const onUnknown = requested.onUnknown ?? current.onUnknown;
   const { maxLatenessSeconds } = requested;
   if (onMissed === 'skip') {
-    const lateness = maxLatenessSeconds ?? current.maxLatenessSeconds ?? DEFAULT_MAX_LATENESS_SECONDS;
+    const lateness =
+      maxLatenessSeconds ?? current.maxLatenessSeconds ?? DEFAULT_MAX_LATENESS_SECONDS;
     return { onMissed, maxLatenessSeconds: lateness, onUnknown };
   }
   if (maxLatenessSeconds !== undefined)

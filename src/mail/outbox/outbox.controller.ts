@@ -55,7 +55,8 @@ const CANCEL_RULE =
 const IF_MATCH = {
   name: 'If-Match',
   required: false,
-  description: 'The version that is meant, as ETag gave it, or `*`; 412 when the message has another',
+  description:
+    'The version that is meant, as ETag gave it, or `*`; 412 when the message has another',
 };
 const HEADERS = { ETag: 'The version of the message, for If-Match' };
 const CURRENT = { response: outboxMessage, headers: HEADERS };
@@ -94,7 +95,11 @@ export class OutboxController {
   @Access(WRITE)
   @ApiErrors(409, 413, 501)
   @AcceptsIdempotencyKey()
-  @ApiResponse({ status: 200, description: 'With dry_run: what would happen', standardSchema: outboxPlan })
+  @ApiResponse({
+    status: 200,
+    description: 'With dry_run: what would happen',
+    standardSchema: outboxPlan,
+  })
   @Endpoint({
     summary: 'Send a message now or later',
     description: CREATE_RULE,
@@ -102,7 +107,8 @@ export class OutboxController {
     status: HttpStatus.ACCEPTED,
     headers: {
       ...HEADERS,
-      'Idempotent-Replayed': '`true`: what the first request with this Idempotency-Key was answered',
+      'Idempotent-Replayed':
+        '`true`: what the first request with this Idempotency-Key was answered',
     },
   })
   async create(
@@ -161,7 +167,10 @@ export class OutboxController {
   }
 }
 
-function guardOf(ifMatch: VersionGuard['ifMatch'], { version }: { version?: number | null }): VersionGuard {
+function guardOf(
+  ifMatch: VersionGuard['ifMatch'],
+  { version }: { version?: number | null },
+): VersionGuard {
   return { ifMatch, version: version ?? undefined };
 }
 

@@ -9,7 +9,10 @@ import type { CreateOutboxMessage, OutboxMessageView, OutboxPlanView } from './o
 export function toOutboxRequest(body: CreateOutboxMessage): OutboxRequest {
   return {
     fields: body,
-    times: { sendAt: body.send_at ?? undefined, retryLimit: body.retry_limit_datetime ?? undefined },
+    times: {
+      sendAt: body.send_at ?? undefined,
+      retryLimit: body.retry_limit_datetime ?? undefined,
+    },
     choices: {
       onMissed: body.on_missed ?? undefined,
       maxLatenessSeconds: body.max_lateness_seconds ?? undefined,
@@ -54,7 +57,13 @@ export function toOutboxView(item: OutboxItem): OutboxMessageView {
   };
 }
 
-export function toPlanView({ message, size, attempts, relayAvailable, delay }: OutboxPlan): OutboxPlanView {
+export function toPlanView({
+  message,
+  size,
+  attempts,
+  relayAvailable,
+  delay,
+}: OutboxPlan): OutboxPlanView {
   const original = toOriginalData({ ...message, originalSendAt: message.sendAt });
   return {
     dry_run: true,

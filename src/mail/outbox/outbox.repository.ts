@@ -141,7 +141,11 @@ export class OutboxRepository {
     return new Set(idsOf(rows));
   }
 
-  async find(accountId: string, id: string, sql: Sql = this.database): Promise<StoredItem | undefined> {
+  async find(
+    accountId: string,
+    id: string,
+    sql: Sql = this.database,
+  ): Promise<StoredItem | undefined> {
     return (await sql.query<StoredItem>(FIND, [id, accountId]))[0];
   }
 

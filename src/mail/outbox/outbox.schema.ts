@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { addressView, integerLike, queryBoolean, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import {
+  addressView,
+  integerLike,
+  queryBoolean,
+  unixSeconds,
+} from '../../platform/wire/wire.schema.ts';
 import { pageQuery } from '../../platform/wire/pagination.schema.ts';
 import { JOB_STATES, SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
 import { messageFields, trackingInput } from '../composing/message-fields.schema.ts';
@@ -64,7 +69,9 @@ export const cancelOutboxMessage = z
 export type CancelOutboxMessage = z.infer<typeof cancelOutboxMessage>;
 
 export const createOutboxQuery = z.object({
-  dry_run: queryBoolean().optional().describe('true: validate and answer what would happen, store nothing'),
+  dry_run: queryBoolean()
+    .optional()
+    .describe('true: validate and answer what would happen, store nothing'),
 });
 
 export const listOutboxQuery = z.object(pageQuery);
@@ -106,7 +113,9 @@ export const outboxMessage = z
     route: z
       .enum(SEND_ROUTES)
       .nullable()
-      .describe("Which way it went: the account's provider or the mailing service; null: not sent yet"),
+      .describe(
+        "Which way it went: the account's provider or the mailing service; null: not sent yet",
+      ),
     original_data: originalData,
     version: z.number().int().describe('Grows with each edit; also in ETag, for If-Match'),
     on_missed: z.enum(ON_MISSED),

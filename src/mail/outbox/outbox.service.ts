@@ -6,7 +6,10 @@ import type { Listing, Page } from '../../platform/database/listing.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { giveSlotBack } from '../../platform/work/rate-gates.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { FirstAnswer, IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
+import type {
+  FirstAnswer,
+  IdempotentRequest,
+} from '../../platform/idempotency/idempotency-keys.ts';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
 import { moveJobs } from '../../platform/job-statuses/jobs.ts';
 import { MessageTurns } from '../composing/message-turns.ts';
@@ -136,7 +139,10 @@ export class OutboxService {
       if (!item) continue;
       return item;
     }
-    throw new ConflictError('outbox.changing', 'The message is being changed by others at the same time.');
+    throw new ConflictError(
+      'outbox.changing',
+      'The message is being changed by others at the same time.',
+    );
   }
 
   /** As it is read, before anything is done for an edit that is in vain anyhow. */
@@ -149,7 +155,11 @@ export class OutboxService {
   }
 
   /** @returns null: somebody else has changed it since it was seen */
-  async #store(seen: StoredItem, edited: EditedMessage, guard: VersionGuard): Promise<OutboxItem | null> {
+  async #store(
+    seen: StoredItem,
+    edited: EditedMessage,
+    guard: VersionGuard,
+  ): Promise<OutboxItem | null> {
     const { id, accountId } = seen;
     return this.repository.transaction(accountId, async (sql) => {
       const { current, schedule } = await this.#lock(sql, accountId, id, guard);

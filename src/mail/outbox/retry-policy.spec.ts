@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { PROVIDER_ERROR_CODES, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import {
+  PROVIDER_ERROR_CODES,
+  type ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
 import { SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
 import {
   backoffSeconds,
@@ -51,16 +54,31 @@ describe('backoffSeconds', () => {
 describe('decideRetry', () => {
   /** What each code comes to after a first and a fifth failure, without and with a mailing service. */
   const TABLE: Readonly<Record<ProviderErrorCode, readonly [string, string, string, string]>> = {
-    'auth-invalid': ['stop auth-invalid', 'stop auth-invalid', 'stop auth-invalid', 'stop auth-invalid'],
+    'auth-invalid': [
+      'stop auth-invalid',
+      'stop auth-invalid',
+      'stop auth-invalid',
+      'stop auth-invalid',
+    ],
     'quota-exhausted': [
       'retry backoff',
       'retry backoff',
       'switch daily-limit-to-relay',
       'switch daily-limit-to-relay',
     ],
-    'rate-limited': ['retry backoff', 'retry backoff', 'retry backoff', 'switch five-attempts-to-relay'],
+    'rate-limited': [
+      'retry backoff',
+      'retry backoff',
+      'retry backoff',
+      'switch five-attempts-to-relay',
+    ],
     temporary: ['retry backoff', 'retry backoff', 'retry backoff', 'switch five-attempts-to-relay'],
-    'not-found': ['retry backoff', 'retry backoff', 'retry backoff', 'switch five-attempts-to-relay'],
+    'not-found': [
+      'retry backoff',
+      'retry backoff',
+      'retry backoff',
+      'switch five-attempts-to-relay',
+    ],
     conflict: ['retry backoff', 'retry backoff', 'retry backoff', 'switch five-attempts-to-relay'],
     rejected: ['stop rejected', 'stop rejected', 'stop rejected', 'stop rejected'],
     unsupported: ['stop rejected', 'stop rejected', 'stop rejected', 'stop rejected'],
@@ -187,7 +205,10 @@ describe('decideRetry', () => {
   });
 
   it('stops on a definite rejection, unless told to retry those too', () => {
-    expect(decide('rejected', { retryRejected: true })).toMatchObject({ kind: 'retry', rule: 'backoff' });
+    expect(decide('rejected', { retryRejected: true })).toMatchObject({
+      kind: 'retry',
+      rule: 'backoff',
+    });
     expect(decide('rejected', { retryRejected: true, failures: 5, relayAvailable: true })).toEqual({
       kind: 'switch',
       rule: 'five-attempts-to-relay',
@@ -200,21 +221,28 @@ describe('decideRetry', () => {
       at: inSeconds(600),
       rule: 'provider-asked',
     });
-    expect(decide('rate-limited', { retryAfterSeconds: 600, retryLimitAt: inSeconds(100) })).toEqual({
+    expect(
+      decide('rate-limited', { retryAfterSeconds: 600, retryLimitAt: inSeconds(100) }),
+    ).toEqual({
       kind: 'retry',
       at: inSeconds(100),
       rule: 'last-attempt',
     });
   });
 
-  it.each(SEND_ROUTES)('makes a single attempt when the deadline is the send time (%s)', (route) => {
-    for (const code of ['temporary', 'quota-exhausted'] as const) {
-      expect(decide(code, { route, failures: 5, retryLimitAt: now, relayAvailable: true })).toEqual({
-        kind: 'stop',
-        rule: 'deadline',
-      });
-    }
-  });
+  it.each(SEND_ROUTES)(
+    'makes a single attempt when the deadline is the send time (%s)',
+    (route) => {
+      for (const code of ['temporary', 'quota-exhausted'] as const) {
+        expect(
+          decide(code, { route, failures: 5, retryLimitAt: now, relayAvailable: true }),
+        ).toEqual({
+          kind: 'stop',
+          rule: 'deadline',
+        });
+      }
+    },
+  );
 
   it('looks up a doubtful send even after the deadline', () => {
     expect(decide('outcome-unknown', { failures: 9, retryLimitAt: now })).toEqual({
@@ -237,7 +265,11 @@ describe('decideLookUp', () => {
   it('keeps a doubt open that cannot be looked into, for a day beyond the deadline', () => {
     const look = (looked: number, retryLimitAt: Date) => decideLookUp(looked, now, retryLimitAt);
     expect(look(1, inSeconds(60))).toEqual({ kind: 'retry', at: inSeconds(15), rule: 'look-up' });
-    expect(look(30, inSeconds(-DAY))).toEqual({ kind: 'retry', at: inSeconds(3_600), rule: 'look-up' });
+    expect(look(30, inSeconds(-DAY))).toEqual({
+      kind: 'retry',
+      at: inSeconds(3_600),
+      rule: 'look-up',
+    });
     expect(look(30, inSeconds(-DAY - 1))).toEqual({ kind: 'stop', rule: 'unknown' });
   });
 });
@@ -268,7 +300,11 @@ describe('decideUnproven', () => {
 
 describe('isRelayDue', () => {
   it('is when the account has had its five attempts', () => {
-    expect([4, 5, 6].map((failures) => isRelayDue('account', failures))).toEqual([false, true, true]);
+    expect([4, 5, 6].map((failures) => isRelayDue('account', failures))).toEqual([
+      false,
+      true,
+      true,
+    ]);
     expect(isRelayDue('relay', 9)).toBe(false);
   });
 });

@@ -76,7 +76,8 @@ export function backoffSeconds(failures: number): number {
 /** Why the mailing service should take over, if there is one (spec 8 rules 1 and 3); null: it should not. */
 function relayRule(input: Omit<RetryInput, 'relayAvailable' | 'random'>) {
   const { code, route, failures, now, retryLimitAt } = input;
-  if (route === 'relay' || code === 'outcome-unknown' || now >= retryLimitAt || isFinal(input)) return null;
+  if (route === 'relay' || code === 'outcome-unknown' || now >= retryLimitAt || isFinal(input))
+    return null;
   if (code === 'quota-exhausted') return 'daily-limit-to-relay' as const;
   return failures >= ATTEMPTS_BEFORE_RELAY ? ('five-attempts-to-relay' as const) : null;
 }
@@ -87,7 +88,11 @@ export function wantsRelay(input: Omit<RetryInput, 'relayAvailable' | 'random'>)
 }
 
 /** Refused credentials and definite rejections end a message; those of the service are its application's to repair. */
-function isFinal({ code, route, retryRejected }: Pick<RetryInput, 'code' | 'route' | 'retryRejected'>) {
+function isFinal({
+  code,
+  route,
+  retryRejected,
+}: Pick<RetryInput, 'code' | 'route' | 'retryRejected'>) {
   if (code === 'auth-invalid') return route === 'account';
   return (code === 'rejected' || code === 'unsupported') && !retryRejected;
 }
@@ -98,7 +103,8 @@ function isFinal({ code, route, retryRejected }: Pick<RetryInput, 'code' | 'rout
  */
 export function decideRetry(input: RetryInput): RetryDecision {
   const { code, now, retryLimitAt } = input;
-  if (isFinal(input)) return { kind: 'stop', rule: code === 'auth-invalid' ? 'auth-invalid' : 'rejected' };
+  if (isFinal(input))
+    return { kind: 'stop', rule: code === 'auth-invalid' ? 'auth-invalid' : 'rejected' };
   // A look-up sends nothing: it is made even at the deadline, and before any change of route.
   if (code === 'outcome-unknown') return { kind: 'retry', at: firstLookUp(input), rule: 'look-up' };
   if (now >= retryLimitAt) return { kind: 'stop', rule: 'deadline' };

@@ -66,7 +66,11 @@ export class MessageSender {
    * @returns null: nothing was done, because the lease is lost or the account has new credentials
    * @throws what is no answer of a provider, before the hand-off
    */
-  async send(job: SendJobRow, message: StoredMessage, lease: Lease): Promise<Outcome<SendResult> | null> {
+  async send(
+    job: SendJobRow,
+    message: StoredMessage,
+    lease: Lease,
+  ): Promise<Outcome<SendResult> | null> {
     const attempt = { ...this.#begin(job), message };
     const outcome =
       this.#heldTooLong(attempt) ??
@@ -84,14 +88,22 @@ export class MessageSender {
   afterError(job: SendJobRow, error: unknown): Outcome<SendResult> {
     const attempt = this.#begin(job);
     if (needsLookUp(job)) return this.unknown.stillUnknown(attempt, error);
-    const end = { code: 'temporary', phase: null, detail: INTERNAL_REASON, internal: true } as const;
+    const end = {
+      code: 'temporary',
+      phase: null,
+      detail: INTERNAL_REASON,
+      internal: true,
+    } as const;
     return this.#conclude(attempt, end, false);
   }
 
   /** What becomes of a message that has ended its worker several times. */
   setAside(job: SendJobRow): Outcome<SendResult> {
     const reason = 'set aside: sending it ended its worker several times';
-    const attempt = lineOf(this.#begin(job), this.clock.now(), { outcome: 'unknown', detail: reason });
+    const attempt = lineOf(this.#begin(job), this.clock.now(), {
+      outcome: 'unknown',
+      detail: reason,
+    });
     const move = { id: job.id, to: 'failed', reason } as const;
     return { next: { kind: 'done' }, result: { ...NOTHING.result, move, attempt } };
   }
@@ -125,7 +137,10 @@ export class MessageSender {
     const unsure = needsLookUp(attempt.job) ? `; ${UNSURE}` : '';
     const detail = `the account's credentials are out of date${unsure}`;
     const end = { code: 'auth-invalid', phase: null, detail } as const;
-    const outcome = concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
+    const outcome = concluded(attempt, this.clock.now(), end, {
+      kind: 'stop',
+      rule: 'auth-invalid',
+    });
     return withSignal(outcome, signalOf(attempt, end));
   }
 
@@ -139,7 +154,8 @@ export class MessageSender {
     if (isResent(job) && isTooLate(job, startedAt))
       return stop('unknown', 'the retry limit came before it could be sent again');
     const missed = secondsMissed(attempt);
-    if (missed > 0) return stop('missed', `found ${missed} s after its time, and it is to be skipped then`);
+    if (missed > 0)
+      return stop('missed', `found ${missed} s after its time, and it is to be skipped then`);
     return isTooLate(job, startedAt)
       ? stop('deadline', 'no attempt was possible before the retry limit')
       : null;
@@ -164,7 +180,8 @@ export class MessageSender {
       const receipt = await opened.send(outgoing, control);
       phase = 'confirmation';
       const received = await this.#received(attempt, outgoing, receipt);
-      if (received.result.move?.to === 'successful') received.result.filesCopy = opened.filesCopy === true;
+      if (received.result.move?.to === 'successful')
+        received.result.filesCopy = opened.filesCopy === true;
       return received;
     } catch (error) {
       if (error instanceof LeaseLostError) return null;
@@ -216,7 +233,13 @@ export class MessageSender {
     const detail = words(receipt);
     if (rest.length > 0) {
       const taken = receipt.accepted.length > 0;
-      return this.#failed(attempt, { code: 'temporary', phase: 'confirmation', detail, recipients, taken });
+      return this.#failed(attempt, {
+        code: 'temporary',
+        phase: 'confirmation',
+        detail,
+        recipients,
+        taken,
+      });
     }
     const first = attempt.message.accepted.length === 0 && recipients.refused.length === 0;
     const end = { detail, phase: 'confirmation' } as const;
@@ -262,7 +285,10 @@ export class MessageSender {
   }
 }
 
-function withSignal(outcome: Outcome<SendResult>, gate: Outcome<SendResult>['gate']): Outcome<SendResult> {
+function withSignal(
+  outcome: Outcome<SendResult>,
+  gate: Outcome<SendResult>['gate'],
+): Outcome<SendResult> {
   return gate ? { ...outcome, gate } : outcome;
 }
 
@@ -274,5 +300,9 @@ function endOf(error: unknown, reached: SendPhase | null, message: StoredMessage
   if (end.code !== 'outcome-unknown') return end;
   // What is unknown is what became of the others.
   const putOff = deferred.map(({ email }) => email);
-  return { ...end, putOff, ...(refused.length > 0 ? { recipients: withRefused(message, refused) } : {}) };
+  return {
+    ...end,
+    putOff,
+    ...(refused.length > 0 ? { recipients: withRefused(message, refused) } : {}),
+  };
 }

@@ -44,7 +44,11 @@ const withoutDetail = ({ email, reason }: RefusedRecipient) => ({
 });
 
 /** Writes what attempts came to, in the transaction that settles their queue rows. */
-export async function recordSends(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[], now: Date) {
+export async function recordSends(
+  sql: Sql,
+  settled: readonly Settled<SendJobRow, SendResult>[],
+  now: Date,
+) {
   const results = settled.map(({ result }) => result);
   const refusals = results.flatMap(({ refusal }) => refusal ?? []);
   await markGrantsInvalid(sql, refusals, now);
@@ -66,7 +70,10 @@ export async function recordSends(sql: Sql, settled: readonly Settled<SendJobRow
   await recordAttempts(sql, attempts);
 }
 
-async function recordProgress(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
+async function recordProgress(
+  sql: Sql,
+  settled: readonly Settled<SendJobRow, SendResult>[],
+): Promise<void> {
   const rows = settled.flatMap(({ job, result: { progress } }) =>
     progress ? [{ id: job.id, ...progress }] : [],
   );
@@ -114,7 +121,13 @@ async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<read
     const { refused } = withRefused(row, without);
     partly.set(move.id, { ...row, refused: [...refused] });
     const { id, route, quiet } = move;
-    return { id, to: 'successful', refused, ...(route ? { route } : {}), ...(quiet ? { quiet } : {}) };
+    return {
+      id,
+      to: 'successful',
+      refused,
+      ...(route ? { route } : {}),
+      ...(quiet ? { quiet } : {}),
+    };
   });
   const all = [...partly.values()];
   await sql.query(RECIPIENTS, [
@@ -126,11 +139,19 @@ async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<read
 }
 
 /** Messages that wait for their account's gate and have never been attempted are `delayed`, with the gate's reason. */
-export async function recordLateSends(sql: Sql, late: readonly LateRow[], now: Date): Promise<void> {
+export async function recordLateSends(
+  sql: Sql,
+  late: readonly LateRow[],
+  now: Date,
+): Promise<void> {
   const rows = await sql.query<{ id: string }>(STILL_WAITING, [idsOf(late)]);
   const waiting = new Set(idsOf(rows));
   const moves = late
     .filter(({ id }) => waiting.has(id))
-    .map(({ id, reason }): JobMove => ({ id, to: 'delayed', reason: `could not be sent yet: ${reason}` }));
+    .map(({ id, reason }): JobMove => ({
+      id,
+      to: 'delayed',
+      reason: `could not be sent yet: ${reason}`,
+    }));
   await moveJobs(sql, moves, now);
 }

@@ -41,7 +41,8 @@ export class SendRoutes {
    * @throws {UnsupportedProviderError} @throws {ProviderError} when the service could not be asked
    */
   async find(route: SendRoute, { account, envelope }: Sending): Promise<OpenRoute | null> {
-    if (route === 'relay') return isFromItself(envelope.from, account) ? this.relays.find(account) : null;
+    if (route === 'relay')
+      return isFromItself(envelope.from, account) ? this.relays.find(account) : null;
     const port = this.connectors.requireMail(account.provider);
     return {
       send: (message, control) => port.send(account, message, control),
@@ -57,7 +58,9 @@ export class SendRoutes {
 
   /** The same, by what is known here. */
   async isRelayOpen({ account, envelope }: Sending): Promise<boolean> {
-    return isFromItself(envelope.from, account) && this.#unlessAway(() => this.relays.isOpen(account));
+    return (
+      isFromItself(envelope.from, account) && this.#unlessAway(() => this.relays.isOpen(account))
+    );
   }
 
   /**

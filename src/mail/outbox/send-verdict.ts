@@ -56,7 +56,9 @@ export function secondsMissed({ job, message, startedAt }: Attempt): number {
 /** The provider's answer to a message it accepted. */
 export function words({ response, refused, deferred }: SendReceipt): string {
   const list = (what: string, of: SendReceipt['refused']) =>
-    of.length > 0 ? `; ${what}: ${of.map(({ email, reason }) => `${email} (${reason})`).join(', ')}` : '';
+    of.length > 0
+      ? `; ${what}: ${of.map(({ email, reason }) => `${email} (${reason})`).join(', ')}`
+      : '';
   return `${response}${list('refused', refused)}${list('put off', deferred)}`;
 }
 
@@ -132,13 +134,17 @@ export function concluded(
         move: { id: job.id, to: 'delayed', reason, ...wayOf(attempt, end) },
         attempt: line,
         refusal: null,
-        progress: { ...progressOf(attempt, end, decision), putOff: putOffOf(attempt, end, decision) },
+        progress: {
+          ...progressOf(attempt, end, decision),
+          putOff: putOffOf(attempt, end, decision),
+        },
         recipients: end.recipients ?? null,
       },
     };
   }
   const before = end.recipients ?? message;
-  const recipients = before && end.refused?.length ? withRefused(before, end.refused) : end.recipients;
+  const recipients =
+    before && end.refused?.length ? withRefused(before, end.refused) : end.recipients;
   const refused = recipients?.refused ?? message?.refused ?? [];
   return {
     next: { kind: 'done' },
@@ -179,7 +185,8 @@ function progressOf({ job, route, failures }: Attempt, { code }: AttemptEnd, dec
   const resent = decision.kind === 'resend' || (!unknown && isResent(job));
   const lookUps = unknown && !resent ? job.lookUps : 0;
   const resendAttempt = resent ? job.attempt + 1 : null;
-  if (decision.kind === 'switch') return { route: 'relay' as const, failures: 0, lookUps, resendAttempt };
+  if (decision.kind === 'switch')
+    return { route: 'relay' as const, failures: 0, lookUps, resendAttempt };
   return { route, failures, lookUps, resendAttempt };
 }
 
@@ -229,7 +236,11 @@ export function signalOf({ job, route }: Attempt, end: AttemptEnd | null): GateS
   if (route !== 'account') return job.gateFailures > 0 ? { kind: 'well' } : undefined;
   if (end?.code === 'quota-exhausted') {
     const seconds = end.retryAfterSeconds ?? DAILY_LIMIT_SECONDS;
-    return { kind: 'close', seconds, reason: `the account's daily limit is reached: ${end.detail}` };
+    return {
+      kind: 'close',
+      seconds,
+      reason: `the account's daily limit is reached: ${end.detail}`,
+    };
   }
   const atTheDoor = end?.phase === 'connect' || end?.phase === 'login';
   if (atTheDoor && (end.code === 'temporary' || end.code === 'rate-limited')) {
@@ -237,7 +248,9 @@ export function signalOf({ job, route }: Attempt, end: AttemptEnd | null): GateS
   }
   // It was reached, unless nobody knows: an answer about the message, a login that was refused, or success.
   const reached = end === null || end.code === 'auth-invalid' || (end.phase !== null && !atTheDoor);
-  return reached && end?.code !== 'outcome-unknown' && job.gateFailures > 0 ? { kind: 'well' } : undefined;
+  return reached && end?.code !== 'outcome-unknown' && job.gateFailures > 0
+    ? { kind: 'well' }
+    : undefined;
 }
 
 const key = (email: string) => email.toLowerCase();
@@ -274,7 +287,10 @@ export function afterReceipt(
 ): RecipientProgress & { rest: readonly string[] } {
   const { refused } = withRefused(before, receipt.refused);
   if (receipt.deferred.length === 0) {
-    const accepted = [...before.accepted, ...remaining(asked, { accepted: [], refused: receipt.refused })];
+    const accepted = [
+      ...before.accepted,
+      ...remaining(asked, { accepted: [], refused: receipt.refused }),
+    ];
     return { accepted, refused, rest: [] };
   }
   const took = new Set(receipt.accepted.map(key));

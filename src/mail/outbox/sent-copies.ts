@@ -2,7 +2,10 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { openingProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { type ProviderWriteHandler, ProviderWrites } from '../../accounts/provider-writes/provider-writes.ts';
+import {
+  type ProviderWriteHandler,
+  ProviderWrites,
+} from '../../accounts/provider-writes/provider-writes.ts';
 import type { MailPort } from '../../providers/port/connector.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
@@ -58,7 +61,11 @@ const OPEN = openingProviderJobs(`
   where s.message_id is not null`);
 
 /** Opens the jobs that file copies of sent messages, in the caller's transaction. */
-export async function openSentCopies(sql: Sql, outboxIds: readonly string[], at: Date): Promise<void> {
+export async function openSentCopies(
+  sql: Sql,
+  outboxIds: readonly string[],
+  at: Date,
+): Promise<void> {
   if (outboxIds.length === 0) return;
   await sql.query(OPEN, [outboxIds, outboxIds.map(() => newId()), at]);
   wakeAfterCommit(sql, 'provider');

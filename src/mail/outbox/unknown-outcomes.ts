@@ -39,7 +39,8 @@ export class UnknownOutcomes {
     }
     const { job, message, startedAt } = attempt;
     // All attempts have one Message-ID: what is found may be the copy of those who have accepted it before.
-    if (looked.found && message.accepted.length === 0) return this.#found({ ...attempt, handedOff: true });
+    if (looked.found && message.accepted.length === 0)
+      return this.#found({ ...attempt, handedOff: true });
     if (looked.found || !looked.conclusive) return this.#unproven(attempt);
     if (startedAt >= job.retryLimitAt) {
       const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
@@ -78,7 +79,8 @@ export class UnknownOutcomes {
     }
     const { account } = attempt.message;
     const refused = error.code === 'auth-invalid' && attempt.route === 'account';
-    if (!refused || (await this.accounts.isRenewed(account))) return this.stillUnknown(attempt, error);
+    if (!refused || (await this.accounts.isRenewed(account)))
+      return this.stillUnknown(attempt, error);
     const detail = `${error.message}; ${UNSURE}`;
     const end = { code: 'auth-invalid', phase: error.phase, detail } as const;
     return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
@@ -90,7 +92,10 @@ export class UnknownOutcomes {
     const putOff = putOffBefore(job);
     const end = { detail: FOUND, phase: 'confirmation' } as const;
     if (putOff.length === 0) return sent(attempt, now, end, null);
-    const accepted = remaining(message.envelope.recipients, { accepted: putOff, refused: message.refused });
+    const accepted = remaining(message.envelope.recipients, {
+      accepted: putOff,
+      refused: message.refused,
+    });
     const { retryLimitAt } = job;
     const [code, retryRejected] = ['temporary', false] as const;
     const decision = decideRetry({

@@ -1,6 +1,10 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import { ConflictError, DomainError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import {
+  ConflictError,
+  DomainError,
+  InvalidInputError,
+} from '../../platform/base/errors/domain-error.ts';
 
 /** What the caller has seen of a message; an edit under a guard applies to that version only. */
 export interface VersionGuard {
@@ -19,8 +23,11 @@ export function parseIfMatch(header: string | undefined): VersionGuard['ifMatch'
   if (header === undefined) return undefined;
   const text = header.trim();
   if (text === '*') return '*';
-  if (!LIST.test(text)) throw new InvalidInputError('If-Match: must be * or entity tags such as "3"');
-  return [...text.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag = '']) => (weak ? [] : [tag]));
+  if (!LIST.test(text))
+    throw new InvalidInputError('If-Match: must be * or entity tags such as "3"');
+  return [...text.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag = '']) =>
+    weak ? [] : [tag],
+  );
 }
 
 export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext) =>

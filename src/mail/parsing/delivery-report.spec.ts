@@ -2,7 +2,8 @@ import { parseMessage } from './mime-parser.ts';
 import { isReport, readDeliveryReport } from './delivery-report.ts';
 
 /** Reports as servers write them: the words are theirs, names and addresses are not. */
-const reportOf = async (lines: string[]) => (await parseMessage(Buffer.from(lines.join('\r\n')))).report;
+const reportOf = async (lines: string[]) =>
+  (await parseMessage(Buffer.from(lines.join('\r\n')))).report;
 
 const HEAD = [
   'From: MAILER-DAEMON@mx.example.test',
@@ -24,7 +25,10 @@ const ORIGINAL = [
   'Message-ID: <m1@example.test>',
   'To: bo@example.test',
 ];
-const MTA = ['Reporting-MTA: dns; mx.example.test', 'Arrival-Date: Sat, 21 Nov 2026 20:00:00 +0000'];
+const MTA = [
+  'Reporting-MTA: dns; mx.example.test',
+  'Arrival-Date: Sat, 21 Nov 2026 20:00:00 +0000',
+];
 
 describe('delivery reports', () => {
   it('are read as Postfix writes them', async () => {
@@ -138,7 +142,12 @@ describe('delivery reports', () => {
       [...MTA, '', 'Final-Recipient: rfc822; b@x.test', 'Action: failed', 'Status: 5.0.0'],
       ['Content-Type: text/plain', '', 'x'],
     );
-    lines.splice(1, 0, 'In-Reply-To: <m1@example.test>', 'References: <m0@example.test> <m1@example.test>');
+    lines.splice(
+      1,
+      0,
+      'In-Reply-To: <m1@example.test>',
+      'References: <m0@example.test> <m1@example.test>',
+    );
     expect(await reportOf(lines)).toEqual({
       about: ['<m1@example.test>', '<m0@example.test>'],
       failed: [{ email: 'b@x.test', type: 'hard', code: '5.0.0', smtpCode: null, text: '' }],
@@ -198,9 +207,13 @@ describe('delivery reports', () => {
     );
     expect(read.about).toEqual(['<m1@example.test>']);
     expect(
-      read.failed.every(({ email, text }) => email.isWellFormed() && !`${email}${text}`.includes('\0')),
+      read.failed.every(
+        ({ email, text }) => email.isWellFormed() && !`${email}${text}`.includes('\0'),
+      ),
     ).toBe(true);
     const many = 'Final-Recipient: rfc822; b@x.test\nAction: failed\n\n'.repeat(5_000);
-    expect(readDeliveryReport([part('message/delivery-status', many)], ['<m1@x>']).failed).toHaveLength(100);
+    expect(
+      readDeliveryReport([part('message/delivery-status', many)], ['<m1@x>']).failed,
+    ).toHaveLength(100);
   });
 });

@@ -58,7 +58,10 @@ export function isReport(contentType: string): boolean {
  * @param parts of the report, in order
  * @param named Message-IDs that the header of the report itself names
  */
-export function readDeliveryReport(parts: readonly ReportPart[], named: readonly string[]): DeliveryReport {
+export function readDeliveryReport(
+  parts: readonly ReportPart[],
+  named: readonly string[],
+): DeliveryReport {
   const status = parts.find(({ contentType }) => STATUS_TYPES.includes(contentType));
   if (!status) return { about: [], failed: [] };
   const original = parts.find(({ contentType }) => ORIGINAL_TYPES.includes(contentType));
@@ -92,9 +95,12 @@ function fieldsOf(block: string): Fields {
 
 function failedOf(fields: Fields): FailedRecipient | undefined {
   if (fields.get('action')?.toLowerCase().split(/[\s(]/, 1)[0] !== 'failed') return undefined;
-  const email = addressOf(fields.get('original-recipient')) ?? addressOf(fields.get('final-recipient'));
+  const email =
+    addressOf(fields.get('original-recipient')) ?? addressOf(fields.get('final-recipient'));
   if (email === undefined) return undefined;
-  const text = (fields.get('diagnostic-code') ?? '').replace(/^[\w-]+\s*;\s*/, '').replace(/\s+/g, ' ');
+  const text = (fields.get('diagnostic-code') ?? '')
+    .replace(/^[\w-]+\s*;\s*/, '')
+    .replace(/\s+/g, ' ');
   const [, ofText] = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(text) ?? [];
   const [ofField] = /[245]\.\d{1,3}\.\d{1,3}/.exec(fields.get('status') ?? '') ?? [];
   // "5.0.0" says no more than that it has failed: the server's own words may say why.

@@ -46,7 +46,11 @@ export class MessageParser {
    * @param patient false: refuses when too much other work waits. Default true.
    * @throws {WorkLimitError} `busy` or `closed`
    */
-  async read(contents: readonly MessageContent[], accountId: string, patient = true): Promise<ReadMessage[]> {
+  async read(
+    contents: readonly MessageContent[],
+    accountId: string,
+    patient = true,
+  ): Promise<ReadMessage[]> {
     const left = contents.filter(isReadable).filter((content) => !this.#ahead.has(content));
     const results = await this.threads.runAll(READ, accountId, left.map(inputOf), { patient });
     const read: ReadMessage[] = [];

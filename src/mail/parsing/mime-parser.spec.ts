@@ -108,7 +108,9 @@ describe('parseMessage', () => {
   });
 
   it('treats absurdly long Message-IDs as none', async () => {
-    const { messageIdHeader } = await parseMessage(mime(`Message-ID: <${'x'.repeat(600)}@a>`, '', ''));
+    const { messageIdHeader } = await parseMessage(
+      mime(`Message-ID: <${'x'.repeat(600)}@a>`, '', ''),
+    );
     expect(messageIdHeader).toBeNull();
   });
 

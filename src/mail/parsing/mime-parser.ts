@@ -68,7 +68,11 @@ const MAX_BODY_LENGTH = 8 * 1024 * 1024;
 const MAX_SIZE = 2 ** 31 - 1;
 /** Bytes after which a header block that has no end is cut. */
 export const MAX_HEADER_BYTES = 256 * 1024;
-const LIMITS = { forceRfc822Attachments: true, maxNestingDepth: 100, maxHeadersSize: 4 * 1024 * 1024 };
+const LIMITS = {
+  forceRfc822Attachments: true,
+  maxNestingDepth: 100,
+  maxHeadersSize: 4 * 1024 * 1024,
+};
 
 /** What is left of a message that cannot be parsed. */
 export const UNREADABLE: ParsedMessage = {
@@ -141,7 +145,8 @@ function describeFile(part: number, file: Omit<ParsedFile, 'part'>): ParsedFile 
     filename: clean(file.filename).slice(0, 1_000).toWellFormed(),
     contentType: clean(file.contentType).slice(0, 255).toWellFormed() || 'application/octet-stream',
     contentDisposition: file.contentDisposition === 'inline' ? 'inline' : 'attachment',
-    contentId: clean(file.contentId).replace(/^<|>$/g, '').slice(0, MAX_ID_LENGTH).toWellFormed() || null,
+    contentId:
+      clean(file.contentId).replace(/^<|>$/g, '').slice(0, MAX_ID_LENGTH).toWellFormed() || null,
     size: Math.min(Math.max(0, Math.trunc(file.size) || 0), MAX_SIZE),
   };
 }
@@ -234,7 +239,9 @@ function reportOf(
   const parts = attachments.slice(0, MAX_FILES).map(({ mimeType, content }) => ({
     contentType: mimeType.toLowerCase(),
     text: (most: number) =>
-      typeof content === 'string' ? content.slice(0, most) : new TextDecoder().decode(content.slice(0, most)),
+      typeof content === 'string'
+        ? content.slice(0, most)
+        : new TextDecoder().decode(content.slice(0, most)),
   }));
   const named = [inReplyTo, ...references.toReversed()].filter((id) => id !== null);
   return { report: readDeliveryReport(parts, named) };
@@ -244,20 +251,28 @@ function calendarsOf({ attachments }: Email): string[] {
   return attachments
     .slice(0, MAX_FILES)
     .filter(({ mimeType, filename }) => isCalendarPart(mimeType, filename ?? ''))
-    .map(({ content }) => (typeof content === 'string' ? content : new TextDecoder().decode(content)));
+    .map(({ content }) =>
+      typeof content === 'string' ? content : new TextDecoder().decode(content),
+    );
 }
 
 function itipOf(calendars: readonly string[]): Pick<ParsedMessage, 'itip' | 'passed'> {
   const passed: string[] = [];
   const itip = readItip(calendars, passed);
-  return { ...(itip.length > 0 ? { itip } : {}), ...(passed[0] === undefined ? {} : { passed: passed[0] }) };
+  return {
+    ...(itip.length > 0 ? { itip } : {}),
+    ...(passed[0] === undefined ? {} : { passed: passed[0] }),
+  };
 }
 
 /** What can be said of a message whose content cannot be read: its headers, if they can. */
 export async function parseHeaders(mime: Buffer): Promise<ParsedMessage> {
   const block = mime.subarray(0, headerEnd(mime));
   try {
-    return withSearchable({ ...UNREADABLE, ...headersOf(await PostalMime.parse(block, LIMITS), block) });
+    return withSearchable({
+      ...UNREADABLE,
+      ...headersOf(await PostalMime.parse(block, LIMITS), block),
+    });
   } catch {
     return { ...UNREADABLE, headers: headerText(block) };
   }

@@ -31,7 +31,10 @@ export async function readMessage(input: MessageInput): Promise<ReadMessage> {
     return { parsed, failure: null };
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
-    return { parsed: await readHeaders(input.kind === 'mime' ? input.mime : input.headers), failure };
+    return {
+      parsed: await readHeaders(input.kind === 'mime' ? input.mime : input.headers),
+      failure,
+    };
   }
 }
 

@@ -24,7 +24,11 @@ describe('the text of a part', () => {
   it('is cut anywhere without harm', async () => {
     const encoded = Buffer.from(Buffer.from('x'.repeat(1_000)).toString('base64'));
     for (const end of [0, 1, 2, 3, 5, 77]) {
-      const decoded = await decodeText({ ...text, encoding: 'base64', bytes: encoded.subarray(0, end) });
+      const decoded = await decodeText({
+        ...text,
+        encoding: 'base64',
+        bytes: encoded.subarray(0, end),
+      });
       expect('x'.repeat(1_000)).toContain(decoded.trim().slice(0, Math.floor((end * 3) / 4)));
     }
   });

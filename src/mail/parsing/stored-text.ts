@@ -17,7 +17,9 @@ export async function decodeText({
     .map(([name, value]) => `; ${name}=${plain(value)}`)
     .join('');
   const header = `Content-Type: ${type}${parameters}\r\nContent-Transfer-Encoding: ${plain(encoding) || '7bit'}\r\n\r\n`;
-  const { html, text, attachments } = await PostalMime.parse(Buffer.concat([Buffer.from(header), bytes]));
+  const { html, text, attachments } = await PostalMime.parse(
+    Buffer.concat([Buffer.from(header), bytes]),
+  );
   if (type === 'text/calendar') {
     const content = attachments[0]?.content ?? '';
     return typeof content === 'string' ? content : new TextDecoder().decode(content);

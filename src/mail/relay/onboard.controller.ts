@@ -6,7 +6,12 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { toVerifiedStatusView } from './relay.mapper.ts';
-import { emptyView, type RemoveSender, removeSenderSchema, verifiedStatusView } from './relay.schema.ts';
+import {
+  emptyView,
+  type RemoveSender,
+  removeSenderSchema,
+  verifiedStatusView,
+} from './relay.schema.ts';
 import { RelaySenders } from './relay-senders.service.ts';
 
 @ApiTags('outbox')

@@ -28,7 +28,9 @@ export class RelayRoutesService extends RelayRoutes {
       kind: relay.transport.kind,
       send: (message, control) => this.#send(relay, message, control),
       findSent: (messageIdHeader) =>
-        this.access.ask(relay, (transport, settings) => transport.findSent(settings, messageIdHeader)),
+        this.access.ask(relay, (transport, settings) =>
+          transport.findSent(settings, messageIdHeader),
+        ),
     };
   }
 
@@ -48,7 +50,11 @@ export class RelayRoutesService extends RelayRoutes {
     return status.domainVerified || status.senderVerified;
   }
 
-  async #send(relay: OpenRelay, message: OutgoingMessage, control: SendControl): Promise<SendReceipt> {
+  async #send(
+    relay: OpenRelay,
+    message: OutgoingMessage,
+    control: SendControl,
+  ): Promise<SendReceipt> {
     try {
       const receipt = await this.access.ask(relay, (transport, settings) =>
         transport.send(settings, message, control),

@@ -26,7 +26,9 @@ export class RelaySenders {
    * nobody is asked about an address that is not proven: both are false.
    * @throws {DomainError} when the service cannot be asked
    */
-  async status(account: SenderAccount): Promise<Pick<SenderStatus, 'domainVerified' | 'senderVerified'>> {
+  async status(
+    account: SenderAccount,
+  ): Promise<Pick<SenderStatus, 'domainVerified' | 'senderVerified'>> {
     const relay = await this.#open(account);
     if (!relay?.proven) return { domainVerified: false, senderVerified: false };
     const status = await this.access
@@ -58,7 +60,9 @@ export class RelaySenders {
   }
 
   #open(account: SenderAccount): Promise<OpenRelay | null> {
-    return this.access.open(account).catch((error: unknown) => explain(error, 'ask the mailing service'));
+    return this.access
+      .open(account)
+      .catch((error: unknown) => explain(error, 'ask the mailing service'));
   }
 }
 

@@ -16,7 +16,10 @@ export const setRelaySchema = z
   })
   .meta({
     id: 'SetRelay',
-    example: { kind: 'sendgrid', settings: { api_key: 'SG.xxxxxxxx', base_url: 'https://api.sendgrid.com' } },
+    example: {
+      kind: 'sendgrid',
+      settings: { api_key: 'SG.xxxxxxxx', base_url: 'https://api.sendgrid.com' },
+    },
   });
 export type SetRelay = z.infer<typeof setRelaySchema>;
 

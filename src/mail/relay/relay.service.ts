@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ConnectionChecks } from '../../platform/egress/connection-checks.ts';
 import { SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
-import { DomainError, InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import {
+  DomainError,
+  InvalidInputError,
+  NotFoundError,
+} from '../../platform/base/errors/domain-error.ts';
 import { parseSettings } from '../../platform/wire/parse-settings.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -50,7 +54,11 @@ export class RelaysService {
    * @throws {DomainError} `unavailable` when the service cannot be asked
    * @throws {TooManyChecksError}
    */
-  async set(applicationId: string, kind: RelayKind, given: RelaySettings): Promise<RelayDescription> {
+  async set(
+    applicationId: string,
+    kind: RelayKind,
+    given: RelaySettings,
+  ): Promise<RelayDescription> {
     const transport = this.transports.require(kind);
     const settings = parse(transport, given);
     await this.checks

@@ -92,7 +92,11 @@ export class SearchBacklogRunner {
 
 /** @returns documents stored; null: there is nothing to do */
 async function step(sql: Sql): Promise<number | null> {
-  const [next] = await sql.query<{ accountId: string; doneDate: Date | null; doneId: string | null }>(NEXT);
+  const [next] = await sql.query<{
+    accountId: string;
+    doneDate: Date | null;
+    doneId: string | null;
+  }>(NEXT);
   if (!next) return null;
   const { accountId } = next;
   const messages = await sql.query<BacklogMessage>(BACKLOG_MESSAGES, [

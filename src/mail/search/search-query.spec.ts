@@ -89,7 +89,11 @@ describe('search documents', () => {
 
   it('stay within what PostgreSQL takes, however long the message is', () => {
     const words = Array.from({ length: 40_000 }, (_, index) => `w${index % 7_000}`).join(' ');
-    const document = searchDocument({ ...message, subject: words.slice(0, 10_000), body: `<p>${words}</p>` });
+    const document = searchDocument({
+      ...message,
+      subject: words.slice(0, 10_000),
+      body: `<p>${words}</p>`,
+    });
     expect(document.length).toBeLessThan(500_000);
     const places = [...document.matchAll(/[:,](\d+)/g)].map(([, place]) => Number(place));
     expect(Math.max(...places)).toBeLessThan(16_383);

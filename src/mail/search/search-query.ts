@@ -107,7 +107,8 @@ export function parseSearchQuery(query: string, now: Date): SearchQuery {
     }
     const match = stateOf(piece, now) ?? textOf(piece, goesOn && index === pieces.length - 1);
     if (!match) continue;
-    words += match.kind === 'text' ? match.tokens.reduce((sum, token) => sum + token.words.length, 0) : 1;
+    words +=
+      match.kind === 'text' ? match.tokens.reduce((sum, token) => sum + token.words.length, 0) : 1;
     if (words > MOST_WORDS && groups.length > 0) break;
     const term = { negated: piece.negated, match };
     if (joins) groups.at(-1)?.push(term);
@@ -130,7 +131,8 @@ function textOf(piece: Piece, last: boolean): TextMatch | undefined {
   const asked = !quoted && text.endsWith('*');
   const least = asked ? SHORTEST_ASKED_PREFIX : SHORTEST_PREFIX;
   const end = tokens.at(-1)?.wholes[0] ?? tokens.at(-1)?.words.at(-1)?.folded ?? '';
-  const prefix = (asked || (last && !quoted && !negated)) && (end.length >= least || UNSPACED.test(end));
+  const prefix =
+    (asked || (last && !quoted && !negated)) && (end.length >= least || UNSPACED.test(end));
   return { kind: 'text', field: named ? field : FIELD.any, tokens, phrase: quoted, prefix };
 }
 
@@ -168,7 +170,8 @@ function stateOf({ operator, value }: Piece, now: Date): StateMatch | undefined 
   }
 }
 
-const spanOf = (kind: 'from' | 'before', at: Date | undefined): StateMatch | undefined => at && { kind, at };
+const spanOf = (kind: 'from' | 'before', at: Date | undefined): StateMatch | undefined =>
+  at && { kind, at };
 
 const DAY = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})$/;
 const SECONDS = /^\d{1,12}$/;
@@ -183,7 +186,9 @@ function instantOf(text: string): Date | undefined {
   const [, year = '', month = '', day = ''] = DAY.exec(text) ?? [];
   const at = new Date(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}T00:00:00Z`);
   // 2026-02-30 is no day.
-  return Number.isNaN(at.getTime()) || at.getUTCDate() !== Number(day) || year === '0000' ? undefined : at;
+  return Number.isNaN(at.getTime()) || at.getUTCDate() !== Number(day) || year === '0000'
+    ? undefined
+    : at;
 }
 
 /** 0001-01-01T00:00:00Z: before it PostgreSQL writes years in another way. */

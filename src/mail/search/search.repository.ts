@@ -95,7 +95,11 @@ export class SearchRepository {
   }
 }
 
-async function foldersOf(sql: Sql, accountId: string, { groups }: SearchQuery): Promise<FolderRow[]> {
+async function foldersOf(
+  sql: Sql,
+  accountId: string,
+  { groups }: SearchQuery,
+): Promise<FolderRow[]> {
   const names = groups
     .flat()
     .flatMap(({ match }) => (match.kind === 'folder' ? [match.name.toLowerCase()] : []));
@@ -125,7 +129,9 @@ class SearchConditions {
   ) {
     this.key = accountKey(accountId);
     this.account = this.conditions.value(accountId);
-    const drafts = groups.some((group) => group.some((term) => !term.negated && this.#asksForDrafts(term)));
+    const drafts = groups.some((group) =>
+      group.some((term) => !term.negated && this.#asksForDrafts(term)),
+    );
     this.conditions.add(
       `m.account_id = ${this.account} and not m.deleting${drafts ? '' : ' and not m.draft'}`,
     );
@@ -145,7 +151,8 @@ class SearchConditions {
 
   /** What of the message has to be so, `m`; and of its document, `s`, if `readsDocuments`. */
   get text(): string {
-    const matches = this.checked === null ? '' : ` and ts_match_vq(s.document, ${this.checked}::tsquery)`;
+    const matches =
+      this.checked === null ? '' : ` and ts_match_vq(s.document, ${this.checked}::tsquery)`;
     return `${this.conditions.text}${matches}`;
   }
 
@@ -160,7 +167,9 @@ class SearchConditions {
 
   /** The same as `text` without help of the index. */
   get textOfWalk(): string {
-    return this.checked === null && this.indexed !== null ? `${this.text} and ${this.words}` : this.text;
+    return this.checked === null && this.indexed !== null
+      ? `${this.text} and ${this.words}`
+      : this.text;
   }
 
   /** Times that every message has to be in, as conditions of a column. */
@@ -170,7 +179,10 @@ class SearchConditions {
 
   #asksForDrafts({ match }: Term): boolean {
     if (match.kind === 'flag') return match.flag === 'draft';
-    return match.kind === 'folder' && this.#foldersNamed(match.name).some(({ name }) => name === 'drafts');
+    return (
+      match.kind === 'folder' &&
+      this.#foldersNamed(match.name).some(({ name }) => name === 'drafts')
+    );
   }
 
   #foldersNamed(name: string): FolderRow[] {
@@ -199,9 +211,12 @@ class SearchConditions {
       return `m.id in (select mf.message_id from message_folder mf where mf.folder_id = any(${ids}::uuid[]))`;
     }
     // Written out rather than as a parameter: the index of unread messages can be used then.
-    const column = { unread: 'unread', starred: 'starred', attachment: 'has_attachments', draft: 'draft' }[
-      match.flag
-    ];
+    const column = {
+      unread: 'unread',
+      starred: 'starred',
+      attachment: 'has_attachments',
+      draft: 'draft',
+    }[match.flag];
     return `${match.value ? '' : 'not '}m.${column}`;
   }
 
@@ -232,7 +247,9 @@ function statementOf(
       ? '0::float8'
       : `case when p.n <= ${way.ranked} then ${SCORE(rank, conditions.value(now))} else 0 end`;
   const documents =
-    rank === null ? '' : `left join message_search s on p.n <= ${way.ranked} and s.message_id = p.id`;
+    rank === null
+      ? ''
+      : `left join message_search s on p.n <= ${way.ranked} and s.message_id = p.id`;
   const best = `p.n > ${way.ranked}, p.score desc nulls last, p.n`;
   const ids =
     found === 'messages'
@@ -252,7 +269,8 @@ function wayOf(search: SearchConditions, { limit, offset }: Page, reach: number)
   const most = (least: number) => Math.max(least, offset + limit) * reach;
   const { indexed, checked, hasStates } = search;
   if (indexed === null) return walking(search, most(RANKED_OF_CHECKED));
-  if (hasStates || checked !== null) return collectingOrWalking(search, indexed, most(RANKED_OF_CHECKED));
+  if (hasStates || checked !== null)
+    return collectingOrWalking(search, indexed, most(RANKED_OF_CHECKED));
   return looking(search, indexed, most(RANKED));
 }
 
@@ -267,7 +285,9 @@ function walking(search: SearchConditions, most: number): Way {
 }
 
 function walk(search: SearchConditions, where: string, limit: string): string {
-  const documents = where.includes('s.document') ? 'join message_search s on s.message_id = m.id' : '';
+  const documents = where.includes('s.document')
+    ? 'join message_search s on s.message_id = m.id'
+    : '';
   return `
     select m.id, m.thread_id, m.date from message m ${documents} where ${where}
     order by m.date desc, m.id desc limit ${limit}`;
@@ -327,7 +347,9 @@ function collectingOrWalking(search: SearchConditions, indexed: string, most: nu
   const limit = search.conditions.value(most);
   const few = `not ${DONE} and (select count(*) from few) <= ${FREQUENT}`;
   const many = `not ${DONE} and (select count(*) from few) > ${FREQUENT}`;
-  const documents = search.readsDocuments ? 'join message_search s on s.message_id = few.message_id' : '';
+  const documents = search.readsDocuments
+    ? 'join message_search s on s.message_id = few.message_id'
+    : '';
   return {
     text: `
       ${readingBack(search, most, limit)},

@@ -26,7 +26,10 @@ export class SearchService {
   ) {}
 
   /** Best first. Drafts are found only where they are asked for. */
-  async findMessages({ accountId }: AccountPrincipal, request: SearchRequest): Promise<MessageRecord[]> {
+  async findMessages(
+    { accountId }: AccountPrincipal,
+    request: SearchRequest,
+  ): Promise<MessageRecord[]> {
     return this.messages.findMany(accountId, await this.#ids(accountId, 'messages', request));
   }
 
@@ -38,7 +41,11 @@ export class SearchService {
     { accountId }: AccountPrincipal,
     request: SearchRequest & { expanded: boolean },
   ): Promise<ThreadRecord[]> {
-    return this.threads.findMany(accountId, await this.#ids(accountId, 'threads', request), request);
+    return this.threads.findMany(
+      accountId,
+      await this.#ids(accountId, 'threads', request),
+      request,
+    );
   }
 
   async #ids(accountId: string, found: Found, { text, page }: SearchRequest): Promise<string[]> {
@@ -47,7 +54,12 @@ export class SearchService {
     // What has no words, such as emoji alone, is in no message.
     if (query.groups.length === 0 || page.limit === 0) return [];
     for (let reach = 1; ; reach *= 8) {
-      const { ids, more } = await this.repository.find(accountId, query, { found, page, now, reach });
+      const { ids, more } = await this.repository.find(accountId, query, {
+        found,
+        page,
+        now,
+        reach,
+      });
       // Many messages may be of few threads, and many have the words of a phrase.
       if (ids.length === page.limit || !more) return ids;
     }

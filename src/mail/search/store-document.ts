@@ -1,5 +1,9 @@
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
-import { documentFor, type Searchable, searchDocument } from '../../formats/text/search-document.ts';
+import {
+  documentFor,
+  type Searchable,
+  searchDocument,
+} from '../../formats/text/search-document.ts';
 
 const STORE = `
   insert into message_search (message_id, account_id, date, document)

@@ -17,7 +17,8 @@ export class ThreadSearchController {
   @Get()
   @Endpoint({
     summary: 'Search threads, that of the best match first',
-    description: 'Threads of the messages that `GET /messages/search` finds for the same query, each once.',
+    description:
+      'Threads of the messages that `GET /messages/search` finds for the same query, each once.',
     response: foundThreads,
   })
   async find(

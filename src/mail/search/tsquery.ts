@@ -84,9 +84,11 @@ export function rankText(key: string, groups: readonly (readonly Term[])[]): str
         lexemes.add(quoted(key, match.field, folded, false));
         if (exact !== null) lexemes.add(quoted(key, FIELD.exact, exact, false));
       }
-      for (const whole of token.wholes.slice(0, 1)) lexemes.add(quoted(key, match.field, whole, false));
+      for (const whole of token.wholes.slice(0, 1))
+        lexemes.add(quoted(key, match.field, whole, false));
       const end = token.wholes[0] ?? token.words.at(-1)?.folded;
-      if (match.prefix && last && end !== undefined) lexemes.add(quoted(key, match.field, end, true));
+      if (match.prefix && last && end !== undefined)
+        lexemes.add(quoted(key, match.field, end, true));
     }
   }
   return lexemes.size === 0 ? null : [...lexemes].join(' | ');

@@ -15,7 +15,10 @@ export function announcedBytes(headers: Readonly<Record<string, unknown>>): numb
  * Reads a body that is no JSON. What is too large is refused before it is read whole.
  * @throws {DomainError} 413 @throws {InvalidInputError} when it does not arrive whole, or in a coding of its own
  */
-export async function readRaw(body: Readable, headers: Readonly<Record<string, unknown>>): Promise<Buffer> {
+export async function readRaw(
+  body: Readable,
+  headers: Readonly<Record<string, unknown>>,
+): Promise<Buffer> {
   const coding = headers['content-encoding'];
   if (coding !== undefined && coding !== 'identity')
     throw new InvalidInputError('The encoding of the request body is not supported');
@@ -38,5 +41,9 @@ export async function readRaw(body: Readable, headers: Readonly<Record<string, u
 
 function tooLarge(): DomainError {
   const most = Math.floor(MOST_RAW_BYTES / 1024 / 1024);
-  return new DomainError('request.too-large', 'too-large', `A message must not be larger than ${most} MB`);
+  return new DomainError(
+    'request.too-large',
+    'too-large',
+    `A message must not be larger than ${most} MB`,
+  );
 }

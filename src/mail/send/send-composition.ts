@@ -27,7 +27,10 @@ export interface SendRequest extends MessageFields {
 
 /** A message that has been checked: what is stored of it besides what composing it makes. */
 export interface CheckedSend {
-  row: Pick<DirectMessage, 'id' | 'accountId' | 'messageId' | 'threadId' | 'messageIdHeader' | 'at'>;
+  row: Pick<
+    DirectMessage,
+    'id' | 'accountId' | 'messageId' | 'threadId' | 'messageIdHeader' | 'at'
+  >;
   message: CheckedMessage;
 }
 
@@ -79,7 +82,11 @@ export class SendComposition {
     const from = ownAddress(account);
     const made = this.outgoing.newMessageIdHeader(id);
     const { mime, messageIdHeader } = prepareRaw(input, { from, messageIdHeader: made, date: at });
-    const [read] = await this.parser.read([{ kind: 'mime', mime: input }], account.accountId, false);
+    const [read] = await this.parser.read(
+      [{ kind: 'mime', mime: input }],
+      account.accountId,
+      false,
+    );
     if (!read || read.failure !== null)
       throw new InvalidInputError('The request body cannot be read as MIME');
     const { parsed } = read;
@@ -98,7 +105,9 @@ export class SendComposition {
     const invalid = recipients.find((email) => !addressInput.safeParse({ email }).success);
     if (invalid !== undefined)
       throw new InvalidInputError(`Invalid recipient address ${invalid.slice(0, 100)}`);
-    const related = [parsed.inReplyTo, ...parsed.references.toReversed()].flatMap((header) => header ?? []);
+    const related = [parsed.inReplyTo, ...parsed.references.toReversed()].flatMap(
+      (header) => header ?? [],
+    );
     return {
       id,
       accountId: account.accountId,
@@ -113,13 +122,20 @@ export class SendComposition {
     };
   }
 
-  async #checkDraft(account: AccountPrincipal, id: string, body: SendRequest): Promise<CheckedSend> {
+  async #checkDraft(
+    account: AccountPrincipal,
+    id: string,
+    body: SendRequest,
+  ): Promise<CheckedSend> {
     const { version, tracking } = body;
     if (version === undefined || version === null)
       throw new InvalidInputError('Must specify draft version', { missingFields: ['version'] });
     const draft = await this.drafts.get(account, id);
     if (draft.version !== version)
-      throw new ConflictError('draft.version', `version: the draft has version ${draft.version} now`);
+      throw new ConflictError(
+        'draft.version',
+        `version: the draft has version ${draft.version} now`,
+      );
     const { inReplyTo, references, replyToMessageId } = draft;
     const fields = {
       from: draft.from.slice(0, 1),
@@ -137,7 +153,8 @@ export class SendComposition {
     const content = { ...toContent(fields, account), draft: { id: draft.id, version } };
     // What it answers is written in the draft; the message itself may be gone.
     const before = references.at(-1) === inReplyTo ? references.slice(0, -1) : references;
-    const target = inReplyTo === null ? null : { id: '', messageIdHeader: inReplyTo, references: before };
+    const target =
+      inReplyTo === null ? null : { id: '', messageIdHeader: inReplyTo, references: before };
     return this.#check(account, content, {
       threadId: draft.threadId,
       target: target && { ...target, threadId: draft.threadId, subject: draft.subject },

@@ -1,4 +1,8 @@
-import { DomainError, type ErrorDetails, type ErrorKind } from '../../platform/base/errors/domain-error.ts';
+import {
+  DomainError,
+  type ErrorDetails,
+  type ErrorKind,
+} from '../../platform/base/errors/domain-error.ts';
 import type {
   ProviderErrorCode,
   RefusedRecipient,
@@ -68,7 +72,11 @@ const KNOWN: Partial<Record<ProviderErrorCode, Known>> = {
     kind: 'forbidden',
     message: "The provider refused the account's credentials; the user has to authenticate again",
   },
-  'quota-exhausted': { code: 'quota', kind: 'rate-limited', message: 'Daily sending quota exceeded' },
+  'quota-exhausted': {
+    code: 'quota',
+    kind: 'rate-limited',
+    message: 'Daily sending quota exceeded',
+  },
   'rate-limited': {
     code: 'throttled',
     kind: 'rate-limited',
@@ -95,12 +103,19 @@ function unknown(detail: string, details: ErrorDetails): DomainError {
   });
 }
 
-function failure(code: string, kind: ErrorKind, message: string, details: ErrorDetails): DomainError {
+function failure(
+  code: string,
+  kind: ErrorKind,
+  message: string,
+  details: ErrorDetails,
+): DomainError {
   return new DomainError(`send.${code}`, kind, message, { type: 'api_error', ...details });
 }
 
 function failuresOf(refused: readonly RefusedRecipient[]): Record<string, string> {
   return Object.fromEntries(
-    refused.slice(0, MOST_TOLD).map(({ email, reason }) => [email, reason.slice(0, MOST_CHARACTERS)]),
+    refused
+      .slice(0, MOST_TOLD)
+      .map(({ email, reason }) => [email, reason.slice(0, MOST_CHARACTERS)]),
   );
 }

@@ -7,7 +7,9 @@ describe('the lanes of sends within requests', () => {
   it('let small messages pass when the large ones of others take all the room', async () => {
     const lanes = new SendLanes();
     const { promise: arrival, resolve: arrive } = Promise.withResolvers<string>();
-    const large = 'aaaabbbb'.split('').map((account) => lanes.run(account, LARGE, stays, () => arrival));
+    const large = 'aaaabbbb'
+      .split('')
+      .map((account) => lanes.run(account, LARGE, stays, () => arrival));
     await expect(lanes.run('c', 1_000, stays, () => Promise.resolve('sent'))).resolves.toBe('sent');
     arrive('large');
     expect(await Promise.all(large)).toEqual(Array.from({ length: 8 }, () => 'large'));
@@ -16,6 +18,8 @@ describe('the lanes of sends within requests', () => {
   it('do not begin what nobody waits for any more', async () => {
     const work = () => Promise.resolve('sent');
     for (const bytes of [1, LARGE])
-      await expect(new SendLanes().run('a', bytes, () => true, work)).rejects.toThrow('Nobody waits');
+      await expect(new SendLanes().run('a', bytes, () => true, work)).rejects.toThrow(
+        'Nobody waits',
+      );
   });
 });

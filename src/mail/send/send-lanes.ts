@@ -22,7 +22,12 @@ export class SendLanes {
    * @param isGone whether nobody waits for the answer any more: what has not begun is not done then
    * @throws {DomainError} 429 when too many of the account wait already @throws what the work throws
    */
-  async run<T>(accountId: string, bytes: number, isGone: () => boolean, work: () => Promise<T>): Promise<T> {
+  async run<T>(
+    accountId: string,
+    bytes: number,
+    isGone: () => boolean,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const inLine = (this.#inLine.get(accountId) ?? 0) + 1;
     if (inLine > MOST_OF_ONE + MOST_WAITING)
       throw new DomainError(
@@ -34,7 +39,8 @@ export class SendLanes {
     this.#inLine.set(accountId, inLine);
     try {
       const begin = () => {
-        if (isGone()) throw new DomainError('send.abandoned', 'unavailable', 'Nobody waits for it any more');
+        if (isGone())
+          throw new DomainError('send.abandoned', 'unavailable', 'Nobody waits for it any more');
         return work();
       };
       return await this.#accounts.run(accountId, () =>

@@ -13,7 +13,14 @@ import { V2SendController } from './v2-send.controller.ts';
 
 /** Sending within requests. */
 @Module({
-  imports: [DraftsModule, IdempotencyModule, OutboxModule, OutgoingModule, ParsingModule, ProvidersModule],
+  imports: [
+    DraftsModule,
+    IdempotencyModule,
+    OutboxModule,
+    OutgoingModule,
+    ParsingModule,
+    ProvidersModule,
+  ],
   controllers: [SendController, V2SendController],
   providers: [SendComposition, SendService, SentViews],
 })

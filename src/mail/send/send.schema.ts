@@ -8,7 +8,10 @@ export const sendMessage = z
   .object({
     ...messageFields,
     thread_id: z.string().nullish().describe('The conversation it belongs to; not with draft_id'),
-    draft_id: z.string().nullish().describe('A stored draft; all other fields of the message are ignored'),
+    draft_id: z
+      .string()
+      .nullish()
+      .describe('A stored draft; all other fields of the message are ignored'),
     version: integerLike({ min: 0 })
       .nullish()
       .describe('Required with draft_id; 409 when the draft has another version'),
@@ -16,7 +19,11 @@ export const sendMessage = z
   })
   .meta({
     id: 'SendMessage',
-    example: { to: [{ email: 'bo@example.test', name: 'Bo' }], subject: 'Hello', body: '<p>Hello Bo</p>' },
+    example: {
+      to: [{ email: 'bo@example.test', name: 'Bo' }],
+      subject: 'Hello',
+      body: '<p>Hello Bo</p>',
+    },
   });
 export type SendMessage = z.infer<typeof sendMessage>;
 
@@ -36,6 +43,8 @@ export type SendNowOrLater = z.infer<typeof sendNowOrLater>;
 
 /** Query of POST /v2/send. */
 export const sendQuery = z.object({
-  sendnow: queryBoolean().optional().describe('false: as POST /v2/outbox; true or absent: as POST /send'),
+  sendnow: queryBoolean()
+    .optional()
+    .describe('false: as POST /v2/outbox; true or absent: as POST /send'),
   dry_run: queryBoolean().optional().describe('With sendnow=false: as of POST /v2/outbox'),
 });

@@ -66,7 +66,9 @@ export class SendService {
     const checked = await this.composition.check(account, body);
     const { bytes, files } = checked.message;
     return this.#lanes.run(account.accountId, bytes * ENCODED, isGone, async () => {
-      const message = await this.turns.run(account.accountId, bytes, () => this.composition.compose(checked));
+      const message = await this.turns.run(account.accountId, bytes, () =>
+        this.composition.compose(checked),
+      );
       return this.#deliver(call, message, files);
     });
   }
@@ -116,7 +118,8 @@ export class SendService {
       accepted: (sql: Sql) => this.keys.begin(sql, request, about),
       // What was surely not sent may be tried again.
       ended: async (sql: Sql, { status, code }: DirectResult) => {
-        if (status === 'failed' && code !== 'outcome-unknown') await this.keys.release(sql, request, about);
+        if (status === 'failed' && code !== 'outcome-unknown')
+          await this.keys.release(sql, request, about);
       },
     };
   }

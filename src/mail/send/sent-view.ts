@@ -4,7 +4,11 @@ import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { MessageFileRecord, MessageFolderRecord } from '../messages/message-filter.ts';
 import { toMessageView } from '../messages/messages.mapper.ts';
-import { messageStateView, type MessageStateView, type MessageView } from '../messages/messages.schema.ts';
+import {
+  messageStateView,
+  type MessageStateView,
+  type MessageView,
+} from '../messages/messages.schema.ts';
 import type { DirectMessage } from '../outbox/direct-sends.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
 import type { SendMessage } from './send.schema.ts';
@@ -71,5 +75,7 @@ export function shownTo(
   answer: unknown,
 ): MessageView | MessageStateView {
   const message = answer as MessageView;
-  return !draftId || allows(scopes, SCOPES_FOR.readDrafts) ? message : messageStateView.parse(message);
+  return !draftId || allows(scopes, SCOPES_FOR.readDrafts)
+    ? message
+    : messageStateView.parse(message);
 }

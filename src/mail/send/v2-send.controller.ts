@@ -37,13 +37,18 @@ export class V2SendController {
   @Access(WRITE)
   @ApiErrors(402, 404, 409, 413, 429, 503)
   @AcceptsIdempotencyKey()
-  @ApiResponse({ status: 202, description: 'With sendnow=false: accepted', standardSchema: outboxMessage })
+  @ApiResponse({
+    status: 202,
+    description: 'With sendnow=false: accepted',
+    standardSchema: outboxMessage,
+  })
   @Endpoint({
     summary: 'Send a message now, or leave it to the outbox',
     description: '`sendnow=false`: as `POST /v2/outbox`. Otherwise as `POST /send`.',
     response: z.union([changedMessageView, outboxMessageOrPlan]),
     headers: {
-      'Idempotent-Replayed': '`true`: what an earlier request with this Idempotency-Key was answered',
+      'Idempotent-Replayed':
+        '`true`: what an earlier request with this Idempotency-Key was answered',
     },
   })
   async send(
@@ -55,8 +60,12 @@ export class V2SendController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<unknown> {
     if (!now) {
-      if (body.draft_id) throw new InvalidInputError('draft_id: only sends that are made now take drafts');
-      return answerRequest(await this.outbox.create(account, { dry_run }, body, idempotent), response);
+      if (body.draft_id)
+        throw new InvalidInputError('draft_id: only sends that are made now take drafts');
+      return answerRequest(
+        await this.outbox.create(account, { dry_run }, body, idempotent),
+        response,
+      );
     }
     if (body.send_at) throw new InvalidInputError('send_at: needs sendnow=false');
     if (dry_run) throw new InvalidInputError('dry_run: needs sendnow=false');

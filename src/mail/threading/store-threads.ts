@@ -68,7 +68,11 @@ const HOLD = `
   select id from thread where account_id = $1 and id = any($2::uuid[]) order by id for update`;
 
 /** Locks conversations that may be deleted. */
-export async function holdThreads(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
+export async function holdThreads(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<void> {
   await sql.query(HOLD, [accountId, ids]);
 }
 
@@ -77,7 +81,11 @@ const DELETE_EMPTY = `
     and not exists (select 1 from message m where m.thread_id = t.id)`;
 
 /** Deletes those of the conversations that have no messages and no drafts; hold them before. */
-export async function deleteEmptyThreads(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
+export async function deleteEmptyThreads(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<void> {
   await sql.query(DELETE_EMPTY, [accountId, ids]);
 }
 

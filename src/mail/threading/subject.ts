@@ -4,7 +4,8 @@ const MOST_COMPARED = 200;
 /** What mail programs put before the subject of an answer, in the languages met most; with a count, perhaps: `Re[2]:`. */
 const REPLY =
   /^(?:re|aw|antw|antwort|sv|vs|vá|odp|ref|res|rif|r|ynt|ats|回复|回覆|答复|返信)(?:\s?[[(]\d{1,3}[\])])?\s?[:：]\s*/i;
-const FORWARD = /^(?:fwd?|wg|tr|rv|enc|i|vl|vb|doorst|转发|轉寄|転送)(?:\s?[[(]\d{1,3}[\])])?\s?[:：]\s*/i;
+const FORWARD =
+  /^(?:fwd?|wg|tr|rv|enc|i|vl|vb|doorst|转发|轉寄|転送)(?:\s?[[(]\d{1,3}[\])])?\s?[:：]\s*/i;
 
 /** Whether the subject says that the message answers another one. */
 export function isReplySubject(subject: string): boolean {

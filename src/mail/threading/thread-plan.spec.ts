@@ -1,5 +1,10 @@
 import { isReplySubject, subjectKey } from './subject.ts';
-import { type KnownThread, subjectToFind, type ThreadedMessage, ThreadPlan } from './thread-plan.ts';
+import {
+  type KnownThread,
+  subjectToFind,
+  type ThreadedMessage,
+  ThreadPlan,
+} from './thread-plan.ts';
 
 const DAY = 86_400_000;
 const message = (
@@ -66,14 +71,18 @@ describe('ThreadPlan', () => {
 
   it('makes one of two, the older, when a message proves it', () => {
     const plan = planOf({ '<a>': ['old', 1], '<b>': ['new', 2] });
-    expect(plan.place(message('<c>', { references: ['<b>', '<a>'] }), undefined, undefined)).toBe('old');
+    expect(plan.place(message('<c>', { references: ['<b>', '<a>'] }), undefined, undefined)).toBe(
+      'old',
+    );
     expect(plan.merged()).toEqual([{ from: 'new', into: 'old' }]);
     expect(plan.named()).toEqual([{ header: '<c>', threadId: 'old' }]);
   });
 
   it('keeps the conversation that was promised', () => {
     const plan = planOf({ '<a>': ['old', 1] });
-    expect(plan.place(message('<own>', { inReplyTo: '<a>' }), 'promised', undefined)).toBe('promised');
+    expect(plan.place(message('<own>', { inReplyTo: '<a>' }), 'promised', undefined)).toBe(
+      'promised',
+    );
     expect(plan.merged()).toEqual([{ from: 'old', into: 'promised' }]);
   });
 
@@ -88,8 +97,16 @@ describe('ThreadPlan', () => {
 
   it('follows merges of merges', () => {
     const plan = planOf({ '<a>': ['A', 1], '<b>': ['B', 2], '<c>': ['C', 3] });
-    plan.place(message('<1>', { references: ['<b>', '<c>'], date: new Date(9) }), undefined, undefined);
-    plan.place(message('<2>', { references: ['<a>', '<c>'], date: new Date(9) }), undefined, undefined);
+    plan.place(
+      message('<1>', { references: ['<b>', '<c>'], date: new Date(9) }),
+      undefined,
+      undefined,
+    );
+    plan.place(
+      message('<2>', { references: ['<a>', '<c>'], date: new Date(9) }),
+      undefined,
+      undefined,
+    );
     expect(plan.merged()).toEqual([
       { from: 'C', into: 'A' },
       { from: 'B', into: 'A' },

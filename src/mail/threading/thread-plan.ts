@@ -46,7 +46,12 @@ export class ThreadPlan {
   /** Conversations that have become part of another one. */
   readonly #into = new Map<string, string>();
   readonly #named = new Map<string, string>();
-  readonly #begun: { key: string; threadId: string; date: Date; participants: readonly string[] }[] = [];
+  readonly #begun: {
+    key: string;
+    threadId: string;
+    date: Date;
+    participants: readonly string[];
+  }[] = [];
 
   /**
    * @param known conversation of each Message-ID
@@ -57,7 +62,8 @@ export class ThreadPlan {
     private readonly own: string,
   ) {
     this.#threadOf = new Map([...known].map(([header, { threadId }]) => [header, threadId]));
-    for (const { threadId, firstMessageAt } of known.values()) this.#began.set(threadId, firstMessageAt);
+    for (const { threadId, firstMessageAt } of known.values())
+      this.#began.set(threadId, firstMessageAt);
   }
 
   /**
@@ -65,7 +71,11 @@ export class ThreadPlan {
    * @param promised the one it has been said to be in
    * @param bySubject one that its subject connects it with
    */
-  place(message: ThreadedMessage, promised: string | undefined, bySubject: string | undefined): string {
+  place(
+    message: ThreadedMessage,
+    promised: string | undefined,
+    bySubject: string | undefined,
+  ): string {
     const headers = headersOf(message);
     const found = new Set(headers.flatMap((header) => this.#known(header) ?? []));
     const nearest = [...found].slice(0, MOST_MERGED);
@@ -100,7 +110,10 @@ export class ThreadPlan {
 
   /** Message-IDs that nobody knew, and their conversations. */
   named(): { header: string; threadId: string }[] {
-    return [...this.#named].map(([header, threadId]) => ({ header, threadId: this.final(threadId) }));
+    return [...this.#named].map(([header, threadId]) => ({
+      header,
+      threadId: this.final(threadId),
+    }));
   }
 
   #known(header: string): string | undefined {

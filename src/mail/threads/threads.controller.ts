@@ -42,7 +42,11 @@ export class ThreadsController {
     @Query({ schema: listThreadsQuery }) query: ListThreadsQuery,
   ) {
     const { view } = query;
-    const listing = await this.threads.list(account, { filter: toThreadFilter(query), page: query, view });
+    const listing = await this.threads.list(account, {
+      filter: toThreadFilter(query),
+      page: query,
+      view,
+    });
     return toListView(listing, (thread) => toThreadView(thread, account.organizationUnit, view));
   }
 
@@ -80,7 +84,12 @@ export class ThreadsController {
     @Body({ schema: updateThread }) body: UpdateThread,
   ) {
     const { unread, starred, folder_id: folderId, label_ids: labelIds } = body;
-    const { thread, jobId } = await this.threads.update(account, id, { unread, starred, folderId, labelIds });
+    const { thread, jobId } = await this.threads.update(account, id, {
+      unread,
+      starred,
+      folderId,
+      labelIds,
+    });
     const view = toThreadView(thread, account.organizationUnit, undefined, jobId);
     return allows(account.scopes, SCOPES_FOR.readMail) ? view : threadStateView.parse(view);
   }

@@ -74,8 +74,18 @@ export function toThreadView(
 /** What is not read of the message is not shown either. */
 const UNREAD_PARTS = { body: null, messageIdHeader: null, inReplyTo: null, references: [] };
 
-function inThread({ id: threadId, accountId }: ThreadRecord, message: ThreadMessage, unit: OrganizationUnit) {
-  const whole = { ...message, ...UNREAD_PARTS, accountId, threadId, date: fromUnixSeconds(message.date) };
+function inThread(
+  { id: threadId, accountId }: ThreadRecord,
+  message: ThreadMessage,
+  unit: OrganizationUnit,
+) {
+  const whole = {
+    ...message,
+    ...UNREAD_PARTS,
+    accountId,
+    threadId,
+    date: fromUnixSeconds(message.date),
+  };
   const { body, events, object, ...rest } = toMessageView(whole, unit);
   void [body, events, object];
   return {

@@ -35,7 +35,8 @@ const EXPANDED = `
     cross join lateral (select ${THREAD_MESSAGE_COLUMNS}) e
     group by m.thread_id)`;
 
-const JOINS = 'join thread_summary s on s.thread_id = t.id left join thread_folders tf on tf.id = t.id';
+const JOINS =
+  'join thread_summary s on s.thread_id = t.id left join thread_folders tf on tf.id = t.id';
 
 /** How threads are read, in each view; what can be long are the people of a mail to thousands, and long conversations. */
 const PLAIN = {
@@ -69,7 +70,10 @@ export class ThreadsRepository {
   constructor(private readonly database: Database) {}
 
   /** Those with the newest last message first. */
-  async list(accountId: string, { filter, page, view }: ThreadListRequest): Promise<Listing<ThreadRecord>> {
+  async list(
+    accountId: string,
+    { filter, page, view }: ThreadListRequest,
+  ): Promise<Listing<ThreadRecord>> {
     const folders = await findFolders(this.database, accountId, filter);
     const people = peopleAskedFor(filter);
     const frequent = view === 'count' ? [] : await this.#frequent(accountId, people, page);
@@ -96,7 +100,11 @@ export class ThreadsRepository {
     const enough = Math.max(FREQUENT, FREQUENT_FOR_EACH * (offset + limit));
     const frequent: string[][] = [];
     for (const group of people.filter(({ length }) => length > 1)) {
-      const [row] = await this.database.query<{ enough: boolean }>(ARE_FREQUENT, [accountId, group, enough]);
+      const [row] = await this.database.query<{ enough: boolean }>(ARE_FREQUENT, [
+        accountId,
+        group,
+        enough,
+      ]);
       if (row?.enough) frequent.push(group);
     }
     return frequent;
@@ -167,7 +175,10 @@ function conditionsOf(
 const DRAFT = 'select 1 from message m where m.thread_id = t.id and m.draft and not m.deleting';
 
 /** Folders of messages; the one of drafts, where its drafts are meant, too. */
-function addFolderConditions(conditions: Conditions, { in: wanted, notIn: unwanted }: FilterFolders): void {
+function addFolderConditions(
+  conditions: Conditions,
+  { in: wanted, notIn: unwanted }: FilterFolders,
+): void {
   const condition = (folders: readonly FoundFolder[]) => {
     const isIn = `t.folder_ids && ${conditions.value(idsOf(folders))}::uuid[]`;
     return folders.some(({ name }) => name === 'drafts') ? `${isIn} or exists (${DRAFT})` : isIn;
@@ -177,7 +188,11 @@ function addFolderConditions(conditions: Conditions, { in: wanted, notIn: unwant
 }
 
 /** Who one of its messages has to be from or to; each filter may be met by another message. */
-function addPeopleConditions(conditions: Conditions, account: string, { people, frequent }: AskedFor): void {
+function addPeopleConditions(
+  conditions: Conditions,
+  account: string,
+  { people, frequent }: AskedFor,
+): void {
   for (const group of people) {
     const wanted =
       group.length === 1
@@ -193,7 +208,11 @@ function addPeopleConditions(conditions: Conditions, account: string, { people, 
   }
 }
 
-function addFilenameCondition(conditions: Conditions, account: string, { filename }: ThreadFilter): void {
+function addFilenameCondition(
+  conditions: Conditions,
+  account: string,
+  { filename }: ThreadFilter,
+): void {
   if (filename === undefined) return;
   conditions.add(
     `t.id in (select m.thread_id from file f join message m on m.id = f.message_id and not m.draft

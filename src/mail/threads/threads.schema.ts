@@ -22,7 +22,9 @@ export const listThreadsQuery = z.object({
   bcc: queryText().optional().describe('An exact address; of one of its messages'),
   any_email: emails
     .optional()
-    .describe('Up to 25 addresses, comma separated or repeated; one of them is in from, to, cc or bcc'),
+    .describe(
+      'Up to 25 addresses, comma separated or repeated; one of them is in from, to, cc or bcc',
+    ),
   in: queryList()
     .optional()
     .describe('Name, display name or id of a folder or label; one of its messages is there'),
@@ -37,7 +39,9 @@ export const listThreadsQuery = z.object({
   started_after: unixSeconds().optional().describe('After: its first message'),
   last_message_before: unixSeconds().optional().describe('Before: its last message'),
   last_message_after: unixSeconds().optional().describe('After: its last message'),
-  last_updated_before: unixSeconds().optional().describe('Before: the last change of it, whichever'),
+  last_updated_before: unixSeconds()
+    .optional()
+    .describe('Before: the last change of it, whichever'),
   last_updated_after: unixSeconds().optional().describe('After: the last change of it, whichever'),
   last_updated_timestamp: unixSeconds().optional().describe('The second of the last change of it'),
 });
@@ -60,7 +64,9 @@ export const threadView = z
     object: z.literal('thread'),
     account_id: z.string(),
     subject: z.string().describe('That of its first message'),
-    participants: z.array(addressView).describe('Everybody in from, to, cc and bcc of its messages'),
+    participants: z
+      .array(addressView)
+      .describe('Everybody in from, to, cc and bcc of its messages'),
     first_message_timestamp: z.number().int(),
     last_message_timestamp: z.number().int(),
     last_message_received_timestamp: z.number().int().nullable(),
@@ -70,8 +76,14 @@ export const threadView = z
     starred: z.boolean().describe('Whether one of its messages is'),
     has_attachments: z.boolean(),
     version: z.number().int().describe('Grows with each change'),
-    folders: z.array(folderOfMessage).optional().describe('Accounts with folders: all its messages are in'),
-    labels: z.array(folderOfMessage).optional().describe('Accounts with labels: all its messages have'),
+    folders: z
+      .array(folderOfMessage)
+      .optional()
+      .describe('Accounts with folders: all its messages are in'),
+    labels: z
+      .array(folderOfMessage)
+      .optional()
+      .describe('Accounts with labels: all its messages have'),
     message_ids: ids('Oldest first; not with view=expanded'),
     draft_ids: ids('Oldest first; not with view=expanded'),
     messages: z.array(messageOfThread).optional().describe('Oldest first; with view=expanded'),
@@ -101,7 +113,9 @@ export const threadView = z
       starred: false,
       has_attachments: false,
       version: 3,
-      folders: [{ id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' }],
+      folders: [
+        { id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' },
+      ],
       message_ids: ['019aa1b2-0000-7000-8000-000000000001'],
       draft_ids: [],
     },
@@ -131,7 +145,9 @@ export const threadStateView = threadView
       unread: false,
       starred: false,
       version: 3,
-      folders: [{ id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' }],
+      folders: [
+        { id: '019aa1b2-0000-7000-8000-000000000008', name: 'inbox', display_name: 'Inbox' },
+      ],
     },
   });
 
@@ -151,7 +167,9 @@ export const updateThread = z
       .max(255)
       .optional()
       .describe('Accounts with folders: where to move its messages; drafts and sent mail stay'),
-    label_ids: labelIds.describe('Accounts with labels: what it is to have; only differences count'),
+    label_ids: labelIds.describe(
+      'Accounts with labels: what it is to have; only differences count',
+    ),
   })
   .meta({ id: 'UpdateThread', example: { unread: false, starred: true } });
 export type UpdateThread = z.infer<typeof updateThread>;

@@ -95,7 +95,10 @@ export class Hits implements BeforeApplicationShutdown {
         break;
       } catch (error) {
         if (databaseTrouble(error) === null || this.#stopping) {
-          this.#log.error({ err: error }, `${hits.length} openings and clicks could not be counted`);
+          this.#log.error(
+            { err: error },
+            `${hits.length} openings and clicks could not be counted`,
+          );
           break;
         }
         await delay(RETRY_MS);
@@ -105,7 +108,8 @@ export class Hits implements BeforeApplicationShutdown {
   }
 
   #tellLost(): void {
-    if (this.#lost > 0) this.#log.warn(`${this.#lost} openings and clicks were too many to be counted`);
+    if (this.#lost > 0)
+      this.#log.warn(`${this.#lost} openings and clicks were too many to be counted`);
     this.#lost = 0;
   }
 }

@@ -52,7 +52,9 @@ export async function happeningsOf(
 ): Promise<ChangeRecord[]> {
   const news = arrived.filter(({ receivedAt }) => now.getTime() - receivedAt.getTime() < NEWS_MS);
   const replies = news.filter(({ report }) => report === undefined);
-  const bounces = news.filter(({ report }) => report && report.failed.length > 0 && report.about.length > 0);
+  const bounces = news.filter(
+    ({ report }) => report && report.failed.length > 0 && report.about.length > 0,
+  );
   return [
     ...(replies.length > 0 ? await repliesOf(sql, account, replies, now) : []),
     ...(bounces.length > 0 ? await bouncesOf(sql, account, bounces, findSent, now) : []),
@@ -149,7 +151,9 @@ async function bouncesOf(
     headers,
     email,
   ]);
-  const known = new Map<string, { messageId: string; threadId: string }>(own.map((row) => [row.header, row]));
+  const known = new Map<string, { messageId: string; threadId: string }>(
+    own.map((row) => [row.header, row]),
+  );
   // The id that was promised is the one that was told.
   for (const [header, sent] of await findSent(headers)) known.set(header, sent);
   const told = { applicationId, accountId, event: 'modify', at: now, logged: false } as const;
@@ -194,5 +198,7 @@ function failuresOf({ failed }: DeliveryReport): Record<string, unknown> {
 
 /** The same for each copy of a message, however often it is mirrored. */
 function nameOf({ messageIdHeader, id }: ArrivedMessage): string {
-  return messageIdHeader === null ? id : createHash('sha256').update(messageIdHeader).digest('base64url');
+  return messageIdHeader === null
+    ? id
+    : createHash('sha256').update(messageIdHeader).digest('base64url');
 }

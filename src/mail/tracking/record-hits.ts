@@ -74,7 +74,10 @@ export async function recordHits(sql: Sql, hits: readonly Hit[]): Promise<void> 
 
 function opened(message: Counted, hit: Hit): boolean {
   if (!message.opens) return false;
-  message.recentOpens = [recentOf(hit, message.openCount), ...message.recentOpens].slice(0, MOST_RECENTS);
+  message.recentOpens = [recentOf(hit, message.openCount), ...message.recentOpens].slice(
+    0,
+    MOST_RECENTS,
+  );
   message.openCount += 1;
   return true;
 }

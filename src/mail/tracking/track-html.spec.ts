@@ -51,7 +51,10 @@ describe('markHtml, links', () => {
     'http://a.test in plain text',
     '',
   ])('leaves %s as it is', async (html) => {
-    expect(await markHtml(html, { pixel: null, link: () => 'https://t.test' })).toEqual({ html, urls: [] });
+    expect(await markHtml(html, { pixel: null, link: () => 'https://t.test' })).toEqual({
+      html,
+      urls: [],
+    });
   });
 
   it('tells addresses as they are meant', async () => {
@@ -62,9 +65,10 @@ describe('markHtml, links', () => {
   });
 
   it('replaces so many different addresses and no more', async () => {
-    const html = Array.from({ length: MOST_LINKS + 5 }, (_, n) => `<a href="http://a.test/${n}">x</a>`).join(
-      '',
-    );
+    const html = Array.from(
+      { length: MOST_LINKS + 5 },
+      (_, n) => `<a href="http://a.test/${n}">x</a>`,
+    ).join('');
     const { html: after, urls } = await marked(`${html}<a href="http://a.test/0">`);
     expect(urls).toHaveLength(MOST_LINKS);
     expect(after).toContain(`<a href="http://a.test/${MOST_LINKS}">`);
@@ -87,7 +91,12 @@ describe('markHtml, links', () => {
 
 describe('markHtml, the image', () => {
   it.each([
-    ['before the end of the body', '<html><body><p>x</BODY ></html>', '<html><body><p>x', '</BODY ></html>'],
+    [
+      'before the end of the body',
+      '<html><body><p>x</BODY ></html>',
+      '<html><body><p>x',
+      '</BODY ></html>',
+    ],
     ['at the end where no body ends', '<p>x', '<p>x', ''],
     ['at the end of plain text', 'Hello & good-bye <', 'Hello & good-bye <', ''],
     ['in an empty text', '', '', ''],
@@ -95,9 +104,19 @@ describe('markHtml, the image', () => {
     ['not where a body ends in a style', '<style></body></style>x', '<style></body></style>x', ''],
     ['not in an attribute', '<p title="</body>">x', '<p title="</body>">x', ''],
     ['before a comment without an end', '<p>x<!-- y', '<p>x', '<!-- y'],
-    ['before a tag without an end', '<p>x</p><a href="y', '<p>x</p>'.slice(0, 3), 'x</p><a href="y'],
+    [
+      'before a tag without an end',
+      '<p>x</p><a href="y',
+      '<p>x</p>'.slice(0, 3),
+      'x</p><a href="y',
+    ],
     ['before a style without an end', '<p>x<style> y', '<p>x', '<style> y'],
-    ['before a choice without an end', '<p>x<select><option>y</body>', '<p>x', '<select><option>y</body>'],
+    [
+      'before a choice without an end',
+      '<p>x<select><option>y</body>',
+      '<p>x',
+      '<select><option>y</body>',
+    ],
     ['before an end without an end', '<p>x</body ', '<p>x', '</body '],
     ['behind a tag name without an end', '<p>x<im', '<p>', 'x<im'],
     ['before the first of two ends', 'x</body></html>y</body>', 'x', '</body></html>y</body>'],
@@ -174,7 +193,9 @@ describe('markHtml, whatever it is given', () => {
     const html = line.repeat(1_900);
     const { html: after, urls } = await marked(`${html}</body>`);
     expect(urls).toEqual(['https://a.test/?b=c']);
-    expect(after).toBe(`${html.replaceAll('https://a.test/?b=c', 'https://t.test/0')}${IMAGE}</body>`);
+    expect(after).toBe(
+      `${html.replaceAll('https://a.test/?b=c', 'https://t.test/0')}${IMAGE}</body>`,
+    );
   });
 
   it('looks at so much of it that it takes no long time', async () => {

@@ -96,7 +96,11 @@ export async function markHtml(
 }
 
 /** Finds where marks belong. Threads call this too: Node loads this file as it is. */
-export async function findMarks({ html, pixel, links: isWanted }: MarksWanted): Promise<FoundMarks> {
+export async function findMarks({
+  html,
+  pixel,
+  links: isWanted,
+}: MarksWanted): Promise<FoundMarks> {
   const links = new Links();
   const place = new PixelPlace(html.length);
   await parse(html, pixel, {

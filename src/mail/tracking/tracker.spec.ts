@@ -64,7 +64,9 @@ describe('Tracker', () => {
   });
 
   it('refuses to track HTML that hits a limit, and names the field', async () => {
-    const full = { run: () => Promise.reject(new WorkLimitError('time')) } as unknown as WorkThreads;
+    const full = {
+      run: () => Promise.reject(new WorkLimitError('time')),
+    } as unknown as WorkThreads;
     const limited = new Tracker(config, new TrackingTokens([KEY]), full);
     await expect(
       limited.prepare(message('x'.repeat(MOST_AT_ONCE + 1)), { opens: true }),

@@ -5,7 +5,13 @@ import { WorkLimitError } from '../../platform/threads/work-errors.ts';
 import { WorkThreads } from '../../platform/threads/work-threads.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import { type FoundMarks, markHtml, type MarksWanted, MOST_PLACES, pixelTag } from './track-html.ts';
+import {
+  type FoundMarks,
+  markHtml,
+  type MarksWanted,
+  MOST_PLACES,
+  pixelTag,
+} from './track-html.ts';
 import { TRACKED_DAYS } from './tracked-message.ts';
 import { TrackingTokens } from './tracking-tokens.ts';
 
@@ -45,12 +51,17 @@ export interface MarkedMessage {
 export const MOST_AT_ONCE = 64 * 1024;
 const MB = 2 ** 20;
 /** A megabyte takes about 200 ms, and never more than 600 ms: the limit is only for what nobody has thought of. */
-const FIND = task<typeof import('./track-html.ts')>()(import.meta.url, './track-html', 'findMarks', {
-  lane: 'short',
-  timeMs: 10_000,
-  inputBytes: 2 * MB,
-  outputBytes: 2 * MB,
-});
+const FIND = task<typeof import('./track-html.ts')>()(
+  import.meta.url,
+  './track-html',
+  'findMarks',
+  {
+    lane: 'short',
+    timeMs: 10_000,
+    inputBytes: 2 * MB,
+    outputBytes: 2 * MB,
+  },
+);
 
 export const OPENING_PATH = 't/o';
 export const LINK_PATH = 't/c';
@@ -82,7 +93,12 @@ export class Tracker {
    */
   async prepare(message: TrackableMessage, wish: TrackingWish): Promise<MarkedMessage> {
     const { accountId, messageId, messageIdHeader, sendAt } = message;
-    const { opens = false, links = false, thread_replies: threadReplies = false, payload = null } = wish;
+    const {
+      opens = false,
+      links = false,
+      thread_replies: threadReplies = false,
+      payload = null,
+    } = wish;
     if (!opens && !links && !threadReplies)
       return { html: message.html, record: { messageId, accountId, values: null } };
     const { html, urls } =
@@ -93,7 +109,9 @@ export class Tracker {
               pixel: opens ? this.#opening(messageId) : null,
               link: links ? (url, index) => this.#link(messageId, index, url) : null,
             },
-            message.html.length > MOST_AT_ONCE ? (wanted) => this.#find(accountId, wanted) : undefined,
+            message.html.length > MOST_AT_ONCE
+              ? (wanted) => this.#find(accountId, wanted)
+              : undefined,
           )
         : { html: message.html, urls: [] };
     const values = [messageIdHeader, opens, links, threadReplies, payload, urls, sendAt];

@@ -30,7 +30,9 @@ export class TrackingTokens {
 
   /** @param ring newest first; signatures have keys of their own, made from these (RFC 5869) */
   constructor(ring: readonly EncryptionKey[]) {
-    this.#keys = ring.map(({ key }) => Buffer.from(hkdfSync('sha256', key, '', 'carillon tracking 1', 32)));
+    this.#keys = ring.map(({ key }) =>
+      Buffer.from(hkdfSync('sha256', key, '', 'carillon tracking 1', 32)),
+    );
   }
 
   opening(messageId: string): string {
@@ -40,7 +42,9 @@ export class TrackingTokens {
   link({ messageId, index, url }: TrackedLink): string {
     const position = Buffer.alloc(INDEX_BYTES);
     position.writeUInt16BE(index);
-    return this.#sign(Buffer.concat([Buffer.from([LINK]), idBytes(messageId), position, Buffer.from(url)]));
+    return this.#sign(
+      Buffer.concat([Buffer.from([LINK]), idBytes(messageId), position, Buffer.from(url)]),
+    );
   }
 
   /** @returns the message an image belongs to; undefined: nobody here has signed that */
@@ -71,8 +75,13 @@ export class TrackingTokens {
     if (typeof token !== 'string' || token.length > LONGEST_TOKEN || !/^[\w-]+$/.test(token))
       return undefined;
     const bytes = Buffer.from(token, 'base64url');
-    const [signature, content] = [bytes.subarray(0, SIGNATURE_BYTES), bytes.subarray(SIGNATURE_BYTES)];
-    return this.#keys.some((key) => equalHashes(signature, signatureOf(key, content))) ? content : undefined;
+    const [signature, content] = [
+      bytes.subarray(0, SIGNATURE_BYTES),
+      bytes.subarray(SIGNATURE_BYTES),
+    ];
+    return this.#keys.some((key) => equalHashes(signature, signatureOf(key, content)))
+      ? content
+      : undefined;
   }
 }
 
@@ -86,5 +95,11 @@ function idBytes(id: string): Buffer {
 
 function idOf(content: Buffer): string {
   const hex = content.toString('hex', 1, 1 + ID_BYTES);
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-');
 }

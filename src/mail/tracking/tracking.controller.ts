@@ -57,6 +57,14 @@ export class TrackingController {
 
 /** Not one that only looks whether there is anything, or fetches ahead what nobody has asked for yet. */
 function isVisit({ method, headers }: Request): boolean {
-  const purposes = [headers['sec-purpose'], headers['purpose'], headers['x-purpose'], headers['x-moz']];
-  return method === 'GET' && !purposes.some((purpose) => /prefetch|prerender|preview/i.test(String(purpose)));
+  const purposes = [
+    headers['sec-purpose'],
+    headers['purpose'],
+    headers['x-purpose'],
+    headers['x-moz'],
+  ];
+  return (
+    method === 'GET' &&
+    !purposes.some((purpose) => /prefetch|prerender|preview/i.test(String(purpose)))
+  );
 }

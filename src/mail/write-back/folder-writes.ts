@@ -84,12 +84,20 @@ export class FolderWrites implements OnModuleInit {
         displayName,
       );
       const change = { from: providerId, to: renamed, messagePrefix };
-      return { kind: 'written', store: (sql, at) => rename(sql, account, write.objectId, change, at) };
+      return {
+        kind: 'written',
+        store: (sql, at) => rename(sql, account, write.objectId, change, at),
+      };
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
       const now = await this.#find(account, write, true);
       if (!now) return DELETED;
-      const missed = { accountId: account.accountId, tried: providerId, current: now.providerId, error };
+      const missed = {
+        accountId: account.accountId,
+        tried: providerId,
+        current: now.providerId,
+        error,
+      };
       return lookAgain(this.database, write, missed);
     }
   };
@@ -100,7 +108,10 @@ export class FolderWrites implements OnModuleInit {
     const folder = await this.#find(account, write, true);
     // Without an id it has never been at the provider.
     if (folder?.providerId) await port.deleteFolder(account, folder.providerId);
-    return { kind: 'written', store: (sql) => deleteHidden(sql, account.accountId, write.objectId) };
+    return {
+      kind: 'written',
+      store: (sql) => deleteHidden(sql, account.accountId, write.objectId),
+    };
   };
 
   #find(
@@ -111,7 +122,10 @@ export class FolderWrites implements OnModuleInit {
     return readFolder(this.database, accountId, objectId, { deleting });
   }
 
-  async #beingEmptied({ accountId }: ConnectedAccount, { objectId }: ProviderWrite): Promise<Date | null> {
+  async #beingEmptied(
+    { accountId }: ConnectedAccount,
+    { objectId }: ProviderWrite,
+  ): Promise<Date | null> {
     const values = [accountId, objectId];
     const [row] = await this.database.query<{ until: Date | null }>(BEING_EMPTIED, values);
     return row?.until ?? null;
@@ -176,7 +190,9 @@ async function undoRename(sql: Sql, write: FailedWrite, at: Date): Promise<void>
   const { objectId, accountId, jobId, payload } = write;
   const { displayName, before } = payload as unknown as FolderPayload;
   if (before === undefined) return;
-  const told = await amendNextWrite(sql, { objectId, jobId }, ['update_folder', 'update_label'], { before });
+  const told = await amendNextWrite(sql, { objectId, jobId }, ['update_folder', 'update_label'], {
+    before,
+  });
   if (told) return;
   const renamed = await renameBack(sql, accountId, objectId, { from: displayName, to: before }, at);
   await recordFolders(sql, write, 'modify', renamed, at);
@@ -184,7 +200,13 @@ async function undoRename(sql: Sql, write: FailedWrite, at: Date): Promise<void>
 
 /** The provider does not delete it: it is there again. */
 async function undoDeletion(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
-  await recordFolders(sql, write, 'create', await showAgain(sql, write.accountId, write.objectId, at), at);
+  await recordFolders(
+    sql,
+    write,
+    'create',
+    await showAgain(sql, write.accountId, write.objectId, at),
+    at,
+  );
 }
 
 const OWNER = `
@@ -197,9 +219,18 @@ async function recordFolders(
   folderIds: readonly string[],
   at: Date,
 ): Promise<void> {
-  const [owner] = await sql.query<{ applicationId: string; unit: OrganizationUnit }>(OWNER, [accountId]);
+  const [owner] = await sql.query<{ applicationId: string; unit: OrganizationUnit }>(OWNER, [
+    accountId,
+  ]);
   if (!owner) return;
   const { applicationId, unit: object } = owner;
-  const changes = folderIds.map((objectId) => ({ applicationId, accountId, object, objectId, event, at }));
+  const changes = folderIds.map((objectId) => ({
+    applicationId,
+    accountId,
+    object,
+    objectId,
+    event,
+    at,
+  }));
   await recordChanges(sql, changes);
 }

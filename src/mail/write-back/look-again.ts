@@ -1,5 +1,8 @@
 import type { Database } from '../../platform/database/sql.ts';
-import type { ProviderWrite, WriteOutcome } from '../../accounts/provider-writes/provider-writes.ts';
+import type {
+  ProviderWrite,
+  WriteOutcome,
+} from '../../accounts/provider-writes/provider-writes.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { scheduleSync } from '../../accounts/sync-schedule/schedule-sync.ts';
 

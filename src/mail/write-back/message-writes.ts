@@ -63,7 +63,10 @@ export class MessageWrites implements OnModuleInit {
         });
       if (!folders) return { kind: 'written' };
       const moved = await port.setFolders(account, providerId, targets);
-      return { kind: 'written', store: (sql, at) => store(sql, account, write, moved.providerId, at) };
+      return {
+        kind: 'written',
+        store: (sql, at) => store(sql, account, write, moved.providerId, at),
+      };
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
       const current = await this.#providerId(account, write);
@@ -77,21 +80,31 @@ export class MessageWrites implements OnModuleInit {
     { accountId }: ConnectedAccount,
     { objectId }: ProviderWrite,
   ): Promise<string | undefined> {
-    const [row] = await this.database.query<{ providerId: string | null }>(READ, [objectId, accountId]);
+    const [row] = await this.database.query<{ providerId: string | null }>(READ, [
+      objectId,
+      accountId,
+    ]);
     return row?.providerId ?? undefined;
   }
 
   /** Provider's ids of the folders; a time: until then one of them may not be there yet. */
-  async #targets({ accountId }: ConnectedAccount, ids: readonly string[]): Promise<string[] | Date> {
-    const rows = await this.database.query<{ id: string; providerId: string | null; busyUntil: Date | null }>(
-      FOLDERS,
-      [accountId, ids],
-    );
+  async #targets(
+    { accountId }: ConnectedAccount,
+    ids: readonly string[],
+  ): Promise<string[] | Date> {
+    const rows = await this.database.query<{
+      id: string;
+      providerId: string | null;
+      busyUntil: Date | null;
+    }>(FOLDERS, [accountId, ids]);
     if (rows.length < ids.length)
       throw new ProviderError('rejected', 'A folder of this message has been deleted');
     const absent = rows.filter(({ providerId }) => providerId === null);
     if (absent.some(({ busyUntil }) => !busyUntil))
-      throw new ProviderError('rejected', 'A folder of this message could not be created at the provider');
+      throw new ProviderError(
+        'rejected',
+        'A folder of this message could not be created at the provider',
+      );
     const busy = absent.flatMap(({ busyUntil }) => busyUntil?.getTime() ?? []);
     if (busy.length > 0) return new Date(Math.max(...busy));
     return rows.flatMap(({ providerId }) => providerId ?? []);
@@ -120,7 +133,12 @@ async function putBack(sql: Sql, { jobId, objectId, accountId, payload }: Failed
   const message = await holdMessage(sql, accountId, objectId);
   const [owner] = await sql.query<{ applicationId: string }>(APPLICATION, [accountId]);
   if (!message || !owner) return;
-  const later = await rememberBefore(sql, 'update_message', [{ objectId, before: asked.before }], jobId);
+  const later = await rememberBefore(
+    sql,
+    'update_message',
+    [{ objectId, before: asked.before }],
+    jobId,
+  );
   const restored: Partial<MessageState> = {};
   for (const key of STATE_KEYS) {
     if (asked[key] === undefined || asked.before[key] === undefined) continue;

@@ -57,7 +57,8 @@ export function Public(): ClassDecorator & MethodDecorator {
 export const CurrentAccount = createParamDecorator(
   (_: unknown, context: ExecutionContext): AccountPrincipal => {
     const principal = principalOf(context.switchToHttp().getRequest<Request>());
-    if (principal?.kind !== 'account') throw new Error('CurrentAccount on a route without AccountAuth');
+    if (principal?.kind !== 'account')
+      throw new Error('CurrentAccount on a route without AccountAuth');
     return principal;
   },
 );

@@ -9,5 +9,8 @@ export abstract class Credentials {
   abstract accountByToken(token: string): Promise<AccountPrincipal | undefined>;
 
   /** @returns undefined unless the pair is right */
-  abstract applicationBySecret(clientId: string, secret: string): Promise<ApplicationPrincipal | undefined>;
+  abstract applicationBySecret(
+    clientId: string,
+    secret: string,
+  ): Promise<ApplicationPrincipal | undefined>;
 }

@@ -184,10 +184,15 @@ export function isRefusal(error: unknown): boolean {
 }
 
 function tooMany({ kind, most }: Counted, until: number, now: Date): TooManyFailuresError {
-  return new TooManyFailuresError(WHAT[kind], most, Math.max(1, Math.ceil((until - now.getTime()) / 1000)));
+  return new TooManyFailuresError(
+    WHAT[kind],
+    most,
+    Math.max(1, Math.ceil((until - now.getTime()) / 1000)),
+  );
 }
 
-const keyOf = (...parts: readonly string[]): string => hashToken(parts.join('\0')).toString('base64');
+const keyOf = (...parts: readonly string[]): string =>
+  hashToken(parts.join('\0')).toString('base64');
 
 /** In one order everywhere: those who lock several rows do not wait for each other in a circle. */
 const buffersOf = (counted: readonly Counted[]): Buffer[] =>

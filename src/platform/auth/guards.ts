@@ -38,7 +38,8 @@ async function guarded(
     return (await verdict) === true;
   } catch (error) {
     const request = context.switchToHttp().getRequest<Request>();
-    const isWrong = error instanceof UnauthorizedException && request.headers.authorization !== undefined;
+    const isWrong =
+      error instanceof UnauthorizedException && request.headers.authorization !== undefined;
     if (isWrong) await failures.wrongSecret(clientAddress(request));
     throw error;
   }

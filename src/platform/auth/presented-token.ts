@@ -14,8 +14,10 @@ export function basicUserName(request: Request): string | undefined {
 }
 
 /** The access token in the header, however it was sent; for handlers behind `AccountAuth`. */
-export const PresentedToken = createParamDecorator((_: unknown, context: ExecutionContext): string => {
-  const request = context.switchToHttp().getRequest<Request>();
-  const [scheme, value = ''] = parts(request) ?? [];
-  return scheme === 'bearer' ? value : (basicUserName(request) ?? '');
-});
+export const PresentedToken = createParamDecorator(
+  (_: unknown, context: ExecutionContext): string => {
+    const request = context.switchToHttp().getRequest<Request>();
+    const [scheme, value = ''] = parts(request) ?? [];
+    return scheme === 'bearer' ? value : (basicUserName(request) ?? '');
+  },
+);

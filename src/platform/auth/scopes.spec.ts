@@ -17,7 +17,9 @@ describe('isWithin', () => {
     expect(isWithin(['email'], null)).toBe(true);
     expect(isWithin(null, null)).toBe(true);
     expect(isWithin(null, ['email', 'calendar', 'contacts'])).toBe(false);
-    expect(isWithin(null, ['email', 'calendar', 'contacts', 'room_resources.read_only'])).toBe(true);
+    expect(isWithin(null, ['email', 'calendar', 'contacts', 'room_resources.read_only'])).toBe(
+      true,
+    );
   });
 });
 

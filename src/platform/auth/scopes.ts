@@ -66,13 +66,17 @@ export function isWithin(asked: readonly Scope[] | null, agreed: readonly Scope[
  * What may be used of `asked` (the grant's or the integration's scopes) when the user has agreed to `agreed`; null:
  * every scope.
  */
-export function restrict(asked: readonly Scope[] | null, agreed: readonly Scope[] | null): Scope[] | null {
+export function restrict(
+  asked: readonly Scope[] | null,
+  agreed: readonly Scope[] | null,
+): Scope[] | null {
   if (asked === null || agreed === null) {
     const limiting = asked ?? agreed;
     return limiting && [...limiting];
   }
   return SCOPES.filter(
     (scope) =>
-      (asked.includes(scope) && covers(agreed, scope)) || (agreed.includes(scope) && covers(asked, scope)),
+      (asked.includes(scope) && covers(agreed, scope)) ||
+      (agreed.includes(scope) && covers(asked, scope)),
   );
 }

@@ -37,7 +37,11 @@ export class ApplicationStrategy extends PassportStrategy(BasicStrategy, STRATEG
   }
 }
 
-type Verify = (request: Request, userName: string, done: (error: unknown, user?: unknown) => void) => void;
+type Verify = (
+  request: Request,
+  userName: string,
+  done: (error: unknown, user?: unknown) => void,
+) => void;
 
 /** Basic with a secret as user name and no password, which passport-http refuses. */
 class BasicUserNameStrategy extends PassportBase {
@@ -62,7 +66,10 @@ class BasicUserNameStrategy extends PassportBase {
 
 /** `Authorization: Basic base64(token:)`: how the official clients send access tokens. */
 @Injectable()
-export class AccessTokenBasicStrategy extends PassportStrategy(BasicUserNameStrategy, STRATEGY.tokenAsUser) {
+export class AccessTokenBasicStrategy extends PassportStrategy(
+  BasicUserNameStrategy,
+  STRATEGY.tokenAsUser,
+) {
   constructor(private readonly credentials: Credentials) {
     super();
   }

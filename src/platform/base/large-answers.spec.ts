@@ -1,5 +1,11 @@
 import { PassThrough } from 'node:stream';
-import { ClientGoneError, duringAnswer, keepSmall, largeAnswer, mayBeLarge } from './large-answers.ts';
+import {
+  ClientGoneError,
+  duringAnswer,
+  keepSmall,
+  largeAnswer,
+  mayBeLarge,
+} from './large-answers.ts';
 
 const MB = 1024 * 1024;
 

@@ -21,7 +21,8 @@ export class AccountPlaces {
 
   /** Runs `work` in a place. @throws {TooManyReadersError} when none is free; nobody waits for one */
   async hold<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    if (this.#taken.get(accountId) >= this.most) throw new TooManyReadersError(this.what, this.most);
+    if (this.#taken.get(accountId) >= this.most)
+      throw new TooManyReadersError(this.what, this.most);
     this.#taken.add(accountId, 1);
     try {
       return await work();

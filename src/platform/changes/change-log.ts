@@ -83,13 +83,23 @@ const RECORD = deliveriesBeside(`
  */
 export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<void> {
   if (changes.length === 0) return;
-  const logged = changes.filter((change) => change.logged !== false && !UNLOGGED.includes(change.object));
+  const logged = changes.filter(
+    (change) => change.logged !== false && !UNLOGGED.includes(change.object),
+  );
   const told = changes.flatMap((change) => {
     const { applicationId, accountId, object, webhook } = change;
     if (!webhook) return [];
     const { trigger, dedupe } = webhook;
     const scopes = TOLD_WITH[object] ?? null;
-    return { id: newId(), applicationId, accountId, trigger, dedupe, scopes, body: webhookBody(change) };
+    return {
+      id: newId(),
+      applicationId,
+      accountId,
+      trigger,
+      dedupe,
+      scopes,
+      body: webhookBody(change),
+    };
   });
   const waitMs = await queueDeliveries(sql, RECORD, told, [
     ...columnsOf(logged, 'accountId', 'object', 'objectId', 'event'),

@@ -9,7 +9,9 @@ import { trustedProxies } from './trusted-proxies.ts';
 /** Thrown at start when the environment is wrong. Names the variables, never their values. */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
-    super(`The configuration is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    super(
+      `The configuration is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    );
     this.name = 'ConfigError';
   }
 }
@@ -36,7 +38,10 @@ const entries = z.string().transform((value) =>
 const list = (fallback: string[]) => entries.default(fallback);
 const address = z
   .string()
-  .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), 'must be an http(s) address')
+  .refine(
+    (value) => /^https?:\/\//.test(value) && URL.canParse(value),
+    'must be an http(s) address',
+  )
   .transform((value) => value.replace(/\/+$/, ''));
 
 /** The roles one process can have. */
@@ -75,11 +80,17 @@ export const environmentSchema = z.object({
   INSTANCE_NAME: text('carillon').pipe(z.string().max(100, 'must have at most 100 characters')),
   ENCRYPTION_KEYS: z.string().optional(),
   EGRESS_ALLOW: entries
-    .pipe(z.array(z.string().refine(isEgressAllowEntry, 'must be host names, addresses or CIDR ranges')))
+    .pipe(
+      z.array(
+        z.string().refine(isEgressAllowEntry, 'must be host names, addresses or CIDR ranges'),
+      ),
+    )
     .optional(),
   ISPDB_URL: address.optional(),
   TRUST_PROXY: trustedProxies,
-  PUBLIC_IP_ADDRESSES: list([]).pipe(z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses'))),
+  PUBLIC_IP_ADDRESSES: list([]).pipe(
+    z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses')),
+  ),
   MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1024, 100 * 1024 * 1024),
   UNUSED_UPLOADS_MB: integer(2_048, 0, 1_000_000),
   RATE_LIMIT_APPLICATION: integer(500, 0, 1_000_000),
@@ -153,7 +164,9 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
   const present = withoutEmpty(environment);
   const parsed = environmentSchema.safeParse(present);
   if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`));
+    throw new ConfigError(
+      parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`),
+    );
   }
   const env = parsed.data;
   const problems: string[] = [];
@@ -164,7 +177,9 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
   }
   const keys = env.ENCRYPTION_KEYS ?? local.encryptionKeys;
   if (!keys) {
-    problems.push('ENCRYPTION_KEYS: is required (make one with: npm run carillon -- keys generate)');
+    problems.push(
+      'ENCRYPTION_KEYS: is required (make one with: npm run carillon -- keys generate)',
+    );
   }
   const encryptionKeys = keys ? parseKeyRing(keys, problems) : [];
   const sms = smsConfig(env, problems);
@@ -184,7 +199,10 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     /** `{base_url}` of the specification, without a trailing slash. */
     baseUrl,
     /** `{integrations_url}` per region, without a trailing slash. */
-    integrationsUrl: { us: env.INTEGRATIONS_URL_US ?? baseUrl, eu: env.INTEGRATIONS_URL_EU ?? baseUrl },
+    integrationsUrl: {
+      us: env.INTEGRATIONS_URL_US ?? baseUrl,
+      eu: env.INTEGRATIONS_URL_EU ?? baseUrl,
+    },
     database: {
       /** postgres:// address; always set when the application starts. */
       url: databaseUrl ?? '',

@@ -12,12 +12,17 @@ describe('docs/configuration.md', () => {
   }));
 
   it('describes every variable once, and no other', () => {
-    expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(environmentSchema.shape).sort());
+    expect(rows.map(({ name }) => name).sort()).toEqual(
+      Object.keys(environmentSchema.shape).sort(),
+    );
   });
 
   it('names the defaults the program has', () => {
     const defaults = environmentSchema.parse({});
-    const expected = Object.entries(defaults).map(([name, value]): [string, string] => [name, String(value)]);
+    const expected = Object.entries(defaults).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ]);
     const documented = rows
       .filter(({ value }) => value !== '')
       .map(({ name, value }): [string, string] => [name, value]);

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 
-const read = (name: string): string => fs.readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
+const read = (name: string): string =>
+  fs.readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
 
 /** The lines of one service of docker-compose.yml. */
 function serviceOf(compose: string, name: string): string {
@@ -27,20 +28,29 @@ describe('the container files', () => {
     const bases = [...dockerfile.matchAll(/^ARG NODE_IMAGE=(.*)$/gm)].map(([, image]) => image);
     expect(images).toHaveLength(3);
     expect(bases).toHaveLength(1);
-    for (const image of [...images, ...bases]) expect(image).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?(-slim)?$/);
+    for (const image of [...images, ...bases])
+      expect(image).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?(-slim)?$/);
     expect(images).toContain(bases[0]);
-    expect(dockerfile.match(/^FROM .*/gm)?.every((line) => line.startsWith('FROM ${NODE_IMAGE}'))).toBe(true);
+    expect(
+      dockerfile.match(/^FROM .*/gm)?.every((line) => line.startsWith('FROM ${NODE_IMAGE}')),
+    ).toBe(true);
   });
 
   it('put the bill of materials of what was installed into the image', () => {
-    expect(dockerfile).toMatch(/npm ci --omit=dev[^]*\nRUN npm run sbom -- sbom\.cdx\.json\n[^]*\nFROM /);
+    expect(dockerfile).toMatch(
+      /npm ci --omit=dev[^]*\nRUN npm run sbom -- sbom\.cdx\.json\n[^]*\nFROM /,
+    );
     expect(dockerfile).toContain('COPY --from=build /carillon/sbom.cdx.json ./');
   });
 
   it('run Carillon as an ordinary user, without capabilities and on a read-only file system', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
     const common = /^x-carillon:[^]*?\n\n/m.exec(compose)?.[0] ?? '';
-    for (const line of ['read_only: true', 'cap_drop: [ALL]', "security_opt: ['no-new-privileges:true']"]) {
+    for (const line of [
+      'read_only: true',
+      'cap_drop: [ALL]',
+      "security_opt: ['no-new-privileges:true']",
+    ]) {
       expect(common).toContain(line);
     }
     for (const name of ['postgres', 'proxy']) {

@@ -12,7 +12,13 @@ describe("the operator's own mail", () => {
   it('is sent by TLS or STARTTLS, as the address says', () => {
     expect(load('smtps://me:a%2Fb@mail.operator.test')).toEqual({
       from: 'check@operator.test',
-      smtp: { host: 'mail.operator.test', port: 465, security: 'tls', username: 'me', password: 'a/b' },
+      smtp: {
+        host: 'mail.operator.test',
+        port: 465,
+        security: 'tls',
+        username: 'me',
+        password: 'a/b',
+      },
     });
     expect(load('smtp://mail.operator.test:2525')?.smtp).toEqual({
       host: 'mail.operator.test',
@@ -29,13 +35,17 @@ describe("the operator's own mail", () => {
   });
 
   it('refuses a password with a bare "%" and says how it is written', () => {
-    expect(() => load('smtps://me:100%@mail.operator.test')).toThrow(/OPERATOR_SMTP_URL: .* as %25/);
+    expect(() => load('smtps://me:100%@mail.operator.test')).toThrow(
+      /OPERATOR_SMTP_URL: .* as %25/,
+    );
   });
 
-  it.each(['mail.operator.test', 'http://mail.operator.test', 'smtp://me@mail.operator.test', 'smtp://'])(
-    'refuses %s without repeating it',
-    (url) => {
-      expect(() => load(url)).toThrow(/OPERATOR_SMTP_URL: (must be|user name)/);
-    },
-  );
+  it.each([
+    'mail.operator.test',
+    'http://mail.operator.test',
+    'smtp://me@mail.operator.test',
+    'smtp://',
+  ])('refuses %s without repeating it', (url) => {
+    expect(() => load(url)).toThrow(/OPERATOR_SMTP_URL: (must be|user name)/);
+  });
 });

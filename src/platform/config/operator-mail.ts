@@ -14,7 +14,9 @@ export interface OperatorMailConfig {
   };
 }
 
-const SECURITIES: Readonly<Record<string, { security: 'tls' | 'starttls' | 'none'; port: number }>> = {
+const SECURITIES: Readonly<
+  Record<string, { security: 'tls' | 'starttls' | 'none'; port: number }>
+> = {
   'smtps:': { security: 'tls', port: 465 },
   'smtp:': { security: 'starttls', port: 587 },
   'smtp+plain:': { security: 'none', port: 25 },
@@ -31,7 +33,8 @@ function isEncoded(text: string): boolean {
 const smtpUrl = z
   .string()
   .refine(
-    (value) => URL.canParse(value) && SECURITIES[new URL(value).protocol] && new URL(value).hostname !== '',
+    (value) =>
+      URL.canParse(value) && SECURITIES[new URL(value).protocol] && new URL(value).hostname !== '',
     'must be smtps://user:password@host:port, or smtp:// for STARTTLS',
   )
   .refine((value) => {
@@ -47,7 +50,10 @@ const smtpUrl = z
   .transform((value): OperatorMailConfig['smtp'] => {
     const { protocol, hostname, port, username, password } = new URL(value);
     const { security, port: usual } = SECURITIES[protocol] ?? { security: 'starttls', port: 587 };
-    const login = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+    const login = {
+      username: decodeURIComponent(username),
+      password: decodeURIComponent(password),
+    };
     const host = hostname.replace(/^\[|\]$/g, '');
     return { host, port: port ? Number(port) : usual, security, ...(username ? login : {}) };
   });
@@ -59,11 +65,16 @@ export const operatorMailVariables = {
 
 /** @param problems gets what is missing @returns null: the server sends no mail of its own */
 export function operatorMailConfig(
-  { OPERATOR_SMTP_URL: smtp, OPERATOR_MAIL_FROM: from }: z.infer<z.ZodObject<typeof operatorMailVariables>>,
+  {
+    OPERATOR_SMTP_URL: smtp,
+    OPERATOR_MAIL_FROM: from,
+  }: z.infer<z.ZodObject<typeof operatorMailVariables>>,
   problems: string[],
 ): OperatorMailConfig | null {
   if (smtp === undefined && from === undefined) return null;
-  if (smtp === undefined) problems.push('OPERATOR_SMTP_URL: is required together with OPERATOR_MAIL_FROM');
-  if (from === undefined) problems.push('OPERATOR_MAIL_FROM: is required together with OPERATOR_SMTP_URL');
+  if (smtp === undefined)
+    problems.push('OPERATOR_SMTP_URL: is required together with OPERATOR_MAIL_FROM');
+  if (from === undefined)
+    problems.push('OPERATOR_MAIL_FROM: is required together with OPERATOR_SMTP_URL');
   return smtp && from ? { smtp, from } : null;
 }

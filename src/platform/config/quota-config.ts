@@ -12,7 +12,9 @@ const countries = z
       .map((code) => code.trim().toUpperCase())
       .filter(Boolean),
   )
-  .pipe(z.array(z.string().refine(isSupportedCountry, 'must be ISO codes of countries, such as DE,US')))
+  .pipe(
+    z.array(z.string().refine(isSupportedCountry, 'must be ISO codes of countries, such as DE,US')),
+  )
   .default([]);
 
 const count = (fallback: number) =>
@@ -44,7 +46,10 @@ export function quotaConfig(env: z.output<typeof schema>) {
     /** Texts handed to the SMS gateway in a day: of one account, and of all accounts of one application together. */
     sms: { account: env.QUOTA_ACCOUNT_SMS, application: env.QUOTA_APPLICATION_SMS },
     /** Reminders sent in a day, whatever their type; a text counts here too. */
-    reminders: { account: env.QUOTA_ACCOUNT_REMINDERS, application: env.QUOTA_APPLICATION_REMINDERS },
+    reminders: {
+      account: env.QUOTA_ACCOUNT_REMINDERS,
+      application: env.QUOTA_APPLICATION_REMINDERS,
+    },
     /** Meetings that conferencing services are asked to make in a day. */
     meetings: { account: env.QUOTA_ACCOUNT_MEETINGS, application: env.QUOTA_APPLICATION_MEETINGS },
     /** Reminders that one event may have (notifications × participants), and the texts among them. */

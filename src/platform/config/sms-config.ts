@@ -2,12 +2,19 @@ import { z } from 'zod';
 
 const TWILIO_URL = 'https://api.twilio.com';
 /** Set by us, or by the connection. */
-const RESERVED_HEADERS = ['idempotency-key', 'content-length', 'host', 'transfer-encoding', 'connection'];
+const RESERVED_HEADERS = [
+  'idempotency-key',
+  'content-length',
+  'host',
+  'transfer-encoding',
+  'connection',
+];
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/i;
 // Printable ASCII: everything else would be refused when the first text is sent.
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
-export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+export type JsonValue =
+  string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 /** Who delivers texts, and how it is reached. Its secrets are in no log and no answer. */
 export type SmsConfig =
@@ -46,7 +53,10 @@ export interface HttpSmsConfig {
 
 const gatewayUrl = z
   .string()
-  .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), 'must be an http(s) address')
+  .refine(
+    (value) => /^https?:\/\//.test(value) && URL.canParse(value),
+    'must be an http(s) address',
+  )
   .refine(
     (value) => !new URL(value).username && !new URL(value).password,
     'must not contain a user name or password',
@@ -68,7 +78,9 @@ const headers = json
   )
   .refine(
     (given) =>
-      Object.entries(given).every(([name, value]) => HEADER_NAME.test(name) && HEADER_VALUE.test(value)),
+      Object.entries(given).every(
+        ([name, value]) => HEADER_NAME.test(name) && HEADER_VALUE.test(value),
+      ),
     'must have header names, and values of printable ASCII',
   )
   .refine(
@@ -113,7 +125,9 @@ export const smsVariables = {
 function mentions(value: JsonValue, name: string): boolean {
   if (typeof value === 'string') return value.includes(name);
   return (
-    typeof value === 'object' && value !== null && Object.values(value).some((part) => mentions(part, name))
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).some((part) => mentions(part, name))
   );
 }
 
@@ -128,7 +142,8 @@ export function smsConfig(env: z.output<typeof schema>, problems: string[]): Sms
     name: 'TWILIO_ACCOUNT_SID' | 'TWILIO_AUTH_TOKEN' | 'TWILIO_FROM' | 'SMS_HTTP_URL',
   ): string => {
     const value = env[name];
-    if (value === undefined) problems.push(`${name}: is required by SMS_GATEWAY=${env.SMS_GATEWAY}`);
+    if (value === undefined)
+      problems.push(`${name}: is required by SMS_GATEWAY=${env.SMS_GATEWAY}`);
     return value ?? '';
   };
   switch (env.SMS_GATEWAY) {

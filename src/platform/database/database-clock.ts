@@ -47,7 +47,11 @@ export class DatabaseClock extends Clock implements OnModuleInit {
       const before = moment();
       const [row] = await this.database.query<{ now: Date }>('select clock_timestamp() as now');
       const at = moment();
-      if (row) this.#anchor = { instant: row.now.getTime() + (at.monotonicMs - before.monotonicMs) / 2, at };
+      if (row)
+        this.#anchor = {
+          instant: row.now.getTime() + (at.monotonicMs - before.monotonicMs) / 2,
+          at,
+        };
     } finally {
       this.#syncing = false;
     }

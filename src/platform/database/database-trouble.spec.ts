@@ -3,12 +3,19 @@ import { databaseTrouble } from './database-trouble.ts';
 const coded = (code: string) => Object.assign(new Error('some words'), { code });
 
 describe('databaseTrouble', () => {
-  it.each(['57P01', '57P03', '08006', '53300', '53100', '25006', 'ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND'])(
-    'knows from %s that the database is away',
-    (code) => {
-      expect(databaseTrouble(coded(code))).toBe('away');
-    },
-  );
+  it.each([
+    '57P01',
+    '57P03',
+    '08006',
+    '53300',
+    '53100',
+    '25006',
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'ENOTFOUND',
+  ])('knows from %s that the database is away', (code) => {
+    expect(databaseTrouble(coded(code))).toBe('away');
+  });
 
   it.each([
     'Connection terminated unexpectedly',
@@ -20,18 +27,28 @@ describe('databaseTrouble', () => {
     expect(databaseTrouble(new Error(message))).toBe('away');
   });
 
-  it.each(['40001', '40P01', '55P03', '57014'])('knows from %s that somebody was in the way', (code) => {
-    expect(databaseTrouble(coded(code))).toBe('busy');
-  });
-
-  it('does not take the trouble of another connection for its own', () => {
-    expect(databaseTrouble(new Error('no mail server', { cause: coded('ECONNREFUSED') }))).toBeNull();
-  });
-
-  it.each([coded('23505'), coded('22021'), coded('ENOENT'), new Error('a bug'), null, undefined, 'text'])(
-    'says nothing about %p',
-    (error) => {
-      expect(databaseTrouble(error)).toBeNull();
+  it.each(['40001', '40P01', '55P03', '57014'])(
+    'knows from %s that somebody was in the way',
+    (code) => {
+      expect(databaseTrouble(coded(code))).toBe('busy');
     },
   );
+
+  it('does not take the trouble of another connection for its own', () => {
+    expect(
+      databaseTrouble(new Error('no mail server', { cause: coded('ECONNREFUSED') })),
+    ).toBeNull();
+  });
+
+  it.each([
+    coded('23505'),
+    coded('22021'),
+    coded('ENOENT'),
+    new Error('a bug'),
+    null,
+    undefined,
+    'text',
+  ])('says nothing about %p', (error) => {
+    expect(databaseTrouble(error)).toBeNull();
+  });
 });

@@ -19,7 +19,11 @@ const WORDS =
  */
 export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   if (typeof error !== 'object' || error === null) return null;
-  const { code, message, syscall } = error as { code?: unknown; message?: unknown; syscall?: unknown };
+  const { code, message, syscall } = error as {
+    code?: unknown;
+    message?: unknown;
+    syscall?: unknown;
+  };
   if (typeof code === 'string') {
     if (BUSY.test(code)) return 'busy';
     if (AWAY.test(code) || NETWORK.includes(code)) return 'away';

@@ -36,7 +36,10 @@ function identMap(): string {
  * Replaces the server's rules of who may connect, also in folders of older versions, which let every local user in.
  * @param owner the account the server runs as; null: our own
  */
-export function writeAccessRules(dataDir: string, owner: { uid: number; gid: number } | null): void {
+export function writeAccessRules(
+  dataDir: string,
+  owner: { uid: number; gid: number } | null,
+): void {
   for (const [name, text] of [
     ['pg_hba.conf', HBA],
     ['pg_ident.conf', identMap()],
@@ -67,14 +70,19 @@ export interface SocketAccess {
 function linkTo(dataDir: string): string {
   for (const parent of new Set([os.tmpdir(), '/tmp'])) {
     // mkdtemp adds six characters.
-    if (Buffer.byteLength(path.join(parent, 'carillon-123456', 'd', SOCKET_NAME)) > LONGEST_SOCKET_PATH)
+    if (
+      Buffer.byteLength(path.join(parent, 'carillon-123456', 'd', SOCKET_NAME)) >
+      LONGEST_SOCKET_PATH
+    )
       continue;
     // Mode 0700: nobody else can put another link in its place.
     const folder = fs.mkdtempSync(path.join(parent, 'carillon-'));
     fs.symlinkSync(dataDir, path.join(folder, 'd'));
     return folder;
   }
-  throw new Error(`The path of ${dataDir} is too long for a socket, and so is that of ${os.tmpdir()}.`);
+  throw new Error(
+    `The path of ${dataDir} is too long for a socket, and so is that of ${os.tmpdir()}.`,
+  );
 }
 
 /**

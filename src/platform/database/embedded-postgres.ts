@@ -107,7 +107,9 @@ function isReachable(target: string, account: Account): boolean {
 
 /** Copies the binaries to a place the account can enter; safe when several processes do it at once. */
 function copyBinaries(native: string, account: Account): string {
-  const { version } = JSON.parse(fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8')) as {
+  const { version } = JSON.parse(
+    fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8'),
+  ) as {
     version: string;
   };
   const target = path.join('/var/tmp', `carillon-postgres-${version}-${account.uid}`);
@@ -116,7 +118,9 @@ function copyBinaries(native: string, account: Account): string {
   if (fs.existsSync(complete)) {
     const { uid, mode } = fs.lstatSync(target);
     if (uid === process.getuid?.() && (mode & 0o022) === 0) return target;
-    throw new EmbeddedPostgresError(`${target} belongs to somebody else: remove it or set DATABASE_URL.`);
+    throw new EmbeddedPostgresError(
+      `${target} belongs to somebody else: remove it or set DATABASE_URL.`,
+    );
   }
   const draft = fs.mkdtempSync(`${target}-`);
   fs.cpSync(native, draft, { recursive: true, verbatimSymlinks: true });
@@ -214,9 +218,12 @@ async function initialize(initdb: string, dataDir: string, account: Account | nu
     await run(initdb, ['-D', DATA_DIR, ...options], { ...account, cwd: draft, env });
   } catch (cause) {
     fs.rmSync(draft, { recursive: true, force: true });
-    throw new EmbeddedPostgresError(`initdb failed: ${(cause as { stderr?: string }).stderr?.trim()}`, {
-      cause,
-    });
+    throw new EmbeddedPostgresError(
+      `initdb failed: ${(cause as { stderr?: string }).stderr?.trim()}`,
+      {
+        cause,
+      },
+    );
   }
   fs.renameSync(draft, dataDir);
 }
@@ -249,7 +256,8 @@ export async function startEmbeddedPostgres(
     }
   })();
   if (writable) makeLinks(native);
-  if (account && !isReachable(path.join(native, 'bin'), account)) native = copyBinaries(native, account);
+  if (account && !isReachable(path.join(native, 'bin'), account))
+    native = copyBinaries(native, account);
   const bin = (name: string) => path.join(native, 'bin', name);
 
   const temporary = options.dataDir === undefined;
@@ -259,7 +267,8 @@ export async function startEmbeddedPostgres(
   fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   if (account) fs.chownSync(dataDir, account.uid, account.gid);
   await waitForFormerServer(dataDir);
-  if (!fs.existsSync(path.join(dataDir, 'PG_VERSION'))) await initialize(bin('initdb'), dataDir, account);
+  if (!fs.existsSync(path.join(dataDir, 'PG_VERSION')))
+    await initialize(bin('initdb'), dataDir, account);
 
   writeAccessRules(dataDir, account);
 
@@ -271,7 +280,10 @@ export async function startEmbeddedPostgres(
   ];
   const server = spawnServer(bin('postgres'), args, account, dataDir);
   let lastWords = '';
-  server.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-4000)));
+  server.stderr?.on(
+    'data',
+    (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-4000)),
+  );
   let exited = false;
   let stopping = false;
   const listeners: ((reason: string) => void)[] = [];

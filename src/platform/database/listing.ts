@@ -52,7 +52,9 @@ const LARGE_PAGE_BYTES = 8 * 1024 * 1024;
 /** Long items were asked for together; they can be had in smaller pages. */
 export class PageTooLargeError extends InvalidInputError {
   constructor() {
-    super(`Together these are longer than ${MAX_PAGE_BYTES / 1024 / 1024} MB: ask for fewer at a time`);
+    super(
+      `Together these are longer than ${MAX_PAGE_BYTES / 1024 / 1024} MB: ask for fewer at a time`,
+    );
   }
 }
 
@@ -60,7 +62,10 @@ export class PageTooLargeError extends InvalidInputError {
  * Runs a list query; `count` ignores the page.
  * @throws {PageTooLargeError} for more than one item of together more than `MAX_PAGE_BYTES`
  */
-export async function runListing<T extends object>(sql: Sql, query: ListingQuery): Promise<Listing<T>> {
+export async function runListing<T extends object>(
+  sql: Sql,
+  query: ListingQuery,
+): Promise<Listing<T>> {
   const { from, id, orderBy, conditions, page, view } = query;
   const where = `from ${from} where ${conditions.text}`;
   // Nothing but the account and perhaps one filter is the usual case; texts with more are too many to be kept by
@@ -95,8 +100,13 @@ export async function runListing<T extends object>(sql: Sql, query: ListingQuery
  * @throws {PageTooLargeError} for more than one item of together more than `MAX_PAGE_BYTES`, or more than 8 MB where the answer
  *   has to stay small (`keepSmall`)
  */
-export async function admitPage<T>(items: number, bytes: number, read: () => Promise<T>): Promise<T> {
-  if (items > 1 && bytes > (mayBeLarge() ? MAX_PAGE_BYTES : LARGE_PAGE_BYTES)) throw new PageTooLargeError();
+export async function admitPage<T>(
+  items: number,
+  bytes: number,
+  read: () => Promise<T>,
+): Promise<T> {
+  if (items > 1 && bytes > (mayBeLarge() ? MAX_PAGE_BYTES : LARGE_PAGE_BYTES))
+    throw new PageTooLargeError();
   return bytes > LARGE_PAGE_BYTES ? largeAnswer(bytes, read) : read();
 }
 

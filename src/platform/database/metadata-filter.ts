@@ -26,7 +26,11 @@ export interface MetadataQuery {
  * @throws {InvalidInputError} when a pair is not `key:value`
  */
 export function metadataFilter(query: MetadataQuery): MetadataFilter | undefined {
-  const { metadata_key: keys = [], metadata_value: values = [], metadata_search: search = 'any' } = query;
+  const {
+    metadata_key: keys = [],
+    metadata_value: values = [],
+    metadata_search: search = 'any',
+  } = query;
   const pairs = (query.metadata_pair ?? []).map((pair) => {
     const colon = pair.indexOf(':');
     if (colon < 1) throw new InvalidInputError('metadata_pair: must be of the form key:value');
@@ -41,7 +45,11 @@ export function metadataFilter(query: MetadataQuery): MetadataFilter | undefined
  * @param column SQL name of a jsonb column that holds a flat object, e.g. `m.metadata`; booleans and numbers in it
  * are compared by their text
  */
-export function addMetadataCondition(conditions: Conditions, column: string, filter: MetadataFilter): void {
+export function addMetadataCondition(
+  conditions: Conditions,
+  column: string,
+  filter: MetadataFilter,
+): void {
   const keys = `${conditions.value([...new Set(filter.keys)])}::text[]`;
   const values = `${conditions.value([...new Set(filter.values)])}::text[]`;
   const pairKeys = `${conditions.value(filter.pairs.map(({ key }) => key))}::text[]`;

@@ -160,7 +160,9 @@ export class SqlPool implements Sql {
     let broken: Error | undefined;
     try {
       await client.query('begin');
-      const sql: Sql = { query: (text, values = [], options = {}) => run(client, text, values, options) };
+      const sql: Sql = {
+        query: (text, values = [], options = {}) => run(client, text, values, options),
+      };
       const waiting: (() => void)[] = [];
       afterwards.set(sql, waiting);
       const result = await work(sql);
@@ -195,7 +197,10 @@ export function afterCommit(sql: Sql, work: () => void): void {
 }
 
 /** Rows as arrays of their values, a column each in the order of `names`: what `unnest` takes. */
-export function columnsOf<R extends object, N extends keyof R>(rows: readonly R[], ...names: N[]): R[N][][] {
+export function columnsOf<R extends object, N extends keyof R>(
+  rows: readonly R[],
+  ...names: N[]
+): R[N][][] {
   return names.map((name) => rows.map((row) => row[name]));
 }
 
@@ -206,7 +211,8 @@ export function idsOf(rows: readonly { id: string }[]): string[] {
 
 /** Rows as JSON with their keys in snake_case, as columns have them: what `jsonb_to_recordset` takes. */
 export function recordset(rows: readonly object[]): string {
-  const column = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const column = (name: string) =>
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const record = (row: object) =>
     Object.entries(row).map(([name, value]) => [column(name), value as unknown]);
   return JSON.stringify(rows.map((row) => Object.fromEntries(record(row)) as object));

@@ -58,7 +58,8 @@ export class AddressGuard extends BlockList {
     for (const range of BLOCKED_IPV4) add(this, range);
     for (const [first, last] of BLOCKED_IPV6) this.addRange(first, last, 'ipv6');
     for (const range of allowed) {
-      if (!add(this.#allowed, range)) throw new Error(`"${range}" is neither an address nor a CIDR range`);
+      if (!add(this.#allowed, range))
+        throw new Error(`"${range}" is neither an address nor a CIDR range`);
     }
   }
 

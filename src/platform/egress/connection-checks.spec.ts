@@ -7,14 +7,24 @@ describe('checks of connections', () => {
   const refusalOf = async (checks: ConnectionChecks, place: CheckPlace): Promise<string> =>
     checks
       .run(place, () => Promise.resolve('ran'))
-      .catch((error: unknown) => (error instanceof TooManyChecksError ? error.message : 'another error'));
+      .catch((error: unknown) =>
+        error instanceof TooManyChecksError ? error.message : 'another error',
+      );
   const begin = (checks: ConnectionChecks, ...places: CheckPlace[]) => {
     for (const place of places) void checks.run(place, never);
   };
 
   it.each([
-    ['the process', ['a', 'b', 'c', 'd', 'e'].map((applicationId) => ({ applicationId })), 'on this server'],
-    ['an application', ['x', 'x', 'x'].map((applicationId) => ({ applicationId })), 'for this application'],
+    [
+      'the process',
+      ['a', 'b', 'c', 'd', 'e'].map((applicationId) => ({ applicationId })),
+      'on this server',
+    ],
+    [
+      'an application',
+      ['x', 'x', 'x'].map((applicationId) => ({ applicationId })),
+      'for this application',
+    ],
     [
       'a client address, also one of several in one IPv6 network',
       ['2001:DB8:0:1::1', '2001:db8::1:0:0:0:2'].map((clientAddress) => ({
@@ -45,7 +55,9 @@ describe('checks of connections', () => {
   it('are free again when a check has ended, also in an error', async () => {
     const checks = new ConnectionChecks({ ...limits, perProcess: 1 });
     const place = { applicationId: 'x', clientAddress: '192.0.2.1', hosts: ['mx.test'] };
-    await expect(checks.run(place, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    await expect(checks.run(place, () => Promise.reject(new Error('failed')))).rejects.toThrow(
+      'failed',
+    );
     expect(await refusalOf(checks, place)).toBe('ran');
   });
 
@@ -53,9 +65,14 @@ describe('checks of connections', () => {
     const checks = new ConnectionChecks(limits);
     begin(
       checks,
-      ...['192.0.2.1', '::ffff:192.0.2.1'].map((clientAddress) => ({ applicationId: 'y', clientAddress })),
+      ...['192.0.2.1', '::ffff:192.0.2.1'].map((clientAddress) => ({
+        applicationId: 'y',
+        clientAddress,
+      })),
     );
-    expect(await refusalOf(checks, { applicationId: 'y', clientAddress: '192.0.2.1' })).toContain('address');
+    expect(await refusalOf(checks, { applicationId: 'y', clientAddress: '192.0.2.1' })).toContain(
+      'address',
+    );
     expect(await refusalOf(checks, { applicationId: 'y', clientAddress: '192.0.2.2' })).toBe('ran');
   });
 

@@ -48,7 +48,10 @@ export class ConnectionChecks {
    * @throws {TooManyChecksError} before the work begins
    * @throws what the work throws
    */
-  async run<T>({ applicationId, clientAddress, hosts = [] }: CheckPlace, work: () => Promise<T>): Promise<T> {
+  async run<T>(
+    { applicationId, clientAddress, hosts = [] }: CheckPlace,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const { perProcess, perApplication, perAddress, perHost } = this.limits;
     const places: [key: string, most: number, who: string][] = [
       ['process', perProcess, 'on this server'],

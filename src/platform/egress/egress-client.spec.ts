@@ -34,7 +34,8 @@ async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-const serve = async (handler: Handler) => `http://127.0.0.1:${await listen(http.createServer(handler))}`;
+const serve = async (handler: Handler) =>
+  `http://127.0.0.1:${await listen(http.createServer(handler))}`;
 
 /** Listens on every address of this machine and counts TCP connections: the proof that none arrives. */
 async function trap(): Promise<{ port: number; connections: () => number }> {
@@ -87,25 +88,29 @@ describe('EgressClient, guard', () => {
     },
   );
 
-  it.each(['http', 'https'])('refuses at the socket, not only by the address (%s)', async (scheme) => {
-    const { port, connections } = await trap();
-    const policy = new EgressPolicy([]);
-    // As if a name had passed: nothing but the connector stands between the request and the trap.
-    policy.normalizeUrl = (raw) => raw;
-    const unchecked = new EgressClient(policy);
-    open.push({ close: () => unchecked.onApplicationShutdown() });
-    for (const host of ['localhost', '127.0.0.1', '0.0.0.0', '[::ffff:127.0.0.1]']) {
-      expect(await kindOf(unchecked.get(`${scheme}://${host}:${port}/`))).toBe('blocked');
-    }
-    expect(connections()).toBe(0);
-  });
+  it.each(['http', 'https'])(
+    'refuses at the socket, not only by the address (%s)',
+    async (scheme) => {
+      const { port, connections } = await trap();
+      const policy = new EgressPolicy([]);
+      // As if a name had passed: nothing but the connector stands between the request and the trap.
+      policy.normalizeUrl = (raw) => raw;
+      const unchecked = new EgressClient(policy);
+      open.push({ close: () => unchecked.onApplicationShutdown() });
+      for (const host of ['localhost', '127.0.0.1', '0.0.0.0', '[::ffff:127.0.0.1]']) {
+        expect(await kindOf(unchecked.get(`${scheme}://${host}:${port}/`))).toBe('blocked');
+      }
+      expect(connections()).toBe(0);
+    },
+  );
 
   it('does not follow a redirect to the metadata service, nor to anywhere', async () => {
     const { port, connections } = await trap();
     const url = await serve((request, response) =>
       response
         .writeHead(302, {
-          location: request.url === '/a' ? 'http://169.254.169.254/latest/' : `http://127.0.0.1:${port}/`,
+          location:
+            request.url === '/a' ? 'http://169.254.169.254/latest/' : `http://127.0.0.1:${port}/`,
         })
         .end(),
     );
@@ -192,7 +197,12 @@ describe('EgressClient, exchange', () => {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const { 'content-type': type, 'user-agent': agent } = request.headers;
-        seen.push({ body: Buffer.concat(chunks).toString(), type, agent, port: request.socket.remotePort });
+        seen.push({
+          body: Buffer.concat(chunks).toString(),
+          type,
+          agent,
+          port: request.socket.remotePort,
+        });
         response.writeHead(503, { 'retry-after': '7' }).end('later');
       });
     });
@@ -208,7 +218,10 @@ describe('EgressClient, exchange', () => {
       });
     }
     expect(seen.map((one) => one.body)).toEqual(Array(4).fill('{"ü":1}'));
-    expect(seen[0]).toMatchObject({ type: 'application/json', agent: expect.stringContaining('Carillon') });
+    expect(seen[0]).toMatchObject({
+      type: 'application/json',
+      agent: expect.stringContaining('Carillon'),
+    });
     expect(new Set(seen.map((one) => one.port)).size).toBeLessThan(4);
   });
 
@@ -272,22 +285,28 @@ describe('EgressClient, exchange', () => {
       },
     ],
   ])('gives up at the deadline on a server that sends %s', async (_, behave) => {
-    const port = await listen(net.createServer((socket) => behave(socket.on('error', () => undefined))));
+    const port = await listen(
+      net.createServer((socket) => behave(socket.on('error', () => undefined))),
+    );
     const egress = client(LOOPBACK, { deadlineMs: 200 });
     expect(await kindOf(egress.get(`http://127.0.0.1:${port}/`))).toBe('timeout');
   });
 
   it('gives up at the deadline on a server that accepts TLS connections and says nothing', async () => {
     const port = await listen(net.createServer((socket) => socket.on('error', () => undefined)));
-    expect(await kindOf(client(LOOPBACK, { deadlineMs: 200 }).get(`https://127.0.0.1:${port}/`))).toBe(
-      'timeout',
-    );
+    expect(
+      await kindOf(client(LOOPBACK, { deadlineMs: 200 }).get(`https://127.0.0.1:${port}/`)),
+    ).toBe('timeout');
   });
 
   it.each<[string, EgressErrorKind, (socket: net.Socket) => void]>([
     ['a reset', 'protocol', (socket) => socket.resetAndDestroy()],
     ['a close without an answer', 'protocol', (socket) => socket.end()],
-    ['something that is not HTTP', 'protocol', (socket) => socket.end('220 mail.example ESMTP\r\n')],
+    [
+      'something that is not HTTP',
+      'protocol',
+      (socket) => socket.end('220 mail.example ESMTP\r\n'),
+    ],
     [
       'a body cut short',
       'protocol',
@@ -300,7 +319,9 @@ describe('EgressClient, exchange', () => {
     ],
   ])('tells %s as %s', async (_, kind, behave) => {
     const port = await listen(
-      net.createServer((socket) => socket.on('error', () => undefined).once('data', () => behave(socket))),
+      net.createServer((socket) =>
+        socket.on('error', () => undefined).once('data', () => behave(socket)),
+      ),
     );
     expect(await kindOf(client(LOOPBACK).get(`http://127.0.0.1:${port}/`))).toBe(kind);
   });
@@ -321,7 +342,9 @@ describe('EgressClient, exchange', () => {
     const reason = new Error('stopping');
     abort.abort(reason);
     await expect(call).rejects.toBe(reason);
-    await expect(client(LOOPBACK).get('http://127.0.0.1:1/', { signal: abort.signal })).rejects.toBe(reason);
+    await expect(
+      client(LOOPBACK).get('http://127.0.0.1:1/', { signal: abort.signal }),
+    ).rejects.toBe(reason);
   });
 });
 

@@ -159,7 +159,10 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       // A race, because undici hears of an abort only once a connection is there.
-      return await Promise.race([this.#converse(checked, request, abort.signal, limit, most), ended]);
+      return await Promise.race([
+        this.#converse(checked, request, abort.signal, limit, most),
+        ended,
+      ]);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
@@ -200,7 +203,9 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     try {
       return this.policy.normalizeUrl(url, 'the address', kind);
     } catch (cause) {
-      throw new EgressError('blocked', cause instanceof Error ? cause.message : String(cause), { cause });
+      throw new EgressError('blocked', cause instanceof Error ? cause.message : String(cause), {
+        cause,
+      });
     }
   }
 
@@ -251,5 +256,8 @@ export function toResponse({ status, headers, body }: EgressAnswer): Response {
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((line): [string, string] => [name, line]),
   );
-  return new Response(BODILESS.includes(status) ? null : new Uint8Array(body), { status, headers: lines });
+  return new Response(BODILESS.includes(status) ? null : new Uint8Array(body), {
+    status,
+    headers: lines,
+  });
 }

@@ -26,7 +26,11 @@ const TLS_CODE =
 /** Kinds by the codes of their errors, with what is said of them; the first that fits any code is taken. */
 const KINDS: readonly [kind: EgressErrorKind, codes: RegExp, words: (code: string) => string][] = [
   ['blocked', /^ERR_IP_BLOCKED$/, () => 'the address is not a public one'],
-  ['timeout', /^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, () => 'no connection in time'],
+  [
+    'timeout',
+    /^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/,
+    () => 'no connection in time',
+  ],
   [
     'dns',
     /^(ENOTFOUND|EAI_(AGAIN|FAIL|NODATA|NONAME|ADDRFAMILY))$/,
@@ -59,5 +63,7 @@ export function toEgressError(error: unknown): EgressError {
     const code = codes.find((one) => test.test(one));
     if (code !== undefined) return new EgressError(kind, words(code), { cause: error });
   }
-  return new EgressError('protocol', `the connection broke (${codes[0] ?? 'unknown'})`, { cause: error });
+  return new EgressError('protocol', `the connection broke (${codes[0] ?? 'unknown'})`, {
+    cause: error,
+  });
 }

@@ -7,11 +7,15 @@ const open = new EgressPolicy(['127.0.0.0/8', '::1', 'receiver', 'Hooks.Example.
 describe('EgressPolicy.normalizeUrl', () => {
   it('takes plain http only where that is said to be enough, and never of a private host', () => {
     const policy = new EgressPolicy([]);
-    expect(() => policy.normalizeUrl('http://example.com/', 'url')).toThrow('url must be an https address');
+    expect(() => policy.normalizeUrl('http://example.com/', 'url')).toThrow(
+      'url must be an https address',
+    );
     expect(policy.normalizeUrl('http://example.com/', 'url', { plainHttp: true })).toBe(
       'http://example.com/',
     );
-    expect(() => policy.normalizeUrl('http://10.0.0.1/', 'url', { plainHttp: true })).toThrow('public host');
+    expect(() => policy.normalizeUrl('http://10.0.0.1/', 'url', { plainHttp: true })).toThrow(
+      'public host',
+    );
     expect(() => policy.normalizeUrl('ftp://example.com/', 'url', { plainHttp: true })).toThrow(
       'url must be an http or https address',
     );
@@ -104,15 +108,27 @@ describe('EgressPolicy.normalizeUrl', () => {
 });
 
 describe('isEgressAllowEntry', () => {
-  it.each(['10.0.0.0/8', '10.1.2.3', '::1', 'fd00::/8', '2001:db8::1/128', 'receiver', 'a.b-c.test'])(
-    'takes %s',
-    (entry) => expect(isEgressAllowEntry(entry)).toBe(true),
-  );
-  it.each(['10.0.0.0/33', '10.0.0', '300.1.1.1', '::1/129', 'http://receiver', 'a b', 'receiver.', '-a', ''])(
-    'refuses "%s"',
-    (entry) => {
-      expect(isEgressAllowEntry(entry)).toBe(false);
-      expect(() => new EgressPolicy([entry])).toThrow('neither a host name');
-    },
-  );
+  it.each([
+    '10.0.0.0/8',
+    '10.1.2.3',
+    '::1',
+    'fd00::/8',
+    '2001:db8::1/128',
+    'receiver',
+    'a.b-c.test',
+  ])('takes %s', (entry) => expect(isEgressAllowEntry(entry)).toBe(true));
+  it.each([
+    '10.0.0.0/33',
+    '10.0.0',
+    '300.1.1.1',
+    '::1/129',
+    'http://receiver',
+    'a b',
+    'receiver.',
+    '-a',
+    '',
+  ])('refuses "%s"', (entry) => {
+    expect(isEgressAllowEntry(entry)).toBe(false);
+    expect(() => new EgressPolicy([entry])).toThrow('neither a host name');
+  });
 });

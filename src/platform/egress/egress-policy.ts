@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { AddressGuard, isAddressRange } from './address-guard.ts';
 
-const HOST_NAME = /^(?!.*\.$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
+const HOST_NAME =
+  /^(?!.*\.$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
 const MAX_URL_LENGTH = 2048;
 
 /** Whether `entry` can stand on the allow-list: a host name, an address or a CIDR range. */
@@ -68,7 +69,9 @@ export class EgressPolicy {
     if (host.endsWith('.')) refuse('must not have a host name that ends with a dot');
     const allowed = this.#allows(host);
     const refused =
-      isIP(host) > 0 ? this.guard.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6') : isLocalName(host);
+      isIP(host) > 0
+        ? this.guard.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6')
+        : isLocalName(host);
     if (refused && !allowed) refuse('must have a public host');
     if (url.protocol === 'http:' && !allowed && !plainHttp) refuse(wanted);
     url.hash = '';

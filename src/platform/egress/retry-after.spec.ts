@@ -12,7 +12,10 @@ describe('parseRetryAfter', () => {
     expect(parseRetryAfter(value, now)?.toISOString()).toBe(expected);
   });
 
-  it.each([null, '', '-5', '1.5', 'soon', '1e3', '99999999999'])('takes "%s" for absent', (value) => {
-    expect(parseRetryAfter(value, now)).toBeNull();
-  });
+  it.each([null, '', '-5', '1.5', 'soon', '1e3', '99999999999'])(
+    'takes "%s" for absent',
+    (value) => {
+      expect(parseRetryAfter(value, now)).toBeNull();
+    },
+  );
 });

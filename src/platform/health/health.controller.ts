@@ -16,7 +16,8 @@ export class HealthController {
   @Get('live')
   @Endpoint({
     summary: 'Whether the process serves requests at all',
-    description: 'Restart the process when this fails. Looks at nothing else, not even at the database.',
+    description:
+      'Restart the process when this fails. Looks at nothing else, not even at the database.',
     response: aliveView,
   })
   live() {
@@ -30,7 +31,11 @@ export class HealthController {
       'Ready: the database answers, its schema is up to date, the process is not stopping, its encryption keys open what is sealed, and with the worker role the engine runs, on a database that is its own.',
     response: readyView,
   })
-  @ApiResponse({ status: 503, description: 'Not ready; `checks` says why', standardSchema: readyView })
+  @ApiResponse({
+    status: 503,
+    description: 'Not ready; `checks` says why',
+    standardSchema: readyView,
+  })
   async ready(@Res({ passthrough: true }) response: Response) {
     const view = await this.checks.report();
     response.status(view.status === 'ready' ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE);

@@ -30,7 +30,8 @@ function readForm(request: Request): DomainError | undefined {
   return undefined;
 }
 
-const isReadElsewhere = ({ headers }: Request): boolean => NOT_JSON.test(headers['content-type'] ?? '');
+const isReadElsewhere = ({ headers }: Request): boolean =>
+  NOT_JSON.test(headers['content-type'] ?? '');
 
 /** What the parser is told to fail with. It adds a status of its own to errors, so a refusal travels inside of one. */
 class RefusedBody extends Error {
@@ -40,7 +41,12 @@ class RefusedBody extends Error {
 }
 
 /** @throws {RefusedBody} when the text is not UTF-8 (RFC 8259 8.1), or costs too much to parse */
-function assertParsable(_request: unknown, _response: unknown, body: Buffer, encoding: string): void {
+function assertParsable(
+  _request: unknown,
+  _response: unknown,
+  body: Buffer,
+  encoding: string,
+): void {
   try {
     if (encoding !== 'utf-8') throw unsupported();
     assertModestJson(body);
@@ -92,7 +98,11 @@ const malformed = (): DomainError =>
   });
 
 const unsupported = (): DomainError =>
-  new DomainError('request.encoding', 'invalid', 'The encoding of the request body is not supported');
+  new DomainError(
+    'request.encoding',
+    'invalid',
+    'The encoding of the request body is not supported',
+  );
 
 /** Errors of the parser carry a `type`; what they say may quote the body, so it is not repeated. */
 function toDomainError(error: unknown): unknown {
@@ -105,7 +115,11 @@ function toDomainError(error: unknown): unknown {
       return new DomainError('request.too-large', 'too-large', 'The request body is too large');
     case 'request.aborted':
     case 'request.size.invalid':
-      return new DomainError('request.incomplete', 'invalid', 'The request body did not arrive whole');
+      return new DomainError(
+        'request.incomplete',
+        'invalid',
+        'The request body did not arrive whole',
+      );
     case 'encoding.unsupported':
     case 'charset.unsupported':
       return unsupported();

@@ -12,7 +12,10 @@ const REFUSALS: Readonly<Record<string, { status: string; message: string }>> = 
     status: '413 Payload Too Large',
     message: 'The chunk extensions of the request are too large',
   },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request did not arrive in time' },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    message: 'The request did not arrive in time',
+  },
 };
 const MALFORMED = { status: '400 Bad Request', message: 'This is not an HTTP request' };
 

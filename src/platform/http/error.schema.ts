@@ -57,7 +57,9 @@ const DESCRIPTIONS: Record<number, string> = {
 };
 
 /** Documents the usual errors of a controller of the main address. */
-export function ApiErrors(...statuses: (keyof typeof DESCRIPTIONS)[]): ClassDecorator & MethodDecorator {
+export function ApiErrors(
+  ...statuses: (keyof typeof DESCRIPTIONS)[]
+): ClassDecorator & MethodDecorator {
   return applyDecorators(
     ...statuses.map((status) =>
       ApiResponse({ status, description: DESCRIPTIONS[status], standardSchema: errorView }),
@@ -66,7 +68,9 @@ export function ApiErrors(...statuses: (keyof typeof DESCRIPTIONS)[]): ClassDeco
 }
 
 /** Documents the usual errors of a controller of the integrations address. */
-export function ApiBetaErrors(...statuses: (keyof typeof DESCRIPTIONS)[]): ClassDecorator & MethodDecorator {
+export function ApiBetaErrors(
+  ...statuses: (keyof typeof DESCRIPTIONS)[]
+): ClassDecorator & MethodDecorator {
   return applyDecorators(
     ...statuses.map((status) =>
       ApiResponse({ status, description: DESCRIPTIONS[status], standardSchema: betaErrorView }),

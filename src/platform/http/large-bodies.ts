@@ -23,7 +23,8 @@ const tooMany = (): DomainError =>
     { limit: LARGE_ROOM.ofOne, retryAfterSeconds: 1 },
   );
 
-const isTooLarge = (error: unknown): boolean => (error as { type?: unknown }).type === 'entity.too.large';
+const isTooLarge = (error: unknown): boolean =>
+  (error as { type?: unknown }).type === 'entity.too.large';
 
 /** Room that clients share: nobody takes more than a part of it. */
 class SharedRoom {
@@ -62,11 +63,15 @@ export class BodyRoom {
     const parsers = sizes.map((size) => ({ size, parse: parserOf(size) }));
     const parseAny = parserOf(mostBytes);
     return (request, response, next) => {
-      if (!isChunked(request) && announces(request) <= SMALL_BYTES) return parseAny(request, response, next);
+      if (!isChunked(request) && announces(request) <= SMALL_BYTES)
+        return parseAny(request, response, next);
       const client = clientKey(clientAddress(request));
       // A body of unknown size gets as much room as there is.
       for (const { size, parse } of isChunked(request) ? parsers : parsers.slice(0, 1)) {
-        const free = this.#take(client, isChunked(request) ? size : Math.min(announces(request), size));
+        const free = this.#take(
+          client,
+          isChunked(request) ? size : Math.min(announces(request), size),
+        );
         if (!free) continue;
         return parse(request, response, (error?: unknown) => {
           free();

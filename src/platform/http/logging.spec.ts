@@ -26,9 +26,15 @@ describe('serializeError', () => {
       'new row violates "x"',
     ],
     ['23505', 'duplicate key "x"\n - detail: Key (email)=(eve) exists.', 'duplicate key "x"'],
-    ['22P02', 'invalid input syntax for type uuid: "eve\n"eve"', 'invalid input syntax for type uuid'],
+    [
+      '22P02',
+      'invalid input syntax for type uuid: "eve\n"eve"',
+      'invalid input syntax for type uuid',
+    ],
   ])('leaves out what a %s quotes of rows and values', (code, message, shown) => {
-    const serialized = serializeError(new Error('wrapper', { cause: databaseError(code, message) }));
+    const serialized = serializeError(
+      new Error('wrapper', { cause: databaseError(code, message) }),
+    );
     expect(serialized).toMatchObject({ cause: { message: shown, code } });
     expect(JSON.stringify(serialized)).not.toContain('eve');
   });
@@ -47,7 +53,10 @@ describe('a line of the log', () => {
     const text = 'a\u001b]0;t\u0007\u009b2J\u007f\u202eb\n';
     let written = '';
     const { hooks, mixin, serializers } = loggerOptions(config).pinoHttp as Options;
-    pino({ hooks, mixin, serializers }, { write: (line: string) => (written += line) }).warn({ text }, text);
+    pino({ hooks, mixin, serializers }, { write: (line: string) => (written += line) }).warn(
+      { text },
+      text,
+    );
     expect(written).toMatch(/^[^\p{Cc}\u202e]+\n$/u);
     expect(JSON.parse(written)).toMatchObject({ text, msg: text });
   });

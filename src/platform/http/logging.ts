@@ -87,7 +87,8 @@ function pinoOptions(config: AppConfig): Options {
       logMethod(args, method) {
         // Left alone, pino would put the error's whole message into the line once more.
         const [first, text] = args as unknown[];
-        const error = first instanceof Error ? first : (first as { err?: unknown } | null | undefined)?.err;
+        const error =
+          first instanceof Error ? first : (first as { err?: unknown } | null | undefined)?.err;
         if (text === undefined && error instanceof Error) {
           method.apply(this, [first as object, messageOf(error)]);
         } else {
@@ -114,7 +115,9 @@ const DATA_EXCEPTION = /^22/;
 function messageOf(error: Error): string {
   const { code } = error as { code?: unknown };
   const message = error.message.split(DETAIL, 1)[0] ?? '';
-  return typeof code === 'string' && DATA_EXCEPTION.test(code) ? message.replace(/: ".*/s, '') : message;
+  return typeof code === 'string' && DATA_EXCEPTION.test(code)
+    ? message.replace(/: ".*/s, '')
+    : message;
 }
 
 /** Type, message, code and stack; nothing an error object may carry along (queries, rows, request options). */

@@ -18,14 +18,18 @@ export function createOpenApiDocument(app: INestApplication): OpenAPIObject {
       scheme: 'basic',
       description: 'Access token as user name, empty password',
     })
-    .addBasicAuth({ type: 'http', scheme: 'basic', description: '`client_id:client_secret`' }, 'application')
+    .addBasicAuth(
+      { type: 'http', scheme: 'basic', description: '`client_id:client_secret`' },
+      'application',
+    )
     .addBasicAuth(
       { type: 'http', scheme: 'basic', description: 'Client secret as user name, empty password' },
       'applicationSecret',
     )
     .build();
   return SwaggerModule.createDocument(app, options, {
-    operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
+    operationIdFactory: (controller, method) =>
+      `${controller.replace(/Controller$/, '')}_${method}`,
   });
 }
 

@@ -1,4 +1,10 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Logger,
+} from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import { DomainError, type ErrorDetails, type ErrorKind } from '../base/errors/domain-error.ts';
@@ -40,7 +46,8 @@ const problem = (
 /** Errors of PostgreSQL that are the client's fault, or say that the database is away for the moment. */
 function fromDatabase(error: { code?: unknown }): Problem | undefined {
   const code = typeof error.code === 'string' ? error.code : '';
-  if (code === '22021' || code === '22P05') return problem(400, 'Text must not contain the NUL character');
+  if (code === '22021' || code === '22P05')
+    return problem(400, 'Text must not contain the NUL character');
   // Requests look before they write: what they found then has been removed in between.
   if (code === '23503') return problem(409, 'Something this needs was removed at the same moment');
   if (!databaseTrouble(error)) return undefined;
@@ -103,14 +110,17 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
-    if (status === 401) response.setHeader('WWW-Authenticate', 'Basic realm="API Access Token Required"');
+    if (status === 401)
+      response.setHeader('WWW-Authenticate', 'Basic realm="API Access Token Required"');
     if (status === 429) {
       const seconds = details.retryAfterSeconds ?? 1;
       response.setHeader('X-RateLimit-Limit', String(details.limit ?? 0));
       response.setHeader('X-RateLimit-Reset', String(seconds));
       response.setHeader('Retry-After', String(seconds));
     }
-    response.status(status).json(isIntegrationsPath(request.path) ? beta(found, request) : flat(found));
+    response
+      .status(status)
+      .json(isIntegrationsPath(request.path) ? beta(found, request) : flat(found));
   }
 }
 

@@ -43,7 +43,8 @@ export class RateLimitInterceptor implements NestInterceptor {
 
   constructor(@Inject(APP_CONFIG) config: AppConfig) {
     this.#limits = config.rateLimits;
-    const limiter = (points: number) => (points > 0 ? new RateLimiterMemory({ points, duration: 1 }) : null);
+    const limiter = (points: number) =>
+      points > 0 ? new RateLimiterMemory({ points, duration: 1 }) : null;
     this.#application = limiter(config.rateLimits.applicationPerSecond);
     this.#account = limiter(config.rateLimits.accountPerSecond);
   }
@@ -54,7 +55,11 @@ export class RateLimitInterceptor implements NestInterceptor {
     if (!applicationId && !namesApplication(request)) return next.handle();
     const counted = applicationId ?? clientKey(clientAddress(request));
     const endpoint = `${context.getClass().name}.${context.getHandler().name}`;
-    await this.#spend(this.#application, `${endpoint}:${counted}`, this.#limits.applicationPerSecond);
+    await this.#spend(
+      this.#application,
+      `${endpoint}:${counted}`,
+      this.#limits.applicationPerSecond,
+    );
     if (accountId === undefined) return next.handle();
     await this.#spend(this.#account, `${endpoint}:${accountId}`, this.#limits.accountPerSecond);
     const most = this.#limits.accountConcurrent;

@@ -22,9 +22,16 @@ export class Routes implements OnModuleInit {
         const method =
           handler && (Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod | undefined);
         if (!handler || method === undefined) return [];
-        const parts = [metatype, handler].flatMap((at) => Reflect.getMetadata(PATH_METADATA, at) as string);
+        const parts = [metatype, handler].flatMap(
+          (at) => Reflect.getMetadata(PATH_METADATA, at) as string,
+        );
         const path = `/${parts.flatMap((part) => part.split('/').filter(Boolean)).join('/')}`;
-        return [{ method: RequestMethod[method], covers: match(path, { decode: false, sensitive: true }) }];
+        return [
+          {
+            method: RequestMethod[method],
+            covers: match(path, { decode: false, sensitive: true }),
+          },
+        ];
       });
     });
   }

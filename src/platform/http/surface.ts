@@ -19,10 +19,14 @@ class ServedElsewhereError extends DomainError {
  * Lets through what this process is meant to answer: the surfaces of `SERVE` in processes with the role `api`, and
  * everywhere the health checks.
  */
-export function servedPaths({ roles, surfaces }: Pick<AppConfig, 'roles' | 'surfaces'>): RequestHandler {
+export function servedPaths({
+  roles,
+  surfaces,
+}: Pick<AppConfig, 'roles' | 'surfaces'>): RequestHandler {
   return (request: Request, _response: Response, next: NextFunction) => {
     if (HEALTH.test(request.path)) return next();
-    if (!roles.includes('api')) return next(new ServedElsewhereError('This process only runs due work'));
+    if (!roles.includes('api'))
+      return next(new ServedElsewhereError('This process only runs due work'));
     const surface: Surface = isIntegrationsPath(request.path) ? 'integrations' : 'main';
     if (surfaces.includes(surface)) return next();
     const where = surface === 'main' ? 'main address' : 'integrations address';

@@ -5,7 +5,8 @@ import { InvalidInputError } from '../base/errors/domain-error.ts';
 
 type Path = NonNullable<StandardSchemaV1.Issue['path']>;
 
-const keyOf = (segment: Path[number]): PropertyKey => (typeof segment === 'object' ? segment.key : segment);
+const keyOf = (segment: Path[number]): PropertyKey =>
+  typeof segment === 'object' ? segment.key : segment;
 
 /** Whether there is nothing at `path` in what was sent. */
 function isAbsent(value: unknown, path: Path): boolean {
@@ -111,7 +112,11 @@ export class SchemaValidationPipe extends StandardSchemaValidationPipe {
       }
       return name ? `${name}: ${message}` : message;
     });
-    if (result.issues.length > shown.length) messages.push(`and ${result.issues.length - shown.length} more`);
-    throw new InvalidInputError(messages.join('; '), missingFields.length > 0 ? { missingFields } : {});
+    if (result.issues.length > shown.length)
+      messages.push(`and ${result.issues.length - shown.length} more`);
+    throw new InvalidInputError(
+      messages.join('; '),
+      missingFields.length > 0 ? { missingFields } : {},
+    );
   }
 }

@@ -34,7 +34,8 @@ export const IdempotentCall = createParamDecorator(
     if (!KEY.test(key))
       throw new InvalidInputError('Idempotency-Key: must have 1 to 255 printable ASCII characters');
     const principal = principalOf(request);
-    if (principal?.kind !== 'account') throw new Error('IdempotentCall on a route without AccountAuth');
+    if (principal?.kind !== 'account')
+      throw new Error('IdempotentCall on a route without AccountAuth');
     return {
       accountId: principal.accountId,
       key,

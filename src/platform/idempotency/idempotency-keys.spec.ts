@@ -5,7 +5,11 @@ const request: IdempotentRequest = {
   key: 'k',
   method: 'POST',
   path: '/v2/outbox',
-  body: { to: [{ email: 'bo@example.test', name: 'Bo' }], subject: 'x', nested: { b: 1, a: [1, 2] } },
+  body: {
+    to: [{ email: 'bo@example.test', name: 'Bo' }],
+    subject: 'x',
+    nested: { b: 1, a: [1, 2] },
+  },
 };
 const print = (changes: Partial<IdempotentRequest>) =>
   fingerprintOf({ ...request, ...changes }).toString('hex');

@@ -36,7 +36,10 @@ export interface Acceptance {
 /** The key was used for another request: nothing was done. */
 export class IdempotencyKeyReusedError extends ConflictError {
   constructor() {
-    super('idempotency-key.reused', 'Idempotency-Key: was used for another request within the last 24 hours');
+    super(
+      'idempotency-key.reused',
+      'Idempotency-Key: was used for another request within the last 24 hours',
+    );
   }
 }
 
@@ -44,7 +47,10 @@ export class IdempotencyKeyReusedError extends ConflictError {
 export class IdempotencyKeyBusyError extends ConflictError {
   /** @param about what `begin` was told of the first request; null: nothing is known of it */
   constructor(readonly about: unknown = null) {
-    super('idempotency-key.busy', 'Idempotency-Key: the first request with it is still being worked on');
+    super(
+      'idempotency-key.busy',
+      'Idempotency-Key: the first request with it is still being worked on',
+    );
   }
 }
 
@@ -140,7 +146,10 @@ export class IdempotencyKeys {
     await sql.query(FREE, [accountId, key, JSON.stringify(about)]);
   }
 
-  async #known({ accountId, key }: IdempotentRequest, fingerprint: Buffer): Promise<FirstAnswer | undefined> {
+  async #known(
+    { accountId, key }: IdempotentRequest,
+    fingerprint: Buffer,
+  ): Promise<FirstAnswer | undefined> {
     const [row] = await this.database.query<KeyRow>(FIND, [accountId, key, this.#expired()]);
     if (!row) return undefined;
     if (!row.fingerprint.equals(fingerprint)) throw new IdempotencyKeyReusedError();
@@ -149,9 +158,14 @@ export class IdempotencyKeys {
   }
 
   /** @returns false when somebody else has the key: nothing was written */
-  #take(request: IdempotentRequest, fingerprint: Buffer, { answer, store }: Acceptance): Promise<boolean> {
+  #take(
+    request: IdempotentRequest,
+    fingerprint: Buffer,
+    { answer, store }: Acceptance,
+  ): Promise<boolean> {
     return this.database.transaction(async (sql) => {
-      if (!(await this.#insert(sql, request, fingerprint, answer.status, answer.body))) return false;
+      if (!(await this.#insert(sql, request, fingerprint, answer.status, answer.body)))
+        return false;
       await store(sql);
       return true;
     });

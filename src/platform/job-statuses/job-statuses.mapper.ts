@@ -8,7 +8,10 @@ import type { JobDetails } from './job-statuses.service.ts';
 function outboxPart(row: JobRow): Partial<JobStatusView> {
   if (!row.content || !row.sendAt || !row.originalSendAt || !row.retryLimitAt) return {};
   const sent = row.status === 'successful';
-  const times = { send_at: toUnixSeconds(row.sendAt), original_send_at: toUnixSeconds(row.originalSendAt) };
+  const times = {
+    send_at: toUnixSeconds(row.sendAt),
+    original_send_at: toUnixSeconds(row.originalSendAt),
+  };
   const limit = row.retryLimitAt > row.sendAt ? toUnixSeconds(row.retryLimitAt) : 0;
   return {
     ...times,
@@ -39,7 +42,12 @@ export function toAttemptView(row: AttemptRow): NonNullable<JobStatusView['attem
 export function toJobStatusView(row: JobRow, details?: JobDetails): JobStatusView {
   return {
     job_status_id: row.id,
-    id: row.action === 'new_outbox' ? (row.status === 'successful' ? row.messageId : null) : row.objectId,
+    id:
+      row.action === 'new_outbox'
+        ? row.status === 'successful'
+          ? row.messageId
+          : null
+        : row.objectId,
     account_id: row.accountId,
     action: row.action,
     object: row.object,

@@ -77,7 +77,11 @@ export class JobStatusesRepository {
   }
 
   /** Newest first. @param actions null: of every kind */
-  list(accountId: string, query: PageOfView, actions: readonly JobAction[] | null): Promise<Listing<JobRow>> {
+  list(
+    accountId: string,
+    query: PageOfView,
+    actions: readonly JobAction[] | null,
+  ): Promise<Listing<JobRow>> {
     const conditions = new Conditions();
     conditions.add(`s.account_id = ${conditions.value(accountId)}`);
     if (actions) conditions.add(`s.action = any(${conditions.value(actions)}::text[])`);

@@ -13,7 +13,9 @@ export const jobAttempt = z
     attempt: z.number().int(),
     started_at: z.number().int(),
     ended_at: z.number().int(),
-    outcome: z.enum(['sent', 'not-sent', 'unknown']).describe('sent: at least one recipient has accepted'),
+    outcome: z
+      .enum(['sent', 'not-sent', 'unknown'])
+      .describe('sent: at least one recipient has accepted'),
     route: z
       .enum(SEND_ROUTES)
       .nullable()
@@ -83,4 +85,6 @@ export const jobStatus = z
   });
 export type JobStatusView = z.infer<typeof jobStatus>;
 /** Jobs, or with `view` their ids or their number. */
-export const jobStatuses = z.union([z.array(jobStatus), idsView, countView]).meta({ id: 'JobStatuses' });
+export const jobStatuses = z
+  .union([z.array(jobStatus), idsView, countView])
+  .meta({ id: 'JobStatuses' });

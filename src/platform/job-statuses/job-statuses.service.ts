@@ -55,5 +55,7 @@ export class JobStatusesService {
 /** Who may send drafts and not read them is told of one that was sent by its id only. */
 function shownTo({ scopes }: AccountPrincipal, job: JobRow): JobRow {
   const draft = job.content?.['draft'];
-  return draft === undefined || allows(scopes, SCOPES_FOR.readDrafts) ? job : { ...job, content: { draft } };
+  return draft === undefined || allows(scopes, SCOPES_FOR.readDrafts)
+    ? job
+    : { ...job, content: { draft } };
 }

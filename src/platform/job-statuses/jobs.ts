@@ -69,7 +69,8 @@ const MOVE = `
     floor(extract(epoch from s.send_at))::bigint as "sendAt", floor(extract(epoch from s.original_send_at))::bigint as "originalSendAt",
     s.message_id as "messageId", s.thread_id as "threadId", s.version`;
 
-const seconds = (value: string | number | null): number | null => (value === null ? null : Number(value));
+const seconds = (value: string | number | null): number | null =>
+  value === null ? null : Number(value);
 
 /** A notification stays a small one, however many recipients have refused. */
 const MOST_TOLD = 100;
@@ -89,7 +90,10 @@ function extras(row: MovedRow, refused: readonly RefusedRecipient[]): Record<str
 }
 
 /** `object_data.attributes` of a job notification (api facts 10.4). */
-function attributes(row: MovedRow, refused: readonly RefusedRecipient[] = []): Record<string, unknown> {
+function attributes(
+  row: MovedRow,
+  refused: readonly RefusedRecipient[] = [],
+): Record<string, unknown> {
   const sent = row.status === 'successful';
   return {
     action: row.action,
@@ -128,7 +132,9 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
   const told = rows.filter(
     ({ id, from, status }) => from !== status && status !== 'pending' && !quiet.has(id),
   );
-  const refused = new Map(moves.flatMap((move) => (move.refused?.length ? [[move.id, move.refused]] : [])));
+  const refused = new Map(
+    moves.flatMap((move) => (move.refused?.length ? [[move.id, move.refused]] : [])),
+  );
   await recordChanges(
     sql,
     told.map((row) => ({
@@ -175,7 +181,17 @@ const ATTEMPTS = `
 export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[]): Promise<void> {
   if (attempts.length === 0) return;
   await sql.query(ATTEMPTS, [
-    ...columnsOf(attempts, 'id', 'jobId', 'attempt', 'startedAt', 'endedAt', 'outcome', 'phase', 'code'),
+    ...columnsOf(
+      attempts,
+      'id',
+      'jobId',
+      'attempt',
+      'startedAt',
+      'endedAt',
+      'outcome',
+      'phase',
+      'code',
+    ),
     attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
     ...columnsOf(attempts, 'nextAt', 'rule', 'route'),
   ]);
@@ -191,7 +207,11 @@ export async function rethreadJobs(
   accountId: string,
   merged: readonly { from: string; into: string }[],
 ): Promise<void> {
-  await sql.query(RETHREAD, [accountId, merged.map(({ from }) => from), merged.map(({ into }) => into)]);
+  await sql.query(RETHREAD, [
+    accountId,
+    merged.map(({ from }) => from),
+    merged.map(({ into }) => into),
+  ]);
 }
 
 /** Timelines are kept this long: longer than any job is tried. */

@@ -130,7 +130,8 @@ export class Quotas {
       const row = stored.get(keyOf({ quota, ownerId }));
       if (!row || row.used < limit) continue;
       const refused = { id: row.id, quota, per, limit, refused: accountId };
-      if (!row.alerted) await this.database.transaction((sql) => this.#alert(sql, [refused], [use], at));
+      if (!row.alerted)
+        await this.database.transaction((sql) => this.#alert(sql, [refused], [use], at));
       return { quota, per, limit, until: windowOf(at).end };
     }
     return null;
@@ -144,7 +145,13 @@ export class Quotas {
         for (const per of QUOTA_OWNERS) {
           const limit = this.#limits[quota][per];
           const ownerId = ownerOf(use, per);
-          const count = counts.get(keyOf({ quota, ownerId })) ?? { quota, per, ownerId, limit, asked: 0 };
+          const count = counts.get(keyOf({ quota, ownerId })) ?? {
+            quota,
+            per,
+            ownerId,
+            limit,
+            asked: 0,
+          };
           count.asked += 1;
           if (limit > 0) counts.set(keyOf(count), count);
         }
@@ -152,11 +159,18 @@ export class Quotas {
   }
 
   /** Once for each of the counts, whoever finds it full at the same moment. */
-  async #alert(sql: Sql, counts: readonly FullCount[], uses: readonly Use[], at: Date): Promise<void> {
+  async #alert(
+    sql: Sql,
+    counts: readonly FullCount[],
+    uses: readonly Use[],
+    at: Date,
+  ): Promise<void> {
     const rows = await sql.query<{ id: string }>(ALERT, [counts.map(({ id }) => id), at]);
     const first = new Set(rows.map(({ id }) => id));
     const { start, end } = windowOf(at);
-    const applications = new Map(uses.map(({ accountId, applicationId }) => [accountId, applicationId]));
+    const applications = new Map(
+      uses.map(({ accountId, applicationId }) => [accountId, applicationId]),
+    );
     const news = counts.filter(({ id }) => first.has(id));
     const changes = news.flatMap(({ id, quota, per, limit, refused: accountId }) => {
       const applicationId = accountId === null ? undefined : applications.get(accountId);
@@ -170,7 +184,15 @@ export class Quotas {
       };
       const webhook = { trigger: 'quota.reached', dedupe: `quota:${id}`, attributes } as const;
       return [
-        { applicationId, accountId, object: 'quota', objectId: id, event: 'modify', at, webhook } as const,
+        {
+          applicationId,
+          accountId,
+          object: 'quota',
+          objectId: id,
+          event: 'modify',
+          at,
+          webhook,
+        } as const,
       ];
     });
     await recordChanges(sql, changes);

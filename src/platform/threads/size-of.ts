@@ -14,7 +14,8 @@ export function sizeOf(value: unknown, most: number): number {
     if (typeof next === 'string') size += next.length;
     else if (ArrayBuffer.isView(next) || next instanceof ArrayBuffer) size += next.byteLength;
     else if (next instanceof Map) left.push(...next.keys(), ...next.values());
-    else if (typeof next === 'object' && next !== null) for (const one of Object.values(next)) left.push(one);
+    else if (typeof next === 'object' && next !== null)
+      for (const one of Object.values(next)) left.push(one);
   }
   return size;
 }

@@ -38,7 +38,12 @@ async function answer(request: WorkRequest): Promise<WorkReply> {
   } catch (error) {
     const [errorName, message] =
       error instanceof Error ? [error.name, error.message] : ['Error', String(error)];
-    return { id, kind: 'failed', errorName, message: message.slice(0, LONGEST_MESSAGE).toWellFormed() };
+    return {
+      id,
+      kind: 'failed',
+      errorName,
+      message: message.slice(0, LONGEST_MESSAGE).toWellFormed(),
+    };
   }
 }
 

@@ -125,7 +125,10 @@ export class WorkThread {
   #watch(limitMs: number): void {
     clearTimeout(this.#timer);
     this.#since = performance.now();
-    this.#timer = setTimeout(() => void this.end('time', `more than ${Math.round(limitMs)} ms`), limitMs);
+    this.#timer = setTimeout(
+      () => void this.end('time', `more than ${Math.round(limitMs)} ms`),
+      limitMs,
+    );
     this.#measuring ??= setInterval(() => void this.#measure(), MEASURE_MS);
   }
 
@@ -159,7 +162,11 @@ function transferable(input: unknown): [input: unknown, owned: ArrayBuffer[]] {
     const copy = new Uint8Array(input);
     return [copy, [copy.buffer]];
   }
-  if (typeof input !== 'object' || input === null || Object.getPrototypeOf(input) !== Object.prototype)
+  if (
+    typeof input !== 'object' ||
+    input === null ||
+    Object.getPrototypeOf(input) !== Object.prototype
+  )
     return [input, []];
   const copies = Object.entries(input).map(([name, value]) => [name, value instanceof Uint8Array ? new Uint8Array(value) : value]); // prettier-ignore
   const owned = copies.flatMap(([, value]) => (value instanceof Uint8Array ? [value.buffer] : []));

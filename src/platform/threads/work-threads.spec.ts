@@ -17,7 +17,11 @@ describe('WorkThreads', () => {
   afterEach(() => pool.close());
 
   it('gives results in the order of the inputs, and passes errors of the function on', async () => {
-    const results = await pool.runAll(act(), 'a', [{ say: 'one' }, { fail: 'bad input' }, { say: 'two' }]);
+    const results = await pool.runAll(act(), 'a', [
+      { say: 'one' },
+      { fail: 'bad input' },
+      { say: 'two' },
+    ]);
     expect(results).toEqual([
       { output: 'one' },
       {
@@ -73,7 +77,9 @@ describe('WorkThreads', () => {
     await Promise.allSettled(['a', 'b'].map((key) => pool.run(act(), key, bomb)));
     const order: string[] = [];
     const again = ['a', 'b'].map((key) =>
-      pool.run(act({ timeMs: 4_000 }), key, bomb, { patient: true }).catch(() => order.push('bomb')),
+      pool
+        .run(act({ timeMs: 4_000 }), key, bomb, { patient: true })
+        .catch(() => order.push('bomb')),
     );
     const others = ['c', 'd', 'e'].map(async (key) => {
       await pool.run(act(), key, { say: key }, { patient: true });
@@ -91,7 +97,10 @@ describe('WorkThreads', () => {
       return { say: 'x' };
     };
     const first = [1, 2, 3].map(() => pool.run(task, 'a', load));
-    await expect(pool.run(task, 'a', load)).rejects.toMatchObject({ limit: 'busy', kind: 'unavailable' });
+    await expect(pool.run(task, 'a', load)).rejects.toMatchObject({
+      limit: 'busy',
+      kind: 'unavailable',
+    });
     await expect(pool.run(task, 'b', load)).rejects.toMatchObject({ limit: 'busy' });
     expect(loaded).toBe(3);
     expect(await pool.run(task, 'b', { say: 'patient' }, { patient: true })).toBe('patient');

@@ -152,7 +152,8 @@ class Lane {
     const items: WorkItem[] = [];
     const results = inputs.map((input): Promise<WorkResult<Output>> => {
       const bytes = sizeOf(input, task.limits.inputBytes);
-      if (bytes > task.limits.inputBytes) return Promise.resolve({ error: new WorkLimitError('size') });
+      if (bytes > task.limits.inputBytes)
+        return Promise.resolve({ error: new WorkLimitError('size') });
       return new Promise<WorkResult<Output>>((resolve) =>
         items.push({
           task: task as Task<unknown, unknown>,

@@ -40,7 +40,9 @@ describe('decideDelivery', () => {
   it.each([200, 201, 202, 204, 299])('takes %d for delivered', (status) => {
     expect(decide({ answer: answered(status) })).toEqual({ kind: 'delivered' });
     // also when it comes late
-    expect(decide({ answer: answered(status), attempt: 10, giveUpAt: now })).toEqual({ kind: 'delivered' });
+    expect(decide({ answer: answered(status), attempt: 10, giveUpAt: now })).toEqual({
+      kind: 'delivered',
+    });
   });
 
   it.each([100, 199, 300, 302, 307, 400, 401, 404, 409, 429, 500, 502, 503, 599])(
@@ -55,8 +57,14 @@ describe('decideDelivery', () => {
   );
 
   it('repeats when there was no answer, with the reason', () => {
-    const decision = decide({ answer: { kind: 'unanswered', why: 'no connection (ECONNREFUSED)' } });
-    expect(decision).toEqual({ kind: 'retry', at: later(5000), detail: 'no connection (ECONNREFUSED)' });
+    const decision = decide({
+      answer: { kind: 'unanswered', why: 'no connection (ECONNREFUSED)' },
+    });
+    expect(decision).toEqual({
+      kind: 'retry',
+      at: later(5000),
+      detail: 'no connection (ECONNREFUSED)',
+    });
   });
 
   it.each(RETRY_DELAYS_SECONDS.map((delay, index) => [index + 1, delay]))(
@@ -81,7 +89,10 @@ describe('decideDelivery', () => {
   it('makes the last attempt at the end of the time, not after it and not before', () => {
     expect(pause({ attempt: 9, giveUpAt: later(HOUR) })).toBe(3600);
     expect(decide({ attempt: 3, giveUpAt: now })).toMatchObject({ kind: 'dropped', gone: false });
-    expect(decide({ attempt: 3, giveUpAt: later(1) })).toMatchObject({ kind: 'retry', at: later(1) });
+    expect(decide({ attempt: 3, giveUpAt: later(1) })).toMatchObject({
+      kind: 'retry',
+      at: later(1),
+    });
   });
 
   it.each([
@@ -92,9 +103,12 @@ describe('decideDelivery', () => {
     [503, -50, 300],
     [500, 400, 300],
     [302, 400, 300],
-  ])('after %d with Retry-After %d s waits %d s: between one and two pauses', (status, asked, expected) => {
-    expect(pause({ attempt: 2, answer: answered(status, asked) })).toBe(expected);
-  });
+  ])(
+    'after %d with Retry-After %d s waits %d s: between one and two pauses',
+    (status, asked, expected) => {
+      expect(pause({ attempt: 2, answer: answered(status, asked) })).toBe(expected);
+    },
+  );
 
   it('does not let Retry-After reach past the end of the time', () => {
     expect(pause({ attempt: 2, answer: answered(429, 500), giveUpAt: later(350_000) })).toBe(350);
@@ -118,7 +132,11 @@ describe('healthAfter', () => {
   const gone: AttemptTally = { delivered: 0, failed: 1, gone: true };
 
   it('starts counting with the first failure', () => {
-    expect(healthAfter(healthy, failed, now)).toEqual({ state: 'active', failingSince: now, failures: 2 });
+    expect(healthAfter(healthy, failed, now)).toEqual({
+      state: 'active',
+      failingSince: now,
+      failures: 2,
+    });
   });
 
   it.each<[WebhookState, number, WebhookState]>([
@@ -156,7 +174,10 @@ describe('healthAfter', () => {
     ['failed', 'failed'],
     ['inactive', 'inactive'],
   ])('%s: 410 makes it %s', (state, expected) => {
-    expect(healthAfter({ ...healthy, state }, gone, now)).toMatchObject({ state: expected, failures: 1 });
+    expect(healthAfter({ ...healthy, state }, gone, now)).toMatchObject({
+      state: expected,
+      failures: 1,
+    });
   });
 
   it.each(WEBHOOK_STATES)('%s: nothing attempted, nothing changed', (state) => {

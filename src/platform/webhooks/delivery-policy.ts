@@ -3,7 +3,9 @@ import { canTransition } from '../base/state/transitions.ts';
 import { WEBHOOK_TRANSITIONS, type WebhookState } from './webhook-state.ts';
 
 /** Seconds from the first, second, … failed attempt to the next one; after the last of them the delivery is dropped. */
-export const RETRY_DELAYS_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
+export const RETRY_DELAYS_SECONDS = [
+  5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+] as const;
 
 /** Only failures for this long: `failing`. */
 export const FAILING_AFTER_MS = 15 * 60_000;
@@ -12,7 +14,8 @@ export const FAILED_AFTER_MS = 72 * 3_600_000;
 
 /** How one attempt ended. */
 export type DeliveryAnswer =
-  { kind: 'answered'; status: number; retryAfter: Date | null } | { kind: 'unanswered'; why: string };
+  | { kind: 'answered'; status: number; retryAfter: Date | null }
+  | { kind: 'unanswered'; why: string };
 
 /** What `decideDelivery` needs to know. */
 export interface DeliveryAttempt {
@@ -46,7 +49,8 @@ export function decideDelivery({
   giveUpAt,
   random,
 }: DeliveryAttempt): DeliveryDecision {
-  if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return { kind: 'delivered' };
+  if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300)
+    return { kind: 'delivered' };
   const detail = words(answer);
   if (answer.kind === 'answered' && answer.status === 410) {
     return { kind: 'dropped', detail: `${detail}: the webhook is stopped`, gone: true };

@@ -26,7 +26,10 @@ const INSERT_ATTEMPTS = `
     $8::text[], $9::text[], $10::timestamptz[])`;
 
 /** Appends evidence, in the caller's transaction. */
-export async function insertAttempts(sql: Sql, attempts: readonly AttemptEvidence[]): Promise<void> {
+export async function insertAttempts(
+  sql: Sql,
+  attempts: readonly AttemptEvidence[],
+): Promise<void> {
   if (attempts.length === 0) return;
   await sql.query(INSERT_ATTEMPTS, [
     ...columnsOf(
@@ -67,13 +70,19 @@ export async function recordHealth(
   const unwell = (tally: AttemptTally) => tally.gone || tally.delivered === 0;
   const ids = (wanted: boolean) =>
     [...tallies].filter(([, tally]) => unwell(tally) === wanted).map(([id]) => id);
-  const rows = await sql.query<WebhookHealth & { id: string }>(LOCK_HEALTH, [ids(true), ids(false)]);
+  const rows = await sql.query<WebhookHealth & { id: string }>(LOCK_HEALTH, [
+    ids(true),
+    ids(false),
+  ]);
   const after = rows.flatMap(({ id, ...health }) => {
     const tally = tallies.get(id);
     return tally ? [{ id, ...healthAfter(health, tally, now) }] : [];
   });
   if (after.length === 0) return;
-  await sql.query(WRITE_HEALTH, [...columnsOf(after, 'id', 'state', 'failingSince', 'failures'), now]);
+  await sql.query(WRITE_HEALTH, [
+    ...columnsOf(after, 'id', 'state', 'failingSince', 'failures'),
+    now,
+  ]);
 }
 
 export interface StoredAttempt extends AttemptEvidence {
@@ -119,7 +128,11 @@ const REQUEUE_BATCH = 5_000;
  * @param afterId events up to this id are left out
  * @returns how many
  */
-export async function requeueUndelivered(sql: Sql, webhookId: string, afterId: string): Promise<void> {
+export async function requeueUndelivered(
+  sql: Sql,
+  webhookId: string,
+  afterId: string,
+): Promise<void> {
   for (let last = afterId; ;) {
     const [batch] = await sql.query<{ count: number; last: string | null }>(REQUEUE, [
       webhookId,

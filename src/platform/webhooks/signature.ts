@@ -15,7 +15,12 @@ export interface SignedDelivery {
  * Headers of one delivery attempt. `X-Nylas-Signature` is the lower-case hex HMAC-SHA256 of the body (api facts 10.4),
  * the same on every attempt; `webhook-signature` also covers id and time, for receivers that refuse replays.
  */
-export function deliveryHeaders({ eventId, body, at, secret }: SignedDelivery): Record<string, string> {
+export function deliveryHeaders({
+  eventId,
+  body,
+  at,
+  secret,
+}: SignedDelivery): Record<string, string> {
   const timestamp = String(toUnixSeconds(at));
   const hmac = () => createHmac('sha256', secret);
   return {

@@ -16,7 +16,8 @@ export class WebhookChallenge {
   async verify(callbackUrl: string): Promise<void> {
     const challenge = randomBase36(40);
     const url = new URL(callbackUrl);
-    url.search = url.search === '' ? `?challenge=${challenge}` : `${url.search}&challenge=${challenge}`;
+    url.search =
+      url.search === '' ? `?challenge=${challenge}` : `${url.search}&challenge=${challenge}`;
     const { status, body } = await this.egress.get(url.href).catch((error: unknown) => {
       throw error instanceof EgressError ? new ChallengeFailedError(error.message, error) : error;
     });

@@ -55,7 +55,10 @@ const CLAIM_EVERY_MS = 25;
 /** After an error of our own. */
 const SURPRISE_PAUSE_MS = 60_000;
 
-const NOTHING: Outcome<DeliveryResult> = { next: { kind: 'done' }, result: { evidence: null, effect: null } };
+const NOTHING: Outcome<DeliveryResult> = {
+  next: { kind: 'done' },
+  result: { evidence: null, effect: null },
+};
 
 /** When an attempt began, by the clock and for measuring. */
 interface Start {
@@ -97,7 +100,11 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     if (!body) return this.#drop(job, start, 'the event is not stored any more');
     if (state === 'inactive') return this.#drop(job, start, 'the webhook is inactive');
     if (state === 'failed') {
-      return this.#drop(job, start, 'the webhook has failed; activate it within 72 hours to get this event');
+      return this.#drop(
+        job,
+        start,
+        'the webhook has failed; activate it within 72 hours to get this event',
+      );
     }
     const answer = await this.#deliver(job, { ...delivery, body }, start.at, lease.signal);
     return answer && this.#conclude(job, start, answer);
@@ -105,7 +112,8 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
 
   onError(job: HookJobRow): Outcome<DeliveryResult> {
     const start = this.#start();
-    if (start.at >= job.giveUpAt) return this.#drop(job, start, 'an error inside Carillon, until the end');
+    if (start.at >= job.giveUpAt)
+      return this.#drop(job, start, 'an error inside Carillon, until the end');
     // Our fault: the webhook is not blamed for it.
     const at = new Date(start.at.getTime() + SURPRISE_PAUSE_MS);
     return {
@@ -122,7 +130,11 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
   }
 
   onPoison(job: HookJobRow): Outcome<DeliveryResult> {
-    return this.#drop(job, this.#start(), 'set aside: delivering it ended its worker several times');
+    return this.#drop(
+      job,
+      this.#start(),
+      'set aside: delivering it ended its worker several times',
+    );
   }
 
   async record(sql: Sql, settled: readonly Settled<HookJobRow, DeliveryResult>[]): Promise<void> {
@@ -144,7 +156,11 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     const headers = deliveryHeaders({ eventId: job.eventId, body, at, secret });
     try {
       const { status, retryAfter } = await this.egress.post(callbackUrl, body, headers, { signal });
-      return { kind: 'answered', status, retryAfter: parseRetryAfter(retryAfter, this.clock.now()) };
+      return {
+        kind: 'answered',
+        status,
+        retryAfter: parseRetryAfter(retryAfter, this.clock.now()),
+      };
     } catch (error) {
       if (signal.aborted) return null;
       if (error instanceof EgressError) return { kind: 'unanswered', why: error.message };
@@ -165,7 +181,10 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     if (decision.kind === 'delivered')
       return { next: { kind: 'done' }, result: { evidence, effect: 'delivered' } };
     if (decision.kind === 'dropped')
-      return { next: { kind: 'done' }, result: { evidence, effect: decision.gone ? 'gone' : 'failed' } };
+      return {
+        next: { kind: 'done' },
+        result: { evidence, effect: decision.gone ? 'gone' : 'failed' },
+      };
     return {
       next: { kind: 'again', at: decision.at, ambiguous: false },
       result: { evidence, effect: 'failed' },
@@ -179,7 +198,10 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
   #drop(job: HookJobRow, start: Start, detail: string): Outcome<DeliveryResult> {
     return {
       next: { kind: 'done' },
-      result: { evidence: this.#evidence(job, start, { outcome: 'dropped', detail }), effect: null },
+      result: {
+        evidence: this.#evidence(job, start, { outcome: 'dropped', detail }),
+        effect: null,
+      },
     };
   }
 

@@ -6,7 +6,9 @@ import { WEBHOOK_STATES } from './webhook-state.ts';
 const WebhookSchema = defineEntity({
   name: 'Webhook',
   tableName: 'webhook',
-  uniques: [{ name: 'webhook_application_callback_url', properties: ['application', 'callbackUrl'] }],
+  uniques: [
+    { name: 'webhook_application_callback_url', properties: ['application', 'callbackUrl'] },
+  ],
   properties: {
     ...idColumn,
     application: () => ownedByApplication(),

@@ -3,9 +3,14 @@ import { ConflictError, DomainError } from '../base/errors/domain-error.ts';
 /** The receiver did not prove that it wants deliveries; nothing was stored. */
 export class ChallengeFailedError extends DomainError {
   constructor(why: string, cause?: unknown) {
-    super('webhook.challenge-failed', 'invalid', `callback_url did not pass the challenge: ${why}`, {
-      cause,
-    });
+    super(
+      'webhook.challenge-failed',
+      'invalid',
+      `callback_url did not pass the challenge: ${why}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -1,6 +1,10 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
-import { ApplicationSecretAuth, ApplicationId, CurrentApplication } from '../auth/access.decorators.ts';
+import {
+  ApplicationSecretAuth,
+  ApplicationId,
+  CurrentApplication,
+} from '../auth/access.decorators.ts';
 import type { ApplicationPrincipal } from '../auth/principal.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { ApiErrors } from '../http/error.schema.ts';
@@ -35,7 +39,10 @@ export class WebhooksController {
   constructor(private readonly webhooks: WebhooksService) {}
 
   @Get()
-  @Endpoint({ summary: 'List the webhooks of the application, oldest first', response: webhooksView })
+  @Endpoint({
+    summary: 'List the webhooks of the application, oldest first',
+    response: webhooksView,
+  })
   async list(
     @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
     @Query({ schema: listWebhooksQuery }) { view, ...page }: ListWebhooksQuery,
@@ -81,7 +88,10 @@ export class WebhooksController {
     @Param('id') id: string,
     @Body({ schema: updateWebhookSchema }) body: UpdateWebhook,
   ) {
-    return toWebhookView(await this.webhooks.update(applicationId, id, toWebhookChange(body)), clientId);
+    return toWebhookView(
+      await this.webhooks.update(applicationId, id, toWebhookChange(body)),
+      clientId,
+    );
   }
 
   @Delete(':id')

@@ -21,12 +21,21 @@ export function toWebhookChange({ state, callback_url, triggers }: UpdateWebhook
 /** @param clientId on the wire an application is known by its client id, as in the path */
 export function toWebhookView(webhook: Webhook, clientId: string): WebhookView {
   const { id, callbackUrl, state, triggers } = webhook;
-  return { id, application_id: clientId, callback_url: callbackUrl, state, triggers, version: '2.0' };
+  return {
+    id,
+    application_id: clientId,
+    callback_url: callbackUrl,
+    state,
+    triggers,
+    version: '2.0',
+  };
 }
 
 export function toWebhooksView(list: WebhookList, clientId: string): WebhooksView {
   if ('count' in list) return list;
-  return 'ids' in list ? list.ids : list.webhooks.map((webhook) => toWebhookView(webhook, clientId));
+  return 'ids' in list
+    ? list.ids
+    : list.webhooks.map((webhook) => toWebhookView(webhook, clientId));
 }
 
 export function toDeliveryView(attempt: StoredAttempt): DeliveryView {

@@ -85,7 +85,10 @@ export const deliveryView = z
   .object({
     id: z.string(),
     event_id: z.string().describe('The `webhook-id` header of the delivery'),
-    trigger: z.string().nullable().describe('Null once the event itself is no longer stored (7 days)'),
+    trigger: z
+      .string()
+      .nullable()
+      .describe('Null once the event itself is no longer stored (7 days)'),
     attempt: z.number().int().describe('1 for the first'),
     started_at: z.number().int(),
     took_ms: z.number().int(),

@@ -18,7 +18,12 @@ import {
   type StoredAttempt,
 } from './delivery.repository.ts';
 import { WebhookChallenge } from './webhook-challenge.ts';
-import { type OwnerState, type Trigger, WEBHOOK_TRANSITIONS, type WebhookState } from './webhook-state.ts';
+import {
+  type OwnerState,
+  type Trigger,
+  WEBHOOK_TRANSITIONS,
+  type WebhookState,
+} from './webhook-state.ts';
 import { Webhook } from './webhook.entity.ts';
 import { WebhookExistsError } from './webhook.errors.ts';
 
@@ -57,13 +62,16 @@ export class WebhooksService {
     const where = { application: applicationId };
     if (view === 'count') return { count: await this.em.count(Webhook, where) };
     const webhooks =
-      page.limit === 0 ? [] : await this.em.find(Webhook, where, { ...page, orderBy: { id: 'asc' } });
+      page.limit === 0
+        ? []
+        : await this.em.find(Webhook, where, { ...page, orderBy: { id: 'asc' } });
     return view === 'ids' ? { ids: webhooks.map(({ id }) => id) } : { webhooks };
   }
 
   /** @throws {NotFoundError} also for the webhook of another application */
   async get(applicationId: string, id: string): Promise<Webhook> {
-    const webhook = isId(id) && (await this.em.findOne(Webhook, { id, application: applicationId }));
+    const webhook =
+      isId(id) && (await this.em.findOne(Webhook, { id, application: applicationId }));
     if (!webhook) throw new NotFoundError('webhook', id);
     return webhook;
   }
@@ -117,7 +125,11 @@ export class WebhooksService {
       if (found.state === 'failed') await lockDeliveries(sqlOf(em), id);
       // "no key": whoever queues deliveries meanwhile need not wait for the replay.
       await sqlOf(em).query('select from webhook where id = $1 for no key update', [id]);
-      const webhook = await em.findOne(Webhook, { id, application: applicationId }, { refresh: true });
+      const webhook = await em.findOne(
+        Webhook,
+        { id, application: applicationId },
+        { refresh: true },
+      );
       if (!webhook) throw new NotFoundError('webhook', id); // deleted during the challenge
       const before = webhook.state;
       this.#move(webhook, change.state);
@@ -147,15 +159,18 @@ export class WebhooksService {
   #refuseOtherChanges(webhook: Webhook, { callbackUrl, triggers }: WebhookChange): void {
     const fixed = (field: string) =>
       new InvalidInputError(`${field} cannot be changed: delete the webhook and create another`);
-    if (callbackUrl !== undefined && callbackUrl !== webhook.callbackUrl) throw fixed('callback_url');
+    if (callbackUrl !== undefined && callbackUrl !== webhook.callbackUrl)
+      throw fixed('callback_url');
     const asked = new Set(Array.isArray(triggers) ? triggers : []);
-    const same = asked.size === webhook.triggers.length && webhook.triggers.every((name) => asked.has(name));
+    const same =
+      asked.size === webhook.triggers.length && webhook.triggers.every((name) => asked.has(name));
     if (triggers !== undefined && !same) throw fixed('triggers');
   }
 
   #move(webhook: Webhook, to: OwnerState): void {
     const now = this.clock.now();
-    if (webhook.state !== to) assertTransition<WebhookState>(WEBHOOK_TRANSITIONS, webhook.state, to);
+    if (webhook.state !== to)
+      assertTransition<WebhookState>(WEBHOOK_TRANSITIONS, webhook.state, to);
     if (webhook.state === 'inactive' && to === 'active') webhook.subscribedAt = now;
     webhook.state = to;
     webhook.failingSince = null;

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { integerLike } from './wire.schema.ts';
 
 const nonNegative = (name: string) =>
-  integerLike().refine((value) => value >= 0, { message: `${name} parameter must be nonnegative.` });
+  integerLike().refine((value) => value >= 0, {
+    message: `${name} parameter must be nonnegative.`,
+  });
 
 /** `limit` and `offset` of the main address: default 100, at most 1000 (api facts 1.4). */
 export const pageQuery = {

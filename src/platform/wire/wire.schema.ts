@@ -15,18 +15,21 @@ const INTEGER_TEXT = /^\s*[+-]?\d{1,15}\s*$/;
  */
 export function integerLike(bounds: { min?: number; max?: number } = {}) {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
-  return z.union([z.number(), z.string()], { error: 'must be an integer' }).transform((value, context) => {
-    const number = typeof value === 'number' ? value : INTEGER_TEXT.test(value) ? Number(value) : NaN;
-    if (!Number.isSafeInteger(number)) {
-      context.addIssue({ code: 'custom', message: 'must be an integer' });
-      return z.NEVER;
-    }
-    if (number < min || number > max) {
-      context.addIssue({ code: 'custom', message: `must be between ${min} and ${max}` });
-      return z.NEVER;
-    }
-    return number;
-  });
+  return z
+    .union([z.number(), z.string()], { error: 'must be an integer' })
+    .transform((value, context) => {
+      const number =
+        typeof value === 'number' ? value : INTEGER_TEXT.test(value) ? Number(value) : NaN;
+      if (!Number.isSafeInteger(number)) {
+        context.addIssue({ code: 'custom', message: 'must be an integer' });
+        return z.NEVER;
+      }
+      if (number < min || number > max) {
+        context.addIssue({ code: 'custom', message: `must be between ${min} and ${max}` });
+        return z.NEVER;
+      }
+      return number;
+    });
 }
 
 /** Latest instant we accept: 9999-12-31T23:59:59Z. Later ones are mistakes (often milliseconds). */
@@ -90,7 +93,9 @@ export function httpUrl() {
 }
 
 export function timeZoneName() {
-  return z.string().refine(isTimeZone, 'must be the name of an IANA time zone, such as Europe/Berlin');
+  return z
+    .string()
+    .refine(isTimeZone, 'must be the name of an IANA time zone, such as Europe/Berlin');
 }
 
 /** `{ email, name }` (spec 2.3) as it comes in; null and missing names become the empty string. */
@@ -135,7 +140,9 @@ export const jobReference = z
   .object({ job_status_id: z.string() })
   .meta({ id: 'JobReference', example: { job_status_id: '019aa1b2-0000-7000-8000-000000000001' } });
 
-export const countView = z.object({ count: z.number().int() }).meta({ id: 'Count', example: { count: 42 } });
+export const countView = z
+  .object({ count: z.number().int() })
+  .meta({ id: 'Count', example: { count: 42 } });
 
 /** Array of ids: the answer to `view=ids`. */
 export const idsView = z.array(z.string()).meta({ id: 'Ids' });

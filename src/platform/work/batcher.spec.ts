@@ -25,7 +25,9 @@ function scene() {
 }
 
 describe('Batcher', () => {
-  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }));
+  beforeEach(() =>
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }),
+  );
   afterEach(() => jest.useRealTimers());
 
   it('hands on at once, and together, what comes in one turn while nothing is handled', async () => {

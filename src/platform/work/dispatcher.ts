@@ -128,7 +128,11 @@ export interface QueueTable {
 }
 
 /** What the rows of one queue mean. `L` is what its `QueueTable.loading` loads. */
-export interface Dispatcher<J extends ClaimedJob = ClaimedJob, R = unknown, L extends object = object> {
+export interface Dispatcher<
+  J extends ClaimedJob = ClaimedJob,
+  R = unknown,
+  L extends object = object,
+> {
   readonly table: QueueTable;
   /** How many run at a time in one process. */
   readonly slots: number;

@@ -38,7 +38,11 @@ const STATEMENT_MS = 5_000;
  */
 @Injectable()
 export class Engine
-  implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown
+  implements
+    OnApplicationBootstrap,
+    OnModuleDestroy,
+    BeforeApplicationShutdown,
+    OnApplicationShutdown
 {
   readonly #log = new Logger(Engine.name);
   readonly #sql: SqlPool;
@@ -189,14 +193,19 @@ export class Engine
     if (!stale) return;
     const [swept] = await this.#sql.query<{ dead: number; rows: number }>(this.#sweep);
     const { dead = 0, rows = 0 } = swept ?? {};
-    if (dead + rows > 0) this.#log.warn(`${dead} workers were silent for too long: ${rows} rows given back`);
+    if (dead + rows > 0)
+      this.#log.warn(`${dead} workers were silent for too long: ${rows} rows given back`);
   }
 
   async #rescueFrom(statement: string): Promise<void> {
-    const found = await this.#sql.query<{ queue: QueueName; rows: number }>(statement, [this.#identity.id]);
+    const found = await this.#sql.query<{ queue: QueueName; rows: number }>(statement, [
+      this.#identity.id,
+    ]);
     for (const { queue, rows } of found) {
       if (rows === 0) continue;
-      this.#log.warn(`the connection of another worker is gone: ${rows} rows of ${queue} given back`);
+      this.#log.warn(
+        `the connection of another worker is gone: ${rows} rows of ${queue} given back`,
+      );
       this.wakeQueue(queue);
     }
   }

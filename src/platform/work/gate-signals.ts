@@ -96,7 +96,10 @@ function reasonOf(told: { reason: string } | null): string | null {
 }
 
 /** In one batch a gate that was reached is well, whatever others say; being asked to close it stands beside that. */
-function gather(reports: readonly GateReport[], isTold: (job: ClaimedJob) => boolean): Map<string, GateNews> {
+function gather(
+  reports: readonly GateReport[],
+  isTold: (job: ClaimedJob) => boolean,
+): Map<string, GateNews> {
   const all = new Map<string, GateNews>();
   const reached = new Set<string>();
   for (const { job, gate: signal } of reports) {
@@ -108,7 +111,10 @@ function gather(reports: readonly GateReport[], isTold: (job: ClaimedJob) => boo
     const news = all.get(job.gateId) ?? { well: false, trouble: null, close: null };
     if (signal.kind === 'well') news.well = true;
     if (signal.kind === 'trouble')
-      news.trouble = { seen: Math.max(news.trouble?.seen ?? 0, job.gateFailures), reason: signal.reason };
+      news.trouble = {
+        seen: Math.max(news.trouble?.seen ?? 0, job.gateFailures),
+        reason: signal.reason,
+      };
     if (signal.kind === 'close' && signal.seconds >= (news.close?.seconds ?? 0))
       news.close = { seconds: signal.seconds, reason: signal.reason };
     all.set(job.gateId, news);

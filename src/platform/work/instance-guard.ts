@@ -63,7 +63,9 @@ export class InstanceGuard {
     const text = describeDifferences(this.#differences);
     if (text !== this.#told) {
       if (text)
-        this.#log.error(`This database was restored or moved: ${text}. Nothing is sent. Run: ${CONFIRM}`);
+        this.#log.error(
+          `This database was restored or moved: ${text}. Nothing is sent. Run: ${CONFIRM}`,
+        );
       else this.#log.log('The database was confirmed: work begins');
     }
     this.#told = text;
@@ -93,7 +95,10 @@ export class InstanceGuard {
     }
     const lost = this.#seen === null || pulse.before === null ? 0 : this.#seen - pulse.before;
     if (lost > LOST_AT_MOST_S) {
-      return this.#refuse(sql, `it lacks the last ${Math.round(lost)} s of what a living worker wrote`);
+      return this.#refuse(
+        sql,
+        `it lacks the last ${Math.round(lost)} s of what a living worker wrote`,
+      );
     }
     this.#backend = pulse.backend;
     this.#seen = pulse.seen ?? this.#seen;

@@ -29,7 +29,13 @@ export interface RecordedPlace {
   confirmedAt: Date;
 }
 
-const PARTS = ['server', 'database', 'address', 'name', 'doubt'] as const satisfies readonly (keyof Place)[];
+const PARTS = [
+  'server',
+  'database',
+  'address',
+  'name',
+  'doubt',
+] as const satisfies readonly (keyof Place)[];
 
 /** One part of two places that is not the same. */
 export interface PlaceDifference {
@@ -51,7 +57,9 @@ export function placeDifferences(recorded: Place, here: Place): PlaceDifference[
 export function describeDifferences(differences: readonly PlaceDifference[]): string {
   return differences
     .map(({ part, recorded, here }) =>
-      part === 'doubt' ? (recorded ?? '') : `${part} was ${recorded ?? 'unknown'}, is ${here ?? 'unknown'}`,
+      part === 'doubt'
+        ? (recorded ?? '')
+        : `${part} was ${recorded ?? 'unknown'}, is ${here ?? 'unknown'}`,
     )
     .join('; ');
 }
@@ -60,7 +68,10 @@ export function describeDifferences(differences: readonly PlaceDifference[]): st
  * The address of the configured database, without user and password. A folder is named with the number of its inode: a
  * copy that takes its place has another one.
  */
-export function databaseAddress({ database, dataDir }: Pick<AppConfig, 'database' | 'dataDir'>): string {
+export function databaseAddress({
+  database,
+  dataDir,
+}: Pick<AppConfig, 'database' | 'dataDir'>): string {
   if (database.embedded) {
     const folder = fs.realpathSync(path.join(dataDir, 'postgres'));
     return `${folder} (inode ${fs.statSync(folder).ino})`;

@@ -95,7 +95,9 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     if (this.#client === client) this.#client = null;
     if (this.#closed || this.#reconnect) return;
     if (error)
-      this.#log.warn(`notifications are away: ${error instanceof Error ? error.message : String(error)}`);
+      this.#log.warn(
+        `notifications are away: ${error instanceof Error ? error.message : String(error)}`,
+      );
     this.#losses += 1;
     this.#reconnect = setTimeout(
       () => {

@@ -58,7 +58,10 @@ export class QueueRunner {
   readonly #settler: Settler;
   readonly #runs = new Set<Run>();
   readonly #handOffs: HandOffs<Run>;
-  readonly #endings = new Batcher<Ending & { run: Run }>((items) => this.#settle(items), SETTLE_BATCH);
+  readonly #endings = new Batcher<Ending & { run: Run }>(
+    (items) => this.#settle(items),
+    SETTLE_BATCH,
+  );
   #active = false;
   #looping: Promise<void> = Promise.resolve();
   #wake: () => void = () => undefined;
@@ -173,7 +176,9 @@ export class QueueRunner {
     try {
       await this.sql.query(this.#statements.forgive, [this.identity.id]);
     } catch (error) {
-      this.#log.warn(`rows in hand may be blamed: ${error instanceof Error ? error.message : String(error)}`);
+      this.#log.warn(
+        `rows in hand may be blamed: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
 
@@ -214,7 +219,8 @@ export class QueueRunner {
   #tooSoon(free: number): boolean {
     const { slots, mostUnbegun = slots, claimEveryMs = CLAIM_EVERY_MS } = this.dispatcher;
     const few = free < Math.min(slots / 2, mostUnbegun / 2, MOST_PER_CLAIM);
-    const leftMs = this.#claimedAt + Math.max(claimEveryMs, few ? REFILL_EVERY_MS : 0) - monotonicMs();
+    const leftMs =
+      this.#claimedAt + Math.max(claimEveryMs, few ? REFILL_EVERY_MS : 0) - monotonicMs();
     if (leftMs <= 0) return false;
     this.wakeIn(Math.ceil(leftMs));
     return true;
@@ -236,8 +242,9 @@ export class QueueRunner {
       Math.max(0, FIRST_SUSPECTS - this.#suspects()),
       this.#unwritten(),
     ]);
-    const { seen, parked, lowestMs, late, nextMs, passedOver } = (rows[0] as { summary: ClaimSummary })
-      .summary;
+    const { seen, parked, lowestMs, late, nextMs, passedOver } = (
+      rows[0] as { summary: ClaimSummary }
+    ).summary;
     if (late) this.#telling = this.#telling.then(() => this.#tellLate(late));
     const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
     if (lowestMs !== null) this.#floor = new Date(lowestMs - FLOOR_SLACK_MS);
@@ -270,9 +277,13 @@ export class QueueRunner {
   /** Not more than a courtesy: when it fails, the rows run all the same. */
   async #tellLate(late: readonly LateRow[]): Promise<void> {
     try {
-      await this.sql.transaction((sql) => this.dispatcher.recordLate?.(sql, late) ?? Promise.resolve());
+      await this.sql.transaction(
+        (sql) => this.dispatcher.recordLate?.(sql, late) ?? Promise.resolve(),
+      );
     } catch (error) {
-      this.#log.warn(`late rows were not told: ${error instanceof Error ? error.message : String(error)}`);
+      this.#log.warn(
+        `late rows were not told: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
 
@@ -303,7 +314,8 @@ export class QueueRunner {
       jobs.map(({ fence }) => fence),
       blamed,
     ]);
-    if (rows.length > 0) this.#log.warn(`${rows.length} rows were held without being in hand: given back`);
+    if (rows.length > 0)
+      this.#log.warn(`${rows.length} rows were held without being in hand: given back`);
   }
 
   async #run(row: ClaimRow & { id: string }, epoch: number): Promise<void> {

@@ -127,7 +127,11 @@ const BLAME = {
  * An attempt that had no effect does not count. Rows that somebody is just settling are passed over: their holder is
  * alive after all, or the next sweep finds them.
  */
-function giveBack(table: string, condition: string, blame: { crashes: string; waitSeconds: string }): string {
+function giveBack(
+  table: string,
+  condition: string,
+  blame: { crashes: string; waitSeconds: string },
+): string {
   return `
   update ${table} j
   set state = 0, worker_id = null, crashes = least(${blame.crashes}, ${MOST_COUNTED}), handoff_at = null,
@@ -156,7 +160,8 @@ const ADRIFT = `
  */
 const UNBEGUN = 'j.worker_id in (select id from adrift) and j.handoff_at is null and j.crashes < 1';
 
-const inert = (tables: readonly QueueTable[]) => tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
+const inert = (tables: readonly QueueTable[]) =>
+  tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
 
 /** A claim whose worker is not known at all: what a dying worker had locked when it was given up. */
 const ORPHANED = 'not exists (select 1 from worker w where w.id = j.worker_id)';
@@ -177,7 +182,9 @@ export function sweepStatement(tables: readonly QueueTable[]): string {
  * that is harmless: the names of those where there was any. Null when no queue is like that.
  */
 export function rescueStatement(tables: readonly QueueTable[]): string | null {
-  const parts = inert(tables).map(({ table }, index) => `q${index} as (${giveBack(table, UNBEGUN, BLAME)})`);
+  const parts = inert(tables).map(
+    ({ table }, index) => `q${index} as (${giveBack(table, UNBEGUN, BLAME)})`,
+  );
   if (parts.length === 0) return null;
   const names = inert(tables).map(
     ({ queue }, index) => `select '${queue}' as queue, count(*)::int as rows from q${index}`,

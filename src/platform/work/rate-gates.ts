@@ -10,7 +10,12 @@ const SET_PACE = `
   on conflict (account_id) do nothing`;
 
 /** Sets another pace than the usual one, before anything of it runs. @param slotMs milliseconds between two starts */
-export async function setPace(sql: Sql, gateId: string, slotMs: number, maxInFlight: number): Promise<void> {
+export async function setPace(
+  sql: Sql,
+  gateId: string,
+  slotMs: number,
+  maxInFlight: number,
+): Promise<void> {
   await sql.query(SET_PACE, [gateId, slotMs, maxInFlight]);
 }
 

@@ -27,6 +27,8 @@ describe('Readiness', () => {
   it('does not wait for a check that hangs', async () => {
     const readiness = new Readiness();
     readiness.register('hanging', () => new Promise(() => undefined));
-    expect(await readiness.results()).toEqual([{ name: 'hanging', problem: 'no answer within two seconds' }]);
+    expect(await readiness.results()).toEqual([
+      { name: 'hanging', problem: 'no answer within two seconds' },
+    ]);
   });
 });

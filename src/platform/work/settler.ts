@@ -61,7 +61,9 @@ export class Settler {
   async settle(endings: readonly Ending[]): Promise<boolean> {
     const released = await this.#release(endings.filter(({ outcome }) => outcome === null));
     // In one order for everybody, so that two batches do not wait for each other in a circle.
-    const ended = endings.filter(({ outcome }) => outcome !== null).toSorted((a, b) => compare(a.job, b.job));
+    const ended = endings
+      .filter(({ outcome }) => outcome !== null)
+      .toSorted((a, b) => compare(a.job, b.job));
     return (await this.#write(ended)) && released;
   }
 
@@ -119,7 +121,9 @@ export class Settler {
         outcome ? [{ job, ...outcome }] : [],
       );
       const done = settled.filter(({ next }) => next.kind === 'done');
-      const again = settled.flatMap(({ job, next }) => (next.kind === 'again' ? [{ job, next }] : []));
+      const again = settled.flatMap(({ job, next }) =>
+        next.kind === 'again' ? [{ job, next }] : [],
+      );
       const ours = new Set<string>();
       if (done.length > 0) {
         const rows = await sql.query<{ id: string }>(this.statements.finish, [

@@ -36,7 +36,9 @@ export class WorkerIdentity {
 
   /** Whether the claims of this epoch are surely still ours. */
   trusted(): boolean {
-    return this.#id > 0 && this.#lastBeat !== null && mostMsBetween(this.#lastBeat, moment()) < TRUST_MS;
+    return (
+      this.#id > 0 && this.#lastBeat !== null && mostMsBetween(this.#lastBeat, moment()) < TRUST_MS
+    );
   }
 
   /**
@@ -57,10 +59,10 @@ export class WorkerIdentity {
    * @returns false while the lost connection still has it
    */
   async hold(sql: Sql): Promise<boolean> {
-    const [row] = await sql.query<{ held: boolean }>('select pg_try_advisory_lock($1, $2) as held', [
-      WORKER_LOCKS,
-      this.#id,
-    ]);
+    const [row] = await sql.query<{ held: boolean }>(
+      'select pg_try_advisory_lock($1, $2) as held',
+      [WORKER_LOCKS, this.#id],
+    );
     return row?.held === true;
   }
 

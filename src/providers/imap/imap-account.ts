@@ -15,7 +15,9 @@ export async function verifyImapAccount(
   dependencies: VerifyDependencies & { discovery: MailDiscovery },
 ): Promise<VerifiedAccount> {
   if (!account.email.includes('@')) {
-    throw new ProviderError('unsupported', 'the address of the account is required', { setting: 'email' });
+    throw new ProviderError('unsupported', 'the address of the account is required', {
+      setting: 'email',
+    });
   }
   const { discovery } = dependencies;
   const input = imapInput.parse(account.settings);
@@ -24,6 +26,8 @@ export async function verifyImapAccount(
   const { email, name } = account;
   // Discovery that has found the servers still knows its answer; for servers that were typed it may take ten seconds.
   const known = input.imap_host === undefined;
-  const proof = known ? await proveImap({ email, settings }, discovery) : presetProof({ email, settings });
+  const proof = known
+    ? await proveImap({ email, settings }, discovery)
+    : presetProof({ email, settings });
   return { email, name, organizationUnit: 'folder', settings, proof };
 }

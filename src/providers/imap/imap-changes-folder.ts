@@ -123,8 +123,10 @@ export async function inspectFolder(
 ): Promise<FolderState | null> {
   const folder = await openFolder(client, state.path);
   if (folder?.uidValidity !== state.uidValidity) return null;
-  const arrivals: readonly UidRange[] = folder.uidNext > state.next ? [[state.next, folder.uidNext - 1]] : [];
-  const came = folder.uidNext > state.next ? await countOf(client, state.next, folder.uidNext - 1) : 0;
+  const arrivals: readonly UidRange[] =
+    folder.uidNext > state.next ? [[state.next, folder.uidNext - 1]] : [];
+  const came =
+    folder.uidNext > state.next ? await countOf(client, state.next, folder.uidNext - 1) : 0;
   const seen = await giveFlags(client, state, folder, result);
   // Of what has come and gone since, servers tell nothing: a message that was stored by us is known all the same.
   const isShort = came < Math.max(folder.uidNext - state.next, 0);
@@ -161,7 +163,8 @@ async function giveFlags(
     to: folder.modseq,
     below: state.next,
   };
-  if (scan.from === folder.modseq) return { modseq: folder.modseq, scan: null, vanishedTold: false };
+  if (scan.from === folder.modseq)
+    return { modseq: folder.modseq, scan: null, vanishedTold: false };
   const isTold = client.enabled.has('QRESYNC') && scan.from !== null && state.scan === null;
   const vanished = (event: ExpungeEvent) => {
     const { uid, vanished } = event;
@@ -221,7 +224,8 @@ function giveEach(
 ): number | null {
   let left = room;
   for (const meta of metas) {
-    if (meta.uid >= state.next || isPending(state, meta.uid) || isUnwanted(meta, state.since)) continue;
+    if (meta.uid >= state.next || isPending(state, meta.uid) || isUnwanted(meta, state.since))
+      continue;
     if (left <= 0) return meta.uid;
     left -= 1;
     result.give(state, meta, null);
@@ -271,14 +275,19 @@ export function spanOf({ uidNext, messages }: FolderStatus, wanted: number): num
   return Math.ceil(Math.max(wanted, 1) * Math.max(1, uidNext / Math.max(messages, 1)));
 }
 
-const isPending = ({ fresh, old }: FolderState, uid: number) => isWithin(fresh, uid) || isWithin(old, uid);
+const isPending = ({ fresh, old }: FolderState, uid: number) =>
+  isWithin(fresh, uid) || isWithin(old, uid);
 
 /** Whether a message was received before what is wanted. */
 export const isUnwanted = ({ receivedAt }: MessageMeta, since: number | null): boolean =>
   since !== null && receivedAt !== null && receivedAt.getTime() < since * 1000;
 
 /** Of a folder nobody has looked into: gives what is gone of that which we have put there. */
-export async function giveAbsent(client: ImapFlow, state: FolderState, result: LookResult): Promise<void> {
+export async function giveAbsent(
+  client: ImapFlow,
+  state: FolderState,
+  result: LookResult,
+): Promise<void> {
   if ((await result.known(state.path)).length === 0) return;
   const folder = await openFolder(client, state.path);
   if (folder?.uidValidity === state.uidValidity) await giveRemovals(client, state, folder, result);
@@ -295,7 +304,8 @@ async function giveRemovals(
   for (const { providerId, uidValidity, uid } of await result.known(state.path)) {
     // It has come since, and the mirror knows: it was moved there through the API.
     if (uidValidity === state.uidValidity && uid >= folder.uidNext) continue;
-    if (uidValidity !== state.uidValidity || !isWithinSorted(ranges, uid)) result.remove(providerId);
+    if (uidValidity !== state.uidValidity || !isWithinSorted(ranges, uid))
+      result.remove(providerId);
   }
 }
 
@@ -309,7 +319,10 @@ async function countOf(client: ImapFlow, lo: number, hi: number): Promise<number
 
 /** UIDs of all messages of the open folder, in ascending ranges. */
 async function uidsThere(client: ImapFlow): Promise<readonly UidRange[]> {
-  const found = await answerOf(client, client.search({ all: true }, { uid: true, returnOptions: ['ALL'] }));
+  const found = await answerOf(
+    client,
+    client.search({ all: true }, { uid: true, returnOptions: ['ALL'] }),
+  );
   const text = Array.isArray(found) ? found.join(',') : (found.all ?? '');
   return text
     .split(',')

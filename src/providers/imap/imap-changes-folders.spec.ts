@@ -43,16 +43,18 @@ describe('a renamed folder', () => {
   });
 
   it('is told after the one whose name it takes', () => {
-    expect(findRenamings([known('A', '1'), known('B', '2')], [listed('B', '1'), listed('C', '2')])).toEqual([
+    expect(
+      findRenamings([known('A', '1'), known('B', '2')], [listed('B', '1'), listed('C', '2')]),
+    ).toEqual([
       { from: 'B', to: 'C' },
       { from: 'A', to: 'B' },
     ]);
   });
 
   it('is none when names were exchanged, for which there is no order', () => {
-    expect(findRenamings([known('A', '1'), known('B', '2')], [listed('A', '2'), listed('B', '1')])).toEqual(
-      [],
-    );
+    expect(
+      findRenamings([known('A', '1'), known('B', '2')], [listed('A', '2'), listed('B', '1')]),
+    ).toEqual([]);
   });
 });
 
@@ -72,6 +74,12 @@ describe('a list of folders', () => {
       folder('INBOX', 'inbox'),
       folder('T', 'trash'),
     ];
-    expect(inOrder(folders).map(({ providerId }) => providerId)).toEqual(['INBOX', 'S', 'D', 'Z', 'T']);
+    expect(inOrder(folders).map(({ providerId }) => providerId)).toEqual([
+      'INBOX',
+      'S',
+      'D',
+      'Z',
+      'T',
+    ]);
   });
 });

@@ -69,13 +69,16 @@ export async function listFolders(client: ImapFlow): Promise<ListedFolder[]> {
 /** By flag only: a folder that is merely called "All" may be one of the user's own. */
 function isView({ flags, specialUse, specialUseSource }: ListResponse): boolean {
   return (
-    VIEWS.some((view) => flags.has(view)) || (specialUse === '\\All' && specialUseSource === 'extension')
+    VIEWS.some((view) => flags.has(view)) ||
+    (specialUse === '\\All' && specialUseSource === 'extension')
   );
 }
 
 function displayNameOf({ path, delimiter }: ListResponse, prefix: string): string {
   const name =
-    prefix && path.startsWith(prefix) && path.length > prefix.length ? path.slice(prefix.length) : path;
+    prefix && path.startsWith(prefix) && path.length > prefix.length
+      ? path.slice(prefix.length)
+      : path;
   return delimiter ? name.split(delimiter).join('/') : name;
 }
 
@@ -87,7 +90,12 @@ export function statusOf(
   status: Partial<StatusObject> | false | undefined,
   counts: boolean,
 ): FolderStatus | null {
-  if (!status || !status.uidNext || status.uidValidity === undefined || status.messages === undefined)
+  if (
+    !status ||
+    !status.uidNext ||
+    status.uidValidity === undefined ||
+    status.messages === undefined
+  )
     return null;
   const { uidValidity, uidNext, messages, unseen, highestModseq } = status;
   return {
@@ -110,7 +118,9 @@ export function inOrder(folders: readonly ListedFolder[]): ListedFolder[] {
 /** Tells lists of folders apart. */
 export function digestOf(folders: readonly ListedFolder[]): string {
   const text = JSON.stringify(
-    folders.map(({ providerId, name, displayName }) => [providerId, name, displayName].join('\0')).sort(),
+    folders
+      .map(({ providerId, name, displayName }) => [providerId, name, displayName].join('\0'))
+      .sort(),
   );
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
@@ -150,7 +160,8 @@ export function findRenamings(
     status?.uidValidity === state.uidValidity && status.uidNext >= state.next;
   const pairs = lost.flatMap((state): Renaming[] => {
     const [target, ...others] = found.filter((folder) => fits(state, folder));
-    if (!target || others.length > 0 || lost.filter((one) => fits(one, target)).length > 1) return [];
+    if (!target || others.length > 0 || lost.filter((one) => fits(one, target)).length > 1)
+      return [];
     return [{ from: state.path, to: target.providerId }];
   });
   return inSafeOrder(pairs, new Set(validities.keys()));

@@ -5,9 +5,21 @@ import {
   beginFolder, giveAbsent, giveRecentFlags, giveTurn, hasChanged, inspectFolder, isMissing, isUnwanted, leaveFolder, openFolder,
   type OpenFolder, spanOf, trimmed,
 } from './imap-changes-folder.ts'; // prettier-ignore
-import { digestOf, findRenamings, inOrder, listFolders, type ListedFolder } from './imap-changes-folders.ts';
+import {
+  digestOf,
+  findRenamings,
+  inOrder,
+  listFolders,
+  type ListedFolder,
+} from './imap-changes-folders.ts';
 import { LookResult } from './imap-changes-result.ts';
-import { cutTop, decodeCursor, encodeCursor, type FolderState, type ImapCursor } from './imap-cursor.ts';
+import {
+  cutTop,
+  decodeCursor,
+  encodeCursor,
+  type FolderState,
+  type ImapCursor,
+} from './imap-cursor.ts';
 import { fetchContents, fetchMetas, fitting, type MessageMeta } from './imap-fetch.ts';
 import type { Suspects } from './imap-fetch-suspects.ts';
 
@@ -58,7 +70,9 @@ export class MailboxLook {
     const asks = !this.#isHistoryOnly || this.#cursor.sinceList + 1 >= LOOKS_PER_LIST;
     if (asks) await this.#whatChanged();
     await this.#giveContents();
-    const isDone = !this.#any(({ fresh, old, scan }) => fresh.length + old.length > 0 || scan !== null);
+    const isDone = !this.#any(
+      ({ fresh, old, scan }) => fresh.length + old.length > 0 || scan !== null,
+    );
     if (asks && isDone) await this.#readFlagsAgain();
     const isSettled = !asks || (await this.#isSettled());
     // "No more" is said only by a look that has asked what is new, and has seen all of it.
@@ -92,7 +106,10 @@ export class MailboxLook {
       folders.every(({ providerId, status }) => {
         const state = this.#states.get(providerId);
         return state !== undefined && (state.shut || !hasChanged(state, status));
-      }) && [...this.#states.keys()].every((path) => folders.some(({ providerId }) => providerId === path))
+      }) &&
+      [...this.#states.keys()].every((path) =>
+        folders.some(({ providerId }) => providerId === path),
+      )
     );
   }
 
@@ -238,7 +255,11 @@ export class MailboxLook {
     const last = given.at(-1);
     const reached = last ? toSeconds(last.receivedAt ?? new Date(0)) : state.reached;
     const rest = cutTop(ranges, last && given.length < metas.length ? last.uid : lo);
-    this.#states.set(state.path, { ...state, [kind]: rest, ...(kind === 'old' ? { reached } : {}) });
+    this.#states.set(state.path, {
+      ...state,
+      [kind]: rest,
+      ...(kind === 'old' ? { reached } : {}),
+    });
     return given.length > 0;
   }
 
@@ -270,7 +291,9 @@ export class MailboxLook {
 
   /** On servers that do not count changes: the newest messages of some folders, and all messages in turn. */
   async #readFlagsAgain(): Promise<void> {
-    const states = [...this.#states.values()].filter((state) => isOpenTo(state) && state.modseq === null);
+    const states = [...this.#states.values()].filter(
+      (state) => isOpenTo(state) && state.modseq === null,
+    );
     for (const state of states.filter(({ path }) => this.#uncounted.has(path))) {
       const room = Math.floor(this.#result.room / 2);
       if (room > 0) await giveRecentFlags(this.client, state, this.#result, room);
@@ -285,12 +308,15 @@ export class MailboxLook {
     const from = this.#turn?.path === state.path ? this.#turn.below : state.next;
     const below = await giveTurn(this.client, state, from, this.#result);
     const next = states[(at + 1) % states.length] ?? state;
-    this.#turn = below === null ? { path: next.path, below: next.next } : { path: state.path, below };
+    this.#turn =
+      below === null ? { path: next.path, below: next.next } : { path: state.path, below };
   }
 }
 
 function portionOf({ path, reached }: FolderState, kind: 'fresh' | 'old'): number {
-  return kind === 'fresh' || reached !== null || path.toUpperCase() === 'INBOX' ? PORTION : FIRST_PORTION;
+  return kind === 'fresh' || reached !== null || path.toUpperCase() === 'INBOX'
+    ? PORTION
+    : FIRST_PORTION;
 }
 
 /** Folders nobody has looked into come first, in their order; after that the one with the newest message. */

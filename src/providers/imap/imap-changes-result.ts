@@ -27,7 +27,11 @@ export class LookResult {
   }
 
   /** A message with its content, or with what else is known of it. */
-  give({ path, uidValidity }: FolderState, meta: MessageMeta, content: MessageContent | null): void {
+  give(
+    { path, uidValidity }: FolderState,
+    meta: MessageMeta,
+    content: MessageContent | null,
+  ): void {
     const { uid, unread, starred, receivedAt } = meta;
     const providerId = messageId({ path, uidValidity, uid });
     const given = this.#messages.get(providerId)?.content ?? null;
@@ -75,7 +79,9 @@ export class LookResult {
     return (await this.look.known(from)).flatMap((providerId) => {
       const place = parseMessageId(providerId);
       if (place?.path !== from) return [];
-      return [{ ...place, providerId: messagePrefix(to) + providerId.slice(messagePrefix(from).length) }];
+      return [
+        { ...place, providerId: messagePrefix(to) + providerId.slice(messagePrefix(from).length) },
+      ];
     });
   }
 

@@ -26,7 +26,10 @@ class Finds extends MailDiscovery {
   discover(): Promise<DiscoveredMail> {
     this.asked += 1;
     const whole = { source: 'autoconfig', servers: FOUND, confirm: false } as const;
-    return Promise.resolve({ known: null, candidates: this.candidates.map((one) => ({ ...whole, ...one })) });
+    return Promise.resolve({
+      known: null,
+      candidates: this.candidates.map((one) => ({ ...whole, ...one })),
+    });
   }
 }
 
@@ -36,13 +39,21 @@ const complete = (
   discovery = new Finds([{}]),
   accessToken?: string,
 ) =>
-  completeSettings(imapInput.parse(settings), { email, ...(accessToken ? { accessToken } : {}) }, discovery);
+  completeSettings(
+    imapInput.parse(settings),
+    { email, ...(accessToken ? { accessToken } : {}) },
+    discovery,
+  );
 const problem = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 describe('completeSettings', () => {
   it('needs a password only, at a provider of our table; nobody is asked', async () => {
     const discovery = new Finds([]);
-    const { settings, preset, passwordsFrom } = await complete({ password: 'x' }, 'ada@yahoo.com', discovery);
+    const { settings, preset, passwordsFrom } = await complete(
+      { password: 'x' },
+      'ada@yahoo.com',
+      discovery,
+    );
     expect(settings).toMatchObject({
       imap_host: 'imap.mail.yahoo.com', imap_username: 'ada@yahoo.com', imap_password: 'x', smtp_password: 'x',
     }); // prettier-ignore
@@ -53,7 +64,10 @@ describe('completeSettings', () => {
 
   it('takes the preset that is named rather than that of the domain', async () => {
     const { settings } = await complete({ password: 'x', preset: 'fastmail' }, 'ada@yahoo.com');
-    expect(settings).toMatchObject({ imap_host: 'imap.fastmail.com', smtp_host: 'smtp.fastmail.com' });
+    expect(settings).toMatchObject({
+      imap_host: 'imap.fastmail.com',
+      smtp_host: 'smtp.fastmail.com',
+    });
   });
 
   it('looks for the servers of an address that names none', async () => {
@@ -87,7 +101,13 @@ describe('completeSettings', () => {
     [{ imap_port: 143, smtp_port: 465 }, 143, 'starttls', 465, 'tls'],
     [{ imap_security: 'starttls', smtp_security: 'tls' }, 143, 'starttls', 465, 'tls'],
     [{ imap_port: 10143, smtp_port: 2525 }, 10143, 'tls', 2525, 'starttls'],
-    [{ imap_port: 10143, smtp_port: 10587, ssl_required: false }, 10143, 'starttls', 10587, 'starttls'],
+    [
+      { imap_port: 10143, smtp_port: 10587, ssl_required: false },
+      10143,
+      'starttls',
+      10587,
+      'starttls',
+    ],
     [{ imap_port: 993, imap_security: 'none', ssl_required: true }, 993, 'none', 587, 'starttls'],
   ])('port and security from each other: %j', async (given, ...expected) => {
     const { settings } = await complete({
@@ -96,9 +116,12 @@ describe('completeSettings', () => {
       password: 'x',
       ...given,
     });
-    expect([settings.imap_port, settings.imap_security, settings.smtp_port, settings.smtp_security]).toEqual(
-      expected,
-    );
+    expect([
+      settings.imap_port,
+      settings.imap_security,
+      settings.smtp_port,
+      settings.smtp_security,
+    ]).toEqual(expected);
   });
 
   it('keeps passwords apart', async () => {
@@ -128,7 +151,9 @@ describe('completeSettings', () => {
   });
 
   it('sends no password to servers that nothing but DNS names, and says which they are', async () => {
-    const error = await problem(complete({ password: 'x' }, undefined, new Finds([{ confirm: true }])));
+    const error = await problem(
+      complete({ password: 'x' }, undefined, new Finds([{ confirm: true }])),
+    );
     expect(error).toMatchObject({ code: 'unsupported', setting: 'imap_host' });
     expect((error as Error).message).toContain('imap.found.test');
     const { settings } = await complete(
@@ -155,7 +180,9 @@ describe('completeSettings', () => {
   });
 
   it('takes null for what is left out', () => {
-    expect(imapInput.parse({ imap_host: null, caldav_url: null, ssl_required: null, more: 1 })).toEqual({});
+    expect(
+      imapInput.parse({ imap_host: null, caldav_url: null, ssl_required: null, more: 1 }),
+    ).toEqual({});
   });
 });
 
@@ -170,13 +197,14 @@ describe('mergeImapSettings', () => {
     },
   );
 
-  it.each([[{ imap_host: null }], [{ smtp_host: null }], [{ imap_host: undefined, smtp_host: null }]])(
-    'looks for no other server with a stored password: %j',
-    (change) => {
-      const elsewhere = { ...stored, imap_host: 'imap.kept.test', smtp_host: 'smtp.kept.test' };
-      expect(mergeImapSettings(elsewhere, change)).toEqual(elsewhere);
-    },
-  );
+  it.each([
+    [{ imap_host: null }],
+    [{ smtp_host: null }],
+    [{ imap_host: undefined, smtp_host: null }],
+  ])('looks for no other server with a stored password: %j', (change) => {
+    const elsewhere = { ...stored, imap_host: 'imap.kept.test', smtp_host: 'smtp.kept.test' };
+    expect(mergeImapSettings(elsewhere, change)).toEqual(elsewhere);
+  });
 
   it('leaves the password for sending where it is another one', async () => {
     const { settings } = await complete(

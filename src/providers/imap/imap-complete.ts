@@ -45,13 +45,15 @@ export async function completeSettings(
 ): Promise<CompletedSettings> {
   const base = await baseOf(input, account.email, discovery);
   const passwords = passwordsOf(input, account);
-  const user = input.imap_username ?? (input.imap_host ? undefined : base?.imap_username) ?? account.email;
+  const user =
+    input.imap_username ?? (input.imap_host ? undefined : base?.imap_username) ?? account.email;
   const settings: ImapSettings = {
     ...serverOf('imap', input, base),
     imap_username: user,
     ...(passwords.imap === undefined ? {} : { imap_password: passwords.imap }),
     ...serverOf('smtp', input, base),
-    smtp_username: input.smtp_username ?? (input.imap_username ? user : (base?.smtp_username ?? user)),
+    smtp_username:
+      input.smtp_username ?? (input.imap_username ? user : (base?.smtp_username ?? user)),
     ...(passwords.smtp === undefined ? {} : { smtp_password: passwords.smtp }),
     ...filesSentOf(input, base),
     ...davOf(input, base),
@@ -75,7 +77,9 @@ function passwordsOf(input: ImapInput, { accessToken }: Account): { imap?: strin
   if (imap === undefined && accessToken !== undefined) return {};
   if (imap === undefined) {
     const setting = input.imap_host === undefined ? 'password' : 'imap_password';
-    throw new ProviderError('unsupported', 'is required (anew for another server, too)', { setting });
+    throw new ProviderError('unsupported', 'is required (anew for another server, too)', {
+      setting,
+    });
   }
   return { imap, smtp: input.smtp_password ?? input.password ?? imap };
 }
@@ -130,7 +134,9 @@ function serverOf<K extends Kind>(kind: K, input: ImapInput, base: MailServers |
     [`${kind}_host`]: host ?? known?.host ?? '',
     [`${kind}_port`]: parts.port,
     [`${kind}_security`]: parts.security,
-  } as Record<`${K}_host`, string> & Record<`${K}_port`, number> & Record<`${K}_security`, Security>;
+  } as Record<`${K}_host`, string> &
+    Record<`${K}_port`, number> &
+    Record<`${K}_security`, Security>;
 }
 
 /** Port and security from each other; without both: TLS for IMAP, STARTTLS for submission, which servers offer most. */
@@ -148,9 +154,13 @@ function completed(
   return { security: sslRequired === false ? 'starttls' : 'tls', port };
 }
 
-function filesSentOf(input: ImapInput, base: MailServers | undefined): { smtp_files_sent?: boolean } {
+function filesSentOf(
+  input: ImapInput,
+  base: MailServers | undefined,
+): { smtp_files_sent?: boolean } {
   const preset = presetOfHost(input.smtp_host ?? '');
-  const filesSent = input.smtp_files_sent ?? (input.smtp_host ? preset?.filesSent : base?.smtp_files_sent);
+  const filesSent =
+    input.smtp_files_sent ?? (input.smtp_host ? preset?.filesSent : base?.smtp_files_sent);
   return filesSent === undefined ? {} : { smtp_files_sent: filesSent };
 }
 
@@ -218,7 +228,8 @@ function withoutEmptyHosts(change: Readonly<Record<string, unknown>>): Record<st
 /** Whether the login for sending is that of the mailbox. */
 function hasOneLogin(stored: Readonly<Record<string, unknown>>): boolean {
   return (
-    stored['smtp_password'] === stored['imap_password'] && stored['smtp_username'] === stored['imap_username']
+    stored['smtp_password'] === stored['imap_password'] &&
+    stored['smtp_username'] === stored['imap_username']
   );
 }
 

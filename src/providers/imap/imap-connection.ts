@@ -57,7 +57,14 @@ export class ImapConnection {
     };
     const nothing = () => undefined;
     // The library's log has credentials in it; of it only the errors that its methods turn into `false` are kept.
-    const logger = { trace: nothing, debug: nothing, info: nothing, warn: note, error: note, fatal: note };
+    const logger = {
+      trace: nothing,
+      debug: nothing,
+      info: nothing,
+      warn: note,
+      error: note,
+      fatal: note,
+    };
     this.client = new ImapFlow({ ...options, logger });
     this.input = new ImapInput(this.client, answers);
     this.client.on('error', (error: unknown) => {
@@ -91,7 +98,10 @@ export class ImapConnection {
       const made = new ImapConnection(server, options, traits.answers ?? limits.answers);
       connection = made;
       await waitFor<void>(signal, (wait) => {
-        wait.within(2 * limits.connectMs + limits.silenceMs, 'the server did not answer the login in time');
+        wait.within(
+          2 * limits.connectMs + limits.silenceMs,
+          'the server did not answer the login in time',
+        );
         made.client.connect().then(wait.resolve, wait.reject);
       });
       return made;
@@ -176,7 +186,8 @@ export async function answerOf<T>(
   const value = await answer;
   if (value !== false && value !== undefined) return value as Exclude<T, false | undefined>;
   throw (
-    connection?.takeRefusal() ?? new ProviderError('temporary', 'The server did not do what it was asked')
+    connection?.takeRefusal() ??
+    new ProviderError('temporary', 'The server did not do what it was asked')
   );
 }
 
@@ -218,7 +229,10 @@ async function optionsOf(
     secure: security === 'tls',
     doSTARTTLS: security === 'starttls',
     tls: await transportOf(server, policy, limits, signal),
-    auth: 'password' in login ? { user, pass: login.password } : { user, accessToken: login.accessToken },
+    auth:
+      'password' in login
+        ? { user, pass: login.password }
+        : { user, accessToken: login.accessToken },
     clientInfo: { name: 'Carillon', vendor: false, version: false, 'support-url': false },
     connectionTimeout: limits.connectMs,
     greetingTimeout: limits.connectMs,
@@ -264,12 +278,19 @@ async function transportOf(
 
 /** Whether the error itself says what happened: an answer, or the words of BYE. */
 function hasReason(error: unknown): boolean {
-  const { responseStatus, reason } = (error ?? {}) as { responseStatus?: unknown; reason?: unknown };
+  const { responseStatus, reason } = (error ?? {}) as {
+    responseStatus?: unknown;
+    reason?: unknown;
+  };
   return error instanceof ProviderError || responseStatus !== undefined || Boolean(reason);
 }
 
 function plainly(error: ProviderError, { security }: ImapServer): ProviderError {
-  if (security !== 'none' || error.setting !== 'imap_host' || error.code !== 'unsupported') return error;
+  if (security !== 'none' || error.setting !== 'imap_host' || error.code !== 'unsupported')
+    return error;
   const message = 'Credentials are not given to this server without encryption';
-  return new ProviderError('unsupported', message, { setting: 'imap_security', cause: error.cause });
+  return new ProviderError('unsupported', message, {
+    setting: 'imap_security',
+    cause: error.cause,
+  });
 }

@@ -27,20 +27,29 @@ describe('a cursor', () => {
     expect(decodeCursor(encodeCursor(cursor))).toEqual(cursor);
   });
 
-  it.each([null, '', 'nonsense', '7', 'null', '{"v":2}', '{"v":1}'])('begins anew after %s', (text) => {
-    expect(decodeCursor(text)).toEqual(EMPTY_CURSOR);
-  });
+  it.each([null, '', 'nonsense', '7', 'null', '{"v":2}', '{"v":1}'])(
+    'begins anew after %s',
+    (text) => {
+      expect(decodeCursor(text)).toEqual(EMPTY_CURSOR);
+    },
+  );
 });
 
 describe('a message id', () => {
-  it.each(['INBOX', 'a;b', 'a;1;2', ';', 'line\nbreak'])('leads back to its place in %j', (path) => {
-    const place = { path, uidValidity: '7', uid: 9 };
-    expect(parseMessageId(messageId(place))).toEqual(place);
-  });
+  it.each(['INBOX', 'a;b', 'a;1;2', ';', 'line\nbreak'])(
+    'leads back to its place in %j',
+    (path) => {
+      const place = { path, uidValidity: '7', uid: 9 };
+      expect(parseMessageId(messageId(place))).toEqual(place);
+    },
+  );
 
-  it.each(['', 'INBOX', 'INBOX;1', ';1;2', 'INBOX;1;x', 'INBOX;-1;2', 'INBOX;1;2 '])('is not %j', (id) => {
-    expect(parseMessageId(id)).toBeNull();
-  });
+  it.each(['', 'INBOX', 'INBOX;1', ';1;2', 'INBOX;1;x', 'INBOX;-1;2', 'INBOX;1;2 '])(
+    'is not %j',
+    (id) => {
+      expect(parseMessageId(id)).toBeNull();
+    },
+  );
 });
 
 describe('ranges', () => {

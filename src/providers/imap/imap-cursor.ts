@@ -55,7 +55,10 @@ const pack = (state: FolderState): unknown[] => [
 ];
 
 function unpack(packed: readonly unknown[]): FolderState {
-  const [scan, shut] = packed.slice(PLAIN.length) as [[string | null, string, number] | null, 0 | 1];
+  const [scan, shut] = packed.slice(PLAIN.length) as [
+    [string | null, string, number] | null,
+    0 | 1,
+  ];
   return {
     ...(Object.fromEntries(PLAIN.map((name, index) => [name, packed[index]])) as Omit<
       FolderState,

@@ -1,9 +1,13 @@
-import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
 import { GivenUpError, SmtpTimeoutError } from '../smtp/smtp-failure.ts';
 import { ImapTroubleError, isImapRefusal, secretsOf, toImapError } from './imap-error.ts';
 import type { ImapStage } from './imap-verdict.ts';
 
-const failed = (parts: object, message = 'Command failed') => Object.assign(new Error(message), parts);
+const failed = (parts: object, message = 'Command failed') =>
+  Object.assign(new Error(message), parts);
 const tell = (error: unknown, stage: ImapStage = 'command', secrets: readonly string[] = []) =>
   toImapError(error, { stage, secrets });
 
@@ -49,7 +53,9 @@ describe('toImapError', () => {
     const parsed = { attributes: [{ section: [{ value: 'nonexistent' }] }] };
     const text = '3 NO [NONEXISTENT] gone';
     for (const response of [parsed, text])
-      expect(tell(failed({ responseStatus: 'NO', responseText: 'gone', response })).code).toBe('not-found');
+      expect(tell(failed({ responseStatus: 'NO', responseText: 'gone', response })).code).toBe(
+        'not-found',
+      );
   });
 
   it('takes a refusal of the login for one whatever was asked last', () => {
@@ -58,7 +64,10 @@ describe('toImapError', () => {
       authenticationFailed: true,
       serverResponseCode: 'AUTHENTICATIONFAILED',
     });
-    expect(tell(error, 'connect')).toMatchObject({ code: 'auth-invalid', setting: 'imap_password' });
+    expect(tell(error, 'connect')).toMatchObject({
+      code: 'auth-invalid',
+      setting: 'imap_password',
+    });
   });
 
   it.each([
@@ -89,7 +98,10 @@ describe('toImapError', () => {
     const secrets = secretsOf({ user: 'me', password });
     const initial = Buffer.from(`\0me\0${password}`).toString('base64');
     const responseText = `LOGIN me ${password} and ${initial} failed`;
-    const error = failed({ responseStatus: 'NO', responseText, executedCommand: password }, password);
+    const error = failed(
+      { responseStatus: 'NO', responseText, executedCommand: password },
+      password,
+    );
     const told = tell(error, 'login', secrets);
     const shown = `${told.message} ${told.stack} ${String(told.cause)} ${(told.cause as Error).stack}`;
     expect(shown).not.toContain(password);

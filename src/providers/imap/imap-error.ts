@@ -1,5 +1,8 @@
 import { type EgressErrorKind, toEgressError } from '../../platform/egress/egress-error.ts';
-import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
 import { GivenUpError, SmtpTroubleError } from '../smtp/smtp-failure.ts';
 import { wordsOf } from '../smtp/smtp-reply.ts';
 import type { ImapServer } from './imap.settings.ts';
@@ -71,7 +74,10 @@ const CERTIFICATES: readonly [RegExp, string][] = [
   [/^CERT_NOT_YET_VALID$/, 'its certificate is not valid yet'],
   [/ALTNAME_INVALID|HOSTNAME_MISMATCH/, 'its certificate is for another host name'],
   [/^UNABLE_TO_|^CERT_|^INVALID_/, 'its certificate is not from an authority that is trusted here'],
-  [/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|^EPROTO$/, 'the server does not speak TLS at this port'],
+  [
+    /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|^EPROTO$/,
+    'the server does not speak TLS at this port',
+  ],
 ];
 const SETTINGS: Partial<Record<EgressErrorKind, string>> = {
   dns: 'imap_host',
@@ -93,7 +99,11 @@ export function toImapError(error: unknown, { stage, secrets }: ImapFailureConte
   const make = (code: ProviderErrorCode, message: string, more: Details = {}) =>
     new ProviderError(code, words(message), { ...more, cause });
   if (error instanceof ImapTroubleError)
-    return make(error.code, error.message, error.setting === null ? {} : { setting: error.setting });
+    return make(
+      error.code,
+      error.message,
+      error.setting === null ? {} : { setting: error.setting },
+    );
   if (error instanceof GivenUpError) return make('temporary', 'given up');
   if (error instanceof SmtpTroubleError)
     return make('temporary', error.message, stage === 'connect' ? { setting: 'imap_port' } : {});
@@ -156,7 +166,8 @@ function responseCodeOf({ serverResponseCode, response }: LibraryError): string 
   if (typeof response === 'string')
     return /^\S+ (?:NO|BAD) \[([A-Z0-9-]+)/i.exec(response)?.[1]?.toUpperCase() ?? null;
   const [first] =
-    (response as { attributes?: readonly { section?: readonly { value?: unknown }[] }[] })?.attributes ?? [];
+    (response as { attributes?: readonly { section?: readonly { value?: unknown }[] }[] })
+      ?.attributes ?? [];
   const value = first?.section?.[0]?.value;
   return typeof value === 'string' ? value.toUpperCase() : null;
 }
@@ -173,7 +184,10 @@ function wordsOfReply({ status, code, text }: ImapReply): string {
 }
 
 /** Failures of the connection: what happened, in words, and the setting it is about. */
-function ofConnection(parts: LibraryError, error: unknown): [ProviderErrorCode, string, string | null] {
+function ofConnection(
+  parts: LibraryError,
+  error: unknown,
+): [ProviderErrorCode, string, string | null] {
   const { code = '', tlsFailed, message = '' } = parts;
   const refused = REFUSED[code];
   if (refused) return [...refused, null];
@@ -190,11 +204,14 @@ function ofConnection(parts: LibraryError, error: unknown): [ProviderErrorCode, 
   if (tlsFailed && message.includes('does not support STARTTLS'))
     return ['unsupported', 'The server offers no STARTTLS', 'imap_security'];
   if (CLOSED.test(code)) return ['temporary', 'the server closed the connection', null];
-  if (TOO_LARGE.test(code)) return ['temporary', `the server answered more than is taken (${code})`, null];
-  if (NOT_IMAP.test(code)) return ['temporary', `the server does not speak IMAP as expected (${code})`, null];
+  if (TOO_LARGE.test(code))
+    return ['temporary', `the server answered more than is taken (${code})`, null];
+  if (NOT_IMAP.test(code))
+    return ['temporary', `the server does not speak IMAP as expected (${code})`, null];
   if (NO_LOGIN.test(message))
     return ['unsupported', 'The server offers no login that is known here', 'imap_security'];
-  if (!isOfTransport(code, error)) return ['temporary', 'the exchange with the server failed', null];
+  if (!isOfTransport(code, error))
+    return ['temporary', 'the exchange with the server failed', null];
   const { kind, message: plain } = toEgressError(error);
   // The guard's refusal stands for as long as the settings do.
   const result: ProviderErrorCode = kind === 'blocked' ? 'unsupported' : 'temporary';
@@ -209,7 +226,10 @@ function isOfTransport(code: string, error: unknown): boolean {
 }
 
 /** Of the library's errors the names only: the rest may repeat what was said. Ours are bugs, to be found by their trace. */
-function causeOf(error: unknown, { name, code, responseStatus, serverResponseCode }: LibraryError): unknown {
+function causeOf(
+  error: unknown,
+  { name, code, responseStatus, serverResponseCode }: LibraryError,
+): unknown {
   const isLibrary = code !== undefined || responseStatus !== undefined;
   if (!isLibrary) return error instanceof Error ? error : undefined;
   return new Error([name, code, responseStatus, serverResponseCode].filter(Boolean).join(' '));

@@ -48,14 +48,20 @@ async function fetchTexts(
   texts: readonly TextPart[],
 ): Promise<FetchMessageObject['bodyParts']> {
   const bodyParts = texts.map(({ section }) => ({ key: section, maxLength: TEXT_BYTES }));
-  const message = await answersWithin(client, { literalBytes: (texts.length + 1) * TEXT_BYTES }, () =>
-    client.fetchOne(`${uid}`, { uid: true, bodyParts }, { uid: true }),
+  const message = await answersWithin(
+    client,
+    { literalBytes: (texts.length + 1) * TEXT_BYTES },
+    () => client.fetchOne(`${uid}`, { uid: true, bodyParts }, { uid: true }),
   );
   return message ? message.bodyParts : undefined;
 }
 
 /** Its files cannot be told without its structure; its text is at the beginning, if it has one. */
-async function fetchHead(client: ImapFlow, uid: number, headers: Buffer): Promise<MessageParts | null> {
+async function fetchHead(
+  client: ImapFlow,
+  uid: number,
+  headers: Buffer,
+): Promise<MessageParts | null> {
   const message = await client.fetchOne(
     `${uid}`,
     { uid: true, source: { maxLength: HEAD_BYTES } },

@@ -100,7 +100,10 @@ export async function fetchContents(
   const contents = new Map<number, MessageContent>();
   const nameOf = (uid: number) => `${client.mailbox ? client.mailbox.path : ''};${uid}`;
   for (const { uid } of metas.filter((meta) => suspects.isConvicted(nameOf(meta.uid)))) {
-    contents.set(uid, { kind: 'unreadable', reason: 'The connection ends whenever it is asked for' });
+    contents.set(uid, {
+      kind: 'unreadable',
+      reason: 'The connection ends whenever it is asked for',
+    });
   }
   const asked = metas.filter(({ uid }) => !contents.has(uid));
   const smallOnes = asked.filter(({ size }) => size <= WHOLE_BYTES);
@@ -139,7 +142,11 @@ async function allTogether(client: ImapFlow, uids: readonly number[]): Promise<F
   const found: Found = new Map();
   for (const set of uidSets(uids)) {
     try {
-      for await (const { uid, source } of client.fetch(set, { uid: true, source: true }, { uid: true })) {
+      for await (const { uid, source } of client.fetch(
+        set,
+        { uid: true, source: true },
+        { uid: true },
+      )) {
         if (source) found.set(uid, { kind: 'mime', mime: source });
       }
     } catch (error) {

@@ -3,7 +3,10 @@ import type { ImapFlow } from 'imapflow';
 import { ANSWER_LIMITS, type AnswerLimits, ImapInput, VERIFY_LIMITS } from './imap-input.ts';
 
 /** The library's stream as far as it is used: what is pushed is what its parser would get. */
-function inputOf(limits: AnswerLimits = ANSWER_LIMITS, capabilities: readonly string[] = ['ESEARCH']) {
+function inputOf(
+  limits: AnswerLimits = ANSWER_LIMITS,
+  capabilities: readonly string[] = ['ESEARCH'],
+) {
   const passed: string[] = [];
   let error: unknown = null;
   let settled = 0;
@@ -14,7 +17,10 @@ function inputOf(limits: AnswerLimits = ANSWER_LIMITS, capabilities: readonly st
     item.next();
     return true;
   };
-  const client = { streamer: stream, capabilities: new Map(capabilities.map((name) => [name, true])) };
+  const client = {
+    streamer: stream,
+    capabilities: new Map(capabilities.map((name) => [name, true])),
+  };
   const input = new ImapInput(client as unknown as ImapFlow, limits);
   const send = (payload: string, literals: Buffer[] = []) =>
     (stream.push as (item: unknown) => boolean)({
@@ -91,7 +97,12 @@ describe('what an IMAP server answers', () => {
   it('is left out, and said to be, when it names more vanished messages than are taken', async () => {
     const { input, send, passed, settled, failure } = inputOf();
     send('* VANISHED 1:16777216');
-    expect([passed, settled(), input.takeLeftOut(), input.takeLeftOut()]).toEqual([[], 1, true, false]);
+    expect([passed, settled(), input.takeLeftOut(), input.takeLeftOut()]).toEqual([
+      [],
+      1,
+      true,
+      false,
+    ]);
     send('A1 OK done');
     send('* VANISHED 1:1000');
     expect([passed.length, input.takeLeftOut(), await failure()]).toEqual([2, false, null]);

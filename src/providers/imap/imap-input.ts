@@ -172,7 +172,8 @@ export class ImapInput {
   #take(item: Response): boolean {
     const { payload, literals } = item;
     const [first] = payload;
-    if (first !== STAR && first !== PLUS && first !== NUL) this.#text = this.#literals = this.#vanished = 0;
+    if (first !== STAR && first !== PLUS && first !== NUL)
+      this.#text = this.#literals = this.#vanished = 0;
     const literalBytes = literals.reduce((sum, { length }) => sum + length, 0);
     this.#text += payload.length;
     this.#literals += literalBytes;
@@ -189,11 +190,15 @@ export class ImapInput {
     const { textBytes, numbersBytes, literalBytes, commandBytes, connectionBytes } = this.#limits;
     const isLong = payload.length > textBytes;
     const most = isLong && NUMBERS.test(startOf(payload)) ? numbersBytes : textBytes;
-    if (payload.length > most && !this.#isLongFetch(payload)) return `a line of ${payload.length} bytes`;
+    if (payload.length > most && !this.#isLongFetch(payload))
+      return `a line of ${payload.length} bytes`;
     if (literals.length > MOST_LITERALS) return `${literals.length} literals at once`;
-    if (this.#literals > literalBytes) return `more than ${literalBytes} bytes of content for one command`;
-    if (this.#text > commandBytes) return `more than ${commandBytes} bytes of lines for one command`;
-    if (this.#total > connectionBytes) return `more than ${connectionBytes} bytes before it was verified`;
+    if (this.#literals > literalBytes)
+      return `more than ${literalBytes} bytes of content for one command`;
+    if (this.#text > commandBytes)
+      return `more than ${commandBytes} bytes of lines for one command`;
+    if (this.#total > connectionBytes)
+      return `more than ${connectionBytes} bytes before it was verified`;
     return null;
   }
 
@@ -215,7 +220,9 @@ export class ImapInput {
     const isTooMuch = !isOfMessage && isCopyTooLarge(payload);
     const tame = isTooMuch || !isLong ? payload : tamed(payload);
     if (tame !== null && !isTooMuch) return this.#push({ ...item, payload: tame });
-    this.#stream.destroy(new ImapAnswerTooLargeError('the server answered a line that cannot be parsed'));
+    this.#stream.destroy(
+      new ImapAnswerTooLargeError('the server answered a line that cannot be parsed'),
+    );
     return false;
   }
 
@@ -226,7 +233,8 @@ export class ImapInput {
   /** Whether the parser goes on without it. */
   #isLeftOut(payload: Buffer): boolean {
     const start = startOf(payload);
-    if (ESEARCH.test(start)) return !this.#expectsEsearch || countIn(lastWord(payload)) > MOST_FOUND;
+    if (ESEARCH.test(start))
+      return !this.#expectsEsearch || countIn(lastWord(payload)) > MOST_FOUND;
     if (!VANISHED.test(start)) return false;
     this.#vanished += countIn(lastWord(payload));
     if (this.#vanished <= MOST_VANISHED) return false;
@@ -325,7 +333,10 @@ function endOfQuoted(payload: Buffer, start: number): number {
   return at + 1;
 }
 
-function wordAt(payload: Buffer, start: number): { end: number; isSet: boolean; slowSigns: number } {
+function wordAt(
+  payload: Buffer,
+  start: number,
+): { end: number; isSet: boolean; slowSigns: number } {
   let end = start;
   let isSet = true;
   let slowSigns = 0;

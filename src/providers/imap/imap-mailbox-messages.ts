@@ -57,7 +57,8 @@ async function marksOf(client: ImapFlow, uid: number): Promise<Required<Marks> |
   const message = await client.fetchOne(`${uid}`, query, { uid: true });
   if (!message) return null;
   return {
-    messageIdHeader: /^message-id:\s*(\S+)/i.exec(message.headers?.toString('latin1') ?? '')?.[1] ?? null,
+    messageIdHeader:
+      /^message-id:\s*(\S+)/i.exec(message.headers?.toString('latin1') ?? '')?.[1] ?? null,
     size: message.size ?? 0,
     receivedAt: new Date(message.internalDate ?? 0).getTime(),
   };
@@ -82,7 +83,8 @@ export async function moveMessage(
   }
   const moved = await answerOf(client, client.messageMove(`${place.uid}`, target, { uid: true }));
   const uid = moved.uidMap?.get(place.uid);
-  if (uid && moved.uidValidity) return { path: target, uidValidity: moved.uidValidity.toString(), uid };
+  if (uid && moved.uidValidity)
+    return { path: target, uidValidity: moved.uidValidity.toString(), uid };
   return findMoved(client, target, marks);
 }
 
@@ -102,7 +104,8 @@ async function copyAndDelete(
 ): Promise<MessagePlace> {
   const { uidValidity } = await client.mailboxOpen(target);
   const present = await findMessage(client, marks);
-  if (!(await openForWriting(client, place))) throw new ProviderError('temporary', 'The folder has changed');
+  if (!(await openForWriting(client, place)))
+    throw new ProviderError('temporary', 'The folder has changed');
   if (present !== null) {
     await expunge(client, place.uid);
     return { path: target, uidValidity: uidValidity.toString(), uid: present };
@@ -110,14 +113,20 @@ async function copyAndDelete(
   const copied = await answerOf(client, client.messageCopy(`${place.uid}`, target, { uid: true }));
   await expunge(client, place.uid);
   const uid = copied.uidMap?.get(place.uid);
-  if (uid && copied.uidValidity) return { path: target, uidValidity: copied.uidValidity.toString(), uid };
+  if (uid && copied.uidValidity)
+    return { path: target, uidValidity: copied.uidValidity.toString(), uid };
   return findMoved(client, target, marks);
 }
 
-async function findMoved(client: ImapFlow, target: string, marks: Required<Marks>): Promise<MessagePlace> {
+async function findMoved(
+  client: ImapFlow,
+  target: string,
+  marks: Required<Marks>,
+): Promise<MessagePlace> {
   const { uidValidity } = await client.mailboxOpen(target);
   const uid = await findMessage(client, marks);
-  if (uid === null) throw new ProviderError('temporary', 'The message is not where it was moved to');
+  if (uid === null)
+    throw new ProviderError('temporary', 'The message is not where it was moved to');
   return { path: target, uidValidity: uidValidity.toString(), uid };
 }
 
@@ -133,9 +142,12 @@ export async function deleteMessage(client: ImapFlow, place: MessagePlace): Prom
  */
 async function expunge(client: ImapFlow, uid: number): Promise<void> {
   const byUid = client.capabilities.has('UIDPLUS') || client.enabled.has('IMAP4REV2');
-  const marked = byUid ? [] : await answerOf(client, client.search({ deleted: true }, { uid: true }));
+  const marked = byUid
+    ? []
+    : await answerOf(client, client.search({ deleted: true }, { uid: true }));
   const others = (Array.isArray(marked) ? marked : []).filter((one) => one !== uid).join(',');
-  if (others) await answerOf(client, client.messageFlagsRemove(others, ['\\Deleted'], { uid: true }));
+  if (others)
+    await answerOf(client, client.messageFlagsRemove(others, ['\\Deleted'], { uid: true }));
   await answerOf(client, client.messageDelete(`${uid}`, { uid: true }));
   if (others) await answerOf(client, client.messageFlagsAdd(others, ['\\Deleted'], { uid: true }));
 }

@@ -2,7 +2,12 @@ import type { ImapFlow } from 'imapflow';
 import type { DraftContent, MailboxPort, ProviderAccount } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { messageId, messagePrefix, type MessagePlace, parseMessageId } from './imap-cursor.ts';
-import { deleteMessage, findMessage, moveMessage, openForWriting } from './imap-mailbox-messages.ts';
+import {
+  deleteMessage,
+  findMessage,
+  moveMessage,
+  openForWriting,
+} from './imap-mailbox-messages.ts';
 import { answerOf } from './imap-connection.ts';
 import { isImapRefusal, toImapError } from './imap-error.ts';
 import type { ImapSessions } from './imap-sessions.ts';
@@ -25,11 +30,16 @@ export class ImapMailbox implements MailboxPort {
     const place = requirePlace(providerId);
     await this.sessions.use(account, async (client) => {
       if (!(await openForWriting(client, place))) throw noMessage();
-      const message = await client.fetchOne(`${place.uid}`, { uid: true, flags: true }, { uid: true });
+      const message = await client.fetchOne(
+        `${place.uid}`,
+        { uid: true, flags: true },
+        { uid: true },
+      );
       if (!message || !message.flags) throw noMessage();
       const { unread, starred } = flags;
       if (unread !== undefined) await setFlag(client, place.uid, message.flags, '\\Seen', !unread);
-      if (starred !== undefined) await setFlag(client, place.uid, message.flags, '\\Flagged', starred);
+      if (starred !== undefined)
+        await setFlag(client, place.uid, message.flags, '\\Flagged', starred);
     });
   }
 
@@ -213,7 +223,11 @@ async function appendOnce(
   { mime, messageIdHeader }: DraftContent,
 ): Promise<MessagePlace> {
   const { uidValidity } = await client.mailboxOpen(path);
-  const placeOf = (uid: number): MessagePlace => ({ path, uidValidity: uidValidity.toString(), uid });
+  const placeOf = (uid: number): MessagePlace => ({
+    path,
+    uidValidity: uidValidity.toString(),
+    uid,
+  });
   const present = await findMessage(client, { messageIdHeader });
   if (present !== null) return placeOf(present);
   const appended = await answerOf(client, client.append(path, mime, ['\\Draft', '\\Seen']));

@@ -8,7 +8,8 @@ const settings = (change: object = {}) => ({
   imap_username: ADA,
   ...change,
 });
-const key = (change: object = {}, email = ADA) => imapMailbox({ email, settings: settings(change) });
+const key = (change: object = {}, email = ADA) =>
+  imapMailbox({ email, settings: settings(change) });
 
 describe('imapMailbox', () => {
   it('is the same for the same server and login, however they are written', () => {
@@ -80,7 +81,9 @@ describe('proveImap', () => {
 
   it('believes what the domain names', async () => {
     expect(await prove([candidate({ imap_host: 'other.example' }), candidate()])).toBe('discovery');
-    expect(await prove([candidate({ imap_username: 'ada' })], { imap_username: 'ada' })).toBe('discovery');
+    expect(await prove([candidate({ imap_username: 'ada' })], { imap_username: 'ada' })).toBe(
+      'discovery',
+    );
   });
 
   it.each([
@@ -89,7 +92,11 @@ describe('proveImap', () => {
     ['the domain names another server', [candidate({ imap_host: 'other.example' })], {}],
     ['the domain names another port', [candidate({ imap_port: 10_993 })], {}],
     ['the login is somebody else', [candidate()], { imap_username: 'eve@company.example' }],
-    ['the login is another short name', [candidate({ imap_username: 'ada' })], { imap_username: 'eve' }],
+    [
+      'the login is another short name',
+      [candidate({ imap_username: 'ada' })],
+      { imap_username: 'eve' },
+    ],
   ])('proves nothing when %s', async (_, candidates, change) => {
     expect(await prove(candidates, change)).toBeNull();
   });

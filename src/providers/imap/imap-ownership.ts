@@ -49,10 +49,14 @@ export async function proveImap(
 }
 
 /** Whether the account's mailbox is at these servers, under the login they name or under the address itself. */
-function opens(account: MailboxSettings, { imap_host, imap_port, imap_username }: MailServers): boolean {
+function opens(
+  account: MailboxSettings,
+  { imap_host, imap_port, imap_username }: MailServers,
+): boolean {
   const { email } = account;
   const key = imapMailbox(account);
   return [imap_username, email].some(
-    (login) => imapMailbox({ email, settings: { imap_host, imap_port, imap_username: login } }) === key,
+    (login) =>
+      imapMailbox({ email, settings: { imap_host, imap_port, imap_username: login } }) === key,
   );
 }

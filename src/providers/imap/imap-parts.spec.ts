@@ -10,7 +10,12 @@ describe('the parts of a message', () => {
   });
 
   it('are texts and files, and a message inside is a file', () => {
-    const inside = { part: '2', type: 'message/rfc822', size: 99, childNodes: [leaf('2.1', 'text/plain')] };
+    const inside = {
+      part: '2',
+      type: 'message/rfc822',
+      size: 99,
+      childNodes: [leaf('2.1', 'text/plain')],
+    };
     const structure: MessageStructureObject = {
       type: 'multipart/mixed',
       childNodes: [
@@ -20,8 +25,16 @@ describe('the parts of a message', () => {
           childNodes: [leaf('1.1', 'text/plain'), leaf('1.2', 'text/html')],
         },
         inside,
-        leaf('3', 'text/plain', { disposition: 'attachment', dispositionParameters: { filename: 'a.txt' } }),
-        leaf('4', 'image/png', { id: '<x@y>', disposition: 'inline', encoding: 'BASE64', size: 78 }),
+        leaf('3', 'text/plain', {
+          disposition: 'attachment',
+          dispositionParameters: { filename: 'a.txt' },
+        }),
+        leaf('4', 'image/png', {
+          id: '<x@y>',
+          disposition: 'inline',
+          encoding: 'BASE64',
+          size: 78,
+        }),
       ],
     };
     const { texts, files } = planParts(structure);
@@ -43,7 +56,8 @@ describe('the parts of a message', () => {
 
   it('are not followed for ever, nor listed for ever', () => {
     let deep: MessageStructureObject = leaf('1', 'text/plain');
-    for (let level = 0; level < 5_000; level += 1) deep = { type: 'multipart/mixed', childNodes: [deep] };
+    for (let level = 0; level < 5_000; level += 1)
+      deep = { type: 'multipart/mixed', childNodes: [deep] };
     expect(planParts(deep).texts).toEqual([]);
     const wide = {
       type: 'multipart/mixed',

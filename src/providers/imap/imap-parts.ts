@@ -60,17 +60,31 @@ function textOf(node: MessageStructureObject): TextPart | null {
   return { section: sectionOf(node), type, charset, encoding, format, delSp: delsp };
 }
 
-function calendarOf(node: MessageStructureObject, { filename, contentType }: RemoteFile): TextPart[] {
+function calendarOf(
+  node: MessageStructureObject,
+  { filename, contentType }: RemoteFile,
+): TextPart[] {
   const type = contentType.toLowerCase();
-  const isCalendar = type === 'text/calendar' || type === 'application/ics' || /\.ics$/i.test(filename);
+  const isCalendar =
+    type === 'text/calendar' || type === 'application/ics' || /\.ics$/i.test(filename);
   if (!isCalendar || (node.size ?? 0) > LONGEST_CALENDAR) return [];
   const { encoding = '', parameters = {} } = node;
   const { charset = '' } = parameters;
-  return [{ section: sectionOf(node), type: 'text/calendar', charset, encoding, format: '', delSp: '' }];
+  return [
+    { section: sectionOf(node), type: 'text/calendar', charset, encoding, format: '', delSp: '' },
+  ];
 }
 
 function fileOf(node: MessageStructureObject): RemoteFile {
-  const { type, disposition, dispositionParameters = {}, parameters = {}, id, size = 0, encoding } = node;
+  const {
+    type,
+    disposition,
+    dispositionParameters = {},
+    parameters = {},
+    id,
+    size = 0,
+    encoding,
+  } = node;
   return {
     section: sectionOf(node),
     filename: dispositionParameters['filename'] ?? parameters['name'] ?? '',
@@ -85,5 +99,8 @@ function fileOf(node: MessageStructureObject): RemoteFile {
 export function hasSection(node: MessageStructureObject, section: string, depth = 0): boolean {
   if (!node.childNodes && sectionOf(node) === section) return true;
   if (node.part === section) return true;
-  return depth < DEEPEST && (node.childNodes ?? []).some((child) => hasSection(child, section, depth + 1));
+  return (
+    depth < DEEPEST &&
+    (node.childNodes ?? []).some((child) => hasSection(child, section, depth + 1))
+  );
 }

@@ -63,7 +63,14 @@ export const IMAP_PRESETS: readonly ImapPreset[] = [
     preset: 'hotmail',
     title: 'Hotmail',
     providerName: 'hotmail',
-    domains: ['hotmail.com', 'hotmail.co.uk', 'hotmail.de', 'hotmail.fr', 'hotmail.it', 'hotmail.es'],
+    domains: [
+      'hotmail.com',
+      'hotmail.co.uk',
+      'hotmail.de',
+      'hotmail.fr',
+      'hotmail.it',
+      'hotmail.es',
+    ],
     exchangers: [],
   },
   {
@@ -188,7 +195,9 @@ export const IMAP_PRESETS: readonly ImapPreset[] = [
 ];
 
 const BY_NAME = new Map(IMAP_PRESETS.map((preset) => [preset.preset, preset]));
-const BY_DOMAIN = new Map(IMAP_PRESETS.flatMap((preset) => preset.domains.map((domain) => [domain, preset])));
+const BY_DOMAIN = new Map(
+  IMAP_PRESETS.flatMap((preset) => preset.domains.map((domain) => [domain, preset])),
+);
 
 /** Part of an address after the last `@`, in lower case, as DNS has it (`xn--…`); empty: it can be no domain. */
 export function domainOf(email: string): string {
@@ -204,7 +213,9 @@ export function presetNamed(name: string): ImapPreset | undefined {
 export function presetOfDomain(domain: string): ImapPreset | undefined {
   const labels = domain.split('.');
   const above = labels.map((_, index) => `.${labels.slice(index + 1).join('.')}`);
-  return [domain, ...above].map((name) => BY_DOMAIN.get(name)).find((preset) => preset !== undefined);
+  return [domain, ...above]
+    .map((name) => BY_DOMAIN.get(name))
+    .find((preset) => preset !== undefined);
 }
 
 /** The preset whose mail exchangers have such a name. */
@@ -220,12 +231,25 @@ export function presetOfHost(host: string): ImapPreset | undefined {
 }
 
 /** What of a preset is told to callers of the port. */
-export function knownOf({ preset, title, providerName, oauth, hint }: ImapPreset): KnownMailProvider {
+export function knownOf({
+  preset,
+  title,
+  providerName,
+  oauth,
+  hint,
+}: ImapPreset): KnownMailProvider {
   return { preset, title, providerName, oauth, hint };
 }
 
 /** A preset as settings of one account. */
-export function serversOf({ imap, smtp, filesSent, ...dav }: ImapPreset, email: string): MailServers {
-  const servers = toServers({ ...dav, imap: { ...imap, user: email }, smtp: { ...smtp, user: email } });
+export function serversOf(
+  { imap, smtp, filesSent, ...dav }: ImapPreset,
+  email: string,
+): MailServers {
+  const servers = toServers({
+    ...dav,
+    imap: { ...imap, user: email },
+    smtp: { ...smtp, user: email },
+  });
   return filesSent ? { ...servers, smtp_files_sent: true } : servers;
 }

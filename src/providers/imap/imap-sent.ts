@@ -35,16 +35,27 @@ async function isThere(
  * Whether a message is among the sent ones, among all (Gmail), or came back to its sender.
  * @returns null: nowhere, and there is no folder of sent ones or of all
  */
-export async function isAmongSent(client: ImapFlow, messageIdHeader: string): Promise<boolean | null> {
+export async function isAmongSent(
+  client: ImapFlow,
+  messageIdHeader: string,
+): Promise<boolean | null> {
   const folders = await foldersOf(client);
-  const filed = [pathOf(folders, '\\Sent'), pathOf(folders, '\\All')].filter((path) => path !== null);
-  for (const path of [...filed, 'INBOX']) if (await isThere(client, path, messageIdHeader)) return true;
+  const filed = [pathOf(folders, '\\Sent'), pathOf(folders, '\\All')].filter(
+    (path) => path !== null,
+  );
+  for (const path of [...filed, 'INBOX'])
+    if (await isThere(client, path, messageIdHeader)) return true;
   return filed.length > 0 ? false : null;
 }
 
 /** Files a copy as read, unless there is one. */
-export async function fileAmongSent(client: ImapFlow, messageIdHeader: string, mime: Buffer): Promise<void> {
-  const path = pathOf(await foldersOf(client), '\\Sent') ?? (await client.mailboxCreate(SENT_NAME)).path;
+export async function fileAmongSent(
+  client: ImapFlow,
+  messageIdHeader: string,
+  mime: Buffer,
+): Promise<void> {
+  const path =
+    pathOf(await foldersOf(client), '\\Sent') ?? (await client.mailboxCreate(SENT_NAME)).path;
   // The library leaves out flags that the open mailbox does not take; opened for reading it takes none.
   if (await isThere(client, path, messageIdHeader, false)) return;
   await answerOf(client, client.append(path, mime, ['\\Seen']));

@@ -57,7 +57,12 @@ export class ImapSessions {
   ) {
     this.limits = { ...IMAP_LIMITS, ...limits };
     const { idleMs, perAccount } = this.limits;
-    this.#kept = new KeptSessions({ idleMs, keptPerKey: perAccount, surplusMs: idleMs, kept: MOST_KEPT });
+    this.#kept = new KeptSessions({
+      idleMs,
+      keptPerKey: perAccount,
+      surplusMs: idleMs,
+      kept: MOST_KEPT,
+    });
     this.#slots = new ImapSlots(this.limits);
   }
 
@@ -94,7 +99,11 @@ export class ImapSessions {
     options: UseOptions = {},
   ): Promise<T> {
     const signal = options.signal ?? null;
-    const want = wantOf({ ...account, accountId: '' }, `${account.applicationId} ${account.email}`, false);
+    const want = wantOf(
+      { ...account, accountId: '' },
+      `${account.applicationId} ${account.email}`,
+      false,
+    );
     await this.#waitForPlace(want, signal);
     const connection = await this.#start(want, { ...this.#traits, answers: VERIFY_LIMITS }, signal);
     try {
@@ -131,7 +140,8 @@ export class ImapSessions {
     this.#closed = true;
     for (const waiter of this.#waiters) waiter.refuse(shutDown());
     const idle = this.#kept.takeAll();
-    for (const connection of this.#open.keys()) if (!idle.includes(connection)) connection.destroy();
+    for (const connection of this.#open.keys())
+      if (!idle.includes(connection)) connection.destroy();
     await Promise.all(idle.map((connection) => connection.quit()));
   }
 
@@ -183,7 +193,9 @@ export class ImapSessions {
     if (this.#slots.take(want)) return true;
     const idle = this.#slots.isAccountFull(want)
       ? this.#kept.find((connection) => this.#open.get(connection)?.account === want.account)
-      : this.#kept.find((connection) => this.#open.get(connection)?.host === want.host && !want.watches);
+      : this.#kept.find(
+          (connection) => this.#open.get(connection)?.host === want.host && !want.watches,
+        );
     if (!idle) return false;
     this.#kept.drop(idle);
     this.#forget(idle);
@@ -192,7 +204,11 @@ export class ImapSessions {
   }
 
   /** @throws {ProviderError} and frees the place that was taken for it */
-  async #start(want: Want, traits: ConnectionTraits, signal: AbortSignal | null): Promise<ImapConnection> {
+  async #start(
+    want: Want,
+    traits: ConnectionTraits,
+    signal: AbortSignal | null,
+  ): Promise<ImapConnection> {
     let connection: ImapConnection;
     try {
       connection = await ImapConnection.open(want.server, this.policy, this.limits, traits, signal);
@@ -281,7 +297,10 @@ function serverOf(account: ProviderAccount): ImapServer {
 function asVerified(error: unknown): never {
   if (!(error instanceof ProviderError) || error.code !== 'unsupported') throw error;
   const { message, setting, cause } = error;
-  throw new ProviderError('temporary', message, { ...(setting === null ? {} : { setting }), cause });
+  throw new ProviderError('temporary', message, {
+    ...(setting === null ? {} : { setting }),
+    cause,
+  });
 }
 
 function shutDown(): ProviderError {

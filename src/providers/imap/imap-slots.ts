@@ -13,12 +13,15 @@ export interface Place {
 export class ImapSlots {
   readonly #counts = new KeyedCount();
 
-  constructor(private readonly limits: Pick<ImapLimits, 'perAccount' | 'perHost' | 'watchesPerHost'>) {}
+  constructor(
+    private readonly limits: Pick<ImapLimits, 'perAccount' | 'perHost' | 'watchesPerHost'>,
+  ) {}
 
   /** Whether the account has as many as it may. A watch leaves one for the work. */
   isAccountFull({ account, watches }: Place): boolean {
     return (
-      (watches && this.isWatched(account)) || this.#counts.get(accountKey(account)) >= this.limits.perAccount
+      (watches && this.isWatched(account)) ||
+      this.#counts.get(accountKey(account)) >= this.limits.perAccount
     );
   }
 

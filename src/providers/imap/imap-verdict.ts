@@ -65,7 +65,10 @@ const GUESS_SECONDS = 60;
  */
 export function imapVerdict(stage: ImapStage, reply: ImapReply): ImapVerdict {
   const code = codeOf(stage, reply);
-  return { code, retryAfterSeconds: code === 'rate-limited' ? secondsOf(reply) : namedSeconds(reply.text) };
+  return {
+    code,
+    retryAfterSeconds: code === 'rate-limited' ? secondsOf(reply) : namedSeconds(reply.text),
+  };
 }
 
 function codeOf(stage: ImapStage, { status, code, text }: ImapReply): ProviderErrorCode {

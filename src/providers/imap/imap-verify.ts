@@ -1,6 +1,9 @@
 import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { ProviderAccount } from '../port/connector.ts';
-import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
 import { SmtpSession } from '../smtp/smtp-session.ts';
 import { SMTP_LIMITS } from '../smtp/smtp-settings.ts';
 import { DavAllowance } from './dav/dav-allowance.ts';
@@ -42,7 +45,9 @@ const DAV_BYTES = 1024 * 1024;
 const PROBE_MS = 12_000;
 
 /** What each failure to reach a server is: `unsupported` stands as long as the settings do. */
-const FAILURES: Readonly<Record<ProbeFailure, readonly [ProviderErrorCode, 'host' | 'port' | 'security']>> = {
+const FAILURES: Readonly<
+  Record<ProbeFailure, readonly [ProviderErrorCode, 'host' | 'port' | 'security']>
+> = {
   'unknown-host': ['unsupported', 'host'],
   dns: ['temporary', 'host'],
   blocked: ['unsupported', 'host'],
@@ -123,7 +128,10 @@ class Check {
 
   async smtp(): Promise<void> {
     await this.#reach('smtp');
-    const limits = { ...SMTP_LIMITS, ...(this.dependencies.ca ? { ca: this.dependencies.ca } : {}) };
+    const limits = {
+      ...SMTP_LIMITS,
+      ...(this.dependencies.ca ? { ca: this.dependencies.ca } : {}),
+    };
     try {
       const server = smtpServerOf(this.account);
       const session = await SmtpSession.open(server, this.dependencies.policy, limits, this.signal);
@@ -160,7 +168,12 @@ class Check {
     };
     const { policy, ca } = this.dependencies;
     try {
-      await probeServer(server, { policy, limitMs: PROBE_MS, signal: this.signal, ...(ca ? { ca } : {}) });
+      await probeServer(server, {
+        policy,
+        limitMs: PROBE_MS,
+        signal: this.signal,
+        ...(ca ? { ca } : {}),
+      });
     } catch (error) {
       if (!(error instanceof ProbeError)) throw error;
       const [code, part] = FAILURES[error.failure];
@@ -199,7 +212,8 @@ class Check {
 /** @throws {ProviderError} `temporary` when it has not come in time */
 function within<T>(what: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const onAbort = () => reject(new ProviderError('temporary', 'The server does not answer in time'));
+  const onAbort = () =>
+    reject(new ProviderError('temporary', 'The server does not answer in time'));
   signal.addEventListener('abort', onAbort, { once: true });
   what.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   return promise;

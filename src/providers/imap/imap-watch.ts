@@ -20,7 +20,10 @@ export async function watchInbox(
   watcher: MailWatcher,
 ): Promise<MailWatch> {
   const { watchSilenceMs, watchRenewMs } = sessions.limits;
-  const connection = await sessions.hold(account, { silenceMs: watchSilenceMs, renewMs: watchRenewMs });
+  const connection = await sessions.hold(account, {
+    silenceMs: watchSilenceMs,
+    renewMs: watchRenewMs,
+  });
   const { client } = connection;
   try {
     if (!client.capabilities.has('IDLE') && !client.capabilities.has('IMAP4REV2')) {
@@ -88,7 +91,9 @@ class InboxWatch implements MailWatch {
       const refusal = this.connection.takeRefusal();
       short = performance.now() - begun < SHORTEST_IDLE_MS ? short + 1 : 0;
       if (this.connection.usable && (refusal !== null || short >= MOST_SHORT_IDLES))
-        return this.#end(refusal ?? new ProviderError('temporary', 'The server does not stay in IDLE'));
+        return this.#end(
+          refusal ?? new ProviderError('temporary', 'The server does not stay in IDLE'),
+        );
     }
   }
 }

@@ -19,7 +19,9 @@ export class ImapMail implements MailPort {
   async send(account: ProviderAccount, message: OutgoingMessage, control: SendControl) {
     const server = smtpServerOf(account);
     if (server.login && 'accessToken' in server.login && server.login.accessToken === '')
-      throw new ProviderError('temporary', 'There is no access token for this account', { phase: 'connect' });
+      throw new ProviderError('temporary', 'There is no access token for this account', {
+        phase: 'connect',
+      });
     return this.smtp.send(account.accountId, server, message, control);
   }
 
@@ -28,7 +30,9 @@ export class ImapMail implements MailPort {
    * files what it sends: elsewhere the copy is filed by `fileSent`, after the send was found to be successful.
    */
   async findSent(account: ProviderAccount, messageIdHeader: string) {
-    const found = await this.sessions.use(account, (client) => isAmongSent(client, messageIdHeader));
+    const found = await this.sessions.use(account, (client) =>
+      isAmongSent(client, messageIdHeader),
+    );
     const filesSent = settingsOf(account).smtp_files_sent === true;
     return { found: found === true, conclusive: found === true || (found === false && filesSent) };
   }

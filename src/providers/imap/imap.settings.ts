@@ -44,8 +44,10 @@ export const imapSettings = z.object({
 export type ImapSettings = z.infer<typeof imapSettings>;
 
 /** Null counts as absent. */
-const given = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
-const url = () => z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000);
+const given = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value) => value ?? undefined);
+const url = () =>
+  z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000);
 
 /**
  * Settings as a request gives them: everything may be left out, and is then completed by a preset or by discovery. Port and
@@ -90,8 +92,14 @@ export function settingsOf(account: Pick<ProviderAccount, 'settings'>): ImapSett
   return imapSettings.parse(account.settings);
 }
 
-function loginOf(account: ProviderAccount, user: string, password: string | undefined): ImapServer['login'] {
-  return password === undefined ? { user, accessToken: account.accessToken ?? '' } : { user, password };
+function loginOf(
+  account: ProviderAccount,
+  user: string,
+  password: string | undefined,
+): ImapServer['login'] {
+  return password === undefined
+    ? { user, accessToken: account.accessToken ?? '' }
+    : { user, password };
 }
 
 /** Where the mailbox of an account is. */

@@ -32,7 +32,11 @@ async function listen(onSocket: (socket: Socket) => void): Promise<number> {
 }
 
 const encrypted = (socket: Socket) => {
-  const secure = new tls.TLSSocket(socket, { isServer: true, key: TEST_KEY, cert: TEST_CERTIFICATE });
+  const secure = new tls.TLSSocket(socket, {
+    isServer: true,
+    key: TEST_KEY,
+    cert: TEST_CERTIFICATE,
+  });
   secure.on('error', () => socket.destroy());
   return secure;
 };
@@ -44,7 +48,8 @@ const talks = (greeting: string, answers: Record<string, string>) => (socket: So
   socket.write(greeting);
   const onData = (chunk: Buffer) => {
     const answer =
-      Object.entries(answers).find(([line]) => chunk.toString().startsWith(line))?.[1] ?? '500 what\r\n';
+      Object.entries(answers).find(([line]) => chunk.toString().startsWith(line))?.[1] ??
+      '500 what\r\n';
     socket.write(answer);
     if (!/^(a OK|220)/m.test(answer)) return;
     socket.off('data', onData);
@@ -95,7 +100,11 @@ describe('probeServer', () => {
       { security: 'starttls' },
       talks('* OK hi\r\n', { 'a STARTTLS': '* OK [ALERT] wait\r\na OK go\r\n' }),
     ],
-    ['SMTP with STARTTLS', { security: 'starttls', protocol: 'smtp' }, talks('220 mx\r\n', STARTTLS_SMTP)],
+    [
+      'SMTP with STARTTLS',
+      { security: 'starttls', protocol: 'smtp' },
+      talks('220 mx\r\n', STARTTLS_SMTP),
+    ],
     ['IMAP in the clear on an allowed address', { security: 'none' }, says('* OK hi\r\n')],
     ['an address instead of a name', { host: '127.0.0.1' }, saysInTls('* OK ready\r\n')],
   ])('accepts %s', async (_, given, server) => {
@@ -113,7 +122,12 @@ describe('probeServer', () => {
 
   const shy = (socket: Socket) => void socket.end();
   it.each<[string, string, Omit<Given, 'port'>, (socket: Socket) => void]>([
-    ['certificate', 'a certificate of nobody known', { ca: OTHER_AUTHORITY }, saysInTls('* OK\r\n')],
+    [
+      'certificate',
+      'a certificate of nobody known',
+      { ca: OTHER_AUTHORITY },
+      saysInTls('* OK\r\n'),
+    ],
     [
       'certificate',
       'a certificate for another name',

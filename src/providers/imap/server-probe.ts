@@ -56,19 +56,26 @@ const NO_TLS = 'does not speak TLS (1.2 or newer) on this port';
  */
 export async function probeServer(server: ProbedServer, options: ProbeOptions): Promise<void> {
   const until = performance.now() + options.limitMs;
-  const wait = { left: () => Math.max(until - performance.now(), 1), signal: options.signal ?? null };
+  const wait = {
+    left: () => Math.max(until - performance.now(), 1),
+    signal: options.signal ?? null,
+  };
   let socket: Socket | undefined;
   try {
     socket = await openSocket(server, options.policy, wait.left(), wait.signal);
     if (server.security === 'none' && !isTrustedHost(options.policy, server.host, socket)) {
-      throw new ProbeError('cleartext', 'is not on the list of hosts that may be used without encryption');
+      throw new ProbeError(
+        'cleartext',
+        'is not on the list of hosts that may be used without encryption',
+      );
     }
     if (server.security === 'starttls') {
       await askForTls(socket, server, wait);
       await encrypt(socket, server, wait, options.ca);
       return;
     }
-    const line = server.security === 'tls' ? await encrypt(socket, server, wait, options.ca) : socket;
+    const line =
+      server.security === 'tls' ? await encrypt(socket, server, wait, options.ca) : socket;
     await greeting(line, server, wait);
   } catch (error) {
     throw toProbeError(error);
@@ -129,7 +136,9 @@ function encrypt(
     secure.once('secureConnect', () => wait.resolve(secure));
     // Stays: an error after the end must not end the process.
     secure.on('error', (error: NodeJS.ErrnoException) =>
-      wait.reject(error.code === 'ECONNRESET' ? new ProbeError('tls', NO_TLS, { cause: error }) : error),
+      wait.reject(
+        error.code === 'ECONNRESET' ? new ProbeError('tls', NO_TLS, { cause: error }) : error,
+      ),
     );
     secure.once('close', () => wait.reject(new ProbeError('tls', NO_TLS)));
   });
@@ -168,11 +177,20 @@ function answer(socket: Socket, lastLine: RegExp, { left, signal }: AnswerWait):
   });
 }
 
-async function greeting(socket: Socket, { protocol, port }: ProbedServer, wait: AnswerWait): Promise<void> {
-  const text = await answer(socket, protocol === 'imap' ? LAST_LINE.imapGreeting : LAST_LINE.smtp, wait);
+async function greeting(
+  socket: Socket,
+  { protocol, port }: ProbedServer,
+  wait: AnswerWait,
+): Promise<void> {
+  const text = await answer(
+    socket,
+    protocol === 'imap' ? LAST_LINE.imapGreeting : LAST_LINE.smtp,
+    wait,
+  );
   const [first = ''] = text.split('\n');
   const words = first.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
-  if (/^(\* BYE|[45]\d\d[ -])/i.test(first)) throw new ProbeError('refused', `turns us away: ${words}`);
+  if (/^(\* BYE|[45]\d\d[ -])/i.test(first))
+    throw new ProbeError('refused', `turns us away: ${words}`);
   if (protocol === 'imap' ? /^\* (OK|PREAUTH)/i.test(first) : /^220[ -]/.test(first)) return;
   throw new ProbeError('protocol', `does not speak ${protocol.toUpperCase()} on port ${port}`);
 }
@@ -208,7 +226,8 @@ function toProbeError(error: unknown): ProbeError {
   };
   const certificate = typeof code === 'string' ? CERTIFICATES[code] : undefined;
   if (certificate) return new ProbeError('certificate', certificate, { cause: error });
-  const kind = name === 'SmtpTimeoutError' || name === 'GivenUpError' ? 'timeout' : toEgressError(error).kind;
+  const kind =
+    name === 'SmtpTimeoutError' || name === 'GivenUpError' ? 'timeout' : toEgressError(error).kind;
   if (kind === 'dns' && code === 'ENOTFOUND')
     return new ProbeError('unknown-host', 'does not exist (no such host name)', { cause: error });
   const [failure, message] = FAILURES[kind];

@@ -50,7 +50,10 @@ export class MeetingLinks implements ConferencingPort {
   readonly providers = CONFERENCING_PROVIDERS;
   readonly settingsSchema = z.strictObject({ url_template: urlTemplate });
   readonly secretSettings = [];
-  readonly meetingSchema = z.strictObject({}, { error: 'a meeting that is a link has no settings' });
+  readonly meetingSchema = z.strictObject(
+    {},
+    { error: 'a meeting that is a link has no settings' },
+  );
 
   async verify() {}
 

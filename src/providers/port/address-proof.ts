@@ -7,5 +7,12 @@
  * - `loop`: a mail sent to the address turned up in the mailbox;
  * - `sandbox`: a sandbox account under a domain that is reserved for tests.
  */
-export const ADDRESS_PROOFS = ['preset', 'discovery', 'oauth', 'integration', 'loop', 'sandbox'] as const;
+export const ADDRESS_PROOFS = [
+  'preset',
+  'discovery',
+  'oauth',
+  'integration',
+  'loop',
+  'sandbox',
+] as const;
 export type AddressProof = (typeof ADDRESS_PROOFS)[number];

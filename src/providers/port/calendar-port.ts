@@ -93,7 +93,11 @@ export interface CalendarPort {
     calendar: CalendarContent,
   ): Promise<{ providerId: string }>;
   /** @throws {ProviderError} `not-found` */
-  updateCalendar(account: ProviderAccount, providerId: string, calendar: CalendarContent): Promise<void>;
+  updateCalendar(
+    account: ProviderAccount,
+    providerId: string,
+    calendar: CalendarContent,
+  ): Promise<void>;
   /** A calendar that is already gone is not an error. */
   deleteCalendar(account: ProviderAccount, providerId: string): Promise<void>;
   /**

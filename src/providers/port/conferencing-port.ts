@@ -76,12 +76,20 @@ export interface ConferencingPort {
    */
   find(settings: ConferencingSettings, meeting: MeetingKey): Promise<Meeting | null>;
   /** @throws {ProviderError} `outcome-unknown` when it may have been made: `find` before repeating it */
-  create(settings: ConferencingSettings, meeting: MeetingKey, content: MeetingContent): Promise<Meeting>;
+  create(
+    settings: ConferencingSettings,
+    meeting: MeetingKey,
+    content: MeetingContent,
+  ): Promise<Meeting>;
   /**
    * @returns how to take part from now on; null: as before
    * @throws {ProviderError} `not-found` when it is not there any more
    */
-  update(settings: ConferencingSettings, id: string, content: MeetingContent): Promise<MeetingDetails | null>;
+  update(
+    settings: ConferencingSettings,
+    id: string,
+    content: MeetingContent,
+  ): Promise<MeetingDetails | null>;
   /** One that is gone is no error. */
   delete(settings: ConferencingSettings, id: string): Promise<void>;
 }

@@ -66,7 +66,9 @@ type Entry = Readonly<Record<string, unknown>>;
 
 function entries(value: unknown): Entry[] {
   if (!Array.isArray(value)) return [];
-  return value.filter((one): one is Entry => typeof one === 'object' && one !== null).slice(0, MOST_ENTRIES);
+  return value
+    .filter((one): one is Entry => typeof one === 'object' && one !== null)
+    .slice(0, MOST_ENTRIES);
 }
 
 function address(entry: Entry): PhysicalAddress[] {
@@ -154,7 +156,8 @@ function mergeLists(base: unknown, ours: unknown, theirs: unknown): unknown[] {
     unknown[],
     unknown[],
   ];
-  const has = (list: readonly unknown[], entry: unknown) => list.some((one) => isDeepStrictEqual(one, entry));
+  const has = (list: readonly unknown[], entry: unknown) =>
+    list.some((one) => isDeepStrictEqual(one, entry));
   const kept = present.filter((entry) => !has(before, entry) || has(wanted, entry));
   return [...kept, ...wanted.filter((entry) => !has(before, entry) && !has(kept, entry))];
 }

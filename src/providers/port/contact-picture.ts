@@ -1,7 +1,11 @@
 import type { ContactPicture } from './connector.ts';
 
 /** What images begin with; `at` bytes later where it is not the beginning. */
-const SIGNATURES: readonly { contentType: ContactPicture['contentType']; bytes: string; at: number }[] = [
+const SIGNATURES: readonly {
+  contentType: ContactPicture['contentType'];
+  bytes: string;
+  at: number;
+}[] = [
   { contentType: 'image/jpeg', bytes: '\xff\xd8\xff', at: 0 },
   { contentType: 'image/png', bytes: '\x89PNG\r\n\x1a\n', at: 0 },
   { contentType: 'image/gif', bytes: 'GIF8', at: 0 },

@@ -37,7 +37,11 @@ export interface ContactsPort {
   /** As `CalendarPort.asStored`. */
   asStored?(account: ProviderAccount, contact: ContactContent): ContactContent;
   /** Changes since `cursor` (null: everything). `unsupported`: the account has no address book. */
-  listContactChanges(account: ProviderAccount, cursor: string | null, limit: number): Promise<ContactChanges>;
+  listContactChanges(
+    account: ProviderAccount,
+    cursor: string | null,
+    limit: number,
+  ): Promise<ContactChanges>;
   /**
    * The picture of a contact; null: it has none, or none that can be shown.
    * @throws {ProviderError} `not-found` when the contact is gone

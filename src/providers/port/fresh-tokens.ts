@@ -8,7 +8,10 @@ export interface TokenSource {
    * @throws {ProviderError} `auth-invalid` when the user has to sign in again, `temporary` when no token can be had now;
    *   and what `work` throws
    */
-  withFreshToken<T>(account: ProviderAccount, work: (account: ProviderAccount) => Promise<T>): Promise<T>;
+  withFreshToken<T>(
+    account: ProviderAccount,
+    work: (account: ProviderAccount) => Promise<T>,
+  ): Promise<T>;
 }
 
 const PORTS: readonly PropertyKey[] = ['mail', 'mailbox', 'calendar', 'contacts'];
@@ -34,19 +37,28 @@ export function withFreshTokens(connector: Connector, tokens: TokenSource): Conn
 }
 
 /** Every member by `wrap`, once. */
-function wrapped<T extends object>(target: T, wrap: (name: PropertyKey, member: unknown) => unknown): T {
+function wrapped<T extends object>(
+  target: T,
+  wrap: (name: PropertyKey, member: unknown) => unknown,
+): T {
   const made = new Map<PropertyKey, { of: unknown; is: unknown }>();
   return new Proxy(target, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
       let kept = made.get(name);
-      if (kept?.of !== member || !kept) made.set(name, (kept = { of: member, is: wrap(name, member) }));
+      if (kept?.of !== member || !kept)
+        made.set(name, (kept = { of: member, is: wrap(name, member) }));
       return kept.is;
     },
   });
 }
 
-function wrapMethod(target: object, name: PropertyKey, member: Method, tokens: TokenSource): Method {
+function wrapMethod(
+  target: object,
+  name: PropertyKey,
+  member: Method,
+  tokens: TokenSource,
+): Method {
   if (LOCAL.includes(name)) return (...given) => member.apply(target, given);
   return (...given) => {
     const [account, ...rest] = given as [ProviderAccount, ...unknown[]];

@@ -180,7 +180,11 @@ export interface MailPort {
    * Sends once. Must not retry; the caller owns retries.
    * @throws {ProviderError} `outcome-unknown` when the content left and no answer came
    */
-  send(account: ProviderAccount, message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
+  send(
+    account: ProviderAccount,
+    message: OutgoingMessage,
+    control: SendControl,
+  ): Promise<SendReceipt>;
   /** Looks for a message of ours among the sent ones. */
   findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup>;
   /**

@@ -1,5 +1,12 @@
-import { DomainError, type ErrorKind, NotImplementedError } from '../../platform/base/errors/domain-error.ts';
-import type { ProviderError, ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import {
+  DomainError,
+  type ErrorKind,
+  NotImplementedError,
+} from '../../platform/base/errors/domain-error.ts';
+import type {
+  ProviderError,
+  ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
 
 const KINDS: Readonly<Record<Exclude<ProviderErrorCode, 'unsupported'>, ErrorKind>> = {
   'auth-invalid': 'forbidden',
@@ -19,9 +26,14 @@ const KINDS: Readonly<Record<Exclude<ProviderErrorCode, 'unsupported'>, ErrorKin
 export function providerFailure(error: ProviderError, what: string): DomainError {
   if (error.code === 'unsupported') return new NotImplementedError(error.message);
   const { retryAfterSeconds, message, code, cause } = error;
-  return new DomainError(`provider.${code}`, KINDS[code], `The provider could not ${what}: ${message}`, {
-    serverError: message,
-    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    cause,
-  });
+  return new DomainError(
+    `provider.${code}`,
+    KINDS[code],
+    `The provider could not ${what}: ${message}`,
+    {
+      serverError: message,
+      ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+      cause,
+    },
+  );
 }

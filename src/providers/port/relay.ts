@@ -53,7 +53,11 @@ export interface RelayTransport {
    * @throws {SenderRefusedError} when it does not take mail from the sender
    * @throws {ProviderError} `auth-invalid` when it refuses the settings' credentials
    */
-  send(settings: RelaySettings, message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
+  send(
+    settings: RelaySettings,
+    message: OutgoingMessage,
+    control: SendControl,
+  ): Promise<SendReceipt>;
   /** As `MailPort.findSent`; a service that cannot be asked answers not found, not conclusive. */
   findSent(settings: RelaySettings, messageIdHeader: string): Promise<SentLookup>;
   /**

@@ -6,7 +6,11 @@ import type { ProviderError } from '../../platform/base/errors/provider-error.ts
  * @param service as the owner knows it, such as `mailing service`
  * @param code of the error while the service cannot be asked, such as `relay.unavailable`
  */
-export function toSettingsRefusal(error: ProviderError, service: string, code: string): DomainError {
+export function toSettingsRefusal(
+  error: ProviderError,
+  service: string,
+  code: string,
+): DomainError {
   const details = { cause: error, serverError: error.message };
   switch (error.code) {
     case 'auth-invalid':

@@ -70,7 +70,8 @@ export class SandboxCalendars implements CalendarPort {
        where id = $1 and application_id = $2 and address = $3`,
     );
     if (!calendar) return;
-    if (calendar.primary) throw new ProviderError('rejected', '403 The primary calendar cannot be deleted');
+    if (calendar.primary)
+      throw new ProviderError('rejected', '403 The primary calendar cannot be deleted');
     await this.#strike(account, providerId, calendar.data['name'], 'delete');
     await this.#query(
       account,
@@ -81,7 +82,12 @@ export class SandboxCalendars implements CalendarPort {
     );
   }
 
-  async createEvent(account: ProviderAccount, calendarProviderId: string, key: string, event: EventContent) {
+  async createEvent(
+    account: ProviderAccount,
+    calendarProviderId: string,
+    key: string,
+    event: EventContent,
+  ) {
     login(account);
     await this.#strike(account, key, event['title'], 'write');
     const id = stableId(account, 'event', key);
@@ -132,11 +138,16 @@ export class SandboxCalendars implements CalendarPort {
     );
   }
 
-  async writeInstance(account: ProviderAccount, { series, start }: InstancePlace, event: EventContent) {
+  async writeInstance(
+    account: ProviderAccount,
+    { series, start }: InstancePlace,
+    event: EventContent,
+  ) {
     login(account);
     const id = stableId(account, 'instance', series, start);
     await this.#strike(account, id, event['title'], 'write');
-    if (!(await this.#putInstance(account, id, series, { ...event, series, start }))) throw gone('event');
+    if (!(await this.#putInstance(account, id, series, { ...event, series, start })))
+      throw gone('event');
     return { providerId: id, icalUid: `${series}@${SANDBOX_DOMAIN}` };
   }
 
@@ -166,7 +177,12 @@ export class SandboxCalendars implements CalendarPort {
   }
 
   /** @returns false when there is no such series */
-  async #putInstance(account: ProviderAccount, id: string, series: string, data: Data): Promise<boolean> {
+  async #putInstance(
+    account: ProviderAccount,
+    id: string,
+    series: string,
+    data: Data,
+  ): Promise<boolean> {
     const put = await this.#query(
       account,
       series,

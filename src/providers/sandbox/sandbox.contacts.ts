@@ -170,13 +170,22 @@ export class SandboxContacts implements ContactsPort {
   }
 
   /** Fails as the name asks, so many times per contact and name. */
-  #strike(account: ProviderAccount, object: string, contact: ContactContent, operation: 'write' | 'delete') {
+  #strike(
+    account: ProviderAccount,
+    object: string,
+    contact: ContactContent,
+    operation: 'write' | 'delete',
+  ) {
     const name = nameOf(contact);
     return this.faults.strike(account, [name, operation, 'contacts'], object, name);
   }
 }
 
-function merged(base: ContactContent, ours: ContactContent, theirs: ContactContent): ContactContent {
+function merged(
+  base: ContactContent,
+  ours: ContactContent,
+  theirs: ContactContent,
+): ContactContent {
   const present = contactFields(theirs);
   const { write, conflicts } = mergeContacts(contactFields(base), contactFields(ours), present);
   if (conflicts.length > 0)

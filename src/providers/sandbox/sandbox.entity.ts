@@ -46,7 +46,9 @@ SandboxFolderSchema.setClass(SandboxFolder);
 const SandboxMessageSchema = defineEntity({
   name: 'SandboxMessage',
   tableName: 'sandbox_message',
-  indexes: [{ name: 'sandbox_message_mailbox', properties: ['applicationId', 'address', 'modseq'] }],
+  indexes: [
+    { name: 'sandbox_message_mailbox', properties: ['applicationId', 'address', 'modseq'] },
+  ],
   properties: {
     /** Made from mailbox, Message-ID and folder of arrival: a repeated hand-over hits the same row. */
     ...idColumn,

@@ -82,11 +82,15 @@ export class SandboxFolders {
   constructor(private readonly database: Database) {}
 
   /** User-made ones, and the counter of changes at which they were last changed. */
-  async list({ applicationId, email }: Mailbox): Promise<{ modseq: number; folders: RemoteFolder[] }> {
-    const rows = await this.database.query<{ modseq: number; id: string | null; displayName: string }>(LIST, [
-      applicationId,
-      email,
-    ]);
+  async list({
+    applicationId,
+    email,
+  }: Mailbox): Promise<{ modseq: number; folders: RemoteFolder[] }> {
+    const rows = await this.database.query<{
+      modseq: number;
+      id: string | null;
+      displayName: string;
+    }>(LIST, [applicationId, email]);
     return {
       modseq: rows[0]?.modseq ?? 0,
       folders: rows.flatMap(({ id, displayName }) =>
@@ -97,7 +101,11 @@ export class SandboxFolders {
 
   /** @returns the id of the folder of that name, made or found */
   async create({ applicationId, email }: Mailbox, displayName: string): Promise<string> {
-    const [row] = await this.database.query<{ id: string }>(CREATE, [applicationId, email, displayName]);
+    const [row] = await this.database.query<{ id: string }>(CREATE, [
+      applicationId,
+      email,
+      displayName,
+    ]);
     if (!row) throw new Error('a folder that is neither made nor found');
     return row.id;
   }

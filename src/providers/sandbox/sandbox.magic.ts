@@ -34,7 +34,10 @@ const FAILURES: Readonly<Record<string, Failure>> = {
     phase: 'envelope',
     make(email) {
       const reason = `550 5.1.1 <${email}>: Recipient address rejected: User unknown`;
-      return new ProviderError('rejected', reason, { phase: 'envelope', refused: [{ email, reason }] });
+      return new ProviderError('rejected', reason, {
+        phase: 'envelope',
+        refused: [{ email, reason }],
+      });
     },
   },
   quota: {
@@ -61,7 +64,8 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   },
   'content-rejected': {
     phase: 'content',
-    make: () => new ProviderError('rejected', '554 5.6.0 Message content rejected', { phase: 'content' }),
+    make: () =>
+      new ProviderError('rejected', '554 5.6.0 Message content rejected', { phase: 'content' }),
   },
 };
 
@@ -83,7 +87,10 @@ export function magicOf(email: string): Magic | undefined {
     case 'slow':
       return { kind: 'delay', seconds: Math.min(Number(number ?? 1), MAX_DELAY_SECONDS) };
     case 'partial':
-      return { kind: 'refuse', reason: `550 5.1.1 <${email}>: Recipient address rejected: User unknown` };
+      return {
+        kind: 'refuse',
+        reason: `550 5.1.1 <${email}>: Recipient address rejected: User unknown`,
+      };
     case 'unknown':
       return { kind: 'lose-answer', delivered: true };
     case 'unknown-lost':
@@ -93,13 +100,17 @@ export function magicOf(email: string): Magic | undefined {
   }
 }
 
-const TITLE = /\[sandbox:(delete-)?(temporary|rate-limited|rejected|auth-invalid)(?:\+(\d{1,6}))?\]/;
+const TITLE =
+  /\[sandbox:(delete-)?(temporary|rate-limited|rejected|auth-invalid)(?:\+(\d{1,6}))?\]/;
 
 const TITLE_ERRORS: Readonly<Record<string, (server: string) => ProviderError>> = {
   temporary: () => new ProviderError('temporary', '503 Service temporarily unavailable'),
   'rate-limited': () =>
-    new ProviderError('rate-limited', '429 Too many requests', { retryAfterSeconds: RATE_LIMIT_SECONDS }),
-  rejected: (server) => new ProviderError('rejected', `400 The ${server} server rejects this content`),
+    new ProviderError('rate-limited', '429 Too many requests', {
+      retryAfterSeconds: RATE_LIMIT_SECONDS,
+    }),
+  rejected: (server) =>
+    new ProviderError('rejected', `400 The ${server} server rejects this content`),
   'auth-invalid': () => new ProviderError('auth-invalid', '401 Invalid credentials'),
 };
 

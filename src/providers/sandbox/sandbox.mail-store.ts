@@ -107,7 +107,8 @@ export class SandboxMailStore {
     await this.database.transaction(async (sql) => {
       const copy: NewCopy = { email, folder: 'drafts', unread: false, extraHeaders: '' };
       await this.store(applicationId, messageIdHeader, mime, at, [copy], sql);
-      if (replaces !== null && replaces !== id) await this.change(mailbox, replaces, { deleted: true }, sql);
+      if (replaces !== null && replaces !== id)
+        await this.change(mailbox, replaces, { deleted: true }, sql);
     });
     return id;
   }
@@ -128,7 +129,9 @@ export class SandboxMailStore {
     if (copies.length === 0) return [];
     const rows = await sql.query<{ address: string }>(STORE, [
       applicationId,
-      copies.map((copy) => copyId({ applicationId, email: copy.email }, copy.folder, messageIdHeader)),
+      copies.map((copy) =>
+        copyId({ applicationId, email: copy.email }, copy.folder, messageIdHeader),
+      ),
       ...columnsOf(copies, 'email', 'folder', 'unread'),
       copies.map(({ extraHeaders }) => Buffer.from(extraHeaders)),
       mime,

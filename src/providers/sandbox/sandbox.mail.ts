@@ -42,7 +42,9 @@ export class SandboxMail implements MailPort {
 
   /** Goes through the phases of an SMTP exchange; magic recipients fail in the one where a real server would. */
   async send(account: ProviderAccount, message: OutgoingMessage, { signal, onPhase }: SendControl) {
-    const recipients = [...new Set(message.envelope.recipients.map((email) => email.toLowerCase()))];
+    const recipients = [
+      ...new Set(message.envelope.recipients.map((email) => email.toLowerCase())),
+    ];
     const magic = recipients.flatMap((email) => {
       const found = magicOf(email);
       return found ? [{ email, magic: found }] : [];
@@ -72,9 +74,13 @@ export class SandboxMail implements MailPort {
       await this.#deliver(account, message, accepted, settings.sent_copies !== false);
     }
     if (lost) {
-      throw new ProviderError('outcome-unknown', 'The connection closed before the server confirmed', {
-        phase: 'confirmation',
-      });
+      throw new ProviderError(
+        'outcome-unknown',
+        'The connection closed before the server confirmed',
+        {
+          phase: 'confirmation',
+        },
+      );
     }
     return {
       accepted,
@@ -160,7 +166,8 @@ export class SandboxMail implements MailPort {
     recipients: readonly MagicRecipient[],
   ): Promise<{ delivered: boolean } | undefined> {
     for (const { email, magic } of recipients) {
-      if (magic.kind === 'lose-answer' && (await this.#strikes(1, account, message, email))) return magic;
+      if (magic.kind === 'lose-answer' && (await this.#strikes(1, account, message, email)))
+        return magic;
     }
     return undefined;
   }
@@ -171,7 +178,13 @@ export class SandboxMail implements MailPort {
     message: OutgoingMessage,
     email: string,
   ): Promise<boolean> {
-    return this.faults.strikes(times, account.applicationId, account.email, message.messageIdHeader, email);
+    return this.faults.strikes(
+      times,
+      account.applicationId,
+      account.email,
+      message.messageIdHeader,
+      email,
+    );
   }
 
   async #deliver(
@@ -192,7 +205,13 @@ export class SandboxMail implements MailPort {
       copies.push({ email: account.email, folder: 'sent', unread: false, extraHeaders });
     }
     const { applicationId } = account;
-    const changed = await this.store.store(applicationId, messageIdHeader, mime, this.clock.now(), copies);
+    const changed = await this.store.store(
+      applicationId,
+      messageIdHeader,
+      mime,
+      this.clock.now(),
+      copies,
+    );
     for (const email of changed) this.tell({ applicationId, email });
   }
 
@@ -219,8 +238,12 @@ export class SandboxMail implements MailPort {
   }
 }
 
-function foldersFor({ organizationUnit }: ProviderAccount, folders: readonly string[]): readonly string[] {
-  if (organizationUnit === 'folder' || folders.some((name) => OUTSIDE_ALL.includes(name))) return folders;
+function foldersFor(
+  { organizationUnit }: ProviderAccount,
+  folders: readonly string[],
+): readonly string[] {
+  if (organizationUnit === 'folder' || folders.some((name) => OUTSIDE_ALL.includes(name)))
+    return folders;
   return [...new Set([...folders, 'all'])];
 }
 
@@ -229,7 +252,10 @@ function foldersFor({ organizationUnit }: ProviderAccount, folders: readonly str
  * @throws {ProviderError} `temporary` when it was
  */
 async function hold(recipients: readonly MagicRecipient[], signal: AbortSignal): Promise<void> {
-  const seconds = Math.max(0, ...recipients.map(({ magic }) => (magic.kind === 'delay' ? magic.seconds : 0)));
+  const seconds = Math.max(
+    0,
+    ...recipients.map(({ magic }) => (magic.kind === 'delay' ? magic.seconds : 0)),
+  );
   try {
     if (seconds > 0) await delay(seconds * 1000, undefined, { signal });
     signal.throwIfAborted();

@@ -36,7 +36,9 @@ export class SandboxMailbox implements MailboxPort {
   async setFolders(account: ProviderAccount, providerId: string, folderIds: readonly string[]) {
     await this.#message(account, providerId);
     const { folders } = await this.folders.list(account);
-    const known = new Set([...standardFolders(account), ...folders].map((folder) => folder.providerId));
+    const known = new Set(
+      [...standardFolders(account), ...folders].map((folder) => folder.providerId),
+    );
     if (folderIds.some((id) => !known.has(id))) throw noFolder();
     if (account.organizationUnit === 'folder' && folderIds.length !== 1)
       throw new ProviderError('rejected', 'BAD A message is in exactly one mailbox');
@@ -130,7 +132,8 @@ export class SandboxMailbox implements MailboxPort {
 
   #standard(account: ProviderAccount, displayName: string): string | undefined {
     const lower = displayName.toLowerCase();
-    return standardFolders(account).find((folder) => folder.displayName.toLowerCase() === lower)?.providerId;
+    return standardFolders(account).find((folder) => folder.displayName.toLowerCase() === lower)
+      ?.providerId;
   }
 
   #refusal(account: ProviderAccount, providerId: string): ProviderError {
@@ -139,7 +142,12 @@ export class SandboxMailbox implements MailboxPort {
       : noFolder();
   }
 
-  #strike(account: ProviderAccount, key: string, title: string | undefined, operation: 'write' | 'delete') {
+  #strike(
+    account: ProviderAccount,
+    key: string,
+    title: string | undefined,
+    operation: 'write' | 'delete',
+  ) {
     return this.faults.strike(account, [title, operation, 'mail'], key);
   }
 }

@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import type { EgressAnswer, EgressClient, EgressRequest } from '../../platform/egress/egress-client.ts';
+import type {
+  EgressAnswer,
+  EgressClient,
+  EgressRequest,
+} from '../../platform/egress/egress-client.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -88,7 +92,8 @@ export class SendGridApi {
       headers: { 'content-type': 'application/json' },
       body: Buffer.from(JSON.stringify(body)),
     });
-    if (answer.status !== 201 && answer.status !== 200) throw toProviderError(answer, this.clock.now());
+    if (answer.status !== 201 && answer.status !== 200)
+      throw toProviderError(answer, this.clock.now());
     return senderView.safeParse(jsonOf(answer.body)).data?.verified ?? false;
   }
 
@@ -101,7 +106,11 @@ export class SendGridApi {
   /** Whether the Email Activity has a message with this argument. */
   async hasActivity(settings: SendGridSettings, argument: string, value: string): Promise<boolean> {
     const query = encodeURIComponent(`(unique_args['${argument}']="${value}")`);
-    const { messages } = await this.#read(settings, `/v3/messages?limit=1&query=${query}`, activityView);
+    const { messages } = await this.#read(
+      settings,
+      `/v3/messages?limit=1&query=${query}`,
+      activityView,
+    );
     return messages.length > 0;
   }
 
@@ -109,11 +118,16 @@ export class SendGridApi {
     const answer = await this.#call(settings, path, { method: 'GET' });
     if (answer.status !== 200) throw toProviderError(answer, this.clock.now());
     const parsed = shape.safeParse(jsonOf(answer.body));
-    if (!parsed.success) throw new ProviderError('temporary', 'its answer is not one of the SendGrid API');
+    if (!parsed.success)
+      throw new ProviderError('temporary', 'its answer is not one of the SendGrid API');
     return parsed.data;
   }
 
-  async #call(settings: SendGridSettings, path: string, request: EgressRequest): Promise<EgressAnswer> {
+  async #call(
+    settings: SendGridSettings,
+    path: string,
+    request: EgressRequest,
+  ): Promise<EgressAnswer> {
     const headers = { ...authorization(settings), accept: 'application/json', ...request.headers };
     try {
       return await this.egress.request(
@@ -122,7 +136,8 @@ export class SendGridApi {
         { deadlineMs: this.timeoutMs, maxBodyBytes: MOST_BYTES },
       );
     } catch (error) {
-      if (error instanceof EgressError) throw new ProviderError('temporary', error.message, { cause: error });
+      if (error instanceof EgressError)
+        throw new ProviderError('temporary', error.message, { cause: error });
       throw error;
     }
   }

@@ -40,7 +40,8 @@ export function wordsOf({ status, body }: Pick<EgressAnswer, 'status' | 'body'>)
 /** Seconds until the limit is lifted: `X-RateLimit-Reset` is the Unix time of it; else `Retry-After`. */
 function secondsToWait({ headers, retryAfter }: EgressAnswer, now: Date): number | undefined {
   const reset = Number(headers['x-ratelimit-reset'] ?? NaN);
-  if (Number.isFinite(reset) && reset > 0) return Math.max(1, Math.ceil(reset - now.getTime() / 1000));
+  if (Number.isFinite(reset) && reset > 0)
+    return Math.max(1, Math.ceil(reset - now.getTime() / 1000));
   const at = parseRetryAfter(retryAfter, now);
   return at ? Math.max(1, Math.ceil((at.getTime() - now.getTime()) / 1000)) : undefined;
 }

@@ -1,4 +1,8 @@
-import PostalMime, { type Address as ParsedAddress, type Attachment, type Email } from 'postal-mime';
+import PostalMime, {
+  type Address as ParsedAddress,
+  type Attachment,
+  type Email,
+} from 'postal-mime';
 import type { OutgoingMessage } from '../port/connector.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 
@@ -82,7 +86,8 @@ export async function toMailing(message: OutgoingContent): Promise<Mailing> {
 /** Everybody once, where the message names them first; nobody but the given. */
 function personalizationsFor(email: Email, recipients: readonly string[]): Personalization[] {
   const left = new Map(recipients.map((address) => [address.toLowerCase(), address]));
-  const take = (list: readonly Address[]) => list.filter(({ email }) => left.delete(email.toLowerCase()));
+  const take = (list: readonly Address[]) =>
+    list.filter(({ email }) => left.delete(email.toLowerCase()));
   const to = take(mailboxes(email.to));
   const cc = take(mailboxes(email.cc));
   const bcc = [...left.values()].map((email) => ({ email }));
@@ -111,7 +116,9 @@ function quoted(name: string): string {
 }
 
 function unique(list: readonly Address[]): Address[] {
-  return [...new Map(list.toReversed().map((one) => [one.email.toLowerCase(), one])).values()].toReversed();
+  return [
+    ...new Map(list.toReversed().map((one) => [one.email.toLowerCase(), one])).values(),
+  ].toReversed();
 }
 
 /** Plain text has to come first. */
@@ -120,14 +127,26 @@ function contentOf({ text, html }: Email): { type: string; value: string }[] {
     ...(text ? [{ type: 'text/plain', value: text }] : []),
     ...(html ? [{ type: 'text/html', value: html }] : []),
   ];
-  return parts.length > 0 ? parts : [{ type: html === undefined ? 'text/plain' : 'text/html', value: ' ' }];
+  return parts.length > 0
+    ? parts
+    : [{ type: html === undefined ? 'text/plain' : 'text/html', value: ' ' }];
 }
 
-function toAttachment({ content, mimeType, filename, disposition, related, contentId }: Attachment) {
+function toAttachment({
+  content,
+  mimeType,
+  filename,
+  disposition,
+  related,
+  contentId,
+}: Attachment) {
   const id = contentId?.replaceAll(/^<|>$/g, '');
   const inline = id && (disposition === 'inline' || related);
   return {
-    content: typeof content === 'string' ? content : Buffer.from(content as ArrayBuffer).toString('base64'),
+    content:
+      typeof content === 'string'
+        ? content
+        : Buffer.from(content as ArrayBuffer).toString('base64'),
     type: mimeType || 'application/octet-stream',
     filename: filename || 'attachment',
     disposition: inline ? 'inline' : 'attachment',
@@ -137,7 +156,9 @@ function toAttachment({ content, mimeType, filename, disposition, related, conte
 
 /** What the message says besides; the Message-ID stays the same on every way. */
 function headersOf({ headers }: Email, messageIdHeader: string): Record<string, string> {
-  const kept = headers.filter(({ key, value }) => !NOT_TAKEN.test(key) && VISIBLE_ASCII.test(value));
+  const kept = headers.filter(
+    ({ key, value }) => !NOT_TAKEN.test(key) && VISIBLE_ASCII.test(value),
+  );
   const first = new Map(
     kept.toReversed().map(({ key, originalKey, value }) => [key, [originalKey, value] as const]),
   );

@@ -1,7 +1,11 @@
 import { EgressClient } from '../../platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { codeOf, sendControl } from '../../../test/support/connector-contract.ts';
-import { failureOf, relayMessage, useSendGrid } from '../../../test/support/sendgrid-relay-fixture.ts';
+import {
+  failureOf,
+  relayMessage,
+  useSendGrid,
+} from '../../../test/support/sendgrid-relay-fixture.ts';
 import type { SendGridServer } from '../../../test/support/sendgrid-server.ts';
 import { SendGridRelay } from './sendgrid.relay.ts';
 
@@ -58,7 +62,9 @@ describe('SendGridRelay', () => {
       await relay.verify(sendgrid.settings);
       sendgrid.service.scopes = ['user.profile.read'];
       expect((await failureOf(relay.verify(sendgrid.settings))).message).toContain('mail.send');
-      expect(await codeOf(relay.verify({ ...sendgrid.settings, api_key: 'SG.wrong' }))).toBe('auth-invalid');
+      expect(await codeOf(relay.verify({ ...sendgrid.settings, api_key: 'SG.wrong' }))).toBe(
+        'auth-invalid',
+      );
     });
 
     it('tells silence as temporary', async () => {
@@ -68,10 +74,19 @@ describe('SendGridRelay', () => {
 
     it.each<[string, (status: SendGridServer) => void]>([
       ['a broken connection', (one) => one.fail('/v3/scopes', (_, __, socket) => socket.destroy())],
-      ['a redirect', (one) => one.answer('/v3/scopes', 302, {}, { location: 'http://169.254.169.254/' })],
-      ['something that is no JSON', (one) => one.fail('/v3/scopes', (response) => response.end('<html>'))],
+      [
+        'a redirect',
+        (one) => one.answer('/v3/scopes', 302, {}, { location: 'http://169.254.169.254/' }),
+      ],
+      [
+        'something that is no JSON',
+        (one) => one.fail('/v3/scopes', (response) => response.end('<html>')),
+      ],
       ['other JSON', (one) => one.answer('/v3/scopes', 200, { scopes: 'all' })],
-      ['an endless answer', (one) => one.fail('/v3/scopes', (response) => response.end('x'.repeat(3e6)))],
+      [
+        'an endless answer',
+        (one) => one.fail('/v3/scopes', (response) => response.end('x'.repeat(3e6))),
+      ],
       ['500', (one) => one.answer('/v3/scopes', 500)],
     ])('tells %s as temporary', async (_, behave) => {
       behave(sendgrid.service);
@@ -102,7 +117,9 @@ describe('SendGridRelay', () => {
 
     it('says when it could not ask', async () => {
       sendgrid.service.answer('/v3/messages', 500);
-      expect(await codeOf(relay.findSent(sendgrid.settings, '<m1@carillon.test>'))).toBe('temporary');
+      expect(await codeOf(relay.findSent(sendgrid.settings, '<m1@carillon.test>'))).toBe(
+        'temporary',
+      );
     });
   });
 });

@@ -56,7 +56,10 @@ export class SendGridRelay implements RelayTransport {
   async verify(settings: RelaySettings) {
     const scopes = await this.#api.scopes(opened(settings));
     if (!scopes.includes('mail.send')) {
-      throw new ProviderError('auth-invalid', 'the API key may not send mail: it lacks the scope mail.send');
+      throw new ProviderError(
+        'auth-invalid',
+        'the API key may not send mail: it lacks the scope mail.send',
+      );
     }
   }
 
@@ -64,7 +67,10 @@ export class SendGridRelay implements RelayTransport {
     const { content: body, recipients, deferred } = await this.#mailingOf(message);
     const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     if (content.length >= MOST_BYTES) {
-      throw new ProviderError('rejected', 'the message is larger than the 30 MB that SendGrid takes');
+      throw new ProviderError(
+        'rejected',
+        'the message is larger than the 30 MB that SendGrid takes',
+      );
     }
     const { answer, left } = await this.#post(settings, content, control);
     if (answer.status !== 202) throw toSendError(answer, this.clock.now(), left);
@@ -79,8 +85,11 @@ export class SendGridRelay implements RelayTransport {
     try {
       return await this.threads.run(MAILING, envelope.from, { messageIdHeader, mime, envelope });
     } catch (cause) {
-      const isLater = cause instanceof WorkLimitError && (cause.limit === 'busy' || cause.limit === 'closed');
-      throw new ProviderError(isLater ? 'temporary' : 'rejected', 'the message cannot be read', { cause });
+      const isLater =
+        cause instanceof WorkLimitError && (cause.limit === 'busy' || cause.limit === 'closed');
+      throw new ProviderError(isLater ? 'temporary' : 'rejected', 'the message cannot be read', {
+        cause,
+      });
     }
   }
 
@@ -91,7 +100,11 @@ export class SendGridRelay implements RelayTransport {
   async findSent(settings: RelaySettings, messageIdHeader: string) {
     if (/["\\]/.test(messageIdHeader)) return { found: false, conclusive: false };
     try {
-      const found = await this.#api.hasActivity(opened(settings), MESSAGE_ID_ARGUMENT, messageIdHeader);
+      const found = await this.#api.hasActivity(
+        opened(settings),
+        MESSAGE_ID_ARGUMENT,
+        messageIdHeader,
+      );
       return { found, conclusive: found };
     } catch (error) {
       // No add-on, or a key that may not use it.
@@ -108,7 +121,10 @@ export class SendGridRelay implements RelayTransport {
       return { ...status, senderVerified: verified, detail: verified ? null : WAITING };
     } catch (error) {
       if (!hasStatus(error, 400, 403, 409)) throw error;
-      return { ...status, detail: `SendGrid does not begin to verify the address: ${error.message}` };
+      return {
+        ...status,
+        detail: `SendGrid does not begin to verify the address: ${error.message}`,
+      };
     }
   }
 
@@ -121,7 +137,10 @@ export class SendGridRelay implements RelayTransport {
     if (sender) await this.#api.deleteSender(opened(settings), sender.id);
   }
 
-  async #status(settings: RelaySettings, email: string): Promise<{ status: SenderStatus; known: boolean }> {
+  async #status(
+    settings: RelaySettings,
+    email: string,
+  ): Promise<{ status: SenderStatus; known: boolean }> {
     const domain = email.slice(email.lastIndexOf('@') + 1);
     const [domainVerified, sender] = await Promise.all([
       readable(this.#api.isDomainValid(opened(settings), domain)),
@@ -191,7 +210,10 @@ export class SendGridRelay implements RelayTransport {
 const WAITING = 'waiting for the user to follow the link that SendGrid has mailed to the address';
 
 function givenUp(cause?: unknown): ProviderError {
-  return new ProviderError('temporary', 'given up before the message was sent', { phase: 'connect', cause });
+  return new ProviderError('temporary', 'given up before the message was sent', {
+    phase: 'connect',
+    cause,
+  });
 }
 
 /** No answer came. Without its end a request does nothing; once that is out, nobody knows. */

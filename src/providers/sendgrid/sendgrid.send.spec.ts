@@ -1,7 +1,12 @@
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { codeOf, sendControl } from '../../../test/support/connector-contract.ts';
-import { ADA, failureOf, relayMessage, useSendGrid } from '../../../test/support/sendgrid-relay-fixture.ts';
+import {
+  ADA,
+  failureOf,
+  relayMessage,
+  useSendGrid,
+} from '../../../test/support/sendgrid-relay-fixture.ts';
 import { NO_CREDITS, NOT_VERIFIED } from '../../../test/support/sendgrid-server.ts';
 import type { OutgoingMessage } from '../port/connector.ts';
 import { SenderRefusedError } from '../port/relay.ts';
@@ -11,7 +16,9 @@ describe('SendGridRelay, when it sends,', () => {
   const { relay, impatient, clock } = sendgrid;
   const big = async (megabytes: number): Promise<OutgoingMessage> => {
     const text = `${'x'.repeat(1022)}\r\n`.repeat(megabytes * 1024);
-    const mime = Buffer.from(`From: <${ADA.email}>\r\nTo: <bo@x.test>\r\nSubject: Big\r\n\r\n${text}`);
+    const mime = Buffer.from(
+      `From: <${ADA.email}>\r\nTo: <bo@x.test>\r\nSubject: Big\r\n\r\n${text}`,
+    );
     return { ...(await relayMessage(['bo@x.test'])), mime };
   };
 
@@ -109,7 +116,11 @@ describe('SendGridRelay, when it sends,', () => {
 
   it('sends to a thousand at once, the others later', async () => {
     const recipients = Array.from({ length: 1003 }, (_, index) => `r${index}@x.test`);
-    const receipt = await relay.send(sendgrid.settings, await relayMessage(recipients), sendControl());
+    const receipt = await relay.send(
+      sendgrid.settings,
+      await relayMessage(recipients),
+      sendControl(),
+    );
     expect(receipt.accepted).toHaveLength(1000);
     expect(receipt.deferred.map(({ email }) => email)).toEqual([
       'r1000@x.test',
@@ -145,7 +156,12 @@ describe('SendGridRelay, when it sends,', () => {
         disposition: 'inline',
         content_id: 'logo',
       },
-      { content: 'JVBERg==', type: 'application/pdf', filename: 'a b.pdf', disposition: 'attachment' },
+      {
+        content: 'JVBERg==',
+        type: 'application/pdf',
+        filename: 'a b.pdf',
+        disposition: 'attachment',
+      },
     ]);
   });
 
@@ -208,7 +224,9 @@ describe('SendGridRelay, when it sends,', () => {
     expect([cut.code, cut.phase]).toEqual(['outcome-unknown', 'confirmation']);
     sendgrid.service.fail('/v3/mail/send', () => undefined);
     expect(
-      await codeOf(impatient.send(sendgrid.settings, await relayMessage(['bo@x.test']), sendControl())),
+      await codeOf(
+        impatient.send(sendgrid.settings, await relayMessage(['bo@x.test']), sendControl()),
+      ),
     ).toBe('outcome-unknown');
   });
 
@@ -245,9 +263,9 @@ describe('SendGridRelay, when it sends,', () => {
 
   it('sends nothing once the caller has given up', async () => {
     const control = sendControl(AbortSignal.abort());
-    expect(await codeOf(relay.send(sendgrid.settings, await relayMessage(['bo@x.test']), control))).toBe(
-      'temporary',
-    );
+    expect(
+      await codeOf(relay.send(sendgrid.settings, await relayMessage(['bo@x.test']), control)),
+    ).toBe('temporary');
     expect(sendgrid.service.asked).toEqual([]);
   });
 
@@ -261,9 +279,9 @@ describe('SendGridRelay, when it sends,', () => {
           if (phase === refused) throw refusal;
         },
       };
-      await expect(relay.send(sendgrid.settings, await relayMessage(['bo@x.test']), control)).rejects.toBe(
-        refusal,
-      );
+      await expect(
+        relay.send(sendgrid.settings, await relayMessage(['bo@x.test']), control),
+      ).rejects.toBe(refusal);
       expect(sendgrid.service.mails).toEqual([]);
       expect(sendgrid.service.asked).toEqual([]);
     },

@@ -31,7 +31,10 @@ describe('a sender at SendGrid', () => {
 
   it('has a link mailed once, and is confirmed when it was followed', async () => {
     const waiting = await relay.enrol(sendgrid.settings, ADA);
-    expect(waiting).toMatchObject({ senderVerified: false, detail: expect.stringContaining('link') });
+    expect(waiting).toMatchObject({
+      senderVerified: false,
+      detail: expect.stringContaining('link'),
+    });
     expect(await relay.enrol(sendgrid.settings, ADA)).toEqual(waiting);
     expect(posted()).toHaveLength(1);
     expect(sendgrid.service.senders[0]).toMatchObject({

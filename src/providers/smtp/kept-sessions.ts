@@ -35,7 +35,10 @@ export class KeptSessions<Session extends Keepable> {
     const { idleMs, keptPerKey, surplusMs, kept } = this.limits;
     const same = this.#byId.get(id) ?? [];
     // Under load many come back at once, to be taken again in a moment.
-    const timer = setTimeout(() => this.#leave(session), same.length < keptPerKey ? idleMs : surplusMs);
+    const timer = setTimeout(
+      () => this.#leave(session),
+      same.length < keptPerKey ? idleMs : surplusMs,
+    );
     timer.unref();
     this.#all.set(session, { id, timer });
     same.push(session);

@@ -45,7 +45,9 @@ export function extensionsOf(ehlo: string): SmtpExtensions {
 export function wireAddress(email: string, { utf8 }: Pick<SmtpExtensions, 'utf8'>): string | null {
   const address = email.trim();
   if (address === '' || /[\p{Cc}<>]/u.test(address)) {
-    throw new ProviderError('rejected', 'An address of the envelope is no address', { phase: 'envelope' });
+    throw new ProviderError('rejected', 'An address of the envelope is no address', {
+      phase: 'envelope',
+    });
   }
   const at = address.lastIndexOf('@');
   const [local, domain] = [address.slice(0, at + 1), address.slice(at + 1)];
@@ -57,7 +59,10 @@ export function wireAddress(email: string, { utf8 }: Pick<SmtpExtensions, 'utf8'
  * The envelope for a server with these extensions.
  * @throws {ProviderError} `rejected` when it cannot take the message, whoever it is for
  */
-export function prepareEnvelope(message: OutgoingMessage, extensions: SmtpExtensions): PreparedEnvelope {
+export function prepareEnvelope(
+  message: OutgoingMessage,
+  extensions: SmtpExtensions,
+): PreparedEnvelope {
   const { mime, envelope } = message;
   const { maxBytes } = extensions;
   const refuse = (words: string, refused: readonly RefusedRecipient[] = []): never => {
@@ -78,7 +83,11 @@ export function prepareEnvelope(message: OutgoingMessage, extensions: SmtpExtens
     refuse(first ? `${first.email}: ${NO_UTF8}` : 'The message has no recipients', refused);
   }
   const to = [...originals.keys()];
-  return { envelope: { from, to, size: mime.length, use8BitMime: !isAscii(mime) }, originals, refused };
+  return {
+    envelope: { from, to, size: mime.length, use8BitMime: !isAscii(mime) },
+    originals,
+    refused,
+  };
 }
 
 function isPlain(text: string): boolean {

@@ -69,11 +69,16 @@ export interface FailureContext {
 }
 
 /** Whether the server has answered with a refusal. */
-export function isReply(error: unknown): error is LibraryError & { response: string; responseCode: number } {
+export function isReply(
+  error: unknown,
+): error is LibraryError & { response: string; responseCode: number } {
   if (!(error instanceof Error)) return false;
   const { response, responseCode } = error as LibraryError;
   return (
-    typeof response === 'string' && responseCode !== undefined && responseCode >= 400 && responseCode < 600
+    typeof response === 'string' &&
+    responseCode !== undefined &&
+    responseCode >= 400 &&
+    responseCode < 600
   );
 }
 
@@ -87,7 +92,8 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
   const { phase, secrets, refused = [], deferred = [] } = context;
   const details = { phase, refused, deferred, cause: safeCause(error) };
   if (isReply(error)) {
-    if (error.command !== 'STARTTLS' || error.responseCode < 500) return ofReply(error.response, context);
+    if (error.command !== 'STARTTLS' || error.responseCode < 500)
+      return ofReply(error.response, context);
     const message = `The server offers no STARTTLS: ${wordsOf(error.response, secrets)}`;
     return new ProviderError('unsupported', message, details);
   }
@@ -97,7 +103,8 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
     return new ProviderError('outcome-unknown', message, details);
   }
   // The guard's refusal stands for as long as the settings do.
-  const code: ProviderErrorCode = toEgressError(error).kind === 'blocked' ? 'unsupported' : 'temporary';
+  const code: ProviderErrorCode =
+    toEgressError(error).kind === 'blocked' ? 'unsupported' : 'temporary';
   return new ProviderError(code, words, details);
 }
 
@@ -119,7 +126,8 @@ export function ofReply(
 function describe(error: unknown): string {
   if (error instanceof SmtpTroubleError) return error.message;
   const { code, originalCode, response, message = '' } = partsOf(error);
-  if (code === 'EPROTOCOL') return `the server does not speak SMTP as expected: ${response ?? message}`;
+  if (code === 'EPROTOCOL')
+    return `the server does not speak SMTP as expected: ${response ?? message}`;
   if (response) return `unexpected answer: ${response}`;
   if (code === 'ETIMEDOUT' && !originalCode) return 'the server did not answer in time';
   if (code === 'ECONNECTION') return 'the server closed the connection';

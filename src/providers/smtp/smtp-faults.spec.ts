@@ -40,9 +40,14 @@ describe.each(EXTENSIONS)('SmtpSender, cut before the content (%s)', (_, extensi
   it.each(BEFORE)('at %s by whatever end: not sent', async (step, phase) => {
     const cut = async (end: SmtpAnswer) => {
       const server = await fixture.serve(failingAt(step, end, { extensions }));
-      const call = fixture.sender(SHORT).send('k', at(server, { login }), letter(), controlOf().control);
+      const call = fixture
+        .sender(SHORT)
+        .send('k', at(server, { login }), letter(), controlOf().control);
       const { code, phase: reached, message } = await failureOf(call);
-      await until('the connection is gone', async () => server.sockets.size === 0 || step !== 'connect');
+      await until(
+        'the connection is gone',
+        async () => server.sockets.size === 0 || step !== 'connect',
+      );
       return { end, code, reached, silent: message === '', messages: server.messages };
     };
     // At the same time: some of them take as long as their limit.
@@ -107,7 +112,9 @@ describe('SmtpSender, cut after the final dot', () => {
       },
     });
     const message = letter(['to@there.test', 'no@there.test', 'later@there.test']);
-    const error = await failureOf(fixture.sender().send('k', at(server), message, controlOf().control));
+    const error = await failureOf(
+      fixture.sender().send('k', at(server), message, controlOf().control),
+    );
     expect(error).toMatchObject({
       code: 'outcome-unknown',
       refused: [{ email: 'no@there.test', reason: '550 5.1.1 gone' }],
@@ -116,7 +123,9 @@ describe('SmtpSender, cut after the final dot', () => {
   });
 
   it('waits longer for this answer than for others', async () => {
-    const server = await fixture.serve(failingAt('message', { say: '250 2.0.0 at last', afterMs: 2_000 }));
+    const server = await fixture.serve(
+      failingAt('message', { say: '250 2.0.0 at last', afterMs: 2_000 }),
+    );
     const smtp = fixture.sender({ commandMs: 1_500 });
     const receipt = await smtp.send('k', at(server), letter(), controlOf().control);
     expect(receipt.response).toBe('250 2.0.0 at last');
@@ -146,7 +155,9 @@ describe('SmtpSender, slow and strange servers', () => {
     const server = await fixture.serve();
     const { port } = server;
     await server.stop();
-    const error = await failureOf(fixture.sender().send('k', at({ port }), letter(), controlOf().control));
+    const error = await failureOf(
+      fixture.sender().send('k', at({ port }), letter(), controlOf().control),
+    );
     expect([error.code, error.phase]).toEqual(['temporary', 'connect']);
     expect(error.message).toContain('ECONNREFUSED');
     // So that the fixture may stop it again.
@@ -175,20 +186,23 @@ describe('SendControl', () => {
     },
   );
 
-  it.each(ALL_PHASES.slice(1))('that throws at %s does so over a kept connection, too', async (stopAt) => {
-    const server = await fixture.serve();
-    const smtp = fixture.sender();
-    await smtp.send('k', at(server), letter(), controlOf().control);
-    const stopped = new Error('stopped');
-    const { control } = controlOf((phase) => {
-      if (phase === stopAt) throw stopped;
-    });
-    await expect(smtp.send('k', at(server), letter(), control)).rejects.toBe(stopped);
-    await smtp.send('k', at(server), letter(), controlOf().control);
-    expect(server.messages).toHaveLength(2);
-    const cut = stopAt === 'content' || stopAt === 'confirmation';
-    expect(server.connections).toBe(cut ? 2 : 1);
-  });
+  it.each(ALL_PHASES.slice(1))(
+    'that throws at %s does so over a kept connection, too',
+    async (stopAt) => {
+      const server = await fixture.serve();
+      const smtp = fixture.sender();
+      await smtp.send('k', at(server), letter(), controlOf().control);
+      const stopped = new Error('stopped');
+      const { control } = controlOf((phase) => {
+        if (phase === stopAt) throw stopped;
+      });
+      await expect(smtp.send('k', at(server), letter(), control)).rejects.toBe(stopped);
+      await smtp.send('k', at(server), letter(), controlOf().control);
+      expect(server.messages).toHaveLength(2);
+      const cut = stopAt === 'content' || stopAt === 'confirmation';
+      expect(server.connections).toBe(cut ? 2 : 1);
+    },
+  );
 
   it('aborted before the call makes no connection', async () => {
     const server = await fixture.serve();
@@ -198,21 +212,26 @@ describe('SendControl', () => {
     expect([error.code, phases, server.connections]).toEqual(['temporary', [], 0]);
   });
 
-  it.each(BEFORE)('aborted while the server is silent at %s ends it at once', async (step, phase) => {
-    const { control, abort } = controlOf();
-    const server = await fixture.serve({
-      answer(now) {
-        if (now !== step) return undefined;
-        setImmediate(abort);
-        return { end: 'silence' };
-      },
-    });
-    // With the limits of every day: it is not one of them that ends it.
-    const error = await failureOf(fixture.sender().send('k', at(server, { login }), letter(), control));
-    expect([error.code, error.phase]).toEqual(['temporary', phase]);
-    expect(error.message).toBe('Given up before the content was sent');
-    expect(server.messages).toEqual([]);
-  });
+  it.each(BEFORE)(
+    'aborted while the server is silent at %s ends it at once',
+    async (step, phase) => {
+      const { control, abort } = controlOf();
+      const server = await fixture.serve({
+        answer(now) {
+          if (now !== step) return undefined;
+          setImmediate(abort);
+          return { end: 'silence' };
+        },
+      });
+      // With the limits of every day: it is not one of them that ends it.
+      const error = await failureOf(
+        fixture.sender().send('k', at(server, { login }), letter(), control),
+      );
+      expect([error.code, error.phase]).toEqual(['temporary', phase]);
+      expect(error.message).toBe('Given up before the content was sent');
+      expect(server.messages).toEqual([]);
+    },
+  );
 
   it('aborted while it is told of the content ends it before the first byte', async () => {
     const server = await fixture.serve();
@@ -233,7 +252,9 @@ describe('SendControl', () => {
         return undefined;
       },
     });
-    const receipt = await fixture.sender().send('k', at(server), letter(undefined, QUITE_LARGE), control);
+    const receipt = await fixture
+      .sender()
+      .send('k', at(server), letter(undefined, QUITE_LARGE), control);
     expect(receipt.accepted).toEqual(['to@there.test']);
     expect(server.messages).toHaveLength(1);
   });

@@ -1,4 +1,9 @@
-import type { ScriptedSmtp, SmtpAnswer, SmtpScript, SmtpStep } from '../../../test/support/scripted-smtp.ts';
+import type {
+  ScriptedSmtp,
+  SmtpAnswer,
+  SmtpScript,
+  SmtpStep,
+} from '../../../test/support/scripted-smtp.ts';
 import {
   ALL_PHASES, at, controlOf, failureOf, letter, SHORT, SmtpFixture,
 } from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
@@ -97,7 +102,9 @@ describe('SmtpSender, connections', () => {
     });
     const smtp = fixture.sender();
     const call = failureOf(send(smtp, server));
-    await until('it is under way', async () => server.commands.some((line) => line.startsWith('MAIL')));
+    await until('it is under way', async () =>
+      server.commands.some((line) => line.startsWith('MAIL')),
+    );
     await smtp.close();
     expect((await call).code).toBe('temporary');
   });
@@ -119,7 +126,11 @@ describe('SmtpSender, connections', () => {
     const server = await fixture.serve({
       answer: (step, _, connection) => {
         if (connection > 1) return undefined;
-        return step === 'message' ? '554 5.7.1 Spam' : step === 'rset' ? '500 5.5.1 what?' : undefined;
+        return step === 'message'
+          ? '554 5.7.1 Spam'
+          : step === 'rset'
+            ? '500 5.5.1 what?'
+            : undefined;
       },
     });
     const smtp = fixture.sender();
@@ -171,18 +182,21 @@ describe('SmtpSender, a kept connection that is dead', () => {
     '421 4.4.2 idle for too long',
     '451 4.4.2 Timeout - closing connection.',
     { say: '421 4.3.2 going down\r\n', end: 'close' },
-  ] as SmtpAnswer[])('as its message begins (%j) is replaced in the same attempt', async (answer) => {
-    for (const extensions of [['PIPELINING'], ['8BITMIME']]) {
-      const server = await fixture.serve(once('mail', answer, { extensions }));
-      const smtp = fixture.sender();
-      await send(smtp, server);
-      const { control, phases } = controlOf();
-      const receipt = await smtp.send('k', at(server), letter(), control);
-      expect(receipt.accepted).toEqual(['to@there.test']);
-      expect(phases).toEqual(['connect', 'login', 'envelope', ...ALL_PHASES]);
-      expect(server.messages.map(({ connection }) => connection)).toEqual([1, 2]);
-    }
-  });
+  ] as SmtpAnswer[])(
+    'as its message begins (%j) is replaced in the same attempt',
+    async (answer) => {
+      for (const extensions of [['PIPELINING'], ['8BITMIME']]) {
+        const server = await fixture.serve(once('mail', answer, { extensions }));
+        const smtp = fixture.sender();
+        await send(smtp, server);
+        const { control, phases } = controlOf();
+        const receipt = await smtp.send('k', at(server), letter(), control);
+        expect(receipt.accepted).toEqual(['to@there.test']);
+        expect(phases).toEqual(['connect', 'login', 'envelope', ...ALL_PHASES]);
+        expect(server.messages.map(({ connection }) => connection)).toEqual([1, 2]);
+      }
+    },
+  );
 
   it('is replaced once, by a fresh one, whatever else is kept', async () => {
     let dead = false;
@@ -222,7 +236,11 @@ describe('SmtpSender, a kept connection that is dead', () => {
     const smtp = fixture.sender();
     await send(smtp, server);
     const error = await failureOf(send(smtp, server));
-    expect([error.code, server.connections, server.messages.length]).toEqual(['outcome-unknown', 1, 1]);
+    expect([error.code, server.connections, server.messages.length]).toEqual([
+      'outcome-unknown',
+      1,
+      1,
+    ]);
   });
 
   it('is not replaced when the caller stops or gives up', async () => {

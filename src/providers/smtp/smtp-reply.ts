@@ -29,7 +29,9 @@ export function parseReply(response: string): SmtpReply | null {
  */
 export function wordsOf(response: string, secrets: readonly string[]): string {
   const reply = parseReply(response);
-  const words = reply ? [reply.code, reply.enhanced, reply.text].filter(Boolean).join(' ') : response;
+  const words = reply
+    ? [reply.code, reply.enhanced, reply.text].filter(Boolean).join(' ')
+    : response;
   const hidden = secrets
     .filter((secret) => secret.length >= SHORTEST_SECRET)
     .flatMap((secret) => [secret, Buffer.from(secret).toString('base64')])

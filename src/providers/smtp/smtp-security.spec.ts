@@ -73,7 +73,9 @@ describe('SmtpSender, guard', () => {
   it('refuses an allowed range by what the name resolves to', async () => {
     const { port, connections, stop } = await trap();
     const smtp = fixture.sender(SHORT, ['10.0.0.0/8']);
-    await failureOf(smtp.send('k', at({ port }, { host: 'localhost' }), letter(), controlOf().control));
+    await failureOf(
+      smtp.send('k', at({ port }, { host: 'localhost' }), letter(), controlOf().control),
+    );
     await stop();
     expect(connections()).toBe(0);
   });
@@ -84,7 +86,9 @@ describe('SmtpSender, guard', () => {
     ['a name', ['localhost'], 'localhost'],
   ])('lets through %s on the allow-list, with credentials', async (_, allow, host) => {
     const server = await fixture.serve();
-    await fixture.sender({}, allow).send('k', at(server, { host, login }), letter(), controlOf().control);
+    await fixture
+      .sender({}, allow)
+      .send('k', at(server, { host, login }), letter(), controlOf().control);
     expect(server.messages).toHaveLength(1);
   });
 });
@@ -111,8 +115,14 @@ describe('SmtpSender, credentials', () => {
   it('are not left out when the server offers no login', async () => {
     const server = await fixture.serve({ extensions: ['PIPELINING'] });
     const smtp = fixture.sender();
-    const error = await failureOf(smtp.send('k', at(server, { login }), letter(), controlOf().control));
-    expect([error.code, error.phase, said(server.commands)]).toEqual(['temporary', 'login', ['EHLO']]);
+    const error = await failureOf(
+      smtp.send('k', at(server, { login }), letter(), controlOf().control),
+    );
+    expect([error.code, error.phase, said(server.commands)]).toEqual([
+      'temporary',
+      'login',
+      ['EHLO'],
+    ]);
     expect((await failureOf(smtp.verify('k', at(server, { login })))).code).toBe('unsupported');
   });
 
@@ -120,22 +130,29 @@ describe('SmtpSender, credentials', () => {
     ['the password', () => `535 5.7.8 bad password "${PASSWORD}"`],
     ['the command', (line: string) => `535 5.7.8 cannot take "${line}"`],
     ['the password in base64', () => `535 5.7.8 bad ${Buffer.from(PASSWORD).toString('base64')}`],
-  ])('do not come back in errors when the server repeats %s', async (_, reply: (line: string) => string) => {
-    const server = await fixture.serve({
-      extensions: ['AUTH PLAIN'],
-      answer: (step, line) => (step === 'auth' ? reply(line) : undefined),
-    });
-    const error = await failureOf(fixture.sender().verify('k', at(server, { login })));
-    expect(error.code).toBe('auth-invalid');
-    expect(error.message).toContain('***');
-    const everything = [error.message, error.stack, (error.cause as Error | undefined)?.message].join();
-    for (const secret of [
-      PASSWORD,
-      Buffer.from(PASSWORD).toString('base64'),
-      Buffer.from(`\0me@here.test\0${PASSWORD}`).toString('base64'),
-    ])
-      expect(everything).not.toContain(secret);
-  });
+  ])(
+    'do not come back in errors when the server repeats %s',
+    async (_, reply: (line: string) => string) => {
+      const server = await fixture.serve({
+        extensions: ['AUTH PLAIN'],
+        answer: (step, line) => (step === 'auth' ? reply(line) : undefined),
+      });
+      const error = await failureOf(fixture.sender().verify('k', at(server, { login })));
+      expect(error.code).toBe('auth-invalid');
+      expect(error.message).toContain('***');
+      const everything = [
+        error.message,
+        error.stack,
+        (error.cause as Error | undefined)?.message,
+      ].join();
+      for (const secret of [
+        PASSWORD,
+        Buffer.from(PASSWORD).toString('base64'),
+        Buffer.from(`\0me@here.test\0${PASSWORD}`).toString('base64'),
+      ])
+        expect(everything).not.toContain(secret);
+    },
+  );
 
   it('may be an access token', async () => {
     const server = await fixture.serve();
@@ -143,7 +160,9 @@ describe('SmtpSender, credentials', () => {
     await fixture.sender().send('k', at(server, { login: token }), letter(), controlOf().control);
     expect(server.messages).toHaveLength(1);
     const [, sent = ''] = /^AUTH XOAUTH2 (.*)$/m.exec(server.commands.join('\n')) ?? [];
-    expect(Buffer.from(sent, 'base64').toString()).toBe('user=me\x01auth=Bearer ya29.token\x01\x01');
+    expect(Buffer.from(sent, 'base64').toString()).toBe(
+      'user=me\x01auth=Bearer ya29.token\x01\x01',
+    );
   });
 
   it('that are an access token are refused after the challenge that says why', async () => {
@@ -161,31 +180,47 @@ describe('SmtpSender, credentials', () => {
 });
 
 describe('SmtpSender, encryption', () => {
-  it.each(['tls', 'starttls'] as const)('is there before anything is said (%s)', async (security) => {
-    const server = await fixture.serve({ tls: security === 'tls' ? 'implicit' : 'starttls' });
-    const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
-    for (const host of ['localhost', '127.0.0.1'])
-      await smtp.send('k', at(server, { security, login, host }), letter(), controlOf().control);
-    expect(server.messages).toHaveLength(2);
-    expect(server.plain.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
-  });
+  it.each(['tls', 'starttls'] as const)(
+    'is there before anything is said (%s)',
+    async (security) => {
+      const server = await fixture.serve({ tls: security === 'tls' ? 'implicit' : 'starttls' });
+      const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
+      for (const host of ['localhost', '127.0.0.1'])
+        await smtp.send('k', at(server, { security, login, host }), letter(), controlOf().control);
+      expect(server.messages).toHaveLength(2);
+      expect(server.plain.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
+    },
+  );
 
   const refused: [string, SmtpServer['security'], SmtpScript, string][] = [
     ['a certificate of nobody we know', 'tls', { tls: 'implicit' }, ''],
     ['a certificate of nobody we know', 'starttls', { tls: 'starttls' }, ''],
-    ['a certificate of another host', 'tls', { tls: 'implicit', host: '127.0.0.2' }, TEST_CERTIFICATE],
-    ['a certificate of another host', 'starttls', { tls: 'starttls', host: '127.0.0.2' }, TEST_CERTIFICATE],
+    [
+      'a certificate of another host',
+      'tls',
+      { tls: 'implicit', host: '127.0.0.2' },
+      TEST_CERTIFICATE,
+    ],
+    [
+      'a certificate of another host',
+      'starttls',
+      { tls: 'starttls', host: '127.0.0.2' },
+      TEST_CERTIFICATE,
+    ],
     ['a server without STARTTLS', 'starttls', {}, TEST_CERTIFICATE],
     ['a server that speaks no TLS', 'tls', {}, TEST_CERTIFICATE],
   ];
-  it.each(refused)('that is asked for is not done without: %s (%s)', async (_, security, script, ca) => {
-    const server = await fixture.serve(script);
-    const smtp = fixture.sender({ ...SHORT, ...(ca ? { ca } : {}) });
-    const settings = at(server, { security, login, host: script.host ?? '127.0.0.1' });
-    const error = await failureOf(smtp.send('k', settings, letter(), controlOf().control));
-    expect([error.code, error.phase]).toEqual(['temporary', 'connect']);
-    expect(server.commands.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
-  });
+  it.each(refused)(
+    'that is asked for is not done without: %s (%s)',
+    async (_, security, script, ca) => {
+      const server = await fixture.serve(script);
+      const smtp = fixture.sender({ ...SHORT, ...(ca ? { ca } : {}) });
+      const settings = at(server, { security, login, host: script.host ?? '127.0.0.1' });
+      const error = await failureOf(smtp.send('k', settings, letter(), controlOf().control));
+      expect([error.code, error.phase]).toEqual(['temporary', 'connect']);
+      expect(server.commands.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
+    },
+  );
 
   it('that a server does not offer is told as a wrong setting, and as temporary when it cannot now', async () => {
     const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
@@ -197,16 +232,24 @@ describe('SmtpSender, encryption', () => {
       tls: 'starttls',
       answer: (step) => (step === 'starttls' ? '454 4.7.0 TLS not available now' : undefined),
     });
-    expect((await failureOf(smtp.verify('k', at(notNow, { security: 'starttls' })))).code).toBe('temporary');
+    expect((await failureOf(smtp.verify('k', at(notNow, { security: 'starttls' })))).code).toBe(
+      'temporary',
+    );
   });
 
   it('believes nothing that was said in the clear after STARTTLS', async () => {
     const server = await fixture.serve({
       tls: 'starttls',
-      answer: (step) => (step === 'starttls' ? '220 2.0.0 go\r\n250-evil\r\n250 AUTH PLAIN' : undefined),
+      answer: (step) =>
+        step === 'starttls' ? '220 2.0.0 go\r\n250-evil\r\n250 AUTH PLAIN' : undefined,
     });
     const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
-    await smtp.send('k', at(server, { security: 'starttls', login }), letter(), controlOf().control);
+    await smtp.send(
+      'k',
+      at(server, { security: 'starttls', login }),
+      letter(),
+      controlOf().control,
+    );
     expect(server.messages).toHaveLength(1);
     expect(server.plain.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
   });
@@ -226,7 +269,9 @@ describe("SmtpSender, a server's words", () => {
           ? `550-5.7.1 first \x1b[31mred\r\n550-5.7.1 second\u202e\r\n550 5.7.1 ${'x'.repeat(5_000)}`
           : undefined,
     });
-    const error = await failureOf(fixture.sender().send('k', at(server), letter(), controlOf().control));
+    const error = await failureOf(
+      fixture.sender().send('k', at(server), letter(), controlOf().control),
+    );
     expect(error.message).toMatch(/^550 5\.7\.1 first \[31mred second x+…$/);
     expect(error.message).toHaveLength(300);
   });
@@ -236,7 +281,9 @@ describe("SmtpSender, a server's words", () => {
       answer: (step) => (step === 'rcpt' ? `550 5.1.1 ${'x'.repeat(5_000)}` : undefined),
     });
     const many = Array.from({ length: 50 }, (_, n) => `to${n}@there.test`);
-    const error = await failureOf(fixture.sender().send('k', at(server), letter(many), controlOf().control));
+    const error = await failureOf(
+      fixture.sender().send('k', at(server), letter(many), controlOf().control),
+    );
     expect(error.refused).toHaveLength(50);
     expect(error.message.length).toBeLessThan(1_100);
   });

@@ -16,7 +16,9 @@ describe('SmtpSender, a message', () => {
   ])('arrives as it was composed, with all phases told in order (%s)', async (_, extensions) => {
     const server = await fixture.serve(extensions ? { extensions } : {});
     const { control, phases } = controlOf();
-    const sent = letter(['a@there.test', 'b@there.test'], { body: '.dot\r\n..two\r\n.\r\n\r\n.end' });
+    const sent = letter(['a@there.test', 'b@there.test'], {
+      body: '.dot\r\n..two\r\n.\r\n\r\n.end',
+    });
     const receipt = await fixture.sender().send('k', at(server), sent, control);
     expect(receipt).toEqual({
       accepted: ['a@there.test', 'b@there.test'],
@@ -69,7 +71,8 @@ describe('SmtpSender, a message', () => {
 
   it('goes to servers that know HELO only', async () => {
     const server = await fixture.serve({
-      answer: (step, line) => (step === 'ehlo' && line.startsWith('EHLO') ? '502 5.5.1 what?' : undefined),
+      answer: (step, line) =>
+        step === 'ehlo' && line.startsWith('EHLO') ? '502 5.5.1 what?' : undefined,
     });
     await fixture.sender().send('k', at(server), letter(), controlOf().control);
     expect(server.messages).toHaveLength(1);
@@ -84,7 +87,9 @@ describe('SmtpSender, recipients', () => {
     'quota@there.test': '550 5.4.5 Daily user sending limit exceeded',
   };
   const answer = (step: SmtpStep, line: string) =>
-    step === 'rcpt' ? Object.entries(answers).find(([email]) => line.includes(email))?.[1] : undefined;
+    step === 'rcpt'
+      ? Object.entries(answers).find(([email]) => line.includes(email))?.[1]
+      : undefined;
   const gone = { email: 'gone@there.test', reason: '550 5.1.1 No such user' };
 
   describe.each([
@@ -118,7 +123,12 @@ describe('SmtpSender, recipients', () => {
       [['gone@there.test'], 'rejected', null, ['gone@there.test']],
       [['later@there.test'], 'temporary', 300, []],
       [['later@there.test', 'gone@there.test'], 'temporary', 300, ['gone@there.test']],
-      [['gone@there.test', 'fast@there.test', 'later@there.test'], 'rate-limited', 300, ['gone@there.test']],
+      [
+        ['gone@there.test', 'fast@there.test', 'later@there.test'],
+        'rate-limited',
+        300,
+        ['gone@there.test'],
+      ],
       [
         ['gone@there.test', 'quota@there.test', 'later@there.test'],
         'quota-exhausted',
@@ -130,7 +140,11 @@ describe('SmtpSender, recipients', () => {
       const { control, phases } = controlOf();
       const smtp = fixture.sender();
       const error = await failureOf(smtp.send('k', at(server), letter(recipients), control));
-      expect([error.code, error.phase, error.retryAfterSeconds]).toEqual([code, 'envelope', seconds]);
+      expect([error.code, error.phase, error.retryAfterSeconds]).toEqual([
+        code,
+        'envelope',
+        seconds,
+      ]);
       expect(error.refused.map(({ email }) => email)).toEqual(refused);
       expect(phases).toEqual(['connect', 'login', 'envelope']);
       expect(server.messages).toEqual([]);
@@ -157,7 +171,9 @@ describe('SmtpSender, recipients', () => {
 
   it('are not asked about when there are none', async () => {
     const server = await fixture.serve();
-    const error = await failureOf(fixture.sender().send('k', at(server), letter([]), controlOf().control));
+    const error = await failureOf(
+      fixture.sender().send('k', at(server), letter([]), controlOf().control),
+    );
     expect([error.code, mailOf(server.commands)]).toEqual(['rejected', []]);
   });
 });
@@ -166,7 +182,9 @@ describe('SmtpSender, addresses', () => {
   it('have their domain written in ASCII, and are reported as they were given', async () => {
     const server = await fixture.serve();
     const recipients = ['info@bücher.test', 'to@there.test'];
-    const receipt = await fixture.sender().send('k', at(server), letter(recipients), controlOf().control);
+    const receipt = await fixture
+      .sender()
+      .send('k', at(server), letter(recipients), controlOf().control);
     expect(receipt.accepted).toEqual(recipients);
     expect(server.messages[0]?.to).toEqual(['info@xn--bcher-kva.test', 'to@there.test']);
   });
@@ -178,7 +196,10 @@ describe('SmtpSender, addresses', () => {
       .send('k', at(server), letter(['jörg@there.test', 'to@there.test']), controlOf().control);
     expect(receipt.accepted).toEqual(['to@there.test']);
     expect(receipt.refused).toEqual([
-      { email: 'jörg@there.test', reason: 'the server takes no internationalised addresses (SMTPUTF8)' },
+      {
+        email: 'jörg@there.test',
+        reason: 'the server takes no internationalised addresses (SMTPUTF8)',
+      },
     ]);
     expect(server.commands.join()).not.toContain('rg@');
   });
@@ -191,7 +212,9 @@ describe('SmtpSender, addresses', () => {
     async (_, { recipients, from }: { recipients?: string[]; from?: string }) => {
       const server = await fixture.serve();
       const sent = letter(recipients, from ? { from } : {});
-      const error = await failureOf(fixture.sender().send('k', at(server), sent, controlOf().control));
+      const error = await failureOf(
+        fixture.sender().send('k', at(server), sent, controlOf().control),
+      );
       expect([error.code, mailOf(server.commands)]).toEqual(['rejected', []]);
       expect(error.message).toContain('SMTPUTF8');
     },
@@ -224,27 +247,37 @@ describe('SmtpSender, addresses', () => {
 describe('SmtpSender, answers out of order', () => {
   it('does not believe a confirmation that comes before the end of the content', async () => {
     const server = await fixture.serve({
-      answer: (step) => (step === 'block' ? { say: '250 done already\r\n', end: 'silence' } : undefined),
+      answer: (step) =>
+        step === 'block' ? { say: '250 done already\r\n', end: 'silence' } : undefined,
     });
     const sent = letter(undefined, { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) });
-    const error = await failureOf(fixture.sender(SHORT).send('k', at(server), sent, controlOf().control));
+    const error = await failureOf(
+      fixture.sender(SHORT).send('k', at(server), sent, controlOf().control),
+    );
     expect([error.code, error.phase]).toEqual(['temporary', 'content']);
     expect(server.messages).toEqual([]);
   });
 
   it('takes a refusal before the end of the content for what it is', async () => {
     const server = await fixture.serve({
-      answer: (step) => (step === 'block' ? { say: '552 too big after all\r\n', end: 'silence' } : undefined),
+      answer: (step) =>
+        step === 'block' ? { say: '552 too big after all\r\n', end: 'silence' } : undefined,
     });
     const sent = letter(undefined, { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) });
-    const error = await failureOf(fixture.sender().send('k', at(server), sent, controlOf().control));
+    const error = await failureOf(
+      fixture.sender().send('k', at(server), sent, controlOf().control),
+    );
     expect([error.code, error.phase]).toEqual(['rejected', 'content']);
     expect(server.messages).toEqual([]);
   });
 
   it('knows nothing when the answer to the content is neither yes nor no', async () => {
-    const server = await fixture.serve({ answer: (step) => (step === 'message' ? '354 go on' : undefined) });
-    const error = await failureOf(fixture.sender().send('k', at(server), letter(), controlOf().control));
+    const server = await fixture.serve({
+      answer: (step) => (step === 'message' ? '354 go on' : undefined),
+    });
+    const error = await failureOf(
+      fixture.sender().send('k', at(server), letter(), controlOf().control),
+    );
     expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
   });
 

@@ -49,7 +49,11 @@ export class SmtpSender {
   ): Promise<SendReceipt> {
     const id = identityOf(key, server);
     if (control.signal.aborted)
-      throw toProviderError(new GivenUpError(), { phase: 'connect', stage: 'connect', secrets: [] });
+      throw toProviderError(new GivenUpError(), {
+        phase: 'connect',
+        stage: 'connect',
+        secrets: [],
+      });
     control.onPhase('connect');
     const kept = this.#kept.take(id);
     if (kept) {

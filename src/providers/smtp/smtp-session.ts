@@ -79,11 +79,16 @@ export class SmtpSession {
       secure: server.security === 'tls',
       requireTLS: server.security === 'starttls',
       ignoreTLS: server.security === 'none',
-      tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(limits.ca ? { ca: limits.ca } : {}) },
+      tls: {
+        rejectUnauthorized: true,
+        minVersion: 'TLSv1.2',
+        ...(limits.ca ? { ca: limits.ca } : {}),
+      },
       connectionTimeout: leftMs,
       greetingTimeout: leftMs,
       // Ours are the waits: the library has one limit for all of them.
-      socketTimeout: 2 * Math.max(limits.commandMs, limits.contentMs, limits.confirmationMs, limits.idleMs),
+      socketTimeout:
+        2 * Math.max(limits.commandMs, limits.contentMs, limits.confirmationMs, limits.idleMs),
       // What is abandoned in the middle has to be cut: a polite end would leave the rest of the content on its way.
       socketCloseTimeout: 0,
       maxResponseSize: REPLY_BYTES,
@@ -120,12 +125,21 @@ export class SmtpSession {
       const trusted = isTrustedHost(policy, server.host, socket);
       const made = new SmtpSession(server, limits, socket, trusted, leftMs);
       session = made;
-      await made.#command(signal, LATE, (done) => made.#connection.connect(done), leftMs + limits.commandMs);
+      await made.#command(
+        signal,
+        LATE,
+        (done) => made.#connection.connect(done),
+        leftMs + limits.commandMs,
+      );
       made.#extensions = extensionsOf(made.#connection.lastServerResponse || '');
       return made;
     } catch (error) {
       session?.destroy();
-      throw toProviderError(error, { phase: 'connect', stage: 'connect', secrets: secretsOf(server.login) });
+      throw toProviderError(error, {
+        phase: 'connect',
+        stage: 'connect',
+        secrets: secretsOf(server.login),
+      });
     }
   }
 
@@ -326,7 +340,9 @@ export class SmtpSession {
   #saidNothing(error: unknown): boolean {
     if (!isReply(error)) return this.#connection.lastServerResponse === false && isLoss(error);
     const { command, responseCode, response } = error;
-    return command === 'MAIL FROM' && (responseCode === 421 || /^\d{3}[ -]\d\.4\.2\s/.test(response));
+    return (
+      command === 'MAIL FROM' && (responseCode === 421 || /^\d{3}[ -]\d\.4\.2\s/.test(response))
+    );
   }
 
   async #ask({ sendCommand }: SMTPConnection.CustomAuthenticationContext): Promise<void> {
@@ -378,7 +394,11 @@ function stageOf(error: unknown, phase: SendPhase): SmtpStage {
 function authOf(login: NonNullable<SmtpServer['login']>) {
   const { user } = login;
   if ('accessToken' in login) {
-    return { user, method: 'XOAUTH2', oauth2: new XOAuth2({ user, accessToken: login.accessToken }) };
+    return {
+      user,
+      method: 'XOAUTH2',
+      oauth2: new XOAuth2({ user, accessToken: login.accessToken }),
+    };
   }
   return { user, credentials: { user, pass: login.password } };
 }

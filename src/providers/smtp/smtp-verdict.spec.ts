@@ -1,5 +1,11 @@
 import type { SmtpStep } from '../../../test/support/scripted-smtp.ts';
-import { at, controlOf, failureOf, letter, SmtpFixture } from '../../../test/support/smtp-fixture.ts';
+import {
+  at,
+  controlOf,
+  failureOf,
+  letter,
+  SmtpFixture,
+} from '../../../test/support/smtp-fixture.ts';
 import type { ProviderErrorCode, SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { parseReply } from './smtp-reply.ts';
 import { type SmtpStage, smtpVerdict } from './smtp-verdict.ts';
@@ -15,7 +21,11 @@ const ROWS: [SmtpStage, string, ProviderErrorCode, number?][] = [
   ['connect', '554 5.7.1 Your address is on a block list', 'temporary'],
   ['connect', '554 no SMTP service here', 'temporary'],
   ['login', '535 5.7.8 Username and Password not accepted', 'auth-invalid'],
-  ['login', '535-5.7.8 Username and Password not accepted.\r\n535 5.7.8  https://help.test', 'auth-invalid'],
+  [
+    'login',
+    '535-5.7.8 Username and Password not accepted.\r\n535 5.7.8  https://help.test',
+    'auth-invalid',
+  ],
   ['login', '534 5.7.9 Application-specific password required', 'auth-invalid'],
   ['login', '535 5.7.139 SmtpClientAuthentication is disabled for the Tenant', 'auth-invalid'],
   ['login', '535 authentication failed', 'auth-invalid'],
@@ -43,7 +53,11 @@ const ROWS: [SmtpStage, string, ProviderErrorCode, number?][] = [
   ['sender', '550 5.7.232 Tenant external limit', 'quota-exhausted'],
   ['sender', '550 5.7.233 Tenant external limit', 'quota-exhausted'],
   ['sender', '550 5.1.8 Access denied, bad outbound sender', 'rejected'],
-  ['sender', '554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException', 'quota-exhausted'],
+  [
+    'sender',
+    '554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException',
+    'quota-exhausted',
+  ],
   ['sender', '454 Throttling failure: Daily message quota exceeded.', 'quota-exhausted'],
   ['sender', '454 Throttling failure: Maximum sending rate exceeded.', 'rate-limited'],
   ['sender', '451 4.7.1 Sending limit exceeded, try again in 2 hours', 'quota-exhausted', 7200],
@@ -58,12 +72,21 @@ const ROWS: [SmtpStage, string, ProviderErrorCode, number?][] = [
   ['recipient', '550 5.1.1 No such user', 'rejected'],
   ['recipient', '551 user not local', 'rejected'],
   ['recipient', '450 4.2.0 Greylisted, try again in 300 seconds', 'temporary', 300],
-  ['recipient', '451 4.7.1 Greylisting in action, please come back after 5 minutes', 'temporary', 300],
+  [
+    'recipient',
+    '451 4.7.1 Greylisting in action, please come back after 5 minutes',
+    'temporary',
+    300,
+  ],
   ['recipient', '452 4.2.2 Mailbox full', 'temporary'],
   ['recipient', '552 5.2.2 Mailbox over quota: quota exceeded', 'rejected'],
   ['recipient', '554 5.2.2 Submission quota exceeded', 'quota-exhausted'],
   ['recipient', '452 4.5.3 Too many recipients', 'temporary'],
-  ['recipient', '450 4.2.1 The user is receiving mail at a rate that prevents delivery', 'temporary'],
+  [
+    'recipient',
+    '450 4.2.1 The user is receiving mail at a rate that prevents delivery',
+    'temporary',
+  ],
   ['recipient', '550 5.4.5 Daily user sending limit exceeded', 'quota-exhausted'],
   ['recipient', '550 5.7.1 Relaying denied', 'rejected'],
   ['recipient', '550 5.2.255 Throttled after repeated errors', 'rate-limited'],
@@ -85,8 +108,16 @@ const ROWS: [SmtpStage, string, ProviderErrorCode, number?][] = [
   ['message', '554 5.7.1 You have exceeded your quota', 'quota-exhausted'],
   ['message', '450 4.2.1 Peak SMTP relay limit exceeded for customer', 'rate-limited'],
   ['message', '550 5.7.1 Daily SMTP relay limit exceeded for customer', 'quota-exhausted'],
-  ['message', '550 Domain here.test has exceeded the max emails per hour (500/500) allowed', 'rate-limited'],
-  ['message', '421 4.7.0 [TSS04] Messages temporarily deferred due to unexpected volume', 'temporary'],
+  [
+    'message',
+    '550 Domain here.test has exceeded the max emails per hour (500/500) allowed',
+    'rate-limited',
+  ],
+  [
+    'message',
+    '421 4.7.0 [TSS04] Messages temporarily deferred due to unexpected volume',
+    'temporary',
+  ],
   ['message', '421 4.7.1 [TS03] All messages will be permanently deferred', 'temporary'],
   ['message', '554 5.4.6 Too many hops', 'rejected'],
   ['message', '451 4.7.1 Please wait 10 minutes and try again', 'temporary', 600],
@@ -114,7 +145,10 @@ const PLAIN = ['8BITMIME', 'SIZE 1000000', 'AUTH PLAIN'];
 describe('smtpVerdict', () => {
   it.each(ROWS)('of %s, "%s" is %s', (stage, reply, code, ...[seconds]) => {
     const parsed = parseReply(reply);
-    expect(parsed && smtpVerdict(stage, parsed)).toEqual({ code, retryAfterSeconds: seconds ?? null });
+    expect(parsed && smtpVerdict(stage, parsed)).toEqual({
+      code,
+      retryAfterSeconds: seconds ?? null,
+    });
   });
 });
 

@@ -64,7 +64,11 @@ function isFinal({ code }: SmtpReply): boolean {
 }
 
 function isTooBig({ enhanced, text }: SmtpReply): boolean {
-  return enhanced === '5.3.4' || enhanced === '4.3.4' || /\bsize\b.{0,30}(exceed|limit|large)/i.test(text);
+  return (
+    enhanced === '5.3.4' ||
+    enhanced === '4.3.4' ||
+    /\bsize\b.{0,30}(exceed|limit|large)/i.test(text)
+  );
 }
 
 function isDailyLimit(stage: SmtpStage, { enhanced, text }: SmtpReply): boolean {
@@ -81,7 +85,8 @@ function isDailyLimit(stage: SmtpStage, { enhanced, text }: SmtpReply): boolean 
 
 function isTooFast(reply: SmtpReply): boolean {
   const { code, enhanced, text } = reply;
-  if (code === 432 || enhanced === '4.7.28' || (enhanced !== null && THROTTLED.test(enhanced))) return true;
+  if (code === 432 || enhanced === '4.7.28' || (enhanced !== null && THROTTLED.test(enhanced)))
+    return true;
   if (TOO_MANY_OTHERS.test(text)) return false;
   return (isFinal(reply) ? SURELY_TOO_FAST : TOO_FAST).test(text);
 }
@@ -90,7 +95,9 @@ function isTooFast(reply: SmtpReply): boolean {
 function isLoginRefusal({ code, enhanced, text }: SmtpReply): boolean {
   if (code < 500 || LATER.test(text)) return false;
   return (
-    code === 525 || (code >= 530 && code < 540) || (code === 550 && enhanced?.startsWith('5.7.') === true)
+    code === 525 ||
+    (code >= 530 && code < 540) ||
+    (code === 550 && enhanced?.startsWith('5.7.') === true)
   );
 }
 

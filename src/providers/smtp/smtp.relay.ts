@@ -71,7 +71,8 @@ export class SmtpRelay implements RelayTransport {
 /** @throws {z.ZodError} for settings that are not of this kind */
 function toServer(settings: RelaySettings): { key: string; server: SmtpServer } {
   const { host, port, security, username, password } = settingsSchema.parse(settings);
-  const login = username !== undefined && password !== undefined ? { user: username, password } : null;
+  const login =
+    username !== undefined && password !== undefined ? { user: username, password } : null;
   // The same settings are the same relay: the sender tells servers apart by all of them, the password too.
   return { key: 'relay', server: { host, port, security, login } };
 }

@@ -1,4 +1,9 @@
-import type { CalendarContent, CalendarPort, InstancePlace, ProviderAccount } from '../port/connector.ts';
+import type {
+  CalendarContent,
+  CalendarPort,
+  InstancePlace,
+  ProviderAccount,
+} from '../port/connector.ts';
 
 /** Domain of the UIDs of events that were made here. */
 const UID_DOMAIN = 'virtual.calendar';

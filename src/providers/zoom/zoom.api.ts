@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { EgressAnswer, EgressClient, EgressMethod } from '../../platform/egress/egress-client.ts';
+import type {
+  EgressAnswer,
+  EgressClient,
+  EgressMethod,
+} from '../../platform/egress/egress-client.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -45,7 +49,12 @@ export class ZoomApi {
    * The body of a successful answer; undefined where there is none. A token that is refused is replaced once.
    * @throws {ProviderError} `outcome-unknown` when a request that changes something may have had its effect
    */
-  async call(settings: ZoomSettings, method: EgressMethod, path: string, body?: object): Promise<unknown> {
+  async call(
+    settings: ZoomSettings,
+    method: EgressMethod,
+    path: string,
+    body?: object,
+  ): Promise<unknown> {
     let answer = await this.#ask(settings, method, path, body);
     if (answer.status === 401) {
       this.#tokens.delete(keyOf(settings));
@@ -72,7 +81,9 @@ export class ZoomApi {
       ...(body ? { 'content-type': 'application/json' } : {}),
     };
     const lost = method === 'GET' ? 'temporary' : 'outcome-unknown';
-    const sent = body ? { method, headers, body: Buffer.from(JSON.stringify(body)) } : { method, headers };
+    const sent = body
+      ? { method, headers, body: Buffer.from(JSON.stringify(body)) }
+      : { method, headers };
     return this.#send(settings.base_url + path, sent, lost);
   }
 
@@ -92,7 +103,12 @@ export class ZoomApi {
     }
   }
 
-  async #requestToken({ token_url, account_id, client_id, client_secret }: ZoomSettings): Promise<Token> {
+  async #requestToken({
+    token_url,
+    account_id,
+    client_id,
+    client_secret,
+  }: ZoomSettings): Promise<Token> {
     const body = new URLSearchParams({ grant_type: 'account_credentials', account_id }).toString();
     const headers = {
       authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`,
@@ -118,7 +134,10 @@ export class ZoomApi {
     lost: 'temporary' | 'outcome-unknown',
   ): Promise<EgressAnswer> {
     try {
-      return await this.egress.request(url, request, { deadlineMs: TIMEOUT_MS, maxBodyBytes: MOST_BYTES });
+      return await this.egress.request(url, request, {
+        deadlineMs: TIMEOUT_MS,
+        maxBodyBytes: MOST_BYTES,
+      });
     } catch (error) {
       if (!(error instanceof EgressError)) throw error;
       throw new ProviderError(lost, `Zoom: ${error.message}`, { cause: error });

@@ -11,7 +11,12 @@ import type {
 } from '../port/conferencing-port.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { ZoomApi } from './zoom.api.ts';
-import { opened, type ZoomMeetingSettings, zoomMeetingSettings, zoomSettings } from './zoom.settings.ts';
+import {
+  opened,
+  type ZoomMeetingSettings,
+  zoomMeetingSettings,
+  zoomSettings,
+} from './zoom.settings.ts';
 
 /** `type` of Zoom's meetings. */
 const SCHEDULED = 2;
@@ -50,7 +55,10 @@ const meetingAnswer = z.object({
 });
 const meetingsAnswer = z.object({
   meetings: z.array(
-    z.object({ id: z.union([z.number(), someText(100)]), agenda: z.string().nullish().catch(null) }),
+    z.object({
+      id: z.union([z.number(), someText(100)]),
+      agenda: z.string().nullish().catch(null),
+    }),
   ),
   next_page_token: optionalText,
 });
@@ -78,7 +86,10 @@ export class ZoomMeetings implements ConferencingPort {
     let next = '';
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const path = `${pathOf(settings, meeting)}?type=scheduled&page_size=${PAGE}&next_page_token=${encodeURIComponent(next)}`;
-      const { meetings, next_page_token } = read(meetingsAnswer, await this.#call(settings, 'GET', path));
+      const { meetings, next_page_token } = read(
+        meetingsAnswer,
+        await this.#call(settings, 'GET', path),
+      );
       const found = meetings.find(({ agenda }) => agenda?.includes(meeting.key));
       if (found) return this.#get(settings, String(found.id));
       if (!next_page_token) return null;
@@ -114,7 +125,12 @@ export class ZoomMeetings implements ConferencingPort {
     return opened(settings).user.includes(OWN_ADDRESS);
   }
 
-  #call(settings: ConferencingSettings, method: EgressMethod, path: string, body?: object): Promise<unknown> {
+  #call(
+    settings: ConferencingSettings,
+    method: EgressMethod,
+    path: string,
+    body?: object,
+  ): Promise<unknown> {
     return this.#api.call(opened(settings), method, path, body);
   }
 }
@@ -146,7 +162,9 @@ function toZoom({ title, startsAt, durationMinutes, timezone, settings }: Meetin
 
 function toMeeting(answer: unknown): Meeting {
   const { id, join_url, password, pstn_password, settings } = read(meetingAnswer, answer);
-  const phone = (settings?.global_dial_in_numbers ?? []).slice(0, MOST_PHONES).map(({ number }) => number);
+  const phone = (settings?.global_dial_in_numbers ?? [])
+    .slice(0, MOST_PHONES)
+    .map(({ number }) => number);
   return {
     id: String(id),
     details: {

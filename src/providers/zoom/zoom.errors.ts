@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import type { EgressAnswer } from '../../platform/egress/egress-client.ts';
 import { parseRetryAfter } from '../../platform/egress/retry-after.ts';
-import { ProviderError, type ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
 import { jsonOf, plainWords } from '../port/service-answers.ts';
 
 /** Bodies of the API and of the token endpoint. */
@@ -28,7 +31,8 @@ function codeOf(status: number, code: number | null | undefined, words: string):
 
 /** `Retry-After` of the daily limit is an ISO date, of others seconds. */
 function secondsToWait({ retryAfter }: EgressAnswer, now: Date): number | undefined {
-  const iso = retryAfter !== null && /^\d{4}-\d\d-\d\dT/.test(retryAfter) ? Date.parse(retryAfter) : NaN;
+  const iso =
+    retryAfter !== null && /^\d{4}-\d\d-\d\dT/.test(retryAfter) ? Date.parse(retryAfter) : NaN;
   const at = Number.isNaN(iso) ? parseRetryAfter(retryAfter, now)?.getTime() : iso;
   return at === undefined ? undefined : Math.max(1, Math.ceil((at - now.getTime()) / 1000));
 }
@@ -39,7 +43,9 @@ export function toProviderError(answer: EgressAnswer, now: Date): ProviderError 
   const { code, message, reason } = errorBody.safeParse(jsonOf(body)).data ?? {};
   const clean = plainWords(message || reason || '');
   const number = code === null || code === undefined ? '' : ` (code ${code})`;
-  const words = clean ? `Zoom: ${status} ${clean}${number}` : `Zoom: HTTP status ${status}${number}`;
+  const words = clean
+    ? `Zoom: ${status} ${clean}${number}`
+    : `Zoom: HTTP status ${status}${number}`;
   const wait = secondsToWait(answer, now);
   return new ProviderError(
     codeOf(status, code, clean),

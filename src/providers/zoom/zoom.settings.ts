@@ -37,7 +37,8 @@ export function zoomSettings(egress: EgressClient) {
       token_url: address.optional(),
     })
     .transform(({ token_url, ...settings }) => {
-      const usual = settings.base_url === ZOOM_URL ? ZOOM_TOKEN_URL : `${settings.base_url}/oauth/token`;
+      const usual =
+        settings.base_url === ZOOM_URL ? ZOOM_TOKEN_URL : `${settings.base_url}/oauth/token`;
       return { ...settings, token_url: token_url ?? usual };
     });
 }

@@ -49,7 +49,11 @@ describe('servers that stand still in the middle of sending', () => {
     brief.pause();
     long.pause();
     const resumed = delay(SHORT_PAUSE_MS).then(() => brief.resume());
-    await until('the others to give away what the one holds', async () => (await held(long)) === 0, 60_000);
+    await until(
+      'the others to give away what the one holds',
+      async () => (await held(long)) === 0,
+      60_000,
+    );
     // Its messages are being looked up and, where they had not arrived, sent by somebody else when it comes back.
     long.resume();
     await resumed;

@@ -21,7 +21,12 @@ describe('a row that kills its worker', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase();
-    sql = new SqlPool({ url: database.url, max: 2, statementTimeoutMs: 5000, applicationName: 'test' });
+    sql = new SqlPool({
+      url: database.url,
+      max: 2,
+      statementTimeoutMs: 5000,
+      applicationName: 'test',
+    });
     await sql.query('create table ended (id uuid, how text)');
     deaths = 0;
     restarts = true;
@@ -71,7 +76,10 @@ describe('a row that kills its worker', () => {
     );
   const ended = async () =>
     new Map(
-      (await sql.query<{ id: string; how: string }>('select * from ended')).map(({ id, how }) => [id, how]),
+      (await sql.query<{ id: string; how: string }>('select * from ended')).map(({ id, how }) => [
+        id,
+        how,
+      ]),
     );
 
   it('is set aside after three deaths, and a hundred rows that were claimed with it are done', async () => {
@@ -88,7 +96,11 @@ describe('a row that kills its worker', () => {
   it('is not suspected when workers die at random: no row is set aside', async () => {
     for (const place of [0, 1, 2]) keep(place);
     const ids: string[] = [];
-    await until('a first worker', async () => (await sql.query('select 1 from worker')).length > 0, 30_000);
+    await until(
+      'a first worker',
+      async () => (await sql.query('select 1 from worker')).length > 0,
+      30_000,
+    );
     for (let round = 0; round < ROUNDS; round += 1) {
       ids.push(...(await put(40)));
       await delay(300 + Math.random() * 500);

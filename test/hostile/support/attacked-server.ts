@@ -81,7 +81,12 @@ export class AttackedServer {
   }
 
   /** Sends a request; `body` as JSON. */
-  async send(method: string, path: string, headers: object = {}, body?: object): Promise<HttpAnswer> {
+  async send(
+    method: string,
+    path: string,
+    headers: object = {},
+    body?: object,
+  ): Promise<HttpAnswer> {
     const response = await fetch(this.url + path, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
@@ -90,7 +95,11 @@ export class AttackedServer {
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
     const { status, headers: answered } = response;
-    return { status, headers: answered, body: isJson && text !== '' ? (JSON.parse(text) as unknown) : text };
+    return {
+      status,
+      headers: answered,
+      body: isJson && text !== '' ? (JSON.parse(text) as unknown) : text,
+    };
   }
 
   /** Starts mail servers of an attacker; they end with this server. */
@@ -117,16 +126,24 @@ export class AttackedServer {
    * Connects an account as an application does: settings for a code, the code for a token.
    * @throws Error with the answer when either step is refused
    */
-  async connect(email: string, settings: object): Promise<{ id: string; bearer: Record<string, string> }> {
+  async connect(
+    email: string,
+    settings: object,
+  ): Promise<{ id: string; bearer: Record<string, string> }> {
     const { clientId: client_id, clientSecret: client_secret } = this.application;
     const ask = async (path: string, body: object): Promise<Record<string, string>> => {
       const answer = await this.send('POST', path, {}, body);
-      if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      if (answer.status !== 200)
+        throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
       return answer.body as Record<string, string>;
     };
     const who = { client_id, name: 'Somebody', email_address: email, provider: 'imap' };
     const { code } = await ask('/connect/authorize', { ...who, settings });
-    const { id = '', access_token } = await ask('/connect/token', { client_id, client_secret, code });
+    const { id = '', access_token } = await ask('/connect/token', {
+      client_id,
+      client_secret,
+      code,
+    });
     return { id, bearer: { authorization: `Bearer ${access_token}` } };
   }
 

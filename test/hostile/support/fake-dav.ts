@@ -108,7 +108,9 @@ export class FakeDav {
       return { body: multistatus(known ?? response(url, PRINCIPAL)) };
     }
     if (method === 'REPORT' && body.includes('sync-collection')) {
-      const tags = [...objects.keys()].map((name) => response(base + name, `<d:getetag>"1"</d:getetag>`));
+      const tags = [...objects.keys()].map((name) =>
+        response(base + name, `<d:getetag>"1"</d:getetag>`),
+      );
       return { body: multistatus(...tags, '<d:sync-token>urn:1</d:sync-token>') };
     }
     if (method === 'REPORT') {
@@ -119,7 +121,8 @@ export class FakeDav {
       );
       return { body: multistatus(...found) };
     }
-    if (method === 'OPTIONS') return { status: 200, headers: { dav: '1, calendar-access, addressbook' } };
+    if (method === 'OPTIONS')
+      return { status: 200, headers: { dav: '1, calendar-access, addressbook' } };
     return { status: 405 };
   }
 }

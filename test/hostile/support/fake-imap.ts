@@ -140,7 +140,8 @@ class Talk {
   }
 
   notify(): void {
-    if (this.#idle !== null && this.#selected) this.#say(`* ${this.#selected.messages.length} EXISTS`);
+    if (this.#idle !== null && this.#selected)
+      this.#say(`* ${this.#selected.messages.length} EXISTS`);
   }
 
   #read(): void {
@@ -263,7 +264,10 @@ class Talk {
       case 'APPEND':
         return this.#append(command);
       case 'NOOP':
-        return this.#ok(command, this.#selected ? [`${this.#selected.messages.length} EXISTS`] : []);
+        return this.#ok(
+          command,
+          this.#selected ? [`${this.#selected.messages.length} EXISTS`] : [],
+        );
       default:
         return this.#inFolder(command, this.#selected, words(text));
     }
@@ -342,7 +346,9 @@ class Talk {
         return this.#ok(command);
       }
       case 'STORE': {
-        const lines = folder.select(set, byUid).map(([position, message]) => stored(position, message, text));
+        const lines = folder
+          .select(set, byUid)
+          .map(([position, message]) => stored(position, message, text));
         return this.#ok(command, lines);
       }
       case 'COPY':

@@ -36,7 +36,13 @@ export class FakeFolder {
   /** @returns its UID */
   add({ raw, flags = [], date = new Date(), ...rest }: FakeMessage): number {
     const uid = this.uidNext++;
-    this.messages.push({ ...rest, uid, raw: Buffer.from(raw as string), flags: new Set(flags), date });
+    this.messages.push({
+      ...rest,
+      uid,
+      raw: Buffer.from(raw as string),
+      flags: new Set(flags),
+      date,
+    });
     return uid;
   }
 
@@ -96,9 +102,14 @@ export function fetchAnswer(position: number, message: StoredMessage, items: str
     const { section, from, length } = match.groups ?? {};
     if (section !== undefined) {
       const whole = sectionOf(message, section.toUpperCase());
-      const bytes = from === undefined ? whole : whole.subarray(Number(from), Number(from) + Number(length));
+      const bytes =
+        from === undefined ? whole : whole.subarray(Number(from), Number(from) + Number(length));
       const origin = from === undefined ? '' : `<${from}>`;
-      parts.push(Buffer.from(`BODY[${section}]${origin} {${bytes.length}}\r\n`), bytes, Buffer.from(' '));
+      parts.push(
+        Buffer.from(`BODY[${section}]${origin} {${bytes.length}}\r\n`),
+        bytes,
+        Buffer.from(' '),
+      );
     } else parts.push(Buffer.from(`${name} ${plainItem(name, message)} `));
   }
   const body = Buffer.concat(parts);
@@ -109,7 +120,10 @@ export function fetchAnswer(position: number, message: StoredMessage, items: str
   ]);
 }
 
-function plainItem(name: string, { uid, flags, date, size, raw, structure }: StoredMessage): string {
+function plainItem(
+  name: string,
+  { uid, flags, date, size, raw, structure }: StoredMessage,
+): string {
   switch (name) {
     case 'UID':
       return String(uid);

@@ -7,6 +7,7 @@ const USUAL_SEED = 20_261_122;
  */
 export function fuzzSettings(): { seed: number; factor: number } {
   const { FUZZ_SEED: seed, FUZZ_FACTOR: factor } = process.env;
-  const chosen = seed === 'random' ? Math.floor(Math.random() * 2 ** 31) : Number(seed ?? USUAL_SEED);
+  const chosen =
+    seed === 'random' ? Math.floor(Math.random() * 2 ** 31) : Number(seed ?? USUAL_SEED);
   return { seed: chosen, factor: Number(factor ?? 1) };
 }

@@ -19,9 +19,11 @@ function fitting(document: ApiDocument, schema: Schema, depth = 0): fc.Arbitrary
   const resolved = document.resolve(schema);
   if (depth > 5) return fc.constant('null');
   const choices = [...(resolved.anyOf ?? []), ...(resolved.oneOf ?? []), ...(resolved.allOf ?? [])];
-  if (choices.length > 0) return fc.oneof(...choices.map((choice) => fitting(document, choice, depth + 1)));
+  if (choices.length > 0)
+    return fc.oneof(...choices.map((choice) => fitting(document, choice, depth + 1)));
   if (resolved.enum) return fc.constantFrom(...resolved.enum.map((value) => JSON.stringify(value)));
-  if (resolved.example !== undefined && depth > 0) return fc.constant(JSON.stringify(resolved.example));
+  if (resolved.example !== undefined && depth > 0)
+    return fc.constant(JSON.stringify(resolved.example));
   switch (resolved.type) {
     case 'integer':
     case 'number':
@@ -35,15 +37,27 @@ function fitting(document: ApiDocument, schema: Schema, depth = 0): fc.Arbitrary
     case 'object':
       return fittingObject(document, resolved, depth);
     case 'string':
-      return fc.constantFrom('"x"', '"ada@example.test"', '"1900000000"', '"2030-01-01"', '"Europe/Berlin"');
+      return fc.constantFrom(
+        '"x"',
+        '"ada@example.test"',
+        '"1900000000"',
+        '"2030-01-01"',
+        '"Europe/Berlin"',
+      );
     default:
       return fc.constantFrom('{}', '"x"', '1');
   }
 }
 
-function fittingObject(document: ApiDocument, { properties = {}, required = [] }: Schema, depth: number) {
+function fittingObject(
+  document: ApiDocument,
+  { properties = {}, required = [] }: Schema,
+  depth: number,
+) {
   const fields = Object.entries(properties).map(([name, property]) => {
-    const value = fitting(document, property, depth + 1).map((text) => `${JSON.stringify(name)}:${text}`);
+    const value = fitting(document, property, depth + 1).map(
+      (text) => `${JSON.stringify(name)}:${text}`,
+    );
     return required.includes(name) ? value : fc.option(value, { nil: null, freq: 2 });
   });
   return fc.tuple(...fields).map((parts) => `{${parts.filter((part) => part !== null).join(',')}}`);
@@ -107,7 +121,9 @@ export function hostileRequests(
       ? fc.option(hostileSegment(), { nil: null, freq: method === 'DELETE' ? 1_000 : 3 })
       : fc.constant(null),
     query,
-    body: body ? bodies(document, body, good) : fc.option(hostileJson(), { nil: undefined, freq: 1 }),
+    body: body
+      ? bodies(document, body, good)
+      : fc.option(hostileJson(), { nil: undefined, freq: 1 }),
     headers: fc.dictionary(header, hostileHeader(), { maxKeys: 2 }),
   });
 }

@@ -69,7 +69,8 @@ export const hostileText = (): fc.Arbitrary<string> =>
     { weight: 1, arbitrary: fc.string({ maxLength: 40 }) },
   );
 
-const nested = (open: string, close: string, depth: number) => `${open.repeat(depth)}1${close.repeat(depth)}`;
+const nested = (open: string, close: string, depth: number) =>
+  `${open.repeat(depth)}1${close.repeat(depth)}`;
 
 /** JSON of no sense: as a text, because there is some that no value can be made of. */
 export const hostileJson = (): fc.Arbitrary<string> =>
@@ -92,7 +93,10 @@ export const hostileJson = (): fc.Arbitrary<string> =>
         nested('[', ']', 20_000),
       ),
     },
-    { weight: 1, arbitrary: fc.json({ maxDepth: 3, noUnicodeString: false } as fc.JsonSharedConstraints) },
+    {
+      weight: 1,
+      arbitrary: fc.json({ maxDepth: 3, noUnicodeString: false } as fc.JsonSharedConstraints),
+    },
   );
 
 /** A piece of a query or a path, encoded; now and then in a way that no decoder understands. */
@@ -100,15 +104,29 @@ export const hostileSegment = (): fc.Arbitrary<string> =>
   fc.oneof(
     {
       weight: 6,
-      arbitrary: hostileText().map((text) => encodeURIComponent(text.slice(0, 3_000).toWellFormed())),
+      arbitrary: hostileText().map((text) =>
+        encodeURIComponent(text.slice(0, 3_000).toWellFormed()),
+      ),
     },
-    { weight: 1, arbitrary: fc.constantFrom('%00', '%ff%fe', '%E0%A4%A', '%', '+', ';', '..%2f', '%2e%2e') },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('%00', '%ff%fe', '%E0%A4%A', '%', '+', ';', '..%2f', '%2e%2e'),
+    },
   );
 
 /** What may stand in a header. */
 export const hostileHeader = (): fc.Arbitrary<string> =>
   fc.oneof(
-    fc.constantFrom('', '*', '"', 'W/"x"', '"1", "2"', 'x'.repeat(4_000), ','.repeat(2_000), 'bytes=0-,-1'),
+    fc.constantFrom(
+      '',
+      '*',
+      '"',
+      'W/"x"',
+      '"1", "2"',
+      'x'.repeat(4_000),
+      ','.repeat(2_000),
+      'bytes=0-,-1',
+    ),
     fc.string({
       unit: fc.constantFrom('a', 'b', '9', ' ', '"', '*', ',', ';', '=', '-', '/', '\\', 'é'),
       maxLength: 300,

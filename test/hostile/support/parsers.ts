@@ -3,10 +3,16 @@ import { UnreadableCalendarError } from '../../../src/formats/ical/ical-read.ts'
 import { fromCursor } from '../../../src/deltas/cursor.ts';
 import { readInstanceId } from '../../../src/calendar/event-store/recurrence/instances.ts';
 import { InvalidRecurrenceError } from '../../../src/calendar/event-store/recurrence/recurrence-lines.ts';
-import { Series, TooManyOccurrencesError } from '../../../src/calendar/event-store/recurrence/series.ts';
+import {
+  Series,
+  TooManyOccurrencesError,
+} from '../../../src/calendar/event-store/recurrence/series.ts';
 import { readObject } from '../../../src/providers/imap/dav/dav-event-object.ts';
 import { parseCard, readCard, UnreadableCardError } from '../../../src/providers/imap/dav/vcard.ts';
-import { AutoconfigError, parseAutoconfig } from '../../../src/providers/imap/discovery/autoconfig-xml.ts';
+import {
+  AutoconfigError,
+  parseAutoconfig,
+} from '../../../src/providers/imap/discovery/autoconfig-xml.ts';
 import { decodeCursor } from '../../../src/providers/imap/imap-cursor.ts';
 import { readItip } from '../../../src/formats/ical/itip.ts';
 import { parseSearchQuery } from '../../../src/mail/search/search-query.ts';
@@ -318,7 +324,11 @@ export const PARSERS: readonly Parser[] = [
     ],
     wrap: (inner) => `RRULE:FREQ=WEEKLY\n${inner}`,
     read: (text) => {
-      const when = { object: 'timespan', start_time: 1_900_000_000, end_time: 1_900_003_600 } as const;
+      const when = {
+        object: 'timespan',
+        start_time: 1_900_000_000,
+        end_time: 1_900_003_600,
+      } as const;
       const series = new Series({
         when,
         recurrence: { rrule: text.split('\n').filter(Boolean), timezone: 'Europe/Berlin' },

@@ -66,14 +66,19 @@ const filters = (route: string): ReferenceRow[] => [
   row(route, '?thread_id', ({ thread }) => ({ thread_id: thread }), 'empty'),
 ];
 /** The account is one of the application that asks. */
-const ofApplication = (rest: ReferenceRow): ReferenceRow => ({ ...rest, sharedInApplication: true });
+const ofApplication = (rest: ReferenceRow): ReferenceRow => ({
+  ...rest,
+  sharedInApplication: true,
+});
 const busy = (route: string, base: object, wrap: (id: string) => unknown): ReferenceRow[] => {
   const calendars = (account_id: string, calendar: string) => ({
     ...base,
     calendars: [{ account_id, calendar_ids: wrap(calendar) }],
   });
   return [
-    row(route, 'calendars[].calendar_ids', (other, own) => calendars(own.account.id, other.calendar)),
+    row(route, 'calendars[].calendar_ids', (other, own) =>
+      calendars(own.account.id, other.calendar),
+    ),
     ofApplication(
       row(route, 'calendars[].account_id', (other) => calendars(other.account.id, other.calendar)),
     ),
@@ -100,7 +105,13 @@ const cursor = (route: string): ReferenceRow =>
  */
 export const REFERENCE_TABLE: readonly ReferenceRow[] = [
   ...composed('POST /drafts', MAIL, 'file_ids', 'reply_to_message_id', 'thread_id'),
-  ...composed('PUT /drafts/{id}', { ...MAIL, version: 0 }, 'file_ids', 'reply_to_message_id', 'thread_id'),
+  ...composed(
+    'PUT /drafts/{id}',
+    { ...MAIL, version: 0 },
+    'file_ids',
+    'reply_to_message_id',
+    'thread_id',
+  ),
   ...composed('POST /send', MAIL, 'file_ids', 'reply_to_message_id', 'thread_id', 'draft_id'),
   ...composed('POST /v2/send', MAIL, 'file_ids', 'reply_to_message_id', 'thread_id', 'draft_id'),
   ...composed('POST /v2/outbox', LATER, 'file_ids', 'reply_to_message_id'),
@@ -124,7 +135,10 @@ export const REFERENCE_TABLE: readonly ReferenceRow[] = [
   row('GET /contacts', '?group', ({ group }) => ({ group }), 'empty'),
 
   row('POST /events', 'calendar_id', ({ calendar }) => ({ ...EVENT, calendar_id: calendar })),
-  row('POST /events/to-ics', 'calendar_id', ({ calendar }) => ({ ...EVENT, calendar_id: calendar })),
+  row('POST /events/to-ics', 'calendar_id', ({ calendar }) => ({
+    ...EVENT,
+    calendar_id: calendar,
+  })),
   row('POST /events/to-ics', 'event_id', ({ event }) => ({ event_id: event })),
   moved('PUT /events/{id}'),
   moved('PATCH /events/{id}'),
@@ -148,8 +162,12 @@ export const REFERENCE_TABLE: readonly ReferenceRow[] = [
   cursor('GET /delta'),
   cursor('GET /delta/longpoll'),
 
-  ofApplication(row('POST /connect/auth', 'grant_id', ({ account }) => signIn({ grant_id: account.id }))),
-  ofApplication(row('POST /connect/auth', 'account_id', ({ account }) => signIn({ account_id: account.id }))),
+  ofApplication(
+    row('POST /connect/auth', 'grant_id', ({ account }) => signIn({ grant_id: account.id })),
+  ),
+  ofApplication(
+    row('POST /connect/auth', 'account_id', ({ account }) => signIn({ account_id: account.id })),
+  ),
   ofApplication(
     row('POST /connect/authorize', 'reauth_account_id', ({ account }, { application }) => ({
       client_id: application.clientId,

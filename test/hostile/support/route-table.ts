@@ -39,7 +39,10 @@ const application = (more: Partial<RouteRow> = {}): RouteRow => ({
   write: false,
   ...more,
 });
-const secret = (more: Partial<RouteRow> = {}): RouteRow => ({ ...application(more), caller: 'secret' });
+const secret = (more: Partial<RouteRow> = {}): RouteRow => ({
+  ...application(more),
+  caller: 'secret',
+});
 const anybody = (why: string): RouteRow => ({ caller: 'anybody', scopes: null, write: false, why });
 
 // Written out again on purpose: a change of src/platform/auth/scopes.ts has to be made here, too.
@@ -83,7 +86,9 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'GET /oauth/token': anybody('the client secret and a code, in the request'),
   'POST /oauth/token': anybody('the client secret and a code, in the request'),
   'POST /oauth/revoke': account(null),
-  'POST /connect/authorize': anybody('gives a code, which is worth nothing without the client secret'),
+  'POST /connect/authorize': anybody(
+    'gives a code, which is worth nothing without the client secret',
+  ),
   'POST /connect/token': anybody('the client secret and a code, in the body'),
   'POST /connect/detect-provider': anybody('the client secret, in the body'),
   'GET /connect/login': anybody(PAGES),

@@ -22,7 +22,9 @@ function rssOf(id: number): number {
   try {
     const status = readFileSync(`/proc/${id}/status`, 'utf8');
     const own = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
-    const children = readFileSync(`/proc/${id}/task/${id}/children`, 'utf8').split(' ').filter(Boolean);
+    const children = readFileSync(`/proc/${id}/task/${id}/children`, 'utf8')
+      .split(' ')
+      .filter(Boolean);
     return own + children.reduce((sum, child) => sum + rssOf(Number(child)), 0);
   } catch {
     // It has ended, or the system has no /proc.

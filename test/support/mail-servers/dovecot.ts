@@ -92,7 +92,10 @@ export class Dovecot {
     await delay(1_100);
     await this.doveadm('kick', email).catch(() => undefined);
     const [local = ''] = email.split('@');
-    await fs.rm(path.join(this.folder, 'mail', local.toLowerCase()), { recursive: true, force: true });
+    await fs.rm(path.join(this.folder, 'mail', local.toLowerCase()), {
+      recursive: true,
+      force: true,
+    });
   }
 
   /** Runs an administrator's command. */
@@ -121,12 +124,18 @@ export class Dovecot {
     await fs.writeFile(path.join(folder, 'key.pem'), TEST_KEY);
     await fs.mkdir(path.join(folder, 'users'), { mode: 0o755 });
     if (this.#options.issuerUrl) {
-      await fs.writeFile(path.join(folder, 'oauth2.conf'), oauthConfiguration(this.#options.issuerUrl));
+      await fs.writeFile(
+        path.join(folder, 'oauth2.conf'),
+        oauthConfiguration(this.#options.issuerUrl),
+      );
     }
     const users = isRoot
       ? { login: 'dovenull', internal: 'dovecot', group, mail: mailUser, chroot: true }
       : { login: me, internal: me, group, mail: mailUser, chroot: false };
-    await fs.writeFile(this.#configuration, configuration(folder, this.ports, this.#options, users));
+    await fs.writeFile(
+      this.#configuration,
+      configuration(folder, this.ports, this.#options, users),
+    );
   }
 }
 

@@ -35,7 +35,8 @@ export class Exim {
     const me = { user: (await run('id', '-un')).trim(), group: (await run('id', '-gn')).trim() };
     const file = path.join(folder, 'exim.conf');
     await fs.writeFile(file, configuration(folder, port, lmtpPort(), isRoot ? null : me));
-    if (isRoot) await run('chown', '-R', 'Debian-exim', path.join(folder, 'spool'), path.join(folder, 'log'));
+    if (isRoot)
+      await run('chown', '-R', 'Debian-exim', path.join(folder, 'spool'), path.join(folder, 'log'));
     // What could not be delivered at once is tried again before those who wait for it give up.
     const daemon = new Daemon('exim4', ['-C', file, '-bdf', '-q5s']);
     await daemon.listening(port);

@@ -17,7 +17,10 @@ function isInstalled(program: Program): boolean {
   try {
     // Debian keeps servers in sbin, which is not on everybody's path.
     const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/local/sbin`;
-    execFileSync('sh', ['-c', `command -v ${program}`], { env: { ...process.env, PATH }, stdio: 'ignore' });
+    execFileSync('sh', ['-c', `command -v ${program}`], {
+      env: { ...process.env, PATH },
+      stdio: 'ignore',
+    });
     return true;
   } catch {
     return false;

@@ -61,8 +61,9 @@ const configuration: Configuration = {
 };
 
 const provider = new Provider(issuer, configuration);
-const proto = (provider.Client as unknown as { prototype: { redirectUriAllowed(uri: string): boolean } })
-  .prototype;
+const proto = (
+  provider.Client as unknown as { prototype: { redirectUriAllowed(uri: string): boolean } }
+).prototype;
 proto.redirectUriAllowed = (uri) => ['127.0.0.1', 'localhost'].includes(new URL(uri).hostname);
 
 /** Tokens of somebody who has signed in, without the pages. */
@@ -94,7 +95,8 @@ async function read(request: http.IncomingMessage): Promise<Record<string, unkno
 async function control(path: string, body: Record<string, unknown>): Promise<unknown> {
   if (path === '/test/tokens') return mint(String(body['email']));
   if (path === '/test/ttl') accessTokenSeconds = Number(body['seconds']);
-  else if (path === '/test/outage') outage = body['status'] === null ? null : Number(body['status']);
+  else if (path === '/test/outage')
+    outage = body['status'] === null ? null : Number(body['status']);
   else throw new Error(`no ${path}`);
   return {};
 }

@@ -114,7 +114,10 @@ export class MailServers {
     } as Parameters<typeof nodemailer.createTransport>[0]);
     try {
       for (const raw of mimes) {
-        await transport.sendMail({ envelope: { from: 'somebody@elsewhere.test', to: [email] }, raw });
+        await transport.sendMail({
+          envelope: { from: 'somebody@elsewhere.test', to: [email] },
+          raw,
+        });
       }
     } finally {
       transport.close();

@@ -78,7 +78,10 @@ export function isListening(port: number): Promise<boolean> {
 }
 
 /** @throws when nobody answers there in time, or the server is not alive any more */
-export async function untilListening(port: number, alive: () => boolean = () => true): Promise<void> {
+export async function untilListening(
+  port: number,
+  alive: () => boolean = () => true,
+): Promise<void> {
   await until(`somebody to listen on port ${port}`, () => {
     if (!alive()) throw new Error(`the server for port ${port} ended while it started`);
     return isListening(port);
@@ -95,7 +98,11 @@ export class Daemon {
   readonly #child: ChildProcess;
   #said = '';
 
-  constructor(program: string, options: readonly string[], environment: Record<string, string> = {}) {
+  constructor(
+    program: string,
+    options: readonly string[],
+    environment: Record<string, string> = {},
+  ) {
     this.#child = spawn(program, options, {
       env: { ...ENVIRONMENT, ...environment },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -108,7 +115,11 @@ export class Daemon {
   }
 
   get running(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null && this.#child.pid !== undefined;
+    return (
+      this.#child.exitCode === null &&
+      this.#child.signalCode === null &&
+      this.#child.pid !== undefined
+    );
   }
 
   /** @throws with its own words when it ends instead */

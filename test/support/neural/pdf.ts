@@ -29,5 +29,8 @@ export function pdfOf(texts: readonly string[]): Buffer {
     ]),
   ];
   const body = objects.map((object, index) => `${index + 1} 0 obj${object}\nendobj\n`).join('');
-  return Buffer.from(`%PDF-1.4\n${body}trailer<</Root 1 0 R/Size ${objects.length + 1}>>\n%%EOF`, 'latin1');
+  return Buffer.from(
+    `%PDF-1.4\n${body}trailer<</Root 1 0 R/Size ${objects.length + 1}>>\n%%EOF`,
+    'latin1',
+  );
 }

@@ -27,7 +27,11 @@ export interface Field {
 const idOf = (name: string): string => `field-${name.replaceAll('_', '-')}`;
 
 /** Address of a step of the sign-in with a link. */
-export function stepPath(step: string, link: string, query: Readonly<Record<string, string>> = {}): string {
+export function stepPath(
+  step: string,
+  link: string,
+  query: Readonly<Record<string, string>> = {},
+): string {
   return `/connect/login${step && `/${step}`}?${new URLSearchParams({ id: link, ...query }).toString()}`;
 }
 
@@ -92,7 +96,8 @@ export function choice(
       'aria-describedby': error ? `${id}-error` : undefined,
     })}>
       ${Object.entries(options).map(
-        ([key, text]) => html`<option${attributes({ value: key, selected: key === value })}>${text}</option>`,
+        ([key, text]) =>
+          html`<option${attributes({ value: key, selected: key === value })}>${text}</option>`,
       )}
     </select>
     ${error && html`<p class="error" id="${id}-error">${error}</p>`}

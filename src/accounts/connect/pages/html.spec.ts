@@ -30,7 +30,14 @@ describe('html', () => {
 
   it('writes attributes: escaped, bare when true, not at all when absent', () => {
     expect(
-      attributes({ id: 'a"b', required: true, value: '', 'aria-label': null, hidden: false, max: 3 }).text,
+      attributes({
+        id: 'a"b',
+        required: true,
+        value: '',
+        'aria-label': null,
+        hidden: false,
+        max: 3,
+      }).text,
     ).toBe(' id="a&quot;b" required value="" max="3"');
   });
 

@@ -31,7 +31,9 @@ function render(value: HtmlValue): string {
  */
 export function html(pieces: TemplateStringsArray, ...values: HtmlValue[]): Html {
   return new Html(
-    pieces.map((piece, index) => piece + (index < values.length ? render(values[index]) : '')).join(''),
+    pieces
+      .map((piece, index) => piece + (index < values.length ? render(values[index]) : ''))
+      .join(''),
   );
 }
 

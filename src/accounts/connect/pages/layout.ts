@@ -29,7 +29,13 @@ export interface Content {
   body: Html;
 }
 
-const BELL = html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">
+const BELL = html`<svg
+  viewBox="0 0 24 24"
+  width="20"
+  height="20"
+  aria-hidden="true"
+  focusable="false"
+>
   <path d="${BELL_PATH}" />
 </svg>`;
 
@@ -39,7 +45,14 @@ const initial = (name: string): string =>
 /** The application's icon, or its initial. Its name stands beside it: nothing to be read out. */
 export function mark({ name, iconUrl }: Asking): Html {
   return iconUrl
-    ? html`<img class="mark" src="${iconUrl}" alt="" width="48" height="48" referrerpolicy="no-referrer" />`
+    ? html`<img
+        class="mark"
+        src="${iconUrl}"
+        alt=""
+        width="48"
+        height="48"
+        referrerpolicy="no-referrer"
+      />`
     : html`<span class="mark" aria-hidden="true">${initial(name)}</span>`;
 }
 

@@ -11,6 +11,7 @@ const WORDS: Readonly<Record<string, { title: string; hint: string }>> = {
 /** An offer in words. An IMAP server that signs its users in itself is known by the name of its integration. */
 export function offered({ id, provider, oauth, name }: Offer): OfferedProvider {
   const { title, hint } = WORDS[provider] ?? { title: provider, hint: '' };
-  const own = provider === 'imap' && oauth && name ? { title: name, hint: `Sign in at ${name}` } : {};
+  const own =
+    provider === 'imap' && oauth && name ? { title: name, hint: `Sign in at ${name}` } : {};
   return { id, provider, oauth, title, hint, ...own };
 }

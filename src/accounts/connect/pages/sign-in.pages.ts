@@ -32,12 +32,21 @@ const face = ({ provider, title, hint }: OfferedProvider): Html =>
     ><span class="chevron" aria-hidden="true">›</span>`;
 
 /** Where is your mailbox? */
-export function choosePage(asking: Asking, key: FormKey, providers: readonly OfferedProvider[]): Page {
+export function choosePage(
+  asking: Asking,
+  key: FormKey,
+  providers: readonly OfferedProvider[],
+): Page {
   const option = (provider: OfferedProvider): Html =>
     provider.oauth
-      ? form('provider', key, html`<button class="option" type="submit">${face(provider)}</button>`, {
-          provider: provider.id,
-        })
+      ? form(
+          'provider',
+          key,
+          html`<button class="option" type="submit">${face(provider)}</button>`,
+          {
+            provider: provider.id,
+          },
+        )
       : html`<a class="option" href="${stepPath('', key.link, { provider: provider.id })}"
           >${face(provider)}</a
         >`;
@@ -71,10 +80,16 @@ export function oauthPage(
     asking,
     leaves: true,
     status: Object.keys(errors).length > 0 ? 422 : 200,
-    body: html`${head(asking, heading(provider.title), lead(asking.name, provider.title))} ${summary(errors)}
-    ${form('provider', key, html`<button class="button" type="submit">${submit(provider.title)}</button>`, {
-      provider: provider.id,
-    })}
+    body: html`${head(asking, heading(provider.title), lead(asking.name, provider.title))}
+    ${summary(errors)}
+    ${form(
+      'provider',
+      key,
+      html`<button class="button" type="submit">${submit(provider.title)}</button>`,
+      {
+        provider: provider.id,
+      },
+    )}
     ${cancelLink(key)}`,
   });
 }
@@ -131,7 +146,14 @@ function serverFields({ values, errors, servers }: CredentialsForm): Html {
       ${more}
     </fieldset>`;
   const login = (name: string, label: string, hint: string): Html =>
-    field(errors, { name, label, hint, value: values[name], autocomplete: 'off', autofocus: wrong === name });
+    field(errors, {
+      name,
+      label,
+      hint,
+      value: values[name],
+      autocomplete: 'off',
+      autofocus: wrong === name,
+    });
   // Only where the application has named one: the password is sent there, too.
   const address = (name: string, label: string) =>
     Boolean(values[name] ?? errors[name]) &&
@@ -159,7 +181,12 @@ function serverFields({ values, errors, servers }: CredentialsForm): Html {
 }
 
 /** Address and password. */
-export function credentialsPage(asking: Asking, key: FormKey, entry: CredentialsForm, status?: number): Page {
+export function credentialsPage(
+  asking: Asking,
+  key: FormKey,
+  entry: CredentialsForm,
+  status?: number,
+): Page {
   const texts = TEXTS.credentials;
   const { provider, values, errors } = entry;
   const wrong = firstWrong(errors);

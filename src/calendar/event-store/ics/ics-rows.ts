@@ -35,7 +35,11 @@ const INSTANCES = `
     order by e.original_start limit ${MOST_INSTANCES}) i`;
 
 /** Events of an account by their ids, in no order. */
-export function findIcsRows(sql: Sql, accountId: string, ids: readonly string[]): Promise<IcsRow[]> {
+export function findIcsRows(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<IcsRow[]> {
   return sql.query<IcsRow>(FIND, [accountId, ids]);
 }
 
@@ -45,7 +49,9 @@ export function findIcsInstances(
   accountId: string,
   seriesIds: readonly string[],
 ): Promise<IcsRow[]> {
-  return seriesIds.length === 0 ? Promise.resolve([]) : sql.query<IcsRow>(INSTANCES, [accountId, seriesIds]);
+  return seriesIds.length === 0
+    ? Promise.resolve([])
+    : sql.query<IcsRow>(INSTANCES, [accountId, seriesIds]);
 }
 
 /** What a file says of everybody. */

@@ -1,5 +1,9 @@
 import ICAL from 'ical.js';
-import { CONFERENCING_PROPERTY, type IcalFields, PARTSTAT } from '../../../formats/ical/ical-fields.ts';
+import {
+  CONFERENCING_PROPERTY,
+  type IcalFields,
+  PARTSTAT,
+} from '../../../formats/ical/ical-fields.ts';
 import { newCalendar, writeFields } from '../../../formats/ical/ical-write.ts';
 import { isUtc, localStamp } from '../../../formats/ical/ical-zone.ts';
 import type { SHOWN_FIELDS } from '../event-columns.ts';
@@ -122,7 +126,8 @@ const escapedText = (text: string): string =>
     .replaceAll('\n', '\\n');
 
 /** Parameters take no quotes and no line breaks (RFC 5545 3.2). */
-const parameter = (text: string): string => plain(text).replaceAll('"', "'").replaceAll(/\s+/g, ' ');
+const parameter = (text: string): string =>
+  plain(text).replaceAll('"', "'").replaceAll(/\s+/g, ' ');
 
 const utc = (at: Date): ICAL.Time => localStamp(Math.floor(at.getTime() / 1000), 'UTC');
 
@@ -138,7 +143,8 @@ function fieldsFor({ event, leftOut = [] }: IcsEvent): IcalFields {
     when: recurrence ? withoutZones(when) : when,
     busy: event.busy,
     status: event.status,
-    visibility: event.visibility === 'private' || event.visibility === 'public' ? event.visibility : null,
+    visibility:
+      event.visibility === 'private' || event.visibility === 'public' ? event.visibility : null,
     participants: [],
     recurrence: recurrence && {
       timezone: recurrence.timezone,

@@ -116,7 +116,8 @@ export function readRecurrenceLines(lines: readonly string[], zone: string): Rec
     .filter((line) => /^RRULE:/i.test(line))
     .map((line) => readRule(line.slice('RRULE:'.length), zone));
   if (rules.length === 0) throw new InvalidRecurrenceError('there is no RRULE');
-  if (rules.length > MOST_RULES) throw new InvalidRecurrenceError(`there are more than ${MOST_RULES} RRULEs`);
+  if (rules.length > MOST_RULES)
+    throw new InvalidRecurrenceError(`there are more than ${MOST_RULES} RRULEs`);
   const moments = lines
     .filter((line) => /^EXDATE[;:]/i.test(line))
     .slice(0, MOST_EXCLUSIONS)

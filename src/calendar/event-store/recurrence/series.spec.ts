@@ -72,15 +72,25 @@ describe('a series', () => {
       end_time: at('2026-03-29T06:00:00Z'),
     });
     expect(spanning.between(0, at('2027-01-01T00:00:00Z') * 1000).map(({ when }) => when)).toEqual([
-      { object: 'timespan', start_time: at('2026-03-28T22:00:00Z'), end_time: at('2026-03-29T06:00:00Z') },
-      { object: 'timespan', start_time: at('2026-03-29T21:00:00Z'), end_time: at('2026-03-30T05:00:00Z') },
+      {
+        object: 'timespan',
+        start_time: at('2026-03-28T22:00:00Z'),
+        end_time: at('2026-03-29T06:00:00Z'),
+      },
+      {
+        object: 'timespan',
+        start_time: at('2026-03-29T21:00:00Z'),
+        end_time: at('2026-03-30T05:00:00Z'),
+      },
     ]);
     const days = series(['RRULE:FREQ=MONTHLY', 'EXDATE;VALUE=DATE:20260305'], 'Europe/Berlin', {
       object: 'datespan',
       start_date: '2026-01-05',
       end_date: '2026-01-06',
     });
-    expect(days.between(Date.parse('2026-02-01'), Date.parse('2026-05-01')).map(({ when }) => when)).toEqual([
+    expect(
+      days.between(Date.parse('2026-02-01'), Date.parse('2026-05-01')).map(({ when }) => when),
+    ).toEqual([
       { object: 'datespan', start_date: '2026-02-05', end_date: '2026-02-06' },
       { object: 'datespan', start_date: '2026-04-05', end_date: '2026-04-06' },
     ]);
@@ -176,13 +186,19 @@ describe('the id of an instance', () => {
     const timed = instanceId({ id, when: { object: 'time', time: 0 } }, startMs);
     expect(timed).toBe(`${id}_20260105T090000Z`);
     expect(readInstanceId(timed)).toEqual({ masterId: id, startMs });
-    const day = instanceId({ id, when: { object: 'date', date: '2026-01-05' } }, Date.parse('2026-01-05'));
+    const day = instanceId(
+      { id, when: { object: 'date', date: '2026-01-05' } },
+      Date.parse('2026-01-05'),
+    );
     expect(readInstanceId(day)).toEqual({ masterId: id, startMs: Date.parse('2026-01-05') });
   });
 
-  it.each([id, `${id}_`, `${id}_2026`, 'nonsense_20260105', `${id}_20260105T0900`])('is none: %s', (text) => {
-    expect(readInstanceId(text)).toBeUndefined();
-  });
+  it.each([id, `${id}_`, `${id}_2026`, 'nonsense_20260105', `${id}_20260105T0900`])(
+    'is none: %s',
+    (text) => {
+      expect(readInstanceId(text)).toBeUndefined();
+    },
+  );
 
   it('says so where a step leads beyond all times', () => {
     expect(() =>

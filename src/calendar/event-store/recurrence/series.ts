@@ -163,7 +163,9 @@ export class Series {
 
   #isExcluded(wallMs: number): boolean {
     const { excludedMs, excludedDaysMs } = this.#lines;
-    return excludedMs.has(wallMs) || excludedDaysMs.has(wallMs - (((wallMs % DAY_MS) + DAY_MS) % DAY_MS));
+    return (
+      excludedMs.has(wallMs) || excludedDaysMs.has(wallMs - (((wallMs % DAY_MS) + DAY_MS) % DAY_MS))
+    );
   }
 
   #whenAt(startMs: number): When {
@@ -173,11 +175,19 @@ export class Series {
       case 'time':
         return { ...when, time: seconds };
       case 'timespan':
-        return { ...when, start_time: seconds, end_time: seconds + when.end_time - when.start_time };
+        return {
+          ...when,
+          start_time: seconds,
+          end_time: seconds + when.end_time - when.start_time,
+        };
       case 'date':
         return { object: 'date', date: dayOf(startMs) };
       case 'datespan': {
-        return { object: 'datespan', start_date: dayOf(startMs), end_date: dayOf(startMs + lengthOf(when)) };
+        return {
+          object: 'datespan',
+          start_date: dayOf(startMs),
+          end_date: dayOf(startMs + lengthOf(when)),
+        };
       }
     }
   }
@@ -252,9 +262,12 @@ function unusualRule({ text }: RuleLine, beginMs: number, sharers: number): Wall
       first: () => bounded(() => rule.next(new Date(beginMs), true))?.epochMilliseconds ?? null,
     };
   } catch (cause) {
-    throw new InvalidRecurrenceError(cause instanceof Error ? cause.message.slice(0, 200) : 'not a rule', {
-      cause,
-    });
+    throw new InvalidRecurrenceError(
+      cause instanceof Error ? cause.message.slice(0, 200) : 'not a rule',
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -17,7 +17,8 @@ function randomFrom(seed: number): () => number {
 
 describe('a usual rule', () => {
   const random = randomFrom(45);
-  const number = (low: number, high: number): number => low + Math.floor(random() * (high - low + 1));
+  const number = (low: number, high: number): number =>
+    low + Math.floor(random() * (high - low + 1));
   const chance = (share: number): boolean => random() < share;
   const some = <T>(items: readonly T[], most: number): T[] =>
     Array.from({ length: number(1, most) }, () => items[number(0, items.length - 1)]!);
@@ -35,7 +36,8 @@ describe('a usual rule', () => {
     if (kind === 0) return [];
     if (kind === 1) return [monthDays()];
     if (kind === 2) return [weekdays(false)];
-    if (kind === 3) return [weekdays(false), `BYSETPOS=${[...new Set(some([1, 2, 3, -1, -2], 2))].join()}`];
+    if (kind === 3)
+      return [weekdays(false), `BYSETPOS=${[...new Set(some([1, 2, 3, -1, -2], 2))].join()}`];
     return [weekdays(true)];
   };
 
@@ -75,7 +77,8 @@ describe('a usual rule', () => {
         strict: true,
         maxIterations: 5_000,
       });
-      const from = beginMs + number(-40, 700) * DAY_MS + (chance(0.3) ? 0 : number(-DAY_MS, DAY_MS));
+      const from =
+        beginMs + number(-40, 700) * DAY_MS + (chance(0.3) ? 0 : number(-DAY_MS, DAY_MS));
       const last = from + number(0, 400) * DAY_MS;
       let expected: number[];
       try {

@@ -122,7 +122,10 @@ export function usualRule(text: string, beginMs: number): WallRule | null {
   }
 }
 
-function cycleOf({ frequency, interval, count, weekStart, days }: Parts, beginMs: number): CycleRule {
+function cycleOf(
+  { frequency, interval, count, weekStart, days }: Parts,
+  beginMs: number,
+): CycleRule {
   const begin = dayOf(beginMs);
   const weekdays = days?.map(({ weekday }) => weekday);
   if (frequency === 'WEEKLY') {
@@ -167,7 +170,11 @@ class CycleRule implements WallRule {
     if (this.#cycle.offsets.length === 0) return found;
     // The time of the day may be over on the day itself.
     const from = Math.ceil((fromMs - this.#timeMs) / DAY_MS);
-    for (let number = Math.max(this.#numberFrom(from), this.#lowest); number < this.#end; number += 1) {
+    for (
+      let number = Math.max(this.#numberFrom(from), this.#lowest);
+      number < this.#end;
+      number += 1
+    ) {
       const ms = this.#at(number);
       if (ms > lastMs || found.length > most) break;
       found.push(ms);
@@ -213,7 +220,9 @@ class MonthRule implements WallRule {
     this.#origin = month - (month % monthsOfPeriod);
     this.#step = monthsOfPeriod * parts.interval;
     this.#months =
-      monthsOfPeriod === 1 ? [0] : sorted(parts.months?.map((one) => one - 1) ?? [begin.getUTCMonth()]);
+      monthsOfPeriod === 1
+        ? [0]
+        : sorted(parts.months?.map((one) => one - 1) ?? [begin.getUTCMonth()]);
   }
 
   first(): number | null {
@@ -247,7 +256,9 @@ class MonthRule implements WallRule {
 
   #periodAt(ms: number): number {
     const date = new Date(ms);
-    return Math.floor((date.getUTCFullYear() * 12 + date.getUTCMonth() - this.#origin) / this.#step);
+    return Math.floor(
+      (date.getUTCFullYear() * 12 + date.getUTCMonth() - this.#origin) / this.#step,
+    );
   }
 
   #timesOf(period: number): number[] {
@@ -270,7 +281,9 @@ class MonthRule implements WallRule {
       : (monthDays ?? [this.#dayOfMonth]).map((day) => (day < 0 ? length + 1 + day : day));
     const kept = sorted(all.filter((day) => day >= 1 && day <= length));
     if (!positions) return kept;
-    return sorted(positions.flatMap((position) => kept.at(position > 0 ? position - 1 : position) ?? []));
+    return sorted(
+      positions.flatMap((position) => kept.at(position > 0 ? position - 1 : position) ?? []),
+    );
   }
 }
 
@@ -279,7 +292,10 @@ const beginOfMonth = (month: number): number => Date.UTC(Math.floor(month / 12),
 /** Days of a month on that weekday. */
 function daysOn({ nth, weekday }: Weekday, first: number, length: number): number[] {
   const lowest = 1 + mod(weekday - first, 7);
-  const all = Array.from({ length: Math.floor((length - lowest) / 7) + 1 }, (_, week) => lowest + 7 * week);
+  const all = Array.from(
+    { length: Math.floor((length - lowest) / 7) + 1 },
+    (_, week) => lowest + 7 * week,
+  );
   if (nth === null) return all;
   const day = all.at(nth > 0 ? nth - 1 : nth);
   return day === undefined ? [] : [day];

@@ -27,7 +27,8 @@ export function imageSizeOf(bytes: Uint8Array): ImageSize | null {
       };
     if (ascii(bytes, 0, 4) === 'GIF8')
       return { format: 'gif', width: view.getUint16(6, true), height: view.getUint16(8, true) };
-    if (ascii(bytes, 0, 4) === 'RIFF' && ascii(bytes, 8, 12) === 'WEBP') return webpSize(bytes, view);
+    if (ascii(bytes, 0, 4) === 'RIFF' && ascii(bytes, 8, 12) === 'WEBP')
+      return webpSize(bytes, view);
     if (/^P[1-6]\s/.test(ascii(bytes, 0, 3))) return pnmSize(bytes);
     if (['II*\0', 'MM\0*'].includes(ascii(bytes, 0, 4))) return tiffSize(view);
   } catch (error) {
@@ -42,8 +43,10 @@ function jpegSize(view: DataView): ImageSize | null {
   for (let at = 2; at + 9 < view.byteLength;) {
     const marker = view.getUint16(at);
     if (marker < 0xff00) return null;
-    const isFrame = marker >= 0xffc0 && marker <= 0xffcf && ![0xffc4, 0xffc8, 0xffcc].includes(marker);
-    if (isFrame) return { format: 'jpeg', height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
+    const isFrame =
+      marker >= 0xffc0 && marker <= 0xffcf && ![0xffc4, 0xffc8, 0xffcc].includes(marker);
+    if (isFrame)
+      return { format: 'jpeg', height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
     at += marker === 0xffff ? 1 : 2 + view.getUint16(at + 2);
   }
   return null;

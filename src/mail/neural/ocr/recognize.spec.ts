@@ -24,7 +24,10 @@ describe('NeuralThreads without the optional packages', () => {
     await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }');
     for (const name of ['ocr', 'text', 'threads'])
       await cp(path.join(NEURAL, name), path.join(folder, name), { recursive: true });
-    threads = new NeuralThreads(pool, pathToFileURL(path.join(folder, 'threads/neural-threads.ts')).href);
+    threads = new NeuralThreads(
+      pool,
+      pathToFileURL(path.join(folder, 'threads/neural-threads.ts')).href,
+    );
   });
 
   afterAll(async () => {

@@ -28,14 +28,17 @@ async function optional<T>(name: string, load: () => Promise<T> | T): Promise<T>
     return await load();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND') throw new MissingPackage(name);
+    if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND')
+      throw new MissingPackage(name);
     throw error;
   }
 }
 
 async function startEngine(): Promise<Engine> {
   const { createWorker } = (await optional(ENGINE, () => import('tesseract.js'))).default;
-  const data = await optional(LANGUAGE_DATA, () => require.resolve(`${LANGUAGE_DATA}/package.json`));
+  const data = await optional(LANGUAGE_DATA, () =>
+    require.resolve(`${LANGUAGE_DATA}/package.json`),
+  );
   return createWorker(LANGUAGE, 1, {
     // The installed data; nothing is downloaded, and nothing is written anywhere.
     langPath: path.join(path.dirname(data), '4.0.0_best_int'),
@@ -55,7 +58,9 @@ async function readImage(bytes: Uint8Array): Promise<string> {
     throw error;
   }
   try {
-    const { data } = await started.recognize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const { data } = await started.recognize(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    );
     return data.text.trim();
   } catch (error) {
     throw new RefusedInput(`file_id: the image cannot be read (${String(error).slice(0, 100)})`);
@@ -68,8 +73,13 @@ async function readImage(bytes: Uint8Array): Promise<string> {
  * @throws {RefusedInput} naming what is wrong with the file or the pages
  * @throws {MissingPackage}
  */
-export async function recognize(bytes: Uint8Array, pages: readonly number[] | null): Promise<string[]> {
-  if (Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(1024, bytes.byteLength)).includes('%PDF-'))
+export async function recognize(
+  bytes: Uint8Array,
+  pages: readonly number[] | null,
+): Promise<string[]> {
+  if (
+    Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(1024, bytes.byteLength)).includes('%PDF-')
+  )
     return readPdf(bytes, pages);
   const size = imageSizeOf(bytes);
   if (!size)
@@ -110,15 +120,20 @@ async function readPage(
   extractImages: (typeof import('unpdf'))['extractImages'],
 ): Promise<string> {
   const page = await pdf.getPage(number).catch((error: Error) => {
-    throw new RefusedInput(`file_id: page ${number} cannot be read (${error.message.slice(0, 100)})`);
+    throw new RefusedInput(
+      `file_id: page ${number} cannot be read (${error.message.slice(0, 100)})`,
+    );
   });
   const { items } = await page.getTextContent();
   const layer = items.map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : '')).join('').trim(); // prettier-ignore
   if ((layer.match(/\p{L}|\p{N}/gu)?.length ?? 0) >= LEAST_LETTERS) return layer;
   const images = (await extractImages(pdf, number)).filter(
-    ({ width, height }) => width >= LEAST_SIDE && height >= LEAST_SIDE && width * height <= MOST_PIXELS,
+    ({ width, height }) =>
+      width >= LEAST_SIDE && height >= LEAST_SIDE && width * height <= MOST_PIXELS,
   );
-  const largest = images.toSorted((a, b) => b.width * b.height - a.width * a.height).slice(0, MOST_IMAGES);
+  const largest = images
+    .toSorted((a, b) => b.width * b.height - a.width * a.height)
+    .slice(0, MOST_IMAGES);
   const texts: string[] = [layer];
   for (const image of images.filter((each) => largest.includes(each)))
     texts.push(await readImage(toPnm(image)));

@@ -7,7 +7,16 @@ export type Category = (typeof CATEGORIES)[number];
 /** What kinds of each category are told apart; a message may be of several, or of none. */
 export const SUBCATEGORIES = {
   conversation: ['reply', 'mailing-list', 'automatic-reply'],
-  feed: ['newsletter', 'promotion', 'receipt', 'notification', 'social', 'security', 'calendar', 'bounce'],
+  feed: [
+    'newsletter',
+    'promotion',
+    'receipt',
+    'notification',
+    'social',
+    'security',
+    'calendar',
+    'bounce',
+  ],
 } as const satisfies Record<Category, readonly string[]>;
 
 /** What is looked at of a message. */
@@ -32,7 +41,12 @@ export interface Categorized {
 const MOST_HTML = 100_000;
 const MOST_TEXT = 4000;
 const MOST_HEADERS = 100_000;
-const PLAIN = { ignoreLinks: true, ignoreImages: true, ignoreTables: true, imagesAsMarkdown: true } as const;
+const PLAIN = {
+  ignoreLinks: true,
+  ignoreImages: true,
+  ignoreTables: true,
+  imagesAsMarkdown: true,
+} as const;
 
 const ROBOT =
   /^(?:.*[._+-])?(?:no-?reply|do-?not-?reply|donotreply|newsletters?|notifications?|notify|alerts?|mailer|news|updates?|digest|marketing|offers?|deals?|promo(?:tion)?s?|bounces?|mailer-daemon|postmaster|automated|system|robot|billing|receipts?|orders?|invoices?|shipping|service|accounts?|security|members?|store|shop|hello|info|team|support)(?:[._+-].*)?$/;
@@ -161,6 +175,8 @@ function subcategoriesOf(category: Category, input: CategorizeInput, features: F
   const inSubject = KINDS.filter(([, pattern]) => pattern.test(input.subject));
   // The subject says it best; the text mentions much.
   const found =
-    inSubject.length > 0 ? inSubject : KINDS.filter(([, pattern]) => pattern.test(features.text)).slice(0, 1);
+    inSubject.length > 0
+      ? inSubject
+      : KINDS.filter(([, pattern]) => pattern.test(features.text)).slice(0, 1);
   return found.map(([name]) => name);
 }

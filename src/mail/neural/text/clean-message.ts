@@ -49,7 +49,11 @@ const MOST_HEADER = 400;
  * Splits a message into what was written in it, the closing phrase and the signature.
  * @param careful only ways whose time grows with the length: for what the better ones took too long for
  */
-export function partsOf(message: MessageInput, options: TextOptions, careful = false): MessageParts {
+export function partsOf(
+  message: MessageInput,
+  options: TextOptions,
+  careful = false,
+): MessageParts {
   const unquoted = careful ? null : withoutQuotations(message.body);
   const html = textOfHtml(
     unquoted ?? message.body,
@@ -66,15 +70,22 @@ export function partsOf(message: MessageInput, options: TextOptions, careful = f
 }
 
 /** What somebody wrote, as the options want it. */
-export function cleanConversation(message: MessageInput, options: CleanOptions, careful = false): string {
+export function cleanConversation(
+  message: MessageInput,
+  options: CleanOptions,
+  careful = false,
+): string {
   const { text, closing } = partsOf(message, options, careful);
-  return options.removeConclusionPhrases || closing === null ? text : `${text}\n\n${closing}`.trim();
+  return options.removeConclusionPhrases || closing === null
+    ? text
+    : `${text}\n\n${closing}`.trim();
 }
 
 /** What mail programs have marked as the signature. */
 function splitMarked(html: string): { text: string; marked: string } {
   const begin = html.indexOf(SIGNATURE_BEGINS);
-  const unmarked = (text: string) => text.replaceAll(SIGNATURE_BEGINS, '').replaceAll(SIGNATURE_ENDS, '');
+  const unmarked = (text: string) =>
+    text.replaceAll(SIGNATURE_BEGINS, '').replaceAll(SIGNATURE_ENDS, '');
   if (begin < 0) return { text: html, marked: '' };
   const end = html.indexOf(SIGNATURE_ENDS, begin);
   const after = end < 0 ? '' : html.slice(end + 1);
@@ -103,8 +114,12 @@ function splitReply(text: string): { text: string; signature: string } {
 
 function withoutQuoteLines(text: string): string {
   const lines = text.split('\n');
-  const header = lines.findIndex((line) => line.length < MOST_HEADER && QUOTE_HEADER.test(line.trim()));
-  const kept = (header > 0 ? lines.slice(0, header) : lines).filter((line) => !line.startsWith('>'));
+  const header = lines.findIndex(
+    (line) => line.length < MOST_HEADER && QUOTE_HEADER.test(line.trim()),
+  );
+  const kept = (header > 0 ? lines.slice(0, header) : lines).filter(
+    (line) => !line.startsWith('>'),
+  );
   return kept.join('\n').trim() || text;
 }
 
@@ -119,7 +134,8 @@ function splitClosing(text: string, known: string, fromName: string): MessagePar
   let closing: string | null = null;
   for (const side of ['above', 'below'] as const) {
     const from = side === 'above' ? above : rest;
-    const index = side === 'above' ? lastFilled(from) : from.findIndex((line) => line.trim() !== '');
+    const index =
+      side === 'above' ? lastFilled(from) : from.findIndex((line) => line.trim() !== '');
     const line = from[index];
     if (closing !== null || line === undefined || !isClosing(line)) continue;
     closing = line.trim();
@@ -129,12 +145,14 @@ function splitClosing(text: string, known: string, fromName: string): MessagePar
   return { text: above.join('\n').trim(), closing, signature };
 }
 
-const lastFilled = (lines: readonly string[]): number => lines.findLastIndex((line) => line.trim() !== '');
+const lastFilled = (lines: readonly string[]): number =>
+  lines.findLastIndex((line) => line.trim() !== '');
 
 /** The line at which the signature begins, the closing phrase above it not counted; the number of lines: there is none. */
 function signatureStart(lines: readonly string[], fromName: string, known: boolean): number {
   const first = Math.max(0, lines.length - MOST_SIGNATURE_LINES);
-  const fits = (from: number) => lines.slice(from).every((line) => line.length <= MOST_SIGNATURE_LINE);
+  const fits = (from: number) =>
+    lines.slice(from).every((line) => line.length <= MOST_SIGNATURE_LINE);
   for (let index = Math.max(1, first); index < lines.length; index += 1) {
     const line = lines[index] ?? '';
     if (isClosing(line) && fits(index)) return index + 1;

@@ -112,7 +112,9 @@ const table: FormatCallback = (element, walk, builder) => {
   const rows = below(element, ['tr']).map((row) => below(row, ['td', 'th']));
   const isData =
     rows.length > 1 &&
-    rows.every((cells) => cells.length > 1 && cells.every((each) => below(each, ['table']).length === 0));
+    rows.every(
+      (cells) => cells.length > 1 && cells.every((each) => below(each, ['table']).length === 0),
+    );
   builder.openBlock({ leadingLineBreaks: 2 });
   if (isData) {
     const width = Math.max(...rows.map((cells) => cells.length));
@@ -151,10 +153,24 @@ export function textOfHtml(
   const row = { leadingLineBreaks: 1, trailingLineBreaks: 1 };
   const settings: HtmlToTextOptions = {
     wordwrap: false,
-    limits: { maxInputLength: MOST_CHARACTERS, maxDepth: MOST_DEPTH, maxChildNodes: 20_000, ellipsis: '' },
-    formatters: { link, signature, cell, table, image: imageFormat(options.imagesAsMarkdown, files) },
+    limits: {
+      maxInputLength: MOST_CHARACTERS,
+      maxDepth: MOST_DEPTH,
+      maxChildNodes: 20_000,
+      ellipsis: '',
+    },
+    formatters: {
+      link,
+      signature,
+      cell,
+      table,
+      image: imageFormat(options.imagesAsMarkdown, files),
+    },
     selectors: [
-      { selector: 'a', ...(options.ignoreLinks ? { options: { ignoreHref: true } } : { format: 'link' }) },
+      {
+        selector: 'a',
+        ...(options.ignoreLinks ? { options: { ignoreHref: true } } : { format: 'link' }),
+      },
       { selector: 'img', format: options.ignoreImages ? 'skip' : 'image' },
       { selector: 'table', format: options.ignoreTables ? 'block' : 'table' },
       { selector: 'tr', format: 'block', options: row },

@@ -12,7 +12,12 @@ const NONE: CleanOptions = {
   imagesAsMarkdown: true,
   removeConclusionPhrases: false,
 };
-const message = (body: string) => ({ body, files: [], fromName: 'Bo Smith', fromEmail: 'bo@acme.example' });
+const message = (body: string) => ({
+  body,
+  files: [],
+  fromName: 'Bo Smith',
+  fromEmail: 'bo@acme.example',
+});
 
 /** What is promised in docs/neural.md; `npm run bench:neural` prints the figures. */
 describe('the accuracy on the composed samples', () => {
@@ -61,7 +66,10 @@ describe('contactsOf', () => {
   });
 
   it('takes nothing for a name or a title that is none', () => {
-    const found = contactsOf('Dr. Ada Byron, Chief Engineer\nKind regards\nADA@FIRMA.EXAMPLE', from);
+    const found = contactsOf(
+      'Dr. Ada Byron, Chief Engineer\nKind regards\nADA@FIRMA.EXAMPLE',
+      from,
+    );
     expect(found.names).toEqual([{ firstName: 'Ada', lastName: 'Byron' }]);
     expect(found.jobTitles).toEqual(['Chief Engineer']);
     expect(found.emails).toEqual(['ada@firma.example']);
@@ -95,7 +103,14 @@ describe('hostile HTML', () => {
       expect(partsOf(message(body), NONE, careful).text.length).toBeLessThan(60_000);
       signatureOf(message(body), NONE, true, careful);
     }
-    const input = { subject: body.slice(0, 500), body, headers: body, from: [], to: [], inReplyTo: null };
+    const input = {
+      subject: body.slice(0, 500),
+      body,
+      headers: body,
+      from: [],
+      to: [],
+      inReplyTo: null,
+    };
     expect(['conversation', 'feed']).toContain(categorize(input).category);
   });
 });

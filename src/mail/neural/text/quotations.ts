@@ -20,7 +20,8 @@ const QUOTED_HEADER = /^\s*(?:From|Date):/;
 // The library asks only for matches at the beginning, but its patterns look everywhere, which takes seconds for a
 // paragraph of 2500 characters that is made for it.
 patterns.SPLITTER_PATTERNS = patterns.SPLITTER_PATTERNS.map((pattern) => {
-  const anchored = pattern instanceof RegExp ? new RegExp(`^(?:${pattern.source})`, pattern.flags) : pattern;
+  const anchored =
+    pattern instanceof RegExp ? new RegExp(`^(?:${pattern.source})`, pattern.flags) : pattern;
   return { exec: (text: string) => (text.length > MOST_HEADER ? null : anchored.exec(text)) };
 });
 

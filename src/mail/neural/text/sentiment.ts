@@ -44,5 +44,8 @@ export function sentimentOf(text: string): SentimentResult {
   if (!maybeEnglish(looked)) return { sentiment: 'NEUTRAL', score: 0 };
   const { compound } = vader.SentimentIntensityAnalyzer.polarity_scores(looked);
   const score = Number.isFinite(compound) ? compound : 0;
-  return { sentiment: score >= THRESHOLD ? 'POSITIVE' : score <= -THRESHOLD ? 'NEGATIVE' : 'NEUTRAL', score };
+  return {
+    sentiment: score >= THRESHOLD ? 'POSITIVE' : score <= -THRESHOLD ? 'NEGATIVE' : 'NEUTRAL',
+    score,
+  };
 }

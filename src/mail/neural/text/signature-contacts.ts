@@ -30,7 +30,10 @@ const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)].slice(0,
  * @param from who sent the message: numbers without a country are read as those of the country of the address, else
  *   of the United States; the name is recognised
  */
-export function contactsOf(signature: string, from: { name: string; email: string }): SignatureContacts {
+export function contactsOf(
+  signature: string,
+  from: { name: string; email: string },
+): SignatureContacts {
   const text = signature.slice(0, MOST_CHARACTERS);
   const links = linksOf(text);
   const plain = text.replaceAll(MARKDOWN_LINK, '$1');
@@ -80,11 +83,13 @@ function countryOf(email: string): CountryCode {
 
 function namesOf(lines: readonly string[], fromName: string): SignatureContacts['names'] {
   const name = fromName.trim().replaceAll(/\s+/g, ' ');
-  const known = name.includes(' ') && lines.some((line) => line.toLowerCase().includes(name.toLowerCase()));
+  const known =
+    name.includes(' ') && lines.some((line) => line.toLowerCase().includes(name.toLowerCase()));
   if (known && NAME.test(name.replace(HONOURS, ''))) return [split(name)];
   for (const line of lines.slice(0, 3)) {
     const candidate = (line.split(/,|\||•|·|\s[–—-]\s/, 1)[0] ?? '').trim().replace(HONOURS, '');
-    if (NAME.test(candidate) && !isClosing(candidate) && !isJobTitle(candidate)) return [split(candidate)];
+    if (NAME.test(candidate) && !isClosing(candidate) && !isJobTitle(candidate))
+      return [split(candidate)];
   }
   return [];
 }

@@ -26,17 +26,22 @@ export function isJobTitle(line: string): boolean {
 export function looksLikeSignature(lines: readonly string[], fromName: string): boolean {
   const filled = lines.map((line) => line.trim()).filter(Boolean);
   if (filled.length === 0 || filled.some((line) => line.length > MOST_LINE)) return false;
-  const names = [fromName.trim().toLowerCase(), (fromName.trim().split(/\s+/)[0] ?? '').toLowerCase()].filter(
-    (name) => name.length > 1,
-  );
+  const names = [
+    fromName.trim().toLowerCase(),
+    (fromName.trim().split(/\s+/)[0] ?? '').toLowerCase(),
+  ].filter((name) => name.length > 1);
   const first = (filled[0] ?? '').toLowerCase().replace(/^[-–—]\s*/, '').replace(/[,.!]$/, ''); // prettier-ignore
   const named = names.includes(first);
   if (filled.length === 1) return named;
   // Sentences are not part of a signature; the abbreviations of one are ("Ltd.").
-  const sentences = filled.filter((line) => SENTENCE_END.test(line) && line.split(' ').length > 5).length;
+  const sentences = filled.filter(
+    (line) => SENTENCE_END.test(line) && line.split(' ').length > 5,
+  ).length;
   if (sentences > 0) return false;
   const reachable = filled.filter(
     (line) => EMAIL.test(line) || PHONE.test(line) || ADDRESS.test(line),
   ).length;
-  return (named && filled.length <= 8) || (reachable > 0 && (reachable > 1 || filled.some(isJobTitle)));
+  return (
+    (named && filled.length <= 8) || (reachable > 0 && (reachable > 1 || filled.some(isJobTitle)))
+  );
 }

@@ -19,7 +19,9 @@ export function signatureOf(
 ): Signature {
   const { closing, signature } = partsOf(message, options, careful);
   const shown =
-    options.removeConclusionPhrases || closing === null ? signature : `${closing}\n${signature}`.trim();
+    options.removeConclusionPhrases || closing === null
+      ? signature
+      : `${closing}\n${signature}`.trim();
   if (!parseContacts) return { signature: shown, contacts: null };
   // Links belong to the contacts, whether or not they are to be shown.
   const linked =

@@ -2,16 +2,31 @@ import { categorize } from '../text/categorize.ts';
 import { cleanConversation, partsOf } from '../text/clean-message.ts';
 import { SENTIMENT_CHARACTERS, sentimentOf } from '../text/sentiment.ts';
 import { signatureOf } from '../text/signature.ts';
-import { MissingPackage, RefusedInput, type TaskReply, type TaskRequest, type Tasks } from './tasks.ts';
+import {
+  MissingPackage,
+  RefusedInput,
+  type TaskReply,
+  type TaskRequest,
+  type Tasks,
+} from './tasks.ts';
 
 /*
  * What threads do with texts and images (`NeuralThreads`). Node loads this file as it is, in tests too: it may import only
  * what Node itself can strip of types.
  */
 
-const PLAIN = { ignoreLinks: true, ignoreImages: true, ignoreTables: true, imagesAsMarkdown: true } as const;
+const PLAIN = {
+  ignoreLinks: true,
+  ignoreImages: true,
+  ignoreTables: true,
+  imagesAsMarkdown: true,
+} as const;
 
-function sentiments({ texts, messages, careful }: Tasks['sentiment']['input']): Tasks['sentiment']['output'] {
+function sentiments({
+  texts,
+  messages,
+  careful,
+}: Tasks['sentiment']['input']): Tasks['sentiment']['output'] {
   const written = messages.map((message) => partsOf(message, PLAIN, careful).text);
   return [...texts, ...written].map((text) => ({
     ...sentimentOf(text),

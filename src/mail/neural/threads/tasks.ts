@@ -26,7 +26,10 @@ export interface Tasks {
     };
     output: Signature[];
   };
-  categorize: { input: { messages: readonly CategorizeInput[]; careful: boolean }; output: Categorized[] };
+  categorize: {
+    input: { messages: readonly CategorizeInput[]; careful: boolean };
+    output: Categorized[];
+  };
   ocr: {
     /** `pages`: numbers from 1; null: the first ones. */
     input: { bytes: Uint8Array; pages: readonly number[] | null };
@@ -37,10 +40,13 @@ export interface Tasks {
 export type TaskName = keyof Tasks;
 
 /** What a thread is sent. */
-export type TaskRequest = { [Name in TaskName]: { name: Name; input: Tasks[Name]['input'] } }[TaskName];
+export type TaskRequest = {
+  [Name in TaskName]: { name: Name; input: Tasks[Name]['input'] };
+}[TaskName];
 
 /** What it answers. `refused`: the input is wrong; `missing`: this package is not installed. */
-export type TaskReply = { output: Tasks[TaskName]['output'] } | { refused: string } | { missing: string };
+export type TaskReply =
+  { output: Tasks[TaskName]['output'] } | { refused: string } | { missing: string };
 
 /** The input of a task cannot be worked on; the message is shown to the caller. */
 export class RefusedInput extends Error {

@@ -20,7 +20,8 @@ export class ByteBudget {
   /** @throws what the work throws */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     const taken = this.#taken(bytes);
-    if (!this.isFree(bytes)) await new Promise<void>((enter) => this.#waiting.push({ bytes: taken, enter }));
+    if (!this.isFree(bytes))
+      await new Promise<void>((enter) => this.#waiting.push({ bytes: taken, enter }));
     else this.#take(taken);
     try {
       return await work();

@@ -21,7 +21,12 @@ const lengths = (text: string[]) => new Map(text.map((key) => [key, key.length])
 describe('JointLookUp', () => {
   it('asks once for everybody who comes in the same turn, and once for each key', async () => {
     const { asked, lookUp } = source();
-    const answers = Promise.all([lookUp.get('a'), lookUp.get('bb'), lookUp.get('a'), lookUp.get('nobody')]);
+    const answers = Promise.all([
+      lookUp.get('a'),
+      lookUp.get('bb'),
+      lookUp.get('a'),
+      lookUp.get('nobody'),
+    ]);
     await turn();
     expect(asked.map(({ keys }) => keys)).toEqual([['a', 'bb', 'nobody']]);
     asked[0]?.answer(lengths(['a', 'bb']));

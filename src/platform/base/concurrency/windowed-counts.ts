@@ -31,7 +31,10 @@ export class WindowedCounts {
       this.#windows.set(key, window);
     }
     window.count += 1;
-    return { count: window.count, secondsLeft: Math.max(1, Math.ceil((window.endsMs - now) / 1000)) };
+    return {
+      count: window.count,
+      secondsLeft: Math.max(1, Math.ceil((window.endsMs - now) / 1000)),
+    };
   }
 
   /** How many keys are remembered. */

@@ -59,8 +59,14 @@ export class SecretBox {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#current.key, nonce);
     cipher.setAAD(Buffer.from(context));
-    const sealed = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-    return ['v1', this.#current.id, nonce.toString('base64url'), sealed.toString('base64url')].join('.');
+    const sealed = Buffer.concat([
+      cipher.update(plaintext, 'utf8'),
+      cipher.final(),
+      cipher.getAuthTag(),
+    ]);
+    return ['v1', this.#current.id, nonce.toString('base64url'), sealed.toString('base64url')].join(
+      '.',
+    );
   }
 
   /** @throws {UnsealError} */
@@ -77,7 +83,9 @@ export class SecretBox {
       });
       decipher.setAAD(Buffer.from(context));
       decipher.setAuthTag(bytes.subarray(-16));
-      return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8');
+      return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString(
+        'utf8',
+      );
     } catch (cause) {
       throw new UnsealError(`a sealed value does not open for ${context.split(':')[0]}`, { cause });
     }

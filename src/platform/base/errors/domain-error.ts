@@ -70,7 +70,11 @@ export class InvalidInputError extends DomainError {
 export class NotFoundError extends DomainError {
   /** @param what wire name of the kind of resource, e.g. `calendar` */
   constructor(what: string, id: string) {
-    super(`${what.replaceAll(' ', '-')}.not-found`, 'not-found', `Couldn't find ${what} ${id.slice(0, 100)}`);
+    super(
+      `${what.replaceAll(' ', '-')}.not-found`,
+      'not-found',
+      `Couldn't find ${what} ${id.slice(0, 100)}`,
+    );
   }
 }
 

@@ -59,7 +59,9 @@ export class ProviderError extends Error {
 
 /** What a server asks for, within reason: it may send anything. */
 function secondsOf(asked: number | undefined): number | null {
-  return asked !== undefined && Number.isFinite(asked) ? Math.min(Math.max(asked, 0), MOST_SECONDS) : null;
+  return asked !== undefined && Number.isFinite(asked)
+    ? Math.min(Math.max(asked, 0), MOST_SECONDS)
+    : null;
 }
 
 export interface RefusedRecipient {

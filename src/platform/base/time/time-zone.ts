@@ -72,7 +72,8 @@ export function offsetMs(zone: string, instantMs: number): number {
 /** The same, asked of Intl, which takes some microseconds. */
 function offsetAt(zone: string, instantMs: number): number {
   const fields: Record<string, number> = {};
-  for (const { type, value } of formatOf(zone).formatToParts(instantMs)) fields[type] = Number(value);
+  for (const { type, value } of formatOf(zone).formatToParts(instantMs))
+    fields[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = fields;
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instantMs / 1000) * 1000;
 }

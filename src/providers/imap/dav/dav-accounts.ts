@@ -57,7 +57,9 @@ export class DavAccounts {
       });
     const { imap_username: user, imap_password: password } = settings;
     const login =
-      password === undefined ? { user, accessToken: account.accessToken ?? '' } : { user, password };
+      password === undefined
+        ? { user, accessToken: account.accessToken ?? '' }
+        : { user, password };
     return { kind: this.kind, url, login };
   }
 }

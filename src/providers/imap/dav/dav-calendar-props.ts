@@ -19,8 +19,8 @@ export const CALENDAR_PROPS = {
 export function isEventCalendar({ ok, props }: DavResource): boolean {
   if (!ok || !('calendar' in childrenOf(props['resourcetype']))) return false;
   const listed = childrenOf(props['supportedCalendarComponentSet'])['comp'];
-  const components = (Array.isArray(listed) ? listed : listed === undefined ? [] : [listed]).map((one) =>
-    String(childrenOf(childrenOf(one)['_attributes'])['name']).toUpperCase(),
+  const components = (Array.isArray(listed) ? listed : listed === undefined ? [] : [listed]).map(
+    (one) => String(childrenOf(childrenOf(one)['_attributes'])['name']).toUpperCase(),
   );
   return components.length === 0 || components.includes('VEVENT');
 }
@@ -68,7 +68,10 @@ const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 export const xmlText = (text: string): string => text.replaceAll(NO_XML, '').toWellFormed();
 
 /** The properties a server may refuse, one by one. */
-export function optionalProps({ description, timezone }: CalendarContent): Record<string, string | object>[] {
+export function optionalProps({
+  description,
+  timezone,
+}: CalendarContent): Record<string, string | object>[] {
   return [
     { 'c:calendar-description': xmlText(description ?? '') },
     ...(timezone ? [{ 'c:calendar-timezone': zoneText(timezone) }] : []),

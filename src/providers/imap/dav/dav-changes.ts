@@ -62,7 +62,8 @@ const isRefusal = (error: unknown): boolean =>
   error instanceof ProviderError && ['rejected', 'unsupported', 'conflict'].includes(error.code);
 
 /** What some servers do when they are given a token they do not know: without one they answer. */
-const isCrash = (error: unknown): boolean => error instanceof DavRefusedError && error.status === 500;
+const isCrash = (error: unknown): boolean =>
+  error instanceof DavRefusedError && error.status === 500;
 
 interface Listing {
   /** Versions by path. */
@@ -115,7 +116,11 @@ async function tryListing(
     },
   };
   try {
-    const listing = readListing(session, collection, await session.report(collection, body, 'd', '0'));
+    const listing = readListing(
+      session,
+      collection,
+      await session.report(collection, body, 'd', '0'),
+    );
     // A first listing that was cut off says nothing about what is not in it.
     return since === null && listing?.cutOff ? null : listing;
   } catch (error) {
@@ -154,7 +159,12 @@ async function bySync(
 ): Promise<CollectionChanges> {
   const after = page?.after ?? '';
   const waiting = [...etags.keys()].filter((path) => path > after).toSorted();
-  const { looked, ...fetched } = await fetchObjects(session, collection, kind, waiting.slice(0, limit));
+  const { looked, ...fetched } = await fetchObjects(
+    session,
+    collection,
+    kind,
+    waiting.slice(0, limit),
+  );
   const paths = waiting.slice(0, looked);
   const next = page?.next ?? token;
   const pages = waiting.length > paths.length;

@@ -23,7 +23,10 @@ describe('davFailure', () => {
   });
 
   it('comes back when the server asks for it', () => {
-    expect(refusal(503, { retryAfter: '30' })).toMatchObject({ code: 'rate-limited', retryAfterSeconds: 30 });
+    expect(refusal(503, { retryAfter: '30' })).toMatchObject({
+      code: 'rate-limited',
+      retryAfterSeconds: 30,
+    });
   });
 
   it('goes by the condition a server names', () => {

@@ -1,6 +1,9 @@
 import { type EgressError } from '../../../platform/egress/egress-error.ts';
 import { parseRetryAfter } from '../../../platform/egress/retry-after.ts';
-import { ProviderError, type ProviderErrorCode } from '../../../platform/base/errors/provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+} from '../../../platform/base/errors/provider-error.ts';
 
 /** What is known of a request that a server has refused. */
 export interface DavRefusal {
@@ -64,17 +67,30 @@ export class DavRefusedError extends ProviderError {
  * What an HTTP status means. 401 alone speaks of the credentials: 403 is said to those who are logged in and may not do
  * this one thing (a calendar that is read-only, somebody else's).
  */
-export function davFailure({ status, what, body = '', retryAfter, now, setting }: DavRefusal): ProviderError {
+export function davFailure({
+  status,
+  what,
+  body = '',
+  retryAfter,
+  now,
+  setting,
+}: DavRefusal): ProviderError {
   // A 503 with a time is a wish to be left alone until then; many servers limit their clients so.
   const limited = status === 429 || (status === 503 && Boolean(retryAfter));
   const at = limited ? parseRetryAfter(retryAfter ?? null, now) : null;
-  const named = status >= 400 && status < 500 ? CONDITIONS.find(([name]) => name.test(body)) : undefined;
+  const named =
+    status >= 400 && status < 500 ? CONDITIONS.find(([name]) => name.test(body)) : undefined;
   const code = limited ? 'rate-limited' : (named?.[1] ?? codeOf(status));
   const reason = named ? `: ${named[2]}` : '';
-  return new DavRefusedError(status, code, `The server of the ${what} answered ${status}${reason}`, {
-    setting,
-    ...(at ? { retryAfterSeconds: (at.getTime() - now.getTime()) / 1000 } : {}),
-  });
+  return new DavRefusedError(
+    status,
+    code,
+    `The server of the ${what} answered ${status}${reason}`,
+    {
+      setting,
+      ...(at ? { retryAfterSeconds: (at.getTime() - now.getTime()) / 1000 } : {}),
+    },
+  );
 }
 
 /** What it means that there was no answer. An address that may not be reached will not become reachable by itself. */

@@ -1,5 +1,9 @@
 import ICAL from 'ical.js';
-import { fieldsOf, type IcalFields, UnwritableEventError } from '../../../formats/ical/ical-fields.ts';
+import {
+  fieldsOf,
+  type IcalFields,
+  UnwritableEventError,
+} from '../../../formats/ical/ical-fields.ts';
 import {
   addInstance, exclude, isExcluded, OtherTimesError, removeInstance, standsForFollowing,
 } from '../../../formats/ical/ical-instance.ts'; // prettier-ignore
@@ -10,7 +14,12 @@ import {
   isRevision, mergeFields, newEvent, stampEvent, throughIcal, type Writer, writeFields,
 } from '../../../formats/ical/ical-write.ts'; // prettier-ignore
 import type { Clock } from '../../../platform/base/time/clock.ts';
-import type { EventContent, ProviderAccount, WrittenEvent, WrittenRevision } from '../../port/connector.ts';
+import type {
+  EventContent,
+  ProviderAccount,
+  WrittenEvent,
+  WrittenRevision,
+} from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type { EventPlace } from './dav-event-object.ts';
 import type { DavSession } from './dav-session.ts';
@@ -24,7 +33,8 @@ const conflict = (what: string) =>
     'conflict',
     `${what} at the provider in the meantime. Read the event and repeat what is still wanted`,
   );
-const busy = () => new ProviderError('temporary', 'The event is being changed by others all the time');
+const busy = () =>
+  new ProviderError('temporary', 'The event is being changed by others all the time');
 
 /** What is to be done with an object after a change: nothing, write it, or delete it as nothing is left in it. */
 type Rewritten = 'same' | 'changed' | 'empty';
@@ -66,7 +76,10 @@ export class DavEvents {
     const ids = { providerId: path, icalUid: key };
     if (await session.create(path, serialized(root))) return { ...ids, sequence };
     const place = { path, instance: null };
-    return { ...ids, ...(await this.update(session, account, place, { content, base: null, sequence })) };
+    return {
+      ...ids,
+      ...(await this.update(session, account, place, { content, base: null, sequence })),
+    };
   }
 
   /** As `CalendarPort.asStored`. */
@@ -191,7 +204,12 @@ function asStored(content: EventContent, writer: Writer): IcalFields {
 
 /** @throws {ProviderError} as `asStored` */
 function asChange({ content, base, sequence }: WantedEvent, writer: Writer): FileChange {
-  return { ours: asStored(content, writer), before: base && asStored(base, writer), writer, sequence };
+  return {
+    ours: asStored(content, writer),
+    before: base && asStored(base, writer),
+    writer,
+    sequence,
+  };
 }
 
 function writable<T>(work: () => T): T {

@@ -106,9 +106,13 @@ export function davFetch(
       );
     } catch (error) {
       if (signal?.aborted)
-        throw new ProviderError('temporary', `The server of the ${words.what} does not answer in time`, {
-          setting: words.setting,
-        });
+        throw new ProviderError(
+          'temporary',
+          `The server of the ${words.what} does not answer in time`,
+          {
+            setting: words.setting,
+          },
+        );
       if (error instanceof EgressError) throw davSilence(error, words.what, words.setting);
       throw error;
     }
@@ -119,12 +123,20 @@ export function davFetch(
       const answer = await ask(url, init);
       allowance.spend(answer.body.length);
       const location = REDIRECTS.includes(answer.status) ? answer.headers['location'] : undefined;
-      if (typeof location === 'string' && hop < MOST_REDIRECTS && URL.canParse(location, url.href)) {
+      if (
+        typeof location === 'string' &&
+        hop < MOST_REDIRECTS &&
+        URL.canParse(location, url.href)
+      ) {
         const next = new URL(location, url);
         if (!isTrustedMove(url, next)) {
-          throw new ProviderError('rejected', `The server of the ${words.what} redirects to another host`, {
-            setting: words.setting,
-          });
+          throw new ProviderError(
+            'rejected',
+            `The server of the ${words.what} redirects to another host`,
+            {
+              setting: words.setting,
+            },
+          );
         }
         url = next;
         continue;

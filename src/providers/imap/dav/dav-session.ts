@@ -1,4 +1,11 @@
-import { createObject, type DAVDepth, davRequest, deleteObject, propfind, updateObject } from 'tsdav';
+import {
+  createObject,
+  type DAVDepth,
+  davRequest,
+  deleteObject,
+  propfind,
+  updateObject,
+} from 'tsdav';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type { DavAllowance } from './dav-allowance.ts';
 import { readDavAnswer } from './dav-answers.ts';
@@ -23,7 +30,9 @@ const VCARD_TYPE = 'text/vcard; charset=utf-8';
 export function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(textOf).find((one) => one !== null) ?? null;
-  return typeof value === 'object' && value !== null ? textOf((value as { _text?: unknown })._text) : null;
+  return typeof value === 'object' && value !== null
+    ? textOf((value as { _text?: unknown })._text)
+    : null;
 }
 
 /** What is below a property that has elements. */
@@ -61,7 +70,11 @@ export class DavSession {
    * @param allowance for the requests it takes
    * @throws {ProviderError} {DavAnswerTooLongError}
    */
-  static async open(means: DavMeans, server: DavServer, allowance?: DavAllowance): Promise<DavSession> {
+  static async open(
+    means: DavMeans,
+    server: DavServer,
+    allowance?: DavAllowance,
+  ): Promise<DavSession> {
     return DavSession.at(means, server, await findHome(means, server, allowance));
   }
 
@@ -82,10 +95,16 @@ export class DavSession {
 
   /** Whether it can be one of this account's: a path below its home, or a part of it. */
   owns(path: string): boolean {
-    return path.startsWith(normalPath(this.home.pathname)) && !/(^|\/)(\.|%2E){1,2}(\/|$)/i.test(path);
+    return (
+      path.startsWith(normalPath(this.home.pathname)) && !/(^|\/)(\.|%2E){1,2}(\/|$)/i.test(path)
+    );
   }
 
-  async propfind(path: string, props: Record<string, object>, depth: DAVDepth): Promise<DavResource[]> {
+  async propfind(
+    path: string,
+    props: Record<string, object>,
+    depth: DAVDepth,
+  ): Promise<DavResource[]> {
     const asked = { url: this.#url(path), props, depth };
     const { resources } = await this.#answer((fetch) => propfind({ ...asked, fetch }));
     return resources;
@@ -98,7 +117,11 @@ export class DavSession {
   }
 
   /** MKCALENDAR, MKCOL or PROPPATCH. */
-  async change(method: 'MKCALENDAR' | 'MKCOL' | 'PROPPATCH', path: string, body: object): Promise<DavAnswer> {
+  async change(
+    method: 'MKCALENDAR' | 'MKCOL' | 'PROPPATCH',
+    path: string,
+    body: object,
+  ): Promise<DavAnswer> {
     const init = { method, namespace: 'd', body };
     return this.#answer((fetch) => davRequest({ url: this.#url(path), init, fetch }));
   }
@@ -168,7 +191,8 @@ export class DavSession {
 }
 
 /** A weak one cannot be compared (RFC 9110 13.1.1). */
-const conditionOf = (etag: string | null) => (etag === null || etag.startsWith('W/') ? {} : { etag });
+const conditionOf = (etag: string | null) =>
+  etag === null || etag.startsWith('W/') ? {} : { etag };
 
 const HOME_PROPS = {
   caldav: { name: 'c:calendar-home-set', key: 'calendarHomeSet', wellKnown: '/.well-known/caldav' },
@@ -207,7 +231,11 @@ async function answerTo(
   return { answer: await readDavAnswer(threads, server, text, head, isPatient), head };
 }
 
-async function findHome(means: DavMeans, server: DavServer, allowance?: DavAllowance): Promise<URL> {
+async function findHome(
+  means: DavMeans,
+  server: DavServer,
+  allowance?: DavAllowance,
+): Promise<URL> {
   const fetchIt = davFetch(means, server, [], allowance);
   const { name, key, wellKnown } = HOME_PROPS[server.kind];
   const { what, setting } = WORDS[server.kind];
@@ -244,7 +272,8 @@ async function findHome(means: DavMeans, server: DavServer, allowance?: DavAllow
     const asked = principal && (await ask(principal));
     const home = asked && hrefIn(asked.props[key], asked.at);
     if (home) return withSlash(home);
-    if (url === given && 'collection' in childrenOf(found.props['resourcetype'])) fallback = found.at;
+    if (url === given && 'collection' in childrenOf(found.props['resourcetype']))
+      fallback = found.at;
   }
   // A server without principals: the address is the place itself.
   if (fallback) return withSlash(fallback);

@@ -1,6 +1,10 @@
 import { DavXmlError, readDavXml } from './dav-xml.ts';
 
-const head = { url: 'https://dav.test/', status: 207, contentType: 'application/xml; charset=utf-8' };
+const head = {
+  url: 'https://dav.test/',
+  status: 207,
+  contentType: 'application/xml; charset=utf-8',
+};
 const read = (text: string) => readDavXml({ text, head });
 const multistatus = (inside: string) =>
   `<?xml version="1.0"?><D:multistatus xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">${inside}</D:multistatus>`;
@@ -51,9 +55,14 @@ describe('the XML of a DAV server', () => {
   });
 
   it('is the answer itself where it is no multistatus, or no XML at all', () => {
-    const itself = { resources: [{ href: head.url, status: 207, ok: true, props: {} }], token: null };
+    const itself = {
+      resources: [{ href: head.url, status: 207, ok: true, props: {} }],
+      token: null,
+    };
     expect(read('<mkcol-response/>')).toMatchObject(itself);
-    expect(readDavXml({ text: '<html>', head: { ...head, contentType: 'text/html' } })).toMatchObject(itself);
+    expect(
+      readDavXml({ text: '<html>', head: { ...head, contentType: 'text/html' } }),
+    ).toMatchObject(itself);
     expect(read('')).toMatchObject(itself);
   });
 
@@ -70,7 +79,10 @@ describe('the XML of a DAV server', () => {
     ['has a DTD', `<!DOCTYPE a [<!ENTITY b "c">]>${multistatus('&b;')}`],
     ['names entities of its own', multistatus('<a>&b;</a>')],
     ['is nested deeply', '<a>'.repeat(100)],
-    ['has a resource of too many elements', multistatus(`<response>${'<a/>'.repeat(20_000)}</response>`)],
+    [
+      'has a resource of too many elements',
+      multistatus(`<response>${'<a/>'.repeat(20_000)}</response>`),
+    ],
     ['has an element with a very long name', multistatus(`<${'a'.repeat(500)}/>`)],
   ])('is refused when it %s', (_what, text) => {
     expect(() => read(text)).toThrow(DavXmlError);

@@ -188,7 +188,8 @@ export class DavCalendars implements CalendarPort {
   async deleteEvent(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
-      if (session.owns(path)) await this.#events.remove(session, { path, instance }).catch(unlessGone);
+      if (session.owns(path))
+        await this.#events.remove(session, { path, instance }).catch(unlessGone);
     });
   }
 
@@ -201,7 +202,11 @@ export class DavCalendars implements CalendarPort {
   ) {
     return this.#accounts.run(account, async (session) => {
       const place = { path: ownPath(session, series, 'event'), instance: start };
-      return this.#events.writeInstance(session, account, place, { content: event, base, sequence });
+      return this.#events.writeInstance(session, account, place, {
+        content: event,
+        base,
+        sequence,
+      });
     });
   }
 
@@ -233,7 +238,9 @@ export class DavCalendars implements CalendarPort {
       } catch (error) {
         if (!(error instanceof ProviderError) || !['rejected', 'unsupported'].includes(error.code))
           throw error;
-        this.#log.log(`account ${account.accountId}: its server does not keep ${Object.keys(prop).join()}`);
+        this.#log.log(
+          `account ${account.accountId}: its server does not keep ${Object.keys(prop).join()}`,
+        );
       }
     }
   }
@@ -261,7 +268,8 @@ async function exists(session: DavSession, path: string): Promise<boolean> {
     const [found] = await session.propfind(path, { 'd:resourcetype': {} }, '0');
     return found !== undefined && found.ok && Object.keys(found.props).length > 0;
   } catch (error) {
-    if (error instanceof ProviderError && ['not-found', 'rejected'].includes(error.code)) return false;
+    if (error instanceof ProviderError && ['not-found', 'rejected'].includes(error.code))
+      return false;
     throw error;
   }
 }

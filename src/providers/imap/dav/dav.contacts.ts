@@ -6,7 +6,12 @@ import { type Task, task } from '../../../platform/threads/task.ts';
 import { WorkLimitError } from '../../../platform/threads/work-errors.ts';
 import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
-import type { ContactContent, ContactsPort, ProviderAccount, RemoteContact } from '../../port/connector.ts';
+import type {
+  ContactContent,
+  ContactsPort,
+  ProviderAccount,
+  RemoteContact,
+} from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { unlessGone } from './dav-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
@@ -150,7 +155,9 @@ export class DavContacts implements ContactsPort {
     input: Input,
   ): Promise<Exclude<Output, UnreadableCard>> {
     const unreadable = (cause: unknown) =>
-      new ProviderError('rejected', 'The contact as it is at the provider cannot be read', { cause });
+      new ProviderError('rejected', 'The contact as it is at the provider cannot be read', {
+        cause,
+      });
     let output: Output;
     try {
       output = await this.threads.run(work, account.accountId, input, { patient: true });
@@ -174,7 +181,9 @@ export class DavContacts implements ContactsPort {
       if (error instanceof WorkLimitError && error.limit === 'closed')
         throw new ProviderError('temporary', 'The server is stopping', { cause: error });
       const why = output ? output.unreadable : error?.message;
-      this.#log.warn(`account ${account.accountId}: ${objects[index]?.path} cannot be read: ${why}`);
+      this.#log.warn(
+        `account ${account.accountId}: ${objects[index]?.path} cannot be read: ${why}`,
+      );
       return [];
     });
   }

@@ -1,6 +1,10 @@
 import { readObject } from './dav-event-object.ts';
 import type { IcalFields } from '../../../formats/ical/ical-fields.ts';
-import { parseCalendar, readFields, UnreadableCalendarError } from '../../../formats/ical/ical-read.ts';
+import {
+  parseCalendar,
+  readFields,
+  UnreadableCalendarError,
+} from '../../../formats/ical/ical-read.ts';
 import {
   mergeFields,
   newEvent,
@@ -48,8 +52,16 @@ const fields = (overrides: Partial<IcalFields> = {}): IcalFields => ({
 describe('times of calendar files', () => {
   it.each([
     ['UTC', 'DTSTART:20300101T090000Z', '2030-01-01T09:00:00Z'],
-    ['an IANA zone without VTIMEZONE', 'DTSTART;TZID=Europe/Berlin:20300101T090000', '2030-01-01T08:00:00Z'],
-    ['a Windows zone', 'DTSTART;TZID=W. Europe Standard Time:20300701T090000', '2030-07-01T07:00:00Z'],
+    [
+      'an IANA zone without VTIMEZONE',
+      'DTSTART;TZID=Europe/Berlin:20300101T090000',
+      '2030-01-01T08:00:00Z',
+    ],
+    [
+      'a Windows zone',
+      'DTSTART;TZID=W. Europe Standard Time:20300701T090000',
+      '2030-07-01T07:00:00Z',
+    ],
     [
       'a path that ends with a zone',
       'DTSTART;TZID=/x.org/2009/America/New_York:20300101T090000',
@@ -76,7 +88,11 @@ describe('times of calendar files', () => {
       'TZOFFSETTO:+0500', 'END:STANDARD', 'END:VTIMEZONE',
     ]; // prettier-ignore
     const { when } = read(file(['DTSTART;TZID=Our Office:20300101T090000'], zone));
-    expect(when).toEqual({ object: 'time', time: at('2030-01-01T04:00:00Z'), timezone: 'Etc/GMT-5' });
+    expect(when).toEqual({
+      object: 'time',
+      time: at('2030-01-01T04:00:00Z'),
+      timezone: 'Etc/GMT-5',
+    });
   });
 
   it.each([
@@ -92,16 +108,23 @@ describe('times of calendar files', () => {
       'BEGIN:DAYLIGHT', `DTSTART:16010101T0${summerHour}0000`, `RRULE:FREQ=YEARLY;${summer}`,
       `TZOFFSETFROM:${winterOffset}`, `TZOFFSETTO:${summerOffset}`, 'END:DAYLIGHT', 'END:VTIMEZONE',
     ]; // prettier-ignore
-    const lines = ['DTSTART;TZID=Customized Time Zone:20300107T090000', 'RRULE:FREQ=WEEKLY;BYDAY=MO'];
+    const lines = [
+      'DTSTART;TZID=Customized Time Zone:20300107T090000',
+      'RRULE:FREQ=WEEKLY;BYDAY=MO',
+    ];
     const fields = read(file(lines, zone));
     expect(fields.recurrence?.timezone).toBe(expected === 'none' ? 'UTC' : expected);
     // It goes on to be told as it is written: nothing is different after a round trip.
-    expect(throughIcal(fields, { email: 'a@example.test', name: '', now: new Date(0) })).toEqual(fields);
+    expect(throughIcal(fields, { email: 'a@example.test', name: '', now: new Date(0) })).toEqual(
+      fields,
+    );
   });
 
   it('counts days of a DURATION by the calendar, hours exactly', () => {
     const start = 'DTSTART;TZID=Europe/Berlin:20300330T120000';
-    expect(read(file([start, 'DURATION:P1D'])).when).toMatchObject({ end_time: at('2030-03-31T10:00:00Z') });
+    expect(read(file([start, 'DURATION:P1D'])).when).toMatchObject({
+      end_time: at('2030-03-31T10:00:00Z'),
+    });
     expect(read(file([start, 'DURATION:PT24H'])).when).toMatchObject({
       end_time: at('2030-03-31T11:00:00Z'),
     });
@@ -135,25 +158,28 @@ describe('times of calendar files', () => {
     expect(throughIcal(fields({ when: { ...when } }), writer).when).toEqual(when);
   }); // prettier-ignore
 
-  it.each(['Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'Africa/Casablanca', 'Australia/Lord_Howe'])(
-    'describes %s so that readers who go by the description come to the same instants',
-    (zone) => {
-      for (const start of [
-        at('2030-01-15T12:00:00Z'),
-        at('2030-07-15T12:00:00Z'),
-        at('2033-11-15T12:00:00Z'),
-      ]) {
-        const text = newEvent(
-          'u',
-          fields({ when: { object: 'time', time: start, timezone: zone } }),
-          writer,
-        ).toString();
-        // Under a name nobody knows.
-        const renamed = text.replaceAll(zone, 'Described Here');
-        expect(read(renamed).when).toMatchObject({ object: 'time', time: start });
-      }
-    },
-  );
+  it.each([
+    'Europe/Berlin',
+    'America/New_York',
+    'Asia/Tokyo',
+    'Africa/Casablanca',
+    'Australia/Lord_Howe',
+  ])('describes %s so that readers who go by the description come to the same instants', (zone) => {
+    for (const start of [
+      at('2030-01-15T12:00:00Z'),
+      at('2030-07-15T12:00:00Z'),
+      at('2033-11-15T12:00:00Z'),
+    ]) {
+      const text = newEvent(
+        'u',
+        fields({ when: { object: 'time', time: start, timezone: zone } }),
+        writer,
+      ).toString();
+      // Under a name nobody knows.
+      const renamed = text.replaceAll(zone, 'Described Here');
+      expect(read(renamed).when).toMatchObject({ object: 'time', time: start });
+    }
+  });
 
   it('knows no zone by a name that is none', () => {
     expect(ianaZone('Nowhere', parseCalendar(file([])))).toBeUndefined();
@@ -171,7 +197,10 @@ describe('events of calendar files', () => {
     participants: [
       { email: 'bo@example.test', name: 'Bo', status: 'maybe', comment: null, phone_number: null },
     ],
-    conferencing: { provider: 'Zoom Meeting', details: { url: 'https://z.test/?a=1,2;3', password: 'x' } },
+    conferencing: {
+      provider: 'Zoom Meeting',
+      details: { url: 'https://z.test/?a=1,2;3', password: 'x' },
+    },
     reminders: { reminder_minutes: '[20,5]', reminder_method: 'email' },
   });
 
@@ -182,7 +211,9 @@ describe('events of calendar files', () => {
   it('have addresses without what servers take for separators', () => {
     // As Radicale does: it keeps what is before a comma, and puts backslashes before semicolons.
     const text = newEvent('u', all, writer).toString().replaceAll('\r\n ', '');
-    expect(text.split('\r\n').find((line) => line.startsWith('CONFERENCE'))).not.toMatch(/:.*[,\\]|:.*;/);
+    expect(text.split('\r\n').find((line) => line.startsWith('CONFERENCE'))).not.toMatch(
+      /:.*[,\\]|:.*;/,
+    );
   });
 
   it('hold nothing but what they are given: a line break in a value begins no property', () => {
@@ -234,7 +265,12 @@ describe('events of calendar files', () => {
     expect(() => throughIcal(fields({ recurrence }), writer)).toThrow('is not a rule');
   });
 
-  it.each(['EXDATE:20300101T100000Z,x', 'DTSTAMP:20300101T1', 'RECURRENCE-ID:x', 'DTEND:99999999T999999Z'])(
+  it.each([
+    'EXDATE:20300101T100000Z,x',
+    'DTSTAMP:20300101T1',
+    'RECURRENCE-ID:x',
+    'DTEND:99999999T999999Z',
+  ])(
     'of a file with the wrong value %s are read or refused as unreadable, so that the others of a calendar are read',
     (line) => {
       const text = file(['DTSTART:20300101T090000Z', line, 'RRULE:FREQ=DAILY']);
@@ -303,7 +339,9 @@ describe('mergeFields', () => {
     const merge = mergeFields(
       fields({ participants: [person('a@x.test'), person('b@x.test'), person('c@x.test')] }),
       fields({ participants: [person('b@x.test'), person('c@x.test'), person('new@x.test')] }),
-      fields({ participants: [person('a@x.test'), person('b@x.test', 'yes'), person('theirs@x.test')] }),
+      fields({
+        participants: [person('a@x.test'), person('b@x.test', 'yes'), person('theirs@x.test')],
+      }),
     );
     expect(merge.write.participants?.map(({ email, status }) => [email, status])).toEqual([
       ['b@x.test', 'yes'],

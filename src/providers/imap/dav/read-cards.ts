@@ -20,7 +20,12 @@ export function readContactObject({ path, text }: { path: string; text: string }
     const card = parseCard(text);
     if (isGroupCard(card)) return { contact: null };
     const picture = pictureTag(card);
-    const contact: RemoteContact = { providerId: path, uid: uidOf(card), content: readCard(card), picture };
+    const contact: RemoteContact = {
+      providerId: path,
+      uid: uidOf(card),
+      content: readCard(card),
+      picture,
+    };
     return { contact: JSON.stringify(contact) };
   } catch (error) {
     if (!(error instanceof UnreadableCardError)) throw error;

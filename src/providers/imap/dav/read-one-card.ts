@@ -61,7 +61,9 @@ function changeOf(
   base: ContactContent | null,
 ): { write: ContactContent; conflicts: string[] } {
   if (base === null) return { write: contact, conflicts: [] };
-  const [before, ours, theirs] = [throughCard(base), throughCard(contact), readCard(card)].map(contactFields);
+  const [before, ours, theirs] = [throughCard(base), throughCard(contact), readCard(card)].map(
+    contactFields,
+  );
   if (!before || !ours || !theirs) return { write: contact, conflicts: [] };
   return mergeContacts(before, ours, theirs);
 }

@@ -15,7 +15,8 @@ function embedded(card: ICAL.Component): string | null {
     const text = typeof value === 'string' ? value : '';
     const isData = DATA_ADDRESS.test(text);
     // Version 4 has no bare base64, and programs write it all the same.
-    if (!isData && property.type !== 'binary' && property.getParameter('encoding') === undefined) continue;
+    if (!isData && property.type !== 'binary' && property.getParameter('encoding') === undefined)
+      continue;
     if (text.length > 0 && text.length <= MOST_CHARACTERS) return text.replace(DATA_ADDRESS, '');
   }
   return null;

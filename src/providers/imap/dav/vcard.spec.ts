@@ -61,7 +61,9 @@ describe('cards', () => {
   });
 
   it('carry groups as categories, whose spelling stays', () => {
-    const card = parseCard(CARD.replace('X-FOO', 'CATEGORIES:Friends / Choir,Work\\, old\r\nX-FOO'));
+    const card = parseCard(
+      CARD.replace('X-FOO', 'CATEGORIES:Friends / Choir,Work\\, old\r\nX-FOO'),
+    );
     expect(readCard(card)['groups']).toEqual(['Friends/Choir', 'Work, old']);
     writeCard(card, { groups: ['Friends/Choir', 'New'] });
     expect(cardText(card)).toContain('CATEGORIES:Friends / Choir,New\r\n');
@@ -86,7 +88,9 @@ describe('cards', () => {
     const odd = 'a\r\nNOTE:forged\u2028b';
     const card = newCard('u');
     writeCard(card, {
-      ...Object.fromEntries(CONTACT_TEXTS.filter((name) => name !== 'birthday').map((name) => [name, odd])),
+      ...Object.fromEntries(
+        CONTACT_TEXTS.filter((name) => name !== 'birthday').map((name) => [name, odd]),
+      ),
       emails: [{ type: odd, email: odd }],
       phone_numbers: [{ type: odd, number: odd }],
       im_addresses: [{ type: odd, im_address: odd }],
@@ -102,22 +106,29 @@ describe('cards', () => {
 
   const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(120, 7)]);
   const withPhoto = (version: string, line: string) =>
-    parseCard(CARD.replace('VERSION:3.0', `VERSION:${version}`).replace('X-FOO', `${line}\r\nX-FOO`));
+    parseCard(
+      CARD.replace('VERSION:3.0', `VERSION:${version}`).replace('X-FOO', `${line}\r\nX-FOO`),
+    );
 
   it.each([
     ['3.0', `PHOTO;ENCODING=b;TYPE=JPEG:${png.toString('base64')}`],
     ['3.0', `PHOTO;VALUE=uri:data:image/svg+xml;base64,${png.toString('base64')}`],
     ['4.0', `PHOTO:data:image/png;base64,${png.toString('base64')}`],
-  ])('have pictures by what they are, and keep them when they change: version %s', (version, line) => {
-    const card = withPhoto(version, line);
-    expect(readPicture(card)).toEqual({ contentType: 'image/png', bytes: png });
-    const tag = pictureTag(card);
-    writeCard(card, { surname: 'Other' });
-    const text = cardText(card);
-    expect(text.replaceAll('\r\n ', '')).toContain(line.slice(-180).replace(/^.*?(?=base64,|:)/, ''));
-    expect(text.split('\r\n').every((one) => Buffer.byteLength(one) <= 76)).toBe(true);
-    expect(pictureTag(parseCard(text))).toBe(tag);
-  });
+  ])(
+    'have pictures by what they are, and keep them when they change: version %s',
+    (version, line) => {
+      const card = withPhoto(version, line);
+      expect(readPicture(card)).toEqual({ contentType: 'image/png', bytes: png });
+      const tag = pictureTag(card);
+      writeCard(card, { surname: 'Other' });
+      const text = cardText(card);
+      expect(text.replaceAll('\r\n ', '')).toContain(
+        line.slice(-180).replace(/^.*?(?=base64,|:)/, ''),
+      );
+      expect(text.split('\r\n').every((one) => Buffer.byteLength(one) <= 76)).toBe(true);
+      expect(pictureTag(parseCard(text))).toBe(tag);
+    },
+  );
 
   it.each([
     'PHOTO;VALUE=uri:https://example.test/a.png',

@@ -36,7 +36,11 @@ export function newCard(uid: string): ICAL.Component {
 
 /** A part of a structured value, whose values may be several. */
 function part(value: unknown, index: number): string | null {
-  const one: unknown = Array.isArray(value) ? (value as unknown[])[index] : index === 0 ? value : undefined;
+  const one: unknown = Array.isArray(value)
+    ? (value as unknown[])[index]
+    : index === 0
+      ? value
+      : undefined;
   const text = Array.isArray(one) ? one.join(' ') : typeof one === 'string' ? one : '';
   return text.trim() || null;
 }
@@ -71,7 +75,10 @@ const NO_TYPES = ['pref', 'internet', 'voice', 'x400'];
 function typeOf(property: ICAL.Property): string | null {
   const given: unknown = property.getParameter('type');
   const types = (Array.isArray(given) ? given : [given]).filter((one) => typeof one === 'string');
-  return types.map((one: string) => one.toLowerCase()).find((one) => one && !NO_TYPES.includes(one)) ?? null;
+  return (
+    types.map((one: string) => one.toLowerCase()).find((one) => one && !NO_TYPES.includes(one)) ??
+    null
+  );
 }
 
 const SCALAR_NAMES = { nickname: 'nickname', job_title: 'title', notes: 'note', manager_name: 'x-manager', office_location: 'x-office' } as const; // prettier-ignore
@@ -99,7 +106,8 @@ function simple(property: string, key: string, prefix = ''): ListField {
     property,
     read: (one) => {
       const value = scalar(valuesOf(one)[0]);
-      const bare = prefix && value.toLowerCase().startsWith(prefix) ? value.slice(prefix.length) : value;
+      const bare =
+        prefix && value.toLowerCase().startsWith(prefix) ? value.slice(prefix.length) : value;
       return bare ? { type: typeOf(one), [key]: bare } : null;
     },
     value: (entry) => oneLine(asText(entry[key])) || null,
@@ -114,7 +122,9 @@ const addresses: ListField = {
   property: 'adr',
   read(one) {
     const [value] = valuesOf(one);
-    const parts = ADDRESS_PARTS.map((name, index) => [name, part(value, FIRST_PART + index) ?? ''] as const);
+    const parts = ADDRESS_PARTS.map(
+      (name, index) => [name, part(value, FIRST_PART + index) ?? ''] as const,
+    );
     if (parts.every(([, content]) => content === '')) return null;
     return { type: typeOf(one), format: 'structured', ...Object.fromEntries(parts) };
   },
@@ -141,7 +151,9 @@ const DATE = /^\d{4}-\d{2}-\d{2}/;
 /** A contact by the wire's names. */
 export function readCard(card: ICAL.Component): ContactContent {
   const name = firstValue(card, 'n');
-  const names = Object.entries(NAME_PARTS).map(([field, index]) => [field, part(name, index)] as const);
+  const names = Object.entries(NAME_PARTS).map(
+    ([field, index]) => [field, part(name, index)] as const,
+  );
   const full = text(card, 'fn');
   const organisation = firstValue(card, 'org');
   const company = part(organisation, 0);
@@ -176,7 +188,9 @@ function groupsOf(card: ICAL.Component): string[] {
 
 /** Whether a card is not about somebody but lists the members of a group (RFC 6350 6.1.4, and Apple's way in vCard 3). */
 export function isGroupCard(card: ICAL.Component): boolean {
-  return ['kind', 'x-addressbookserver-kind'].some((name) => text(card, name)?.toLowerCase() === 'group');
+  return ['kind', 'x-addressbookserver-kind'].some(
+    (name) => text(card, name)?.toLowerCase() === 'group',
+  );
 }
 
 /** What a card is known by; null: it does not say. */
@@ -189,7 +203,9 @@ function withPlainLines(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll(/\r\n?/g, '\n');
   if (Array.isArray(value)) return value.map(withPlainLines);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withPlainLines(one)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, withPlainLines(one)]),
+  );
 }
 
 /** Writes the given fields into a card: what is absent stays; null and the empty text remove. */
@@ -197,11 +213,16 @@ export function writeCard(card: ICAL.Component, given: ContactContent): void {
   const contact = withPlainLines(given) as ContactContent;
   const before = readCard(card);
   const changed = (field: string) =>
-    contact[field] !== undefined && !isDeepStrictEqual(contact[field] || null, before[field] || null);
+    contact[field] !== undefined &&
+    !isDeepStrictEqual(contact[field] || null, before[field] || null);
   if (Object.keys(NAME_PARTS).some(changed)) writeName(card, contact, before);
   for (const [field, property] of Object.entries(SCALAR_NAMES)) {
     if (changed(field))
-      setText(card, property, property.startsWith('x-') ? oneLine(asText(contact[field])) : contact[field]);
+      setText(
+        card,
+        property,
+        property.startsWith('x-') ? oneLine(asText(contact[field])) : contact[field],
+      );
   }
   if (changed('birthday')) setText(card, 'bday', contact['birthday']);
   if (changed('company_name')) writeCompany(card, asText(contact['company_name']));
@@ -281,7 +302,11 @@ function writeCompany(card: ICAL.Component, company: string): void {
 }
 
 /** An entry that was there keeps its property, with what else is said of it. */
-function writeList(card: ICAL.Component, list: ListField, entries: readonly Record<string, unknown>[]): void {
+function writeList(
+  card: ICAL.Component,
+  list: ListField,
+  entries: readonly Record<string, unknown>[],
+): void {
   const present = card.getAllProperties(list.property);
   const keyOf = (property: ICAL.Property) => {
     const entry = list.read(property);

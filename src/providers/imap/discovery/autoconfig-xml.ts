@@ -71,7 +71,8 @@ class AutoconfigReader {
     this.#path.push(name);
     if (this.#tags > MOST_TAGS || this.#path.length > DEEPEST)
       throw new AutoconfigError('the document is too large');
-    if (this.#path[0] !== 'clientConfig') throw new AutoconfigError('the document is not a clientConfig');
+    if (this.#path[0] !== 'clientConfig')
+      throw new AutoconfigError('the document is not a clientConfig');
     this.#text = '';
     if (this.#server || !SERVERS.has(name) || this.#servers.length >= MOST_SERVERS) return;
     const fields = new Map<string, string[]>();
@@ -84,7 +85,8 @@ class AutoconfigReader {
     const depth = this.#path.length;
     if (this.#server && depth === this.#server.path) {
       const values = this.#server.fields.get(name) ?? [];
-      if (values.length < MOST_VALUES) this.#server.fields.set(name, [...values, this.#text.trim()]);
+      if (values.length < MOST_VALUES)
+        this.#server.fields.set(name, [...values, this.#text.trim()]);
     } else if (this.#server && depth < this.#server.path) this.#server = null;
     this.#text = '';
   }

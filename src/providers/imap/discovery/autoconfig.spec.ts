@@ -39,19 +39,33 @@ describe('readAutoconfig', () => {
   });
 
   it.each([
-    ['an entity of XML', document(imap() + smtp).replace('imap.example.test', 'imap&#46;example.test')],
+    [
+      'an entity of XML',
+      document(imap() + smtp).replace('imap.example.test', 'imap&#46;example.test'),
+    ],
     ['a byte order mark', `\uFEFF${document(imap() + smtp)}`],
-    ['CDATA', document(imap() + smtp).replace('imap.example.test', '<![CDATA[imap.example.test]]>')],
-    ['another server before it', document(imap('', 'pop3').replace('imap.', 'pop.') + imap() + smtp)],
+    [
+      'CDATA',
+      document(imap() + smtp).replace('imap.example.test', '<![CDATA[imap.example.test]]>'),
+    ],
+    [
+      'another server before it',
+      document(imap('', 'pop3').replace('imap.', 'pop.') + imap() + smtp),
+    ],
     [
       'one in the clear before it',
       document(imap().replace('SSL', 'plain').replace('imap.', 'clear.') + imap() + smtp),
     ],
     [
       'one with a login that is not known here before it',
-      document(imap().replace('password-cleartext', 'GSSAPI').replace('imap.', 'krb.') + imap() + smtp),
+      document(
+        imap().replace('password-cleartext', 'GSSAPI').replace('imap.', 'krb.') + imap() + smtp,
+      ),
     ],
-    ['elements that are not known', document(`<what><hostname>evil.test</hostname></what>${imap()}${smtp}`)],
+    [
+      'elements that are not known',
+      document(`<what><hostname>evil.test</hostname></what>${imap()}${smtp}`),
+    ],
     ['upper case', document(imap().replace('imap.example.test', 'IMAP.Example.Test') + smtp)],
   ])('reads a document with %s', (_, text) => {
     expect(readAutoconfig(text, EMAIL).imap?.host).toBe('imap.example.test');
@@ -68,7 +82,10 @@ describe('readAutoconfig', () => {
     ['a port that is no number', document(imap().replace('993', '0x3e1g'))],
     ['a host with a path', document(imap().replace('imap.example.test', 'imap.example.test/evil'))],
     ['a host with a port', document(imap().replace('imap.example.test', 'imap.example.test:25'))],
-    ['a host with a line break', document(imap().replace('imap.example.test', 'imap.example&#10;.test'))],
+    [
+      'a host with a line break',
+      document(imap().replace('imap.example.test', 'imap.example&#10;.test')),
+    ],
     ['only a server in the clear', document(imap().replace('SSL', 'plain'))],
   ])('finds no IMAP server in %s', (_, text) => {
     expect(readAutoconfig(text, EMAIL).imap).toBeUndefined();
@@ -85,7 +102,10 @@ describe('parseAutoconfig, hostile documents', () => {
 
   it.each([
     ['an external entity', external('<!ENTITY x SYSTEM "file:///etc/passwd">', '&x;')],
-    ['an external DTD', `<!DOCTYPE clientConfig SYSTEM "http://127.0.0.1/evil.dtd">${document(imap(), '')}`],
+    [
+      'an external DTD',
+      `<!DOCTYPE clientConfig SYSTEM "http://127.0.0.1/evil.dtd">${document(imap(), '')}`,
+    ],
     ['a parameter entity', external('<!ENTITY % x SYSTEM "http://127.0.0.1/"> %x;', 'a')],
     ['entities within entities', external(`<!ENTITY l0 "ha">${laughs}`, '&l9;')],
     ['an entity that nobody has declared', document(imap().replace('imap.example.test', '&x;'))],
@@ -101,7 +121,9 @@ describe('parseAutoconfig, hostile documents', () => {
 
   it('keeps no more of a text than a host name needs', () => {
     const [server] = parseAutoconfig(
-      document(`<incomingServer type="imap"><hostname>${'a'.repeat(60_000)}</hostname></incomingServer>`),
+      document(
+        `<incomingServer type="imap"><hostname>${'a'.repeat(60_000)}</hostname></incomingServer>`,
+      ),
     );
     expect(server?.fields.get('hostname')?.[0]?.length).toBeLessThanOrEqual(2_000);
   });
@@ -113,7 +135,9 @@ describe('parseAutoconfig, hostile documents', () => {
   });
 
   it('has no values under the names of objects', () => {
-    const [server] = parseAutoconfig(document(imap('<__proto__>x</__proto__><constructor>y</constructor>')));
+    const [server] = parseAutoconfig(
+      document(imap('<__proto__>x</__proto__><constructor>y</constructor>')),
+    );
     expect(server?.fields.get('hostname')).toEqual(['imap.example.test']);
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });

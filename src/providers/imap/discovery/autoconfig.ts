@@ -11,7 +11,10 @@ export const AUTOCONFIG_PLACES: readonly string[] = [
 
 /** Documents are a few kilobytes long. They are read on the main thread: 128 kB could take 100 ms, this takes 25 ms. */
 const LARGEST_BYTES = 32 * 1024;
-const SECURITIES: Readonly<Record<string, 'tls' | 'starttls'>> = { SSL: 'tls', STARTTLS: 'starttls' };
+const SECURITIES: Readonly<Record<string, 'tls' | 'starttls'>> = {
+  SSL: 'tls',
+  STARTTLS: 'starttls',
+};
 /** Ways of logging in that we have. `password-encrypted` is CRAM-MD5: such servers take a plain one over TLS, too. */
 const LOGINS = new Set(['password-cleartext', 'plain', 'password-encrypted', 'secure', 'oauth2']);
 
@@ -50,7 +53,10 @@ export function readAutoconfig(text: string, email: string): Found {
       .filter((server) => server.element === element && server.type === type)
       .flatMap(({ fields }) => fields.get('serverURL') ?? [])
       .map((value) => fill(value, email))
-      .find((value) => URL.canParse(value) && new URL(value).protocol === 'https:' && value.length <= 2_000);
+      .find(
+        (value) =>
+          URL.canParse(value) && new URL(value).protocol === 'https:' && value.length <= 2_000,
+      );
   return {
     imap: pick('incomingServer', 'imap'),
     smtp: pick('outgoingServer', 'smtp'),
@@ -66,7 +72,14 @@ function serverOf({ fields }: AutoconfigServer, email: string): FoundServer | un
   const security = SECURITIES[first('socketType').toUpperCase()];
   const logins = fields.get('authentication') ?? [];
   const known = logins.length === 0 || logins.some((login) => LOGINS.has(login.toLowerCase()));
-  if (!security || !known || !isHostName(host) || !Number.isInteger(port) || port < 1 || port > 65_535) {
+  if (
+    !security ||
+    !known ||
+    !isHostName(host) ||
+    !Number.isInteger(port) ||
+    port < 1 ||
+    port > 65_535
+  ) {
     return undefined;
   }
   const user = first('username');

@@ -1,7 +1,10 @@
 import type { EgressAnswer, EgressOptions } from '../../../platform/egress/egress-client.ts';
 
 /** Fetches by the guarded client of this server, with what is left of the time. */
-export type HttpsGet = (url: string, options: Pick<EgressOptions, 'maxBodyBytes'>) => Promise<EgressAnswer>;
+export type HttpsGet = (
+  url: string,
+  options: Pick<EgressOptions, 'maxBodyBytes'>,
+) => Promise<EgressAnswer>;
 
 const MOST_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -36,7 +39,11 @@ export async function getByHttps(
 }
 
 /** @returns null: there is no such document, or it is larger than `maxBytes` */
-export async function fetchDocument(url: string, maxBytes: number, get: HttpsGet): Promise<string | null> {
+export async function fetchDocument(
+  url: string,
+  maxBytes: number,
+  get: HttpsGet,
+): Promise<string | null> {
   const answer = await getByHttps(url, maxBytes + 1, get);
   if (answer?.status !== 200 || answer.body.length > maxBytes) return null;
   return answer.body.toString('utf8');

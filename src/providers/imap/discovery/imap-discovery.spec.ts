@@ -43,10 +43,13 @@ afterEach(async () => {
 
 async function serve(handler: Handler): Promise<{ url: string; seen: string[] }> {
   const seen: string[] = [];
-  const server = https.createServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }, (request, response) => {
-    seen.push(request.url ?? '');
-    handler(request, response);
-  });
+  const server = https.createServer(
+    { key: TEST_KEY, cert: TEST_CERTIFICATE },
+    (request, response) => {
+      seen.push(request.url ?? '');
+      handler(request, response);
+    },
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   close.push(async () => {
@@ -57,14 +60,20 @@ async function serve(handler: Handler): Promise<{ url: string; seen: string[] }>
   return { url: `https://localhost:${(server.address() as AddressInfo).port}`, seen };
 }
 
-function discovery(options: DiscoveryOptions, allow = ['127.0.0.0/8'], ca = TEST_CERTIFICATE): ImapDiscovery {
+function discovery(
+  options: DiscoveryOptions,
+  allow = ['127.0.0.0/8'],
+  ca = TEST_CERTIFICATE,
+): ImapDiscovery {
   const policy = new EgressPolicy(allow);
   const egress = new EgressClient(policy, { ca });
   close.unshift(() => egress.onApplicationShutdown());
   return new ImapDiscovery(policy, egress, { dns: new ScriptedDns(), places: [], ...options });
 }
 
-const documentOf = (host: string) => `<?xml version="1.0"?><clientConfig version="1.1"><emailProvider id="x">
+const documentOf = (
+  host: string,
+) => `<?xml version="1.0"?><clientConfig version="1.1"><emailProvider id="x">
   <incomingServer type="imap"><hostname>${host}</hostname><port>993</port><socketType>SSL</socketType><username>%EMAILADDRESS%</username></incomingServer>
   <outgoingServer type="smtp"><hostname>${host}</hostname><port>465</port><socketType>SSL</socketType></outgoingServer>
   </emailProvider></clientConfig>`;
@@ -99,9 +108,13 @@ describe('ImapDiscovery', () => {
   });
 
   it("reads the domain's own file, which goes before its records", async () => {
-    const { url, seen } = await serve((_, response) => response.end(documentOf('imap.example.test')));
+    const { url, seen } = await serve((_, response) =>
+      response.end(documentOf('imap.example.test')),
+    );
     const dns = new ScriptedDns([], SRV);
-    expect(await found(discovery({ dns, places: [`${url}/{domain}?emailaddress={email}`] }))).toEqual([
+    expect(
+      await found(discovery({ dns, places: [`${url}/{domain}?emailaddress={email}`] })),
+    ).toEqual([
       ['autoconfig', 'imap.example.test', false],
       ['srv', 'mail.example.test', false],
     ]);
@@ -120,7 +133,10 @@ describe('ImapDiscovery', () => {
   });
 
   it('believes records that lead to a provider of our table', async () => {
-    const servers = { _imaps: { host: 'imap.fastmail.com' }, _submissions: { host: 'smtp.fastmail.com' } };
+    const servers = {
+      _imaps: { host: 'imap.fastmail.com' },
+      _submissions: { host: 'smtp.fastmail.com' },
+    };
     expect(await found(discovery({ dns: new ScriptedDns([], servers) }))).toEqual([
       ['srv', 'imap.fastmail.com', false],
     ]);
@@ -128,7 +144,9 @@ describe('ImapDiscovery', () => {
 
   it('asks a database about the domain, never about the address', async () => {
     const { url, seen } = await serve((_, response) => response.end(documentOf('imap.db.test')));
-    expect(await found(discovery({ ispdbUrl: `${url}/v1.1` }))).toEqual([['ispdb', 'imap.db.test', false]]);
+    expect(await found(discovery({ ispdbUrl: `${url}/v1.1` }))).toEqual([
+      ['ispdb', 'imap.db.test', false],
+    ]);
     expect(seen).toEqual(['/v1.1/example.test']);
   });
 
@@ -161,8 +179,14 @@ describe('ImapDiscovery', () => {
       'a redirect to a private address',
       (_, response) => response.writeHead(302, { location: 'https://169.254.169.254/' }).end(),
     ],
-    ['a redirect to itself', ({ url }, response) => response.writeHead(302, { location: url }).end()],
-    ['a redirect to nowhere', (_, response) => response.writeHead(302, { location: 'https://' }).end()],
+    [
+      'a redirect to itself',
+      ({ url }, response) => response.writeHead(302, { location: url }).end(),
+    ],
+    [
+      'a redirect to nowhere',
+      (_, response) => response.writeHead(302, { location: 'https://' }).end(),
+    ],
     [
       'a document that is too long',
       (_, response) => response.end(documentOf('imap.example.test') + ' '.repeat(200_000)),
@@ -188,20 +212,29 @@ describe('ImapDiscovery', () => {
   });
 
   it('does not believe a file whose certificate is not valid, nor asks a private address', async () => {
-    const { url, seen } = await serve((_, response) => response.end(documentOf('imap.example.test')));
-    expect(await found(discovery({ places: [url] }, undefined, tls.rootCertificates[0]))).toEqual([]);
+    const { url, seen } = await serve((_, response) =>
+      response.end(documentOf('imap.example.test')),
+    );
+    expect(await found(discovery({ places: [url] }, undefined, tls.rootCertificates[0]))).toEqual(
+      [],
+    );
     expect(await found(discovery({ places: [url] }, []))).toEqual([]);
     expect(seen).toEqual([]);
   });
 
-  it.each(['ada@localhost', 'ada@127.0.0.1', 'ada@[::1]', 'ada@a b.test', 'ada@-.test/..', 'ada@', 'ada'])(
-    'asks nobody about %s',
-    async (email) => {
-      const dns = new ScriptedDns();
-      expect(await discovery({ dns }).discover(email)).toEqual({ known: null, candidates: [] });
-      expect(dns.asked).toEqual([]);
-    },
-  );
+  it.each([
+    'ada@localhost',
+    'ada@127.0.0.1',
+    'ada@[::1]',
+    'ada@a b.test',
+    'ada@-.test/..',
+    'ada@',
+    'ada',
+  ])('asks nobody about %s', async (email) => {
+    const dns = new ScriptedDns();
+    expect(await discovery({ dns }).discover(email)).toEqual({ known: null, candidates: [] });
+    expect(dns.asked).toEqual([]);
+  });
 
   it('asks about international domains as DNS has them', async () => {
     const dns = new ScriptedDns();
@@ -220,7 +253,10 @@ describe('ImapDiscovery', () => {
   it('leaves out calendars whose host is not there', async () => {
     const dav = await serve((_, response) => response.writeHead(401).end());
     const { port } = new URL(dav.url);
-    const dns = new ScriptedDns([], { ...SRV, _caldavs: { host: 'cal.example.test', port: Number(port) } });
+    const dns = new ScriptedDns([], {
+      ...SRV,
+      _caldavs: { host: 'cal.example.test', port: Number(port) },
+    });
     const { candidates } = await discovery({ dns }).discover(EMAIL);
     expect(candidates[0]?.servers.caldav_url).toBeUndefined();
   });
@@ -233,7 +269,9 @@ describe('askDav', () => {
     const egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']), { ca: TEST_CERTIFICATE });
     close.unshift(() => egress.onApplicationShutdown());
     const dns = new ScriptedDns([], { _caldavs: { host: 'localhost', port }, ...srv });
-    const found = await askDav('ada@localhost', dns, (place, options) => egress.get(place, options));
+    const found = await askDav('ada@localhost', dns, (place, options) =>
+      egress.get(place, options),
+    );
     return found.caldavUrl?.replace(url, '');
   };
 

@@ -17,7 +17,15 @@ import {
   serversOf,
 } from '../imap-presets.ts';
 import { askAutoconfig, AUTOCONFIG_PLACES } from './autoconfig.ts';
-import { type Found, type FoundServer, isHostName, isShared, isWithin, NOTHING, toServers } from './found.ts';
+import {
+  type Found,
+  type FoundServer,
+  isHostName,
+  isShared,
+  isWithin,
+  NOTHING,
+  toServers,
+} from './found.ts';
 import type { HttpsGet } from './https-document.ts';
 import { type MailDns, SystemMailDns } from './mail-dns.ts';
 import { askDav, askServices } from './services.ts';
@@ -79,7 +87,8 @@ export class ImapDiscovery extends MailDiscovery {
         candidates: [{ source: 'preset', servers, confirm: false }],
       });
     }
-    if (!isHostName(domain) || !domain.includes('.') || isIP(domain)) return Promise.resolve(NOT_FOUND);
+    if (!isHostName(domain) || !domain.includes('.') || isIP(domain))
+      return Promise.resolve(NOT_FOUND);
     const kept = this.#kept.get(email);
     if (kept && kept.until > monotonicMs()) return kept.answer;
     const answer = this.#ask(email, domain);
@@ -110,7 +119,8 @@ export class ImapDiscovery extends MailDiscovery {
     signal: AbortSignal,
     limitMs: number,
   ): Promise<DiscoveredMail> {
-    const get: HttpsGet = (url, options) => this.egress.get(url, { ...options, signal, deadlineMs: limitMs });
+    const get: HttpsGet = (url, options) =>
+      this.egress.get(url, { ...options, signal, deadlineMs: limitMs });
     const inTime = <T>(what: Promise<T>, otherwise: T) => settle(what, otherwise, signal);
     const exchangers = await inTime(this.#dns.exchangers(domain), []);
     const preset = exchangers.map(presetOfExchanger).find((one) => one !== undefined);
@@ -122,7 +132,8 @@ export class ImapDiscovery extends MailDiscovery {
       if (await this.#dns.exists(new URL(url).hostname)) return get(url, options);
       throw new Error('there is no such host');
     };
-    const ask = (place: string, by = getExisting) => inTime(askAutoconfig(place, email, by), NOTHING);
+    const ask = (place: string, by = getExisting) =>
+      inTime(askAutoconfig(place, email, by), NOTHING);
     const places = (this.options.places ?? AUTOCONFIG_PLACES).filter(
       (place) => !isShared(domain) || !place.includes('.{domain}'),
     );
@@ -146,7 +157,12 @@ export class ImapDiscovery extends MailDiscovery {
     const extra = await dav;
     const candidates = [
       ...files.flatMap((found) => candidate('autoconfig', found, extra)),
-      ...candidate('srv', isComplete(records) ? records : completed(records, guessed), extra, domain),
+      ...candidate(
+        'srv',
+        isComplete(records) ? records : completed(records, guessed),
+        extra,
+        domain,
+      ),
       ...candidate('ispdb', database, extra),
       ...candidate('guess', guessed, extra),
     ];

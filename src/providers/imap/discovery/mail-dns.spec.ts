@@ -1,7 +1,12 @@
 import { byPreference } from './mail-dns.ts';
 
 describe('byPreference', () => {
-  const target = (host: string, security: 'tls' | 'starttls', priority: number, weight: number) => ({
+  const target = (
+    host: string,
+    security: 'tls' | 'starttls',
+    priority: number,
+    weight: number,
+  ) => ({
     target: { host, port: 1, priority, weight },
     security,
   });

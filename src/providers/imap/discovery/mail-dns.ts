@@ -62,7 +62,10 @@ export class SystemMailDns implements MailDns {
   async path(name: string) {
     const records = await answered(this.#resolver.resolveTxt(name));
     const texts = records.slice(0, MOST_RECORDS).map((parts) => parts.join(''));
-    return texts.map((text) => /^path=(\/.*)$/i.exec(text)?.[1]).find((path) => path !== undefined) ?? null;
+    return (
+      texts.map((text) => /^path=(\/.*)$/i.exec(text)?.[1]).find((path) => path !== undefined) ??
+      null
+    );
   }
 }
 

@@ -27,7 +27,9 @@ async function best(
     ...starttls.map((target) => ({ target, security: 'starttls' as const })),
   ].filter(({ target }) => isUsable(target));
   const [first] = byPreference(found);
-  return first && { host: first.target.host, port: first.target.port, security: first.security, user };
+  return (
+    first && { host: first.target.host, port: first.target.port, security: first.security, user }
+  );
 }
 
 function isUsable({ host, port }: SrvTarget): boolean {

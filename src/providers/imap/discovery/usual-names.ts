@@ -9,7 +9,12 @@ export type Probe = (server: ProbedServer) => Promise<boolean>;
 type Guess = ProbedServer & { security: 'tls' | 'starttls' };
 
 function guesses(domain: string): Guess[] {
-  const make = (protocol: 'imap' | 'smtp', name: string, port: number, security: 'tls' | 'starttls') => ({
+  const make = (
+    protocol: 'imap' | 'smtp',
+    name: string,
+    port: number,
+    security: 'tls' | 'starttls',
+  ) => ({
     protocol,
     host: name === '' ? domain : `${name}.${domain}`,
     port,
@@ -30,7 +35,8 @@ export async function tryUsualNames(email: string, probe: Probe): Promise<Found>
   const first = async (protocol: 'imap' | 'smtp'): Promise<FoundServer | undefined> => {
     for (const { guess, works } of tried) {
       const { host, port, security } = guess;
-      if (guess.protocol === protocol && (await works)) return { host, port, security, user: email };
+      if (guess.protocol === protocol && (await works))
+        return { host, port, security, user: email };
     }
     return undefined;
   };
