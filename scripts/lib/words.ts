@@ -1,0 +1,179 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+import { ROOT } from './project.ts';
+
+/** Something in a comment, a test name or a page that its author should rewrite. */
+export interface Finding {
+  /** Relative to the project's folder. */
+  file: string;
+  line: number;
+  problem: string;
+}
+
+/** A piece of prose: one comment, one test name, or one paragraph of a page. */
+interface Prose {
+  text: string;
+  line: number;
+}
+
+/** Words that only the first authors understood, and what to write instead (docs/glossary.md). */
+const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
+  [/\bin hand\b/i, 'claimed'],
+  [/\bwho(?:m|ever|mever)\b/i, 'the reader, the caller, the client: name the person or program'],
+  [/\bwhat (?:becomes|became|come|came|comes) of\b/i, 'result, outcome'],
+  [/\b(?:is|are|was|were) no more\b/i, 'deleted, removed'],
+  [/\bnobody (?:has|knows|asks|is|waits|needs)\b/i, 'a positive statement with its subject'],
+  [/\bof the moment\b/i, 'current'],
+  [/\bin doubt\b|\bthe doubt\b/i, 'unknown outcome'],
+  [/\bput off\b/i, 'deferred'],
+  [/\btwins?\b/i, 'duplicate'],
+  [/\bhappenings?\b/i, 'event, change'],
+  [/\b(?:spec|api facts|design) \d/i, 'the rule itself, or a page, ADR or RFC a reader can open'],
+  [/\bspecification \d/i, 'the rule itself, or a page, ADR or RFC a reader can open'],
+];
+/** Longer sentences are read twice. */
+const MOST_WORDS = 35;
+const MOST_COLUMNS = 100;
+/** A file of the project, as prose names it. */
+const PATH = /(?<![\w/.@-])(?:src|test|docs|scripts|bench|migrations)\/[\w./-]*\w/g;
+const ADR = /\bADRs? (\d{4})\b/g;
+
+/** Reads all prose of the project. @returns what to rewrite, in the order of the files */
+export function checkWords(): Finding[] {
+  const sources = ['src', 'test', 'bench', 'scripts'].flatMap((folder) => filesIn(folder, '.ts'));
+  const pages = [...filesIn('docs', '.md'), ...filesIn('.', '.md', false)];
+  return [
+    ...sources.flatMap((file) => [
+      ...findingsIn(file, proseOfSource(file, read(file))),
+      ...wideComments(file, read(file)),
+    ]),
+    ...pages.flatMap((file) => [
+      ...findingsIn(file, proseOfPage(read(file))),
+      ...deadLinks(file, read(file)),
+      ...headOfDecision(file, read(file)),
+    ]),
+  ];
+}
+
+function read(file: string): string {
+  return fs.readFileSync(path.join(ROOT, file), 'utf8');
+}
+
+function filesIn(folder: string, ending: string, recursive = true): string[] {
+  return fs
+    .readdirSync(path.join(ROOT, folder), { recursive, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending) && !file.startsWith('.groups'))
+    .map((file) => path.posix.join(folder, file))
+    .toSorted();
+}
+
+/** Comments, and the names of tests. */
+export function proseOfSource(file: string, text: string): Prose[] {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const comments = new Map<number, ts.CommentRange>();
+  const names: Prose[] = [];
+  const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line + 1;
+  const visit = (node: ts.Node): void => {
+    const ranges = [
+      ...(ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []),
+      ...(ts.getTrailingCommentRanges(text, node.getEnd()) ?? []),
+    ];
+    for (const range of ranges) comments.set(range.pos, range);
+    if (ts.isCallExpression(node) && /^(?:it|describe)\b/.test(node.expression.getText(source))) {
+      const [name] = node.arguments;
+      if (name && ts.isStringLiteralLike(name))
+        names.push({ text: name.text, line: lineOf(name.getStart(source)) });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  const lines = [...comments.values()].map(({ pos, end }) => ({
+    text: text.slice(pos, end).replace(/^[ \t]*(?:\/\*\*?|\*\/|\/\/|\*(?!\*))[ \t]?|\*\/$/gm, ''),
+    line: lineOf(pos),
+  }));
+  return [...lines, ...names];
+}
+
+/** Paragraphs without code, tables and the targets of links. */
+export function proseOfPage(text: string): Prose[] {
+  const prose: Prose[] = [];
+  let isCode = false;
+  let isNew = true;
+  for (const [index, line] of text.split('\n').entries()) {
+    if (/^\s*```/.test(line)) isCode = !isCode;
+    if (isCode || /^\s*(?:```|\||<|$)/.test(line)) {
+      isNew = true;
+      continue;
+    }
+    const words = line.replaceAll(/\]\([^)]*\)/g, ']');
+    const last = prose.at(-1);
+    if (last && !isNew && !/^\s*(?:[-*#]|\d+\.) /.test(line)) last.text += `\n${words}`;
+    else prose.push({ text: words, line: index + 1 });
+    isNew = false;
+  }
+  return prose;
+}
+
+function findingsIn(file: string, prose: readonly Prose[]): Finding[] {
+  return prose.flatMap(({ text, line }) =>
+    problemsOf(text).map((problem) => ({ file, line, problem })),
+  );
+}
+
+/** What is wrong with a piece of prose. */
+export function problemsOf(text: string): string[] {
+  const plain = text.replaceAll(/`[^`]*`/g, 'code');
+  const words = REPLACEMENTS.flatMap(([word, instead]) => {
+    const found = word.exec(plain);
+    return found ? [`"${found[0]}": write ${instead}`] : [];
+  });
+  const long = plain
+    .split(/(?<=[.!?])\s+|\n\s*\n|\n\s*(?=[-*@]|\d+\.)/)
+    .filter((sentence) => sentence.split(/\s+/).length > MOST_WORDS)
+    .map((sentence) => `a sentence of over ${MOST_WORDS} words: ${sentence.trim().slice(0, 60)}…`);
+  const paths = [...text.matchAll(PATH)]
+    .map(([name]) => name)
+    .filter((name) => !fs.existsSync(path.join(ROOT, name)))
+    .map((name) => `there is no ${name}`);
+  const decisions = [...text.matchAll(ADR)]
+    .filter(([, number]) => number && !adrs().has(number))
+    .map(([name]) => `there is no ${name}`);
+  return [...words, ...long, ...paths, ...decisions];
+}
+
+/** Prettier wraps code, but not comments. */
+function wideComments(file: string, text: string): Finding[] {
+  return text.split('\n').flatMap((line, index) => {
+    const isWide = /^\s*(?:\/\/|\/?\*)/.test(line) && line.length > MOST_COLUMNS;
+    const problem = `a comment wider than ${MOST_COLUMNS} columns`;
+    return isWide && !line.includes('://') ? [{ file, line: index + 1, problem }] : [];
+  });
+}
+
+let numbers: Set<string> | undefined;
+function adrs(): Set<string> {
+  numbers ??= new Set(filesIn('docs/adr', '.md').map((file) => path.basename(file).slice(0, 4)));
+  return numbers;
+}
+
+function deadLinks(file: string, text: string): Finding[] {
+  return text.split('\n').flatMap((line, index) =>
+    [...line.matchAll(/\]\((?!\w+:)([^)#\s]+)/g)]
+      .map(([, target = '']) => target)
+      .filter((target) => !fs.existsSync(path.join(ROOT, path.dirname(file), target)))
+      .map((target) => ({ file, line: index + 1, problem: `the link ${target} leads nowhere` })),
+  );
+}
+
+/** Every decision says whether it holds, and since when. */
+function headOfDecision(file: string, text: string): Finding[] {
+  if (!/^docs\/adr\/\d{4}-/.test(file)) return [];
+  const missing = [
+    ['Status', /^- Status: (?:accepted|superseded by \[\d{4}\])/m],
+    ['Date', /^- Date: \d{4}-\d{2}-\d{2}$/m],
+  ] as const;
+  return missing
+    .filter(([, pattern]) => !pattern.test(text))
+    .map(([name]) => ({ file, line: 1, problem: `no line "- ${name}: …"` }));
+}
