@@ -30,45 +30,52 @@ import { writePlan } from './mirror-writes.ts';
 import { type ReadFailure, recordFailures } from './sync-failures.ts';
 import { headersOf, subjectToFind } from '../mail/threading/thread-plan.ts';
 
-/** A batch of a mailbox, read and ready to be stored. */
+/** A batch of mailbox changes that has been read and is ready to be stored. */
 export interface Batch {
   changes: MailChanges;
   incoming: readonly IncomingMessage[];
   failures: readonly ReadFailure[];
   folders: StandardFolders;
   newsSince: Date | null;
-  /** Whether messages have vanished before that may be among these. */
+  /**
+   * True if earlier batches left vanished messages that may be among the messages of this batch.
+   */
   hasVanished: boolean;
-  /** When the look began. */
-  lookedAt: Date;
-  /** Where it began. */
+  /** When this batch was requested from the provider. */
+  requestedAt: Date;
+  /** Cursor at which this batch begins; `null` for the very first batch. */
   cursor: string | null;
 }
 
-/** What became of a batch. */
+/** Result of storing a batch. */
 export interface StoredBatch {
-  /** Whether messages have vanished that may still turn up. */
+  /** True if the account has vanished messages that may still reappear. */
   hasVanished: boolean;
   /**
-   * Writes of ours have ended meanwhile: what the look says of their messages may be what was there before, and was left out. The
-   * cursor stays: look again.
+   * True if one of our own provider writes ended after the batch was requested. The batch may show
+   * those messages as they were before the write, so their changes were left out. The cursor stays
+   * where it was: run another sync pass.
    */
   outdated: boolean;
 }
 
-/** A message whose write has just ended stays as the mirror shows it. */
+/** A message whose provider write has just ended keeps the state that the mirror shows. */
 const ALL_WRITTEN = { unread: true, starred: true, folders: true };
 
 /**
- * Messages that are gone are waited for when so many are gone at once (a folder that was made anew), or when not even what
- * happened lately is known: else the provider tells of a move in one.
+ * Normally a provider reports both halves of a move in one batch, so vanished messages are removed
+ * at once. While more batches follow, they are kept in two cases: 50 or more messages vanish in one
+ * batch (for example because a folder was recreated), or the recent changes are not complete yet.
  */
 const MANY_GONE = 50;
-/** How long they are waited for, and how long when they are being changed through the API. */
+/**
+ * How long to wait for a vanished message to reappear. The longer limit applies while the message
+ * is being changed through the API.
+ */
 const WAIT_MS = 5 * 60_000;
 const LONGEST_WAIT_MS = 60 * 60_000;
 
-/** Stores what a look at a mailbox has found: one transaction, with the cursor. */
+/** Stores one batch of a mailbox sync pass together with its cursor, in one transaction. */
 @Injectable()
 export class BatchStore {
   readonly #log = new Logger(BatchStore.name);
@@ -80,7 +87,10 @@ export class BatchStore {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws {ClaimLostError} */
+  /**
+   * Stores the batch and records its changes in the change log.
+   * @throws {ClaimLostError} if another worker has claimed the mailbox; nothing is stored
+   */
   async store(account: ConnectedAccount, claim: MirrorClaim, batch: Batch): Promise<StoredBatch> {
     const { accountId, email } = account;
     const { changes, incoming, failures, folders, newsSince } = batch;
@@ -93,27 +103,32 @@ export class BatchStore {
       const seen = [...known.known.values(), ...plan.changed.map((change) => change.known)];
       if (batch.hasVanished) await unvanish(sql, accountId, idsOf(seen));
       const gone = await this.#removeGone(sql, account, batch, { known, plan, at: owner.at });
-      const met = await harvestContacts(sql, owner, plan.added, folders);
+      const harvested = await harvestContacts(sql, owner, plan.added, folders);
       const invited = await this.invitations.take(sql, owner, plan.added, folders);
       await recordFailures(sql, accountId, failures, owner.at);
       await recordChanges(sql, [
         ...changesOf(plan, written, owner),
-        ...met,
+        ...harvested,
         ...invited,
         ...gone.removed,
-        ...(await happenings(sql, owner, plan)),
+        ...(await trackingChanges(sql, owner, plan)),
       ]);
       if (known.outdated) await this.repository.turnBack(sql, claim, batch.cursor);
       return { hasVanished: gone.hasVanished, outdated: known.outdated };
     });
     for (const { providerId, reason } of failures) {
-      this.#log.warn(`message ${providerId} of account ${accountId} cannot be read: ${reason}`);
+      this.#log.warn(
+        `message ${providerId} of account ${accountId} could not be read; the mirror keeps what is known of it: ${reason}`,
+      );
     }
     const { hasVanished, outdated } = stored;
     return { hasVanished, outdated };
   }
 
-  /** What was sent is shown as it was written: whoever looks at it here is no reader of it. */
+  /**
+   * Removes our tracking pixel and links from messages we sent. Otherwise a user who opens the sent
+   * copy would count as a reader.
+   */
   #withoutMarks({ added }: MirrorPlan, { sent }: Knowledge): void {
     for (const message of added) {
       if (sent.has(message.messageIdHeader ?? ''))
@@ -148,8 +163,8 @@ export class BatchStore {
   }
 }
 
-/** What subscribers are told of messages that are news, besides that they are there. */
-function happenings(sql: Sql, { account, newsSince, at }: MirrorOwner, { added }: MirrorPlan) {
+/** Changes of tracked mail, such as replies and bounces, that newly received messages cause. */
+function trackingChanges(sql: Sql, { account, newsSince, at }: MirrorOwner, { added }: MirrorPlan) {
   const news = added.filter(
     ({ draft, remote }) => !draft && (!newsSince || remote.receivedAt >= newsSince),
   );
@@ -158,14 +173,17 @@ function happenings(sql: Sql, { account, newsSince, at }: MirrorOwner, { added }
   return happeningsOf(sql, account, arrived, findSent, at);
 }
 
-/** Everything the mirror knows about a batch, as it is at this moment of the transaction. */
+/**
+ * Everything the mirror knows about the messages of a batch, read and locked in the current
+ * transaction.
+ */
 async function knowledgeOf(
   sql: Sql,
   accountId: string,
   email: string,
   batch: Batch,
 ): Promise<Knowledge & { outdated: boolean }> {
-  const { changes, incoming, hasVanished, folders, lookedAt } = batch;
+  const { changes, incoming, hasVanished, folders, requestedAt } = batch;
   const known = await holdKnown(
     sql,
     accountId,
@@ -197,11 +215,12 @@ async function knowledgeOf(
     sql,
     accountId,
     ['update_message', 'save_draft'],
-    lookedAt,
+    requestedAt,
     ids,
   );
   const stays = new Set([...known.values()].map(({ id }) => id));
-  // One that is gone from its place has been moved by somebody else since: it is followed there.
+  // The message is missing at its old position, so another client has moved it since. Take the new
+  // folders.
   for (const id of ended)
     writes.set(id, { ...ALL_WRITTEN, folders: stays.has(id) || writes.get(id)?.folders === true });
   const unknownDrafts = incoming.flatMap(({ remote: { providerId, folderIds }, parsed }) =>
@@ -209,7 +228,7 @@ async function knowledgeOf(
       ? [{ providerId, messageIdHeader: parsed.messageIdHeader }]
       : [],
   );
-  const drafts = await versionsOfDrafts(sql, accountId, unknownDrafts, lookedAt);
+  const drafts = await versionsOfDrafts(sql, accountId, unknownDrafts, requestedAt);
   return {
     known,
     strays,

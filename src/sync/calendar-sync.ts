@@ -20,7 +20,7 @@ import { beginCalendarLook, nextLook, postponeLook } from './looks.ts';
 import { EventSync } from './event-sync.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 
-/** Brings the calendars an account has at its provider, and the events in them, into the mirror. */
+/** Copies an account's calendars and their events from the provider into the mirror. */
 @Injectable()
 export class CalendarSync {
   constructor(
@@ -32,9 +32,11 @@ export class CalendarSync {
   ) {}
 
   /**
-   * Called in each look at an account; does nothing while the look before is not old enough. What the first one finds is
-   * history: logged, but subscribers are not told. A provider whose events are made here only is asked once.
-   * @returns whether there are calendars that have to be looked at again and again
+   * Runs one sync pass over the calendars of an account. Called in every sync pass of the account;
+   * does nothing if the previous calendar pass is too recent. The changes of the first pass are
+   * history: they go into the change log, but send no webhooks. A provider whose events are created
+   * only through our API is read once.
+   * @returns true if the account has calendars that must be polled
    * @throws {ProviderError}
    * @throws {ClaimLostError}
    */
@@ -46,15 +48,15 @@ export class CalendarSync {
   ): Promise<boolean> {
     if (wasCurrent && !port.listEventChanges) return false;
     const now = this.clock.now();
-    const look = await beginCalendarLook(this.database, claim, now);
+    const pass = await beginCalendarLook(this.database, claim, now);
     try {
-      if (look) await this.#calendars(account, port, claim, look.first);
+      if (pass) await this.#calendars(account, port, claim, pass.first);
       const calendars = await this.events.calendars(account.accountId);
-      if (look) await this.#events(account, port, claim, calendars);
+      if (pass) await this.#events(account, port, claim, calendars);
       return port.listEventChanges !== undefined && calendars.length > 0;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      const until = look?.first ? null : nextLook(this.clock.now(), error);
+      const until = pass?.first ? null : nextLook(this.clock.now(), error);
       await postponeLook(this.database, claim, 'calendars', until);
       throw error;
     }
@@ -88,7 +90,10 @@ export class CalendarSync {
     await this.#vanished(account, port, claim, listed);
   }
 
-  /** A calendar is gone when it is not listed and its provider says so when asked for it: a listing may be incomplete. */
+  /**
+   * Removes a calendar only if it is missing from the listing and the provider also answers "not
+   * found" for it. A listing may be incomplete.
+   */
   async #vanished(
     account: ConnectedAccount,
     port: CalendarPort,
@@ -126,7 +131,8 @@ export class CalendarSync {
       try {
         await this.events.run(account, port, calendar, claim);
       } catch (error) {
-        // One that vanishes is noticed by the next listing; trouble with one keeps no other from being read.
+        // The next listing notices a deleted calendar. Trouble with one calendar does not keep the
+        // others from being read.
         if (!(error instanceof ProviderError)) throw error;
         if (error.code !== 'not-found') failure ??= error;
         if (error.code === 'auth-invalid' || error.code === 'rate-limited') break;
@@ -139,10 +145,10 @@ export class CalendarSync {
     account: ConnectedAccount,
     { id, metadata }: MirroredCalendar,
     verb: ChangeVerb,
-    told: boolean,
+    notify: boolean,
     at: Date,
   ): ChangeRecord {
-    const notice = told ? { dedupe: `calendar:${id}:${verb}:${newId()}`, metadata } : null;
+    const notice = notify ? { dedupe: `calendar:${id}:${verb}:${newId()}`, metadata } : null;
     return objectChange('calendar', { ...account, at }, id, verb, notice);
   }
 }

@@ -11,9 +11,9 @@ import type { NewMessage } from './mirror-plan.ts';
 import { partsOfName, peopleOf, type Person } from './people.ts';
 
 /**
- * Keeps the contacts that mail tells of (source `inbox`): the people of messages that are new, drafts, spam and trash apart.
- * One statement for a batch, in its transaction.
- * @returns what changes; subscribers are told of people in messages that are news
+ * Stores the people of new messages as contacts with the source `inbox`. Drafts, spam and trash are
+ * skipped. Uses one statement for the whole batch, in the transaction of the batch.
+ * @returns the change-log records; people in newly received messages also cause webhooks
  */
 export async function harvestContacts(
   sql: Sql,

@@ -26,30 +26,33 @@ import {
 } from './looks.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
-/** Contacts that are stored with one transaction; a server may list the whole address book for each page. */
+/** Contacts stored in one transaction. A server may list the whole address book for each page. */
 const PAGE = 500;
 
-/** What a look came to. */
+/** Result of a sync pass over an address book. */
 export interface ContactsLook {
-  /** Whether there is an address book that has to be looked at again and again. */
+  /** True if the account has an address book that must be polled. */
   hasBook: boolean;
-  /** Whether there is more to fetch at once. */
+  /** True if more contacts can be fetched at once. */
   more: boolean;
 }
 
-/** What a page of remote contacts comes to. */
+/** A page of remote contacts and what is needed to store it. */
 interface Page {
   account: ConnectedAccount;
   port: ContactsPort;
   changes: ContactChanges;
-  /** What was changed here later is not touched: the look may have seen the state before. */
-  lookedAt: Date;
+  /**
+   * When the page was requested. A contact that changed here later is skipped: the page may show
+   * its earlier state.
+   */
+  requestedAt: Date;
   at: Date;
-  /** Whether subscribers are told. */
-  told: boolean;
+  /** True if changes send webhooks. */
+  notify: boolean;
 }
 
-/** Brings the contacts an account has at its provider into the mirror. */
+/** Copies the contacts of an account from the provider into the mirror. */
 @Injectable()
 export class ContactSync {
   constructor(
@@ -59,10 +62,12 @@ export class ContactSync {
   ) {}
 
   /**
-   * Called in each look at an account; does nothing while the look before is not old enough. What the first complete
-   * reading finds is history: logged, but subscribers are not told. A contact with a write of ours under way is left
-   * alone, and told again in the next look: the cursor stays.
-   * @param goOn asked between pages; false: stop early
+   * Runs one sync pass over the address book. Called in every sync pass of the account; does
+   * nothing if the previous contact pass is too recent. The changes of the first complete read are
+   * history: they go into the change log, but send no webhooks. A contact with a provider write of
+   * ours under way is skipped. The cursor then stays, so that the next sync pass reads the contact
+   * again.
+   * @param goOn called between pages; `false` stops the pass early
    * @throws {ProviderError}
    * @throws {ClaimLostError}
    */
@@ -73,10 +78,10 @@ export class ContactSync {
     goOn: () => boolean,
   ): Promise<ContactsLook> {
     if (!port.hasAddressBook(account)) return { hasBook: false, more: false };
-    const look = await beginContactLook(this.database, claim, this.clock.now());
-    if (!look) return { hasBook: true, more: false };
+    const pass = await beginContactLook(this.database, claim, this.clock.now());
+    if (!pass) return { hasBook: true, more: false };
     try {
-      const more = await this.#pages(account, port, claim, look, goOn);
+      const more = await this.#pages(account, port, claim, pass, goOn);
       if (more) await postponeLook(this.database, claim, 'contacts', null);
       return { hasBook: true, more };
     } catch (error) {
@@ -86,32 +91,33 @@ export class ContactSync {
     }
   }
 
-  /** @returns whether there is more to fetch at once */
+  /** @returns true if more contacts can be fetched at once */
   async #pages(
     account: ConnectedAccount,
     port: ContactsPort,
     claim: MirrorClaim,
-    look: ContactLook,
+    pass: ContactLook,
     goOn: () => boolean,
   ): Promise<boolean> {
-    let { cursor } = look;
+    let { cursor } = pass;
     let mayStore = true;
     for (;;) {
-      const lookedAt = this.clock.now();
+      const requestedAt = this.clock.now();
       const changes = await port.listContactChanges(account, cursor, PAGE);
       const complete = !changes.more;
       const idle =
         changes.cursor === cursor && changes.contacts.length + changes.removed.length === 0;
-      if (idle && look.since && !changes.present) return !complete;
+      if (idle && pass.since && !changes.present) return !complete;
       const at = this.clock.now();
       await this.claims.holding(claim, null, async (sql) => {
-        const one: Page = { account, port, changes, lookedAt, at, told: look.since !== null };
+        const one: Page = { account, port, changes, requestedAt, at, notify: pass.since !== null };
         const result = await this.#apply(sql, one);
-        // A page that could not be taken up as a whole is read again, with all that follows.
+        // If part of a page was skipped, the cursor stays: that page and all later ones are read
+        // again.
         mayStore &&= result.whole;
         if (mayStore) await storeContactCursor(sql, claim, changes.cursor, complete ? at : null);
       });
-      // What waits for a write of ours waits for the next look.
+      // Contacts with an open provider write wait for the next sync pass.
       if (complete || (!mayStore && !goOn())) return false;
       if (!goOn()) return true;
       ({ cursor } = changes);
@@ -119,7 +125,7 @@ export class ContactSync {
   }
 
   async #apply(sql: Sql, page: Page): Promise<{ whole: boolean }> {
-    const { account, changes, lookedAt, at } = page;
+    const { account, changes, requestedAt, at } = page;
     const { accountId } = account;
     const ids = [...changes.contacts.map(({ providerId }) => providerId), ...changes.removed];
     const rows = await holdContacts(sql, accountId, ids, changes.present);
@@ -132,7 +138,7 @@ export class ContactSync {
     );
     const fresh = [...remotes.values()].filter(({ providerId }) => !byId.has(providerId));
     const waiting = fresh.filter(({ uid }) => uid !== null && coming.has(uid));
-    const busy = (row: MirrorContact) => row.writing || row.touchedAt > lookedAt;
+    const busy = (row: MirrorContact) => row.writing || row.touchedAt > requestedAt;
     const known = rows.filter(({ providerId }) => remotes.has(providerId));
     const present = changes.present && new Set(changes.present);
     const gone = rows.filter(
@@ -185,13 +191,13 @@ export class ContactSync {
   }
 
   #record(
-    { account, told }: Page,
+    { account, notify }: Page,
     id: string,
     verb: 'created' | 'updated' | 'deleted',
     at: Date,
   ): ChangeRecord {
     const { applicationId, accountId } = account;
-    const dedupe = told ? `contact:${id}:${verb}:${newId()}` : null;
+    const dedupe = notify ? `contact:${id}:${verb}:${newId()}` : null;
     return contactChange({ applicationId, accountId, at }, id, verb, dedupe);
   }
 }

@@ -32,23 +32,26 @@ import {
 import type { ProviderFields } from '../calendar/event-store/event-columns.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
-/** Events that are stored with one transaction. */
+/** Events stored in one transaction. */
 const PAGE = 100;
-/** Pages of one calendar in one look; the next one goes on. */
+/** Pages of one calendar in one sync pass; the next pass continues from there. */
 const MOST_PAGES = 50;
 
-/** What a batch of remote events comes to. */
+/** A page of remote events and what is needed to store it. */
 interface Batch {
   account: ConnectedAccount;
   calendar: MirrorCalendar;
   port: CalendarPort;
   changes: Pick<EventChanges, 'events' | 'removed' | 'present'>;
-  /** What was changed here later is not touched: the look may have seen the state before. */
-  lookedAt: Date;
+  /**
+   * When the page was requested. An event that changed here later is skipped: the page may show its
+   * earlier state.
+   */
+  requestedAt: Date;
   at: Date;
 }
 
-/** Brings the events a calendar has at its provider into the mirror. */
+/** Copies the events of a calendar from the provider into the mirror. */
 @Injectable()
 export class EventSync {
   readonly #log = new Logger(EventSync.name);
@@ -60,15 +63,16 @@ export class EventSync {
     private readonly clock: Clock,
   ) {}
 
-  /** Calendars of an account that are at its provider, the primary one first. */
+  /** Calendars of an account that exist at its provider, the primary calendar first. */
   calendars(accountId: string): Promise<MirrorCalendar[]> {
     return calendarsAtProvider(this.database, accountId);
   }
 
   /**
-   * Follows the changes of a calendar. Those of its first complete reading are history: logged, but subscribers are not
-   * told. An event with a write of ours under way is left alone, and told again in the next look: the cursor stays.
-   * @throws {ProviderError} `not-found` when the calendar is gone
+   * Runs one sync pass over a calendar. The changes of the first complete read are history: they go
+   * into the change log, but send no webhooks. An event with a provider write of ours under way is
+   * skipped. The cursor then stays, so that the next sync pass reads the event again.
+   * @throws {ProviderError} `not-found` if the provider has deleted the calendar
    * @throws {ClaimLostError}
    */
   async run(
@@ -82,33 +86,43 @@ export class EventSync {
     let complete = false;
     let mayStore = true;
     for (let page = 0; page < MOST_PAGES && !complete; page++) {
-      const lookedAt = this.clock.now();
+      const requestedAt = this.clock.now();
       const changes = await port.listEventChanges(account, calendar.providerId, cursor, PAGE);
       const at = this.clock.now();
       complete = !changes.more;
       await this.claims.holding(claim, null, async (sql) => {
-        const result = await this.#apply(sql, { account, calendar, port, changes, lookedAt, at });
-        // A page that could not be taken up as a whole is read again, with all that follows.
+        const result = await this.#apply(sql, {
+          account,
+          calendar,
+          port,
+          changes,
+          requestedAt,
+          at,
+        });
+        // If part of a page was skipped, the cursor stays: that page and all later ones are read
+        // again.
         mayStore &&= result.whole;
         if (mayStore)
           await storeEventCursor(sql, calendar.id, changes.cursor, complete ? at : null);
       });
       cursor = changes.cursor;
     }
-    await this.claims.holding(claim, null, (sql) => this.#putRight(sql, account, port, calendar));
+    await this.claims.holding(claim, null, (sql) =>
+      this.#restoreDiverged(sql, account, port, calendar),
+    );
   }
 
   async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean }> {
-    const { account, calendar, changes, lookedAt } = batch;
-    const held = await lockCalendarForShare(sql, account.accountId, calendar.id);
-    if (!held) return { whole: true };
+    const { account, calendar, changes, requestedAt } = batch;
+    const locked = await lockCalendarForShare(sql, account.accountId, calendar.id);
+    if (!locked) return { whole: true };
     const adopted = await adoptMailed(sql, batch, changes.events);
-    const zone = held.timezone ?? 'UTC';
+    const zone = locked.timezone ?? 'UTC';
     const present = changes.present && new Set(changes.present);
     const groups = new Set([...changes.events.map(groupOf), ...changes.removed]);
     const rows = await mirror.holdGroups(sql, calendar.id, [...groups], present !== null);
     const rowOf = rowFinder(rows);
-    const busy = (row: MirrorEvent) => row.writing || row.touchedAt > lookedAt;
+    const busy = (row: MirrorEvent) => row.writing || row.touchedAt > requestedAt;
     const coming = await mirror.comingEvents(
       sql,
       calendar.id,
@@ -120,10 +134,10 @@ export class EventSync {
       const row = rowOf(remote);
       return row ? [{ row, remote }] : [];
     });
-    const met = new Set(known.map(({ row }) => row));
+    const matched = new Set(known.map(({ row }) => row));
     const gone = rows.filter((row) => {
       const group = groupOf(row);
-      return groups.has(group) ? !met.has(row) : present !== null && !present.has(group);
+      return groups.has(group) ? !matched.has(row) : present !== null && !present.has(group);
     });
     const alive = gone.filter(({ status }) => status !== 'cancelled');
     const log: ChangeRecord[] = [
@@ -146,7 +160,8 @@ export class EventSync {
         alive.filter((row) => !busy(row)),
       )),
     ];
-    // The rules leave out, or not, what has no event of its own: unless those that are here are still on their way.
+    // A deleted exception leaves its date to the recurrence rule again, unless an event of its
+    // series still has a provider write under way.
     const pending = new Set(rows.filter(busy).map(groupOf));
     const over = gone.filter((row) => !pending.has(groupOf(row)));
     await mirror.releaseInstances(sql, idsOf(over));
@@ -154,7 +169,8 @@ export class EventSync {
     const logged = new Set(log.map(({ objectId }) => objectId));
     for (const id of tied) {
       if (logged.has(id)) continue;
-      // Nothing has happened to the event: the log alone is told of what it says now.
+      // The event itself has not changed, only its link to the series: log the change, but send no
+      // webhook.
       log.push(
         eventChange({ ...account, at: batch.at }, { id, calendarId: calendar.id }, 'updated', null),
       );
@@ -216,24 +232,24 @@ export class EventSync {
     return rows.map((row) => this.#record(batch, row.id, 'deleted', row.metadata));
   }
 
-  /** Events whose writes have failed show again what the provider has. */
-  async #putRight(
+  /** Restores the provider's content of events whose provider writes have failed. */
+  async #restoreDiverged(
     sql: Sql,
     account: ConnectedAccount,
     port: CalendarPort,
     calendar: MirrorCalendar,
   ) {
-    const held = await lockCalendarForShare(sql, account.accountId, calendar.id);
-    if (!held) return;
+    const locked = await lockCalendarForShare(sql, account.accountId, calendar.id);
+    if (!locked) return;
     const rows = await mirror.holdDiverged(sql, calendar.id);
     const at = this.clock.now();
     const changes = { events: [], removed: [], present: null };
-    const batch: Batch = { account, calendar, port, changes, lookedAt: at, at };
+    const batch: Batch = { account, calendar, port, changes, requestedAt: at, at };
     const events = rows.flatMap((row) => {
       const remote = asRemote(row);
       return remote ? [{ row, remote }] : [];
     });
-    await recordChanges(sql, await this.#change(sql, batch, events, held.timezone ?? 'UTC'));
+    await recordChanges(sql, await this.#change(sql, batch, events, locked.timezone ?? 'UTC'));
   }
 
   async #plan(sql: Sql, row: MirrorEvent, fields: ProviderFields, at: Date): Promise<void> {
@@ -246,7 +262,8 @@ export class EventSync {
     try {
       return port.asStored?.(account, content) ?? content;
     } catch (error) {
-      // One that the provider would not take: then everything is different.
+      // The provider cannot store our content at all, so compare with the content as it is: every
+      // field differs.
       this.#log.debug(error);
       return content;
     }

@@ -21,7 +21,7 @@ const FOLDER_ACTIONS = [
   'create_folder', 'update_folder', 'delete_folder', 'create_label', 'update_label', 'delete_label',
 ] as const; // prettier-ignore
 
-/** Provider's ids of folders that mean something to the mirror. */
+/** Provider's ids of the folders that have a special meaning for the mirror. */
 export interface StandardFolders {
   drafts: string | undefined;
   sent: string | undefined;
@@ -29,16 +29,22 @@ export interface StandardFolders {
   trash: string | undefined;
 }
 
-/** What following the folders came to. */
+/** Result of a sync pass over the folders. */
 export interface FollowedFolders {
   standard: StandardFolders;
-  /** Whether messages have lost their place: they turn up elsewhere, or are gone. */
+  /**
+   * True if messages were set aside because their folder or position was lost. They reappear
+   * elsewhere or count as deleted later.
+   */
   setAside: boolean;
-  /** A change of ours has ended since the look began, and nothing was followed: look again. */
+  /**
+   * True if a folder change of ours ended after the folder list was requested. The list was then
+   * ignored: run another sync pass.
+   */
   outdated: boolean;
 }
 
-/** Brings the folders or labels of an account into the mirror. */
+/** Copies the folders or labels of an account from the provider into the mirror. */
 @Injectable()
 export class FolderMirror {
   constructor(
@@ -47,47 +53,51 @@ export class FolderMirror {
     private readonly clock: Clock,
   ) {}
 
-  /** As the mirror has them. */
+  /** The standard folders as the mirror has them, without asking the provider. */
   async standard(accountId: string): Promise<StandardFolders> {
     return standardOf(await mirroredFolders(this.database, accountId));
   }
 
   /**
-   * Follows what a look says of folders: renamed ones keep their ids and their messages; what is being created,
-   * renamed or deleted through the API stays as it was asked for.
+   * Stores the folder changes of a sync pass. Renamed folders keep their ids and their messages. A
+   * folder that is being created, renamed or deleted through the API stays as the client requested
+   * it.
    * @throws {ClaimLostError}
    */
   async follow(
     account: ConnectedAccount,
     claim: MirrorClaim,
     { folders, renamed }: Pick<MailChanges, 'folders' | 'renamed'>,
-    lookedAt: Date,
+    requestedAt: Date,
   ): Promise<FollowedFolders> {
     const { accountId } = account;
     const at = this.clock.now();
     return this.repository.holding(claim, null, async (sql) => {
       const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
       const outdated =
-        (await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, lookedAt)).length > 0;
+        (await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, requestedAt)).length > 0;
       const displaced =
         !outdated && renamed.length > 0 && (await rename(sql, accountId, renamed, at));
       const mirrored = await mirroredFolders(sql, accountId);
       if (!folders || outdated)
         return { standard: standardOf(mirrored), setAside: displaced, outdated };
       const plan = planFolders(folders, mirrored, writes);
-      let homeless = false;
+      let contentsSetAside = false;
       if (plan.written.length + plan.goneIds.length > 0) {
-        homeless = await setContentsAside(sql, accountId, plan.goneIds, at);
+        contentsSetAside = await setContentsAside(sql, accountId, plan.goneIds, at);
         await deleteFolders(sql, accountId, plan.goneIds);
         await writeFolders(sql, accountId, plan.written, at);
         await recordChanges(sql, changesOf(account, plan, at));
       }
-      return { standard: standardOf(folders), setAside: displaced || homeless, outdated };
+      return { standard: standardOf(folders), setAside: displaced || contentsSetAside, outdated };
     });
   }
 }
 
-/** @returns whether there were messages whose place was taken */
+/**
+ * @returns true if messages were set aside because another message already has their new provider
+ *   id
+ */
 async function rename(
   sql: Sql,
   accountId: string,

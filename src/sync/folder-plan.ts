@@ -2,7 +2,7 @@ import { newId } from '../platform/base/ids/ids.ts';
 import type { MirroredFolder } from '../mail/folders/mirror-folders.ts';
 import type { RemoteFolder } from '../providers/port/connector.ts';
 
-/** A change of a folder that is on its way to the provider. */
+/** A folder change that waits to be written to the provider. */
 export interface FolderWrite {
   /** Our id of the folder. */
   objectId: string;
@@ -12,14 +12,17 @@ export interface FolderWrite {
 
 export interface FolderPlan {
   written: MirroredFolder[];
-  /** Those of the written that are new. */
+  /** Ids of the folders in `written` that are new. */
   createdIds: Set<string>;
   goneIds: string[];
 }
 
 const isDelete = ({ action }: FolderWrite) => action.startsWith('delete_');
 
-/** Decides what the folders of a provider change in the mirror, beside what is being changed through the API. */
+/**
+ * Decides which folders to write to the mirror and which to delete. Folders with an open provider
+ * write keep the state the client requested.
+ */
 export function planFolders(
   remote: readonly RemoteFolder[],
   mirrored: readonly MirroredFolder[],
@@ -29,7 +32,7 @@ export function planFolders(
   const byProviderId = new Map(mirrored.map((folder) => [folder.providerId, folder]));
   const underWay = new Set(writes.map(({ objectId }) => objectId));
   const doomed = new Set(writes.filter(isDelete).flatMap(({ payload }) => Object.values(payload)));
-  // Made or renamed through the API, and not told by its provider's id yet.
+  // Created or renamed through the API; the provider does not list the folder under its new id yet.
   const expected = mirrored.filter(
     ({ id, providerId }) => providerId === null || (underWay.has(id) && !there.has(providerId)),
   );
@@ -43,7 +46,7 @@ export function planFolders(
     const id = known?.id ?? newId();
     kept.add(id);
     if (!known) plan.createdIds.add(id);
-    // The name that was asked for goes on being shown.
+    // While a rename is under way, show the name that the client requested.
     const displayName = known && underWay.has(id) ? known.displayName : folder.displayName;
     const { providerId, name } = folder;
     const same =

@@ -2,14 +2,15 @@ import type { ProviderError } from '../platform/base/errors/provider-error.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import type { MirrorClaim } from './mirror.repository.ts';
 
-/* When the calendars and the address book of an account are looked at: less often than its mailbox. */
+/* When to sync the calendars and the address book of an account: less often than its mailbox. */
 
-/** Looks are this far apart at least. */
-const LOOK_SECONDS = 55;
-/** After a look that failed. */
+/** Shortest time between two sync passes over calendars or contacts. */
+const PASS_INTERVAL_SECONDS = 55;
+/** Shortest time after a sync pass that failed. */
 const AFTER_FAILURE_SECONDS = 300;
 
-// What was asked for while it is under way is not lost: the next look at the mailbox is soon.
+// The next time is set when the pass begins. A change reported during the pass only waits for that
+// next pass, which is soon.
 const BEGIN_CALENDARS = `
   update sync_job j set calendars_at = $4 from sync_job before
   where j.id = $1 and j.fence = $2 and j.state = 1 and (j.calendars_at is null or j.calendars_at <= $3)
@@ -29,24 +30,31 @@ const POSTPONE = {
 const STORE_CURSOR = `
   update sync_job set contacts_cursor = $2, contacts_since = coalesce(contacts_since, $3) where id = $1`;
 
-/** Where a look at an address book begins. */
+/** Start position of a sync pass over an address book. */
 export interface ContactLook {
   cursor: string | null;
-  /** Null: the mirror does not have all of its contacts yet. */
+  /**
+   * Since when the mirror has all contacts of the address book; `null` if it does not have them all
+   * yet.
+   */
   since: Date | null;
 }
 
-/** When the next look may begin. @param failure of the one before */
+/**
+ * Earliest time of the next sync pass.
+ * @param failure error of the previous pass, if it failed
+ */
 export function nextLook(now: Date, failure?: ProviderError): Date {
   const seconds = failure
     ? Math.max(AFTER_FAILURE_SECONDS, failure.retryAfterSeconds ?? 0)
-    : LOOK_SECONDS;
+    : PASS_INTERVAL_SECONDS;
   return new Date(now.getTime() + seconds * 1000);
 }
 
 /**
- * Begins a look at calendars, when it is time.
- * @returns whether it is the account's first; undefined: it is not time
+ * Begins a sync pass over the calendars of an account, if one is due.
+ * @returns whether this is the account's first pass; `undefined` if none is due or the claim is
+ *   lost
  */
 export async function beginCalendarLook(
   sql: Sql,
@@ -56,7 +64,10 @@ export async function beginCalendarLook(
   return (await sql.query<{ first: boolean }>(BEGIN_CALENDARS, [id, fence, now, nextLook(now)]))[0];
 }
 
-/** Begins a look at the address book, when it is time. @returns undefined: it is not time */
+/**
+ * Begins a sync pass over the address book, if one is due.
+ * @returns `undefined` if none is due or the claim is lost
+ */
 export async function beginContactLook(
   sql: Sql,
   { id, fence }: MirrorClaim,
@@ -65,7 +76,10 @@ export async function beginContactLook(
   return (await sql.query<ContactLook>(BEGIN_CONTACTS, [id, fence, now, nextLook(now)]))[0];
 }
 
-/** @param until null: as soon as possible, as if there had been no look */
+/**
+ * Sets the time of the next sync pass.
+ * @param until earliest time; `null` means as soon as possible, as if there had been no pass yet
+ */
 export async function postponeLook(
   sql: Sql,
   { id, fence }: MirrorClaim,
@@ -75,7 +89,10 @@ export async function postponeLook(
   await sql.query(POSTPONE[at], [id, fence, until]);
 }
 
-/** @param completeAt set once all contacts are there; null: not yet */
+/**
+ * Stores the cursor of the address book.
+ * @param completeAt time of the first complete read; `null` if the read is not complete yet
+ */
 export async function storeContactCursor(
   sql: Sql,
   { id }: MirrorClaim,

@@ -36,12 +36,15 @@ import {
   STABLE_SECONDS,
 } from './sync-policy.ts';
 
-/** How a look at a mailbox ended. */
+/** Result of a sync pass over an account. */
 export type SyncResult =
-  | { kind: 'current' } // the mirror shows all of the mailbox
-  | { kind: 'idle' } // nothing was done, or there is more to do
+  /** The mirror shows the whole mailbox. */
+  | { kind: 'current' }
+  /** Nothing was done, or more can be fetched. */
+  | { kind: 'idle' }
   | { kind: 'failed'; reason: string }
-  | { kind: 'refused'; reason: string; settingsSealed: string }; // credentials refused for good
+  /** The provider permanently refused the credentials. */
+  | { kind: 'refused'; reason: string; settingsSealed: string };
 
 const CURRENT = `
   update sync_job j
@@ -56,14 +59,14 @@ const COUNT_FAILURES = `
   update sync_job set failures = least(failures + 1, 1000), well_since = null where id = any($1::uuid[])
   returning account_id as "accountId", failures`;
 
-/** A mailbox is followed for so long at a time; then others that wait have their turn. */
-const TURN_MS = 20_000;
+/** Longest time slice of one account in milliseconds; then other waiting accounts run. */
+const TIME_SLICE_MS = 20_000;
 const DAY_MS = 86_400_000;
 
 /**
- * The queue `sync`: one permanent row per account. A run follows the mailbox to its present, and through its history;
- * afterwards the row waits for the next poll, for a change the provider tells of (`SyncWaker`, `MailboxWatches`), or
- * for the end of a back-off.
+ * The queue `sync`, with one permanent row per account. A run first reads the current mailbox and
+ * then its history. Afterwards the row waits for the next poll, for a change that the provider
+ * reports (`SyncWaker`, `MailboxWatches`), or for the end of a backoff.
  */
 @Injectable()
 export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult> {
@@ -100,20 +103,22 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
       this.repository.begin(claim),
       this.accounts.find(job.gateId),
     ]);
-    // The row is somebody else's by now, or went with its account.
+    // Another worker has claimed the row, or the row was deleted with its account.
     if (!state || !account) return null;
     if (account.grantStatus === 'invalid')
       return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
-    const goOn = () => lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TURN_MS;
+    const goOn = () =>
+      lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TIME_SLICE_MS;
     try {
       const { mail, calendar, contacts } = this.connectors.require(account.provider);
       const current = !mail || (await this.#mailbox(account, mail, claim, state, goOn));
-      // After the mailbox: that is what somebody waits for.
+      // After the mailbox, because users wait for new mail.
       const hasCalendars =
         calendar && (await this.#calendars(account, calendar, claim, state, mail !== undefined));
       const book =
         contacts && (await this.#contacts(account, contacts, claim, goOn, mail !== undefined));
-      // No watch tells of calendars and contacts.
+      // Watches do not cover calendars and contacts, so these accounts keep the shorter poll
+      // interval.
       const watched = state.watched && !hasCalendars && !book?.hasBook;
       if (current && book?.more) return this.#wait(0, { kind: 'current' });
       return current ? this.#poll({ watched }) : this.#wait(0, { kind: 'idle' });
@@ -139,7 +144,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
   onPoison(): Outcome<SyncResult> {
     return this.#failed(
       FAILURES_UNTIL_SHOWN,
-      'set aside: mirroring it ended its worker several times',
+      'quarantined: several workers crashed while they synced this account',
       null,
     );
   }
@@ -147,7 +152,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
   async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<void> {
     const now = this.clock.now();
     const current = settled.filter(({ result }) => result.kind === 'current');
-    // Something may have changed while it was running, perhaps behind its back.
+    // `again` is set if a change was reported during the run; the account then runs again at once.
     await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
     const failed = settled.filter(({ result }) => result.kind === 'failed');
     const counted = await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [
@@ -157,7 +162,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     for (const { job, result } of settled) {
       if (result.kind !== 'failed') continue;
       reasons.set(job.gateId, result.reason);
-      this.#log.warn(`account ${job.gateId} cannot be mirrored: ${result.reason}`);
+      this.#log.warn(`account ${job.gateId}: sync failed and will be retried: ${result.reason}`);
     }
     const failing = counted.filter(({ failures }) => failures >= FAILURES_UNTIL_SHOWN);
     await moveGrants(
@@ -183,8 +188,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
   }
 
   /**
-   * Trouble with calendars is no reason to look at a mailbox less often, and a password that the mailbox takes is not out
-   * of date because the calendars want another one.
+   * Calendar errors must not slow down the mailbox: they are logged, and the mailbox keeps its poll
+   * interval. A refused calendar password does not invalidate credentials that the mail server
+   * accepts.
    */
   async #calendars(
     account: ConnectedAccount,
@@ -198,13 +204,13 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     } catch (error) {
       if (!(error instanceof ProviderError) || !hasMailbox) throw error;
       this.#log.warn(
-        `calendars of account ${account.accountId} cannot be mirrored: ${error.message}`,
+        `account ${account.accountId}: calendar sync failed and will be retried: ${error.message}`,
       );
       return true;
     }
   }
 
-  /** As for calendars. */
+  /** Handles contact errors as `#calendars` handles calendar errors. */
   async #contacts(
     account: ConnectedAccount,
     contacts: ContactsPort,
@@ -217,7 +223,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     } catch (error) {
       if (!(error instanceof ProviderError) || !hasMailbox) throw error;
       this.#log.warn(
-        `contacts of account ${account.accountId} cannot be mirrored: ${error.message}`,
+        `account ${account.accountId}: contact sync failed and will be retried: ${error.message}`,
       );
       return { hasBook: true, more: false };
     }
@@ -240,7 +246,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
       goOn,
       onStored: async (present) => {
         const wanted = present ? 'running' : 'downloading';
-        // Failures are shown until a whole look was well; a mailbox that was healthy stays so while it catches up.
+        // A sync error stays visible until a whole pass succeeds. A healthy mailbox stays `running`
+        // while it catches up.
         if (shown === 'initializing' || (shown === 'downloading' && present)) {
           await this.#show(account.accountId, wanted);
           shown = wanted;

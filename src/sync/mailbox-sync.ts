@@ -14,19 +14,22 @@ import type { IncomingMessage } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 import type { ReadFailure } from './sync-failures.ts';
 
-/** Messages fetched and stored at a time; the first page is there sooner, and history costs less. */
+/**
+ * Messages fetched and stored at a time. The first batch is smaller so that the first page appears
+ * sooner; larger batches make history cheaper.
+ */
 const FIRST_BATCH = 100;
 const BATCH = 250;
-/** The same after a worker has died with the mailbox in hand. */
-const GUARDED_BATCH = 10;
+/** Batch size after a worker crashed while it had claimed the mailbox. */
+const BATCH_AFTER_CRASH = 10;
 
-/** How a run is followed and ended from outside. */
+/** Controls a run from outside and reports its progress. */
 export interface RunControl {
-  /** Messages received earlier are not wanted; null: all are. */
+  /** Messages received before this time are skipped; `null` reads all messages. */
   since: Date | null;
-  /** Asked between batches; false: stop early. */
+  /** Called between batches; `false` stops the run early. */
   goOn(): boolean;
-  /** Something has been stored; `present`: the mailbox is usable from now on. */
+  /** Called after each stored batch. `present` is true once the mailbox is usable. */
   onStored(present: boolean): Promise<void>;
 }
 
@@ -36,17 +39,20 @@ interface Run {
   claim: MirrorClaim;
   state: MirrorState;
   since: Date | null;
-  /** Whether a worker has died with this mailbox in hand: everything is done with care. */
-  guarded: boolean;
+  /**
+   * True if a worker crashed while it had claimed this mailbox. Messages are then read one at a
+   * time, and batches are small.
+   */
+  afterCrash: boolean;
 }
 
-/** What was read of a batch. */
+/** Result of reading a batch. */
 interface ReadBatch {
   incoming: IncomingMessage[];
   failures: ReadFailure[];
 }
 
-/** Brings the mirror of one mailbox up to date (design 3: messages, threads, folders, files). */
+/** Brings the mirror of one mailbox up to date: messages, threads, folders and files. */
 @Injectable()
 export class MailboxSync {
   constructor(
@@ -59,10 +65,10 @@ export class MailboxSync {
   ) {}
 
   /**
-   * Follows the mailbox from the stored cursor to its present, and through its history. Each batch is stored together
-   * with its cursor, so it may be interrupted anywhere and goes on where it was; while one is being read and stored
-   * the next is fetched.
-   * @returns whether everything there is has been stored
+   * Reads all changes from the stored cursor to the current state, and then the history. Each batch
+   * is stored in one transaction with its cursor, so an interrupted run continues where it stopped.
+   * The next batch is fetched while the current one is read and stored.
+   * @returns true if everything the provider has is stored
    * @throws {ProviderError}
    * @throws {ClaimLostError}
    */
@@ -73,86 +79,90 @@ export class MailboxSync {
     state: MirrorState,
     control: RunControl,
   ): Promise<boolean> {
-    const guarded = state.crashes > 0 || state.reading !== null;
-    const run: Run = { account, mail, claim, state, since: control.since, guarded };
+    const afterCrash = state.crashes > 0 || state.reading !== null;
+    const run: Run = { account, mail, claim, state, since: control.since, afterCrash };
     let { cursor, hasVanished } = state;
-    let lookedAt = this.clock.now();
-    let next = control.goOn() ? this.#look(run, cursor, Promise.resolve()) : null;
+    let requestedAt = this.clock.now();
+    let next = control.goOn() ? this.#fetch(run, cursor, Promise.resolve()) : null;
     while (next) {
       const changes: MailChanges = await next;
-      const stored = this.#store(run, changes, { cursor, hasVanished, lookedAt });
+      const stored = this.#store(run, changes, { cursor, hasVanished, requestedAt });
       cursor = changes.cursor;
-      lookedAt = this.clock.now();
+      requestedAt = this.clock.now();
       const further = changes.more && control.goOn();
-      // One look at a time with care: a batch that kills is to be the only one in hand.
-      next = further && !guarded ? this.#look(run, cursor, stored) : null;
+      // After a crash, fetch no batch ahead: a message that crashes the worker must be in the only
+      // batch it has.
+      next = further && !afterCrash ? this.#fetch(run, cursor, stored) : null;
       try {
         const { outdated, ...result } = await stored;
         ({ hasVanished } = result);
         if (outdated) {
-          // From where the cursor is now, in a run of its own.
+          // The next run starts at the stored cursor.
           await next?.catch(() => undefined);
           return false;
         }
         await control.onStored(changes.present || !changes.more);
       } catch (error) {
-        // Nothing of this run talks to the provider any more when it has ended.
+        // Wait for the fetch: no connection may still be in use when the run has ended.
         await next?.catch(() => undefined);
         throw error;
       }
       if (!changes.more) return true;
-      if (further && guarded) {
-        lookedAt = this.clock.now();
-        next = this.#look(run, cursor, Promise.resolve());
+      if (further && afterCrash) {
+        requestedAt = this.clock.now();
+        next = this.#fetch(run, cursor, Promise.resolve());
       }
     }
     return false;
   }
 
-  #look(
-    { account, mail, since, guarded }: Run,
+  #fetch(
+    { account, mail, since, afterCrash }: Run,
     cursor: string | null,
     stored: Promise<unknown>,
   ): Promise<MailChanges> {
-    const limit = guarded ? GUARDED_BATCH : cursor === null ? FIRST_BATCH : BATCH;
+    const limit = afterCrash ? BATCH_AFTER_CRASH : cursor === null ? FIRST_BATCH : BATCH;
     const known = async (folderId: string) => {
       await stored;
       return idsInFolder(this.database, account.accountId, folderId);
     };
-    const look = mail.listChanges(account, { cursor, limit, since, known }).then((changes) => {
-      // While the batch before is still being stored.
-      if (!guarded)
+    const fetched = mail.listChanges(account, { cursor, limit, since, known }).then((changes) => {
+      // Start parsing while the previous batch is still being stored.
+      if (!afterCrash)
         this.parser.readAhead(
           changes.messages.flatMap(({ content }) => content ?? []),
           account.accountId,
         );
       return changes;
     });
-    // It may fail while the batch before is still being stored: that one comes first.
-    look.catch(() => undefined);
-    return look;
+    // The fetch may fail while the previous batch is still being stored. The failure must not count
+    // as unhandled: the stored batch is awaited first.
+    fetched.catch(() => undefined);
+    return fetched;
   }
 
   async #store(
     run: Run,
     changes: MailChanges,
-    { cursor, hasVanished, lookedAt }: Pick<Batch, 'cursor' | 'hasVanished' | 'lookedAt'>,
+    { cursor, hasVanished, requestedAt }: Pick<Batch, 'cursor' | 'hasVanished' | 'requestedAt'>,
   ): Promise<StoredBatch> {
     const { account, claim, state } = run;
-    // First, as a renamed folder renames its messages.
+    // Folders come first, because a renamed folder changes the provider ids of its messages.
     const {
       standard: folders,
       setAside,
       outdated,
-    } = await this.#followFolders(run, changes, lookedAt);
+    } = await this.#followFolders(run, changes, requestedAt);
     if (outdated) return { hasVanished: hasVanished || setAside, outdated };
     const mayTurnUp = hasVanished || setAside;
-    // A server that does not count changes tells of flags without a cursor that moves.
-    const told = changes.messages.length + changes.removed.length > 0;
-    if (changes.cursor === cursor && !told && !mayTurnUp)
+    // A server without change counters (no CONDSTORE) reports flag changes without moving the
+    // cursor.
+    const hasChanges = changes.messages.length + changes.removed.length > 0;
+    if (changes.cursor === cursor && !hasChanges && !mayTurnUp)
       return { hasVanished: false, outdated: false };
     const { incoming, failures } = await this.#read(run, changes.messages);
-    // Servers tell whole seconds: what comes in the one in which the account was connected is news.
+    // Servers report times in whole seconds. A message that arrives in the second of the connection
+    // counts as new.
     const newsSince = state.wasCurrent ? null : fromUnixSeconds(toUnixSeconds(state.connectedAt));
     return this.batches.store(account, claim, {
       changes,
@@ -161,7 +171,7 @@ export class MailboxSync {
       folders,
       newsSince,
       hasVanished: mayTurnUp,
-      lookedAt,
+      requestedAt,
       cursor,
     });
   }
@@ -169,10 +179,10 @@ export class MailboxSync {
   async #followFolders(
     { account, claim }: Run,
     changes: MailChanges,
-    lookedAt: Date,
+    requestedAt: Date,
   ): Promise<FollowedFolders> {
     return changes.folders || changes.renamed.length > 0
-      ? this.folders.follow(account, claim, changes, lookedAt)
+      ? this.folders.follow(account, claim, changes, requestedAt)
       : {
           standard: await this.folders.standard(account.accountId),
           setAside: false,
@@ -180,7 +190,9 @@ export class MailboxSync {
         };
   }
 
-  /** Reads what is new. A message that cannot be read does not stop the mailbox: what is known of it is kept. */
+  /**
+   * Reads new messages. If one cannot be read, the pass goes on and keeps what is known about it.
+   */
   async #read(run: Run, messages: readonly RemoteMessage[]): Promise<ReadBatch> {
     const { accountId } = run.account;
     const mirrored = await mirroredIds(
@@ -191,7 +203,8 @@ export class MailboxSync {
     const batch: ReadBatch = { incoming: [], failures: [] };
     const fresh: { remote: RemoteMessage; content: MessageContent }[] = [];
     for (const remote of messages) {
-      // Only its flags have changed, and it was never wanted.
+      // Only flags changed, on a message that is older than the sync horizon and was never
+      // mirrored.
       const unwanted =
         remote.content === null && run.since !== null && remote.receivedAt < run.since;
       if (mirrored.has(remote.providerId)) batch.incoming.push({ remote, parsed: null });
@@ -200,12 +213,12 @@ export class MailboxSync {
         if (content) fresh.push({ remote, content });
       }
     }
-    if (run.guarded) for (const one of fresh) await this.#parse(run, [one], batch);
+    if (run.afterCrash) for (const one of fresh) await this.#parse(run, [one], batch);
     else await this.#parse(run, fresh, batch);
     return batch;
   }
 
-  /** @returns null when it was removed between the list and now */
+  /** @returns `null` if the message was deleted after it was listed */
   async #contentOf(
     { account, mail }: Run,
     { providerId, content }: RemoteMessage,
@@ -220,16 +233,16 @@ export class MailboxSync {
   }
 
   async #parse(
-    { account, claim, state, guarded }: Run,
+    { account, claim, state, afterCrash }: Run,
     fresh: readonly { remote: RemoteMessage; content: MessageContent }[],
     batch: ReadBatch,
   ): Promise<void> {
     const [first] = fresh;
-    if (guarded && first) {
+    if (afterCrash && first) {
       const { providerId } = first.remote;
       if (providerId === state.reading) {
         batch.incoming.push({ remote: first.remote, parsed: UNREADABLE });
-        batch.failures.push({ providerId, reason: 'the worker died while it read this message' });
+        batch.failures.push({ providerId, reason: 'a worker crashed while it read this message' });
         return;
       }
       await this.repository.noteReading(claim, providerId);

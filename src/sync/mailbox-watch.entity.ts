@@ -10,17 +10,20 @@ const MailboxWatchSchema = defineEntity({
   ],
   properties: {
     account: () => p.oneToOne(Grant).primary().deleteRule('cascade'),
-    /** Row of `worker` that holds the watch; one that is gone holds nothing. */
+    /** Row of `worker` that has leased the watch. The lease ends when that worker is removed. */
     workerId: p.integer().nullable(),
-    /** Since when it has been up; null: it is not. */
+    /** Time at which the watch was established; `null` while it is not. */
     upSince: p.datetime().columnType('timestamptz').nullable(),
-    /** When it may be begun (again). */
+    /** Earliest time of the next attempt to start the watch. */
     retryAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
-    /** Times it ended since it was last stable. */
+    /** Times the watch has ended since it was last stable. */
     failures: p.smallint().default(0),
   },
 });
 
-/** A mailbox to be watched, one process at a time: a lease that lasts as long as its worker's heartbeat. */
+/**
+ * The watch of one mailbox. One process at a time leases it; the lease lasts as long as the
+ * worker's heartbeat.
+ */
 export class MailboxWatch extends MailboxWatchSchema.class {}
 MailboxWatchSchema.setClass(MailboxWatch);

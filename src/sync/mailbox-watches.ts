@@ -17,44 +17,51 @@ import { STABLE_SECONDS, watchWaitSeconds } from './sync-policy.ts';
 import { SyncWaker } from './sync-waker.ts';
 import { type EndedWatch, type WatchLease, WatchLeases } from './watch-leases.ts';
 
-/** Time between looks at the leases while there are any; one query. */
+/** Time between two checks of the leases while any mailbox is to be watched; one query each. */
 const TICK_MS = 2_000;
-/** The same while nothing is watched anywhere. */
+/** Time between two checks while no mailbox is to be watched. */
 const IDLE_TICK_MS = 10_000;
-/** Every so often what is held here and what the database says are compared. */
+/** Time between two comparisons of this process's watches with the leases in the database. */
 const COMPARE_MS = 10_000;
 const MOST_PER_CLAIM = 200;
-/** Connections that are being begun at a time. */
+/** Most connections being opened at the same time. */
 const MOST_BEGINNING = 20;
-/** So far above its share a worker keeps what it has; of the rest it gives back a little at a time. */
+/**
+ * A worker keeps its watches up to this factor above its share. It gives back the surplus a few
+ * watches at a time.
+ */
 const SHARE_SLACK = 1.2;
 const SHARE_SPARE = 5;
 const MOST_GIVEN_BACK = 10;
-/** A provider that cannot tell of changes is asked again after that: it may have learned it. */
+/**
+ * A provider that does not support watches is asked again after this time, because an update may
+ * have added them.
+ */
 const UNSUPPORTED_SECONDS = 86_400;
 
-interface HeldWatch {
+interface LeasedWatch {
   lease: WatchLease;
-  /** Set while it is up. */
+  /** Set while the watch is established. */
   watch: MailWatch | null;
   upAtMs: number;
-  /** It is not wanted any more: what comes of it is void. */
+  /** True if the watch is no longer wanted; its later results are ignored. */
   over: boolean;
 }
 
 /**
- * Keeps the connections over which mailboxes tell of changes: each account has one, in one process of all workers. A
- * dead worker's are taken over by the others within about twelve seconds.
+ * Keeps the connections on which providers report mailbox changes. Each account has one watch, in
+ * one process of all workers. If a worker dies, the other workers take over its watches within
+ * about twelve seconds.
  */
 @Injectable()
 export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #log = new Logger(MailboxWatches.name);
   readonly #most: number;
-  readonly #held = new Map<string, HeldWatch>();
-  /** Told to the database with the next tick. */
+  readonly #leased = new Map<string, LeasedWatch>();
+  /** Reported to the database at the next tick. */
   readonly #up = new Set<string>();
   readonly #ended = new Map<string, EndedWatch>();
-  readonly #waiting: HeldWatch[] = [];
+  readonly #waiting: LeasedWatch[] = [];
   #beginning = 0;
   #workerId = 0;
   #comparedAt = -Infinity;
@@ -73,9 +80,9 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
     this.#most = config.roles.includes('worker') ? config.sync.watches : 0;
   }
 
-  /** Watches that are up in this process. */
+  /** Number of watches established in this process. */
   get count(): number {
-    return [...this.#held.values()].filter(({ watch }) => watch !== null).length;
+    return [...this.#leased.values()].filter(({ watch }) => watch !== null).length;
   }
 
   onApplicationBootstrap(): void {
@@ -86,15 +93,17 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
     this.#stopping = true;
     clearTimeout(this.#timer);
     await this.#ticking;
-    const held = [...this.#held.keys()];
-    await this.#drop(held);
-    // Else they are taken over when the heartbeat has been silent for long enough.
-    await this.leases.release(this.#workerId, held).catch((error: unknown) => {
-      this.#log.warn(`watches were not given back: ${String(error)}`);
+    const leased = [...this.#leased.keys()];
+    await this.#drop(leased);
+    // If this fails, other workers take over once this worker's heartbeat is old enough.
+    await this.leases.release(this.#workerId, leased).catch((error: unknown) => {
+      this.#log.warn(
+        `could not release the watches of this worker; other workers take them over soon: ${String(error)}`,
+      );
     });
   }
 
-  /** There is a new one, perhaps to be taken here. */
+  /** Checks the leases now, because a watch was added. */
   hurry(): void {
     if (this.#most > 0) this.#tickIn(0);
   }
@@ -109,7 +118,9 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
           .then(
             (busy) => this.#tickIn(busy ? TICK_MS : IDLE_TICK_MS),
             (error: unknown) => {
-              this.#log.warn(`watches have to wait: ${String(error)}`);
+              this.#log.warn(
+                `could not check the watch leases; the check is repeated: ${String(error)}`,
+              );
               this.#tickIn(TICK_MS);
             },
           );
@@ -118,28 +129,32 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
     );
   }
 
-  /** One look at the leases. @returns whether there is anything to be watched anywhere */
+  /** Checks the leases once. @returns true if any mailbox is to be watched, by any worker */
   async tick(): Promise<boolean> {
     const { id } = this.worker;
     if (id !== this.#workerId) {
-      // Whatever was held under another name others may have taken over.
-      await this.#drop([...this.#held.keys()]);
+      // Other workers may have taken over the watches leased under the old worker id.
+      await this.#drop([...this.#leased.keys()]);
       this.#workerId = id;
       this.#comparedAt = -Infinity;
     }
     if (id === 0) return true;
-    await this.#tell(id);
-    if (monotonicMs() - this.#comparedAt > COMPARE_MS && this.#held.size > 0)
+    await this.#report(id);
+    if (monotonicMs() - this.#comparedAt > COMPARE_MS && this.#leased.size > 0)
       await this.#compare(id);
-    const most = Math.min(this.#most - this.#held.size, MOST_PER_CLAIM);
-    const { total, fair, leases } = await this.leases.claim(id, Math.max(0, most), this.#held.size);
+    const most = Math.min(this.#most - this.#leased.size, MOST_PER_CLAIM);
+    const { total, fair, leases } = await this.leases.claim(
+      id,
+      Math.max(0, most),
+      this.#leased.size,
+    );
     for (const lease of leases) this.#take(lease);
-    const surplus = this.#held.size - Math.ceil(fair * SHARE_SLACK) - SHARE_SPARE;
+    const surplus = this.#leased.size - Math.ceil(fair * SHARE_SLACK) - SHARE_SPARE;
     if (surplus > 0) await this.#giveBack(id, Math.min(surplus, MOST_GIVEN_BACK));
     return total > 0;
   }
 
-  async #tell(id: number): Promise<void> {
+  async #report(id: number): Promise<void> {
     const [up, ended] = [[...this.#up], [...this.#ended.values()]];
     await this.leases.noteUp(id, up);
     for (const accountId of up) this.#up.delete(accountId);
@@ -149,11 +164,14 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** Ends watches of accounts that are gone, invalid, cancelled, or have other credentials; takes those it had forgotten. */
+  /**
+   * Stops watches of accounts that were deleted, became invalid, were cancelled or got new
+   * credentials. Starts watches that the database assigns to this worker but that are missing here.
+   */
   async #compare(id: number): Promise<void> {
     this.#comparedAt = monotonicMs();
     const ours = new Map((await this.leases.ours(id)).map((lease) => [lease.accountId, lease]));
-    const stale = [...this.#held.values()].filter(
+    const stale = [...this.#leased.values()].filter(
       ({ lease }) => ours.get(lease.accountId)?.credentials !== lease.credentials,
     );
     const ids = stale.map(({ lease }) => lease.accountId);
@@ -161,103 +179,107 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
     await this.leases.release(id, ids);
     const lost = [...ours.values()].filter(
       ({ accountId }) =>
-        !this.#held.has(accountId) && !this.#ended.has(accountId) && !ids.includes(accountId),
+        !this.#leased.has(accountId) && !this.#ended.has(accountId) && !ids.includes(accountId),
     );
     for (const lease of lost) this.#take(lease);
   }
 
   async #giveBack(id: number, count: number): Promise<void> {
-    const ids = [...this.#held.keys()].slice(-count);
+    const ids = [...this.#leased.keys()].slice(-count);
     await this.#drop(ids);
     await this.leases.release(id, ids);
   }
 
   async #drop(accountIds: readonly string[]): Promise<void> {
-    const dropped = accountIds.flatMap((accountId) => this.#held.get(accountId) ?? []);
-    for (const held of dropped) {
-      held.over = true;
-      this.#held.delete(held.lease.accountId);
-      this.#up.delete(held.lease.accountId);
+    const dropped = accountIds.flatMap((accountId) => this.#leased.get(accountId) ?? []);
+    for (const leased of dropped) {
+      leased.over = true;
+      this.#leased.delete(leased.lease.accountId);
+      this.#up.delete(leased.lease.accountId);
     }
-    await Promise.all(dropped.map((held) => this.#stop(held)));
+    await Promise.all(dropped.map((leased) => this.#stop(leased)));
   }
 
-  async #stop({ watch, lease }: HeldWatch): Promise<void> {
+  async #stop({ watch, lease }: LeasedWatch): Promise<void> {
     try {
       await watch?.stop();
     } catch (error) {
-      this.#log.warn(`the watch of account ${lease.accountId} did not end well: ${String(error)}`);
+      this.#log.warn(
+        `account ${lease.accountId}: the watch could not be closed cleanly: ${String(error)}`,
+      );
     }
   }
 
   #take(lease: WatchLease): void {
-    if (this.#held.has(lease.accountId)) return;
-    const held: HeldWatch = { lease, watch: null, upAtMs: 0, over: false };
-    this.#held.set(lease.accountId, held);
-    this.#waiting.push(held);
+    if (this.#leased.has(lease.accountId)) return;
+    const leased: LeasedWatch = { lease, watch: null, upAtMs: 0, over: false };
+    this.#leased.set(lease.accountId, leased);
+    this.#waiting.push(leased);
     this.#beginNext();
   }
 
   #beginNext(): void {
     while (this.#beginning < MOST_BEGINNING) {
-      const held = this.#waiting.shift();
-      if (!held) return;
-      if (held.over) continue;
+      const leased = this.#waiting.shift();
+      if (!leased) return;
+      if (leased.over) continue;
       this.#beginning += 1;
-      void this.#begin(held).finally(() => {
+      void this.#begin(leased).finally(() => {
         this.#beginning -= 1;
         this.#beginNext();
       });
     }
   }
 
-  async #begin(held: HeldWatch): Promise<void> {
+  async #begin(leased: LeasedWatch): Promise<void> {
     try {
-      const account = await this.accounts.find(held.lease.accountId);
-      if (!account) throw new ProviderError('not-found', 'The account is gone');
+      const account = await this.accounts.find(leased.lease.accountId);
+      if (!account) throw new ProviderError('not-found', 'The account was deleted');
       const { mail } = this.connectors.require(account.provider);
       if (!mail?.watch)
-        throw new ProviderError('unsupported', 'The provider does not tell of changes');
+        throw new ProviderError('unsupported', 'The provider does not report mailbox changes');
       const watch = await mail.watch(account, {
-        onChange: () => this.#changed(held, account),
-        onEnd: (error) => this.#onEnd(held, account, error),
+        onChange: () => this.#changed(leased, account),
+        onEnd: (error) => this.#onEnd(leased, account, error),
       });
-      held.watch = watch;
-      if (held.over) return await this.#stop(held);
-      held.upAtMs = monotonicMs();
-      this.#up.add(held.lease.accountId);
-      // Between the last look and now anything may have happened.
-      this.#changed(held, account);
+      leased.watch = watch;
+      if (leased.over) return await this.#stop(leased);
+      leased.upAtMs = monotonicMs();
+      this.#up.add(leased.lease.accountId);
+      // Changes between the last sync pass and the start of the watch were not reported.
+      this.#changed(leased, account);
     } catch (error) {
       this.#onEnd(
-        held,
+        leased,
         null,
         error instanceof ProviderError ? error : new ProviderError('temporary', String(error)),
       );
     }
   }
 
-  #changed({ over }: HeldWatch, account: ConnectedAccount): void {
+  #changed({ over }: LeasedWatch, account: ConnectedAccount): void {
     if (!over) this.waker.changed(account);
   }
 
-  #onEnd(held: HeldWatch, account: ConnectedAccount | null, error: ProviderError | null): void {
-    if (held.over) return;
-    const { accountId, failures } = held.lease;
-    held.over = true;
-    this.#held.delete(accountId);
+  #onEnd(leased: LeasedWatch, account: ConnectedAccount | null, error: ProviderError | null): void {
+    if (leased.over) return;
+    const { accountId, failures } = leased.lease;
+    leased.over = true;
+    this.#leased.delete(accountId);
     this.#up.delete(accountId);
-    const wasStable = held.watch !== null && monotonicMs() - held.upAtMs >= STABLE_SECONDS * 1000;
+    const wasStable =
+      leased.watch !== null && monotonicMs() - leased.upAtMs >= STABLE_SECONDS * 1000;
     const ends = wasStable ? 1 : failures + 1;
     const waitSeconds =
       error?.code === 'unsupported'
         ? UNSUPPORTED_SECONDS
         : watchWaitSeconds(ends, error?.retryAfterSeconds ?? null, Math.random());
     this.#ended.set(accountId, { accountId, waitSeconds, wasStable });
-    // Nobody tells of changes now: a look finds them, and finds out what is wrong.
+    // Changes are not reported any more. A sync pass finds them, and finds out whether the account
+    // has a problem.
     if (account) this.waker.changed(account);
     this.#log.debug(
-      `the watch of account ${accountId} has ended: ${error?.message ?? 'without a reason'}`,
+      `account ${accountId}: the watch has ended and will be restarted: ${error?.message ?? 'the provider gave no reason'}`,
     );
   }
 }

@@ -6,12 +6,12 @@ import { threadChanges } from '../mail/threading/refresh-threads.ts';
 import type { ChangedMessage, MirrorPlan } from './mirror-plan.ts';
 import type { Written } from './mirror-writes.ts';
 
-/** Whose mirror changes, and since when its changes are news. */
+/** The account whose mirror changes, and the time from which its changes count as new. */
 export interface MirrorOwner {
   account: ConnectedAccount;
   /**
-   * Messages that were received earlier are history: they are logged, but subscribers are not told. Null: everything
-   * is news.
+   * Messages received before this time are history: they go into the change log, but send no
+   * webhooks. `null` if every message is new.
    */
   newsSince: Date | null;
   at: Date;
@@ -19,13 +19,13 @@ export interface MirrorOwner {
 
 type Base = Pick<ChangeRecord, 'applicationId' | 'accountId' | 'at'>;
 
-/** `object_data.attributes` of message notifications (api facts 10.4). */
+/** `object_data.attributes` of webhook notifications about messages. */
 const attributes = (threadId: string, date: Date) => ({
   thread_id: threadId,
   received_date: toUnixSeconds(date),
 });
 
-/** What a batch of messages looks like in the change log and to subscribers. */
+/** Change-log records, with their webhooks, for a stored batch of messages. */
 export function changesOf(
   plan: MirrorPlan,
   { threads, mergedThreads, rethreaded, fileIds }: Written,
@@ -75,7 +75,10 @@ function created(base: Base, { id, threadId, date }: Named, isNews: boolean): Ch
   };
 }
 
-/** A draft that has become a message is a draft no more, and a new message; so is the reverse. */
+/**
+ * When a draft becomes a message, the log shows a deleted draft and a created message. The reverse
+ * holds for a message that becomes a draft.
+ */
 function modified(base: Base, { known, draft }: ChangedMessage, isNews: boolean): ChangeRecord[] {
   const object = draft ? 'draft' : 'message';
   const change = { ...base, object, objectId: known.id, event: 'modify' } as const;

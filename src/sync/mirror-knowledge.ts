@@ -3,10 +3,10 @@ import type { Sql } from '../platform/database/sql.ts';
 import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
 import type { OpenWrite } from './mirror-plan.ts';
 
-/** Keys of a job's payload that say that a message is being moved. */
+/** Payload keys of a provider write that show that it moves the message. */
 const FOLDER_KEYS = ['folders', 'folderIds'];
 
-/** Messages with an open write of ours, by our id. */
+/** Messages with an open provider write of ours, by our message id. */
 export async function openWrites(sql: Sql, accountId: string): Promise<Map<string, OpenWrite>> {
   const rows = await openWritesOfAccount(sql, accountId, [
     'update_message',
@@ -27,28 +27,34 @@ export async function openWrites(sql: Sql, accountId: string): Promise<Map<strin
   return writes;
 }
 
-/** A message in the folder of drafts that the mirror does not know. */
+/** A message in the drafts folder that is not in the mirror. */
 export interface UnknownDraft {
   providerId: string;
   messageIdHeader: string | null;
 }
 
 /**
- * Which of the unknown drafts are versions of drafts of ours. A version that an open write stores or replaces is one. When a
- * write of any draft has ended since the look began, each may be one: the look is outdated then.
+ * Finds out which unknown drafts are versions of our own drafts. A draft is such a version if an
+ * open provider write stores or replaces it. If a write of any draft ended after the batch was
+ * requested, every unknown draft may be one: all are then returned, and `outdated` is true.
  */
 export async function versionsOfDrafts(
   sql: Sql,
   accountId: string,
   unknown: readonly UnknownDraft[],
-  lookedAt: Date,
+  requestedAt: Date,
 ): Promise<{ draftVersions: Set<string>; outdated: boolean }> {
   if (unknown.length === 0) return { draftVersions: new Set(), outdated: false };
   const open = await openWritesOfAccount(sql, accountId, ['save_draft', 'delete_draft']);
   const names = new Set(
     open.flatMap(({ payload }) => [payload['replaces'], payload['messageIdHeader']]),
   );
-  const ended = await objectsOfEndedJobs(sql, accountId, ['save_draft', 'delete_draft'], lookedAt);
+  const ended = await objectsOfEndedJobs(
+    sql,
+    accountId,
+    ['save_draft', 'delete_draft'],
+    requestedAt,
+  );
   const outdated = ended.length > 0;
   const versions = unknown.filter((one) => {
     return (

@@ -55,7 +55,7 @@ const stray = (providerId: string, overrides: Partial<StrayMessage> = {}): Stray
 });
 
 describe('planBatch', () => {
-  it('joins a reply to the thread of what it answers', () => {
+  it('adds a reply to the thread of the message it replies to', () => {
     const threads = new Map([['<parent>', { threadId: 'T', firstMessageAt: new Date(0) }]]);
     const of = (overrides: Partial<ParsedMessage>) =>
       planBatch(
@@ -77,7 +77,7 @@ describe('planBatch', () => {
     expect(added.map((message) => message.remote.providerId)).toEqual(['other']);
   });
 
-  it('joins messages of one batch, whatever their order in it', () => {
+  it('joins messages of one batch in any order', () => {
     const plan = planBatch(
       [
         {
@@ -101,7 +101,7 @@ describe('planBatch', () => {
     expect(new Set(plan.added.map(({ threadId }) => threadId)).size).toBe(2);
   });
 
-  describe('with a message of our own', () => {
+  describe('with a message that we sent', () => {
     const own: SentByUs = {
       messageIdHeader: '<own>',
       messageId: 'promised',
@@ -116,14 +116,14 @@ describe('planBatch', () => {
         FOLDERS,
       ).added;
 
-    it('gives the promised ids to the Sent copy alone, and the thread to both', () => {
+    it('gives the promised message id only to the Sent copy, and the promised thread to both copies', () => {
       const added = plan([remote('in'), remote('out', { folderIds: ['sent'] })]);
       expect(added.map(({ threadId }) => threadId)).toEqual(['promised-thread', 'promised-thread']);
       expect(added.map(({ id }) => id === 'promised')).toEqual([false, true]);
       expect(added.map(({ metadata }) => metadata)).toEqual([{ a: 'b' }, { a: 'b' }]);
     });
 
-    it('gives the promised id once', () => {
+    it('gives the promised id only once', () => {
       const twice = plan([
         remote('1', { folderIds: ['sent'] }),
         remote('2', { folderIds: ['sent'] }),
@@ -133,7 +133,7 @@ describe('planBatch', () => {
     });
   });
 
-  it('changes nothing for what the mirror already has', () => {
+  it('changes nothing if the mirror already has the message', () => {
     const plan = planBatch(
       [{ remote: remote('1'), parsed: parsed('<a>') }],
       { ...NOTHING, known: new Map([['1', known('1')]]) },
@@ -149,7 +149,7 @@ describe('planBatch', () => {
     [{ folderIds: [] }, true, false],
     [{ folderIds: ['inbox', 'important'] }, true, false],
     [{ folderIds: ['drafts'] }, true, true],
-  ])('sees the change %j', (overrides, foldersChanged, draft) => {
+  ])('detects the change %j', (overrides, foldersChanged, draft) => {
     const plan = planBatch(
       [{ remote: remote('1', overrides), parsed: null }],
       { ...NOTHING, known: new Map([['1', known('1')]]) },
@@ -158,7 +158,7 @@ describe('planBatch', () => {
     expect(plan).toMatchObject({ added: [], changed: [{ foldersChanged, draft }] });
   });
 
-  describe('with a message that is gone elsewhere', () => {
+  describe('with a message that disappeared from its old folder', () => {
     const arrive = (
       providerId: string,
       header: string | null,
@@ -168,7 +168,7 @@ describe('planBatch', () => {
       parsed: parsed(header, overrides),
     });
 
-    it('takes the new one for it, by its Message-ID', () => {
+    it('recognises the moved message by its Message-ID', () => {
       const strays = [stray('old', { messageIdHeader: '<a>' }), stray('other')];
       const plan = planBatch([arrive('new', '<a>')], { ...NOTHING, strays }, FOLDERS);
       expect(plan).toMatchObject({
@@ -177,7 +177,7 @@ describe('planBatch', () => {
       });
     });
 
-    it('lets each find one place, that of the same time first', () => {
+    it('matches each moved message once and prefers the copy received at the same time', () => {
       const [early, late] = [new Date(1), new Date(2)];
       const strays = [
         stray('1', { messageIdHeader: '<a>', date: early }),
@@ -193,7 +193,7 @@ describe('planBatch', () => {
       expect(added.map((message) => message.remote.providerId)).toEqual(['z']);
     });
 
-    it('compares what it says where there is no Message-ID', () => {
+    it('compares the contents if there is no Message-ID', () => {
       const content = { subject: 'S', body: 'B' };
       const strays = [
         stray('1', { messageIdHeader: null, contentKey: contentKey(parsed(null)) }),
@@ -203,7 +203,7 @@ describe('planBatch', () => {
       expect(changed.map((change) => change.known.id)).toEqual(['id-2']);
     });
 
-    it('shows nobody a change of what the provider calls it', () => {
+    it('hides a change of the provider id alone from clients', () => {
       const { changed } = planBatch(
         [{ remote: remote('new'), parsed: parsed('<old>') }],
         { ...NOTHING, strays: [stray('old')] },
@@ -213,7 +213,7 @@ describe('planBatch', () => {
     });
   });
 
-  it('leaves what is being written as it was asked for, and remembers what the provider says', () => {
+  it('keeps fields with an open provider write as requested, and remembers what the provider reported', () => {
     const said = remote('1', { unread: false, starred: true, folderIds: ['archive'] });
     const of = (write: Partial<OpenWrite>) =>
       planBatch(

@@ -10,7 +10,10 @@ import {
 import { MAX_EMAIL_LENGTH } from '../mail/messages/people.ts';
 import type { SentByUs } from '../mail/outbox/sent-by-us.ts';
 
-/** What of a message is being written to the provider right now: what the provider says of it is out of date. */
+/**
+ * Fields of a message with an open provider write. What the provider reports for such a field is
+ * out of date.
+ */
 export interface OpenWrite {
   unread: boolean;
   starred: boolean;
@@ -21,75 +24,83 @@ export interface OpenWrite {
 export interface Knowledge {
   known: ReadonlyMap<string, KnownMessage>;
   strays: readonly StrayMessage[];
-  /** By our id of the message. */
+  /** By our message id. */
   writes: ReadonlyMap<string, OpenWrite>;
-  /** Conversation of each Message-ID. */
+  /** Thread of each Message-ID. */
   threads: ReadonlyMap<string, KnownThread>;
-  /** Conversations that subjects connect messages with, by the provider's id of the message. */
+  /** Threads found by subject, by the provider id of the message. */
   subjects: ReadonlyMap<string, string>;
   sent: ReadonlyMap<string, SentByUs>;
-  /** Provider's ids of versions of our drafts that are being replaced or have just been: they are not messages. */
+  /**
+   * Provider ids of versions of our drafts that are being replaced or have just been replaced. They
+   * are not added as messages.
+   */
   draftVersions: ReadonlySet<string>;
 }
 
-/** Whose mailbox it is. */
+/** The mailbox the batch belongs to. */
 export interface MailboxTraits {
   email: string;
-  /** Provider's ids of the folder that holds drafts and of the one that holds sent mail. */
+  /** Provider ids of the drafts folder and of the Sent folder. */
   drafts: string | undefined;
   sent: string | undefined;
 }
 
-/** A remote message with its content; `parsed` is null when only flags or folders changed. */
+/**
+ * A remote message with its parsed content; `parsed` is `null` if only flags or folders changed.
+ */
 export interface IncomingMessage {
   remote: RemoteMessage;
   parsed: ParsedMessage | null;
 }
 
-/** A message to be written. */
+/** A message to be added to the mirror. */
 export interface NewMessage extends ParsedMessage {
   id: string;
   threadId: string;
   remote: RemoteMessage;
   draft: boolean;
   metadata: Record<string, string>;
-  /** Addresses of from, to, cc and bcc. */
+  /** Addresses of From, To, Cc and Bcc. */
   participants: readonly string[];
 }
 
-/** A message whose flags, folders or place are to be written. */
+/** A message whose flags, folders or provider id are to be updated. */
 export interface ChangedMessage {
   known: KnownMessage;
-  /** As it is to be shown. */
+  /** The state to show. */
   remote: RemoteMessage;
   draft: boolean;
   foldersChanged: boolean;
-  /** Whether anything changes that can be seen; false: only what the provider calls it. */
+  /** True if clients can see the change; false if only the provider id changes. */
   visible: boolean;
 }
 
-/** What a batch changes. */
+/** The changes of a batch. */
 export interface MirrorPlan {
   added: NewMessage[];
   changed: ChangedMessage[];
-  /** Conversations that have turned out to be part of others. */
+  /** Threads that turned out to be part of other threads. */
   merged: { from: string; into: string }[];
-  /** Message-IDs whose conversation is known now. */
+  /** Message-IDs whose thread is now known. */
   named: { header: string; threadId: string }[];
-  /** What the provider says of messages with an open write: they are to be so if it does not take that. */
+  /**
+   * The provider's state of messages with an open provider write. Used to restore the messages if
+   * the provider refuses the write.
+   */
   said: { id: string; remote: RemoteMessage }[];
 }
 
-/** Addresses of from, to, cc and bcc, each once, lower case. */
+/** Addresses of From, To, Cc and Bcc, in lower case and without duplicates. */
 export function participantsOf({ from, to, cc, bcc }: ParsedMessage): string[] {
   const emails = [from, to, cc, bcc].flat().map(({ email }) => email.toLowerCase());
   return [...new Set(emails.filter(({ length }) => length <= MAX_EMAIL_LENGTH))];
 }
 
 /**
- * Decides what a batch of remote messages changes in the mirror; a batch that was stored before changes nothing.
- * A message that is new in one place and gone from another is the same message; the copy in Sent of a message of ours
- * takes the ids that the outbox has promised.
+ * Decides what a batch of remote messages changes in the mirror. A batch that was stored before
+ * changes nothing. A message that is new in one folder and removed from another is treated as
+ * moved. The Sent copy of a message we sent takes the ids that the outbox promised to the client.
  */
 export function planBatch(
   incoming: readonly IncomingMessage[],
@@ -99,7 +110,7 @@ export function planBatch(
   const { known, writes, threads, subjects, sent, draftVersions } = knowledge;
   const plan: MirrorPlan = { added: [], changed: [], merged: [], named: [], said: [] };
   const threadPlan = new ThreadPlan(threads, mailbox.email);
-  const strays = new Strays(knowledge.strays);
+  const strays = new UnplacedMessages(knowledge.strays);
   const taken = new Set<string>();
   const isIn = (folderId: string | undefined, remote: RemoteMessage) =>
     folderId !== undefined && remote.folderIds.includes(folderId);
@@ -131,15 +142,21 @@ export function planBatch(
   return { ...plan, merged: threadPlan.merged(), named: threadPlan.named() };
 }
 
-/** Messages that look for their new place; each finds one at most. */
-class Strays {
+/**
+ * Unplaced messages: they vanished from their old position and may reappear as messages of this
+ * batch. Each is matched at most once.
+ */
+class UnplacedMessages {
   readonly #byHeader: Map<string | null, StrayMessage[]>;
 
   constructor(strays: readonly StrayMessage[]) {
     this.#byHeader = Map.groupBy(strays, ({ messageIdHeader }) => messageIdHeader);
   }
 
-  /** Of several copies the one that was received at the same time. */
+  /**
+   * Takes out the unplaced message that matches, or `undefined` if none does. Among several copies,
+   * the one received at the same time wins.
+   */
   take(parsed: ParsedMessage, { receivedAt }: RemoteMessage): StrayMessage | undefined {
     const candidates = this.#byHeader.get(parsed.messageIdHeader);
     if (!candidates || candidates.length === 0) return undefined;
@@ -151,7 +168,10 @@ class Strays {
   }
 }
 
-/** What is being written stays as the mirror shows it: the provider will say the same soon. */
+/**
+ * Fields with an open provider write keep the value the mirror shows: the provider will report the
+ * same value soon.
+ */
 function changeOf(
   known: KnownMessage,
   said: RemoteMessage,

@@ -21,20 +21,26 @@ import {
 import { rethreadJobs } from '../platform/job-statuses/jobs.ts';
 import type { MirrorPlan, NewMessage } from './mirror-plan.ts';
 
-/* What a batch writes, in the caller's transaction. Set-based: the number of statements does not depend on the number of messages. */
+/*
+ * Writes the plan of a batch, in the caller's transaction. The number of statements does not depend
+ * on the number of messages.
+ */
 
-/** What writing a plan did to conversations. */
+/** How writing a plan changed threads, messages and files. */
 export interface Written {
   threads: RefreshedThread[];
-  /** Conversations that are no more because they are part of others; not those that were of drafts alone. */
+  /**
+   * Threads deleted because they were merged into others; threads that contained only drafts are
+   * left out.
+   */
   mergedThreads: string[];
-  /** Attachments that are new. */
+  /** Ids of new attachments. */
   fileIds: string[];
-  /** Messages that went with them. */
+  /** Messages that moved to another thread in a merge. */
   rethreaded: RethreadedMessage[];
 }
 
-/** Writes the messages of a plan with everything that belongs to them. */
+/** Writes the messages of a plan with their threads, files, folders and search documents. */
 export async function writePlan(
   sql: Sql,
   accountId: string,
@@ -56,11 +62,11 @@ export async function writePlan(
   }), at); // prettier-ignore
   await writeMemberships(sql, accountId, plan);
   const threads = await refreshThreads(sql, accountId, threadsOf(plan, merged.rethreaded), at);
-  await rememberSaid(sql, accountId, plan.said);
+  await rememberReported(sql, accountId, plan.said);
   return { threads, fileIds, ...merged };
 }
 
-/** Conversations that look different afterwards; also some that are no more. */
+/** Threads whose summary changes; some of them no longer exist. */
 function threadsOf({ added, changed }: MirrorPlan, rethreaded: Written['rethreaded']): string[] {
   const visible = changed.flatMap((change) => (change.visible ? change.known.threadId : []));
   return [...[...added, ...rethreaded].map(({ threadId }) => threadId), ...visible];
@@ -69,7 +75,7 @@ function threadsOf({ added, changed }: MirrorPlan, rethreaded: Written['rethread
 function threadsToWrite(added: readonly NewMessage[]) {
   const threads = new Map<string, { id: string; subject: string; first: Date; last: Date }>();
   for (const { threadId: id, subject, remote } of added) {
-    // `added` is oldest first: the first message names the thread.
+    // `added` is sorted oldest first: the first message gives the thread its subject.
     const thread = threads.get(id) ?? {
       id,
       subject,
@@ -102,11 +108,11 @@ async function merge(
 ): Promise<Pick<Written, 'mergedThreads' | 'rethreaded'>> {
   if (merged.length === 0) return { mergedThreads: [], rethreaded: [] };
   const from = merged.map((one) => one.from);
-  // Who changes a message holds it first, and its thread then: so do we.
+  // Lock messages before threads: other transactions that change a message lock in the same order.
   await holdMessagesOfThreads(sql, accountId, from);
   await holdThreads(sql, accountId, from);
   const rethreaded = await rethreadMessages(sql, accountId, merged, at);
-  // Whoever asks for a message that was sent is told where it is now.
+  // A client that asks for a sent message gets its new thread.
   await rethreadJobs(sql, accountId, merged);
   return { mergedThreads: await mergeThreads(sql, accountId, merged), rethreaded };
 }
@@ -116,7 +122,7 @@ async function rememberReferences(
   accountId: string,
   { named, added }: MirrorPlan,
 ): Promise<void> {
-  // Only of conversations that something is written to: one that was promised and did not come about has no row.
+  // Only for threads with messages. A promised thread whose message never arrived has no row.
   const written = new Set(added.map(({ threadId }) => threadId));
   const kept = named.filter(({ threadId }) => written.has(threadId));
   if (kept.length > 0) await writeReferences(sql, accountId, kept);
@@ -135,14 +141,20 @@ async function writeMemberships(sql: Sql, accountId: string, plan: MirrorPlan): 
   await enterFolders(sql, accountId, memberships);
 }
 
-async function rememberSaid(sql: Sql, accountId: string, said: MirrorPlan['said']): Promise<void> {
+async function rememberReported(
+  sql: Sql,
+  accountId: string,
+  said: MirrorPlan['said'],
+): Promise<void> {
   if (said.length === 0) return;
   const ids = await folderIds(sql, accountId, [
     ...new Set(said.flatMap(({ remote }) => remote.folderIds)),
   ]);
-  const fields = said.map(({ id: objectId, remote: { unread, starred, folderIds: places } }) => {
-    const folders = places.flatMap((place) => ids.get(place) ?? []).sort();
-    return { objectId, before: { unread, starred, folders } };
-  });
+  const fields = said.map(
+    ({ id: objectId, remote: { unread, starred, folderIds: providerIds } }) => {
+      const folders = providerIds.flatMap((providerId) => ids.get(providerId) ?? []).sort();
+      return { objectId, before: { unread, starred, folders } };
+    },
+  );
   await rememberBefore(sql, 'update_message', fields);
 }

@@ -4,7 +4,10 @@ import { hasVanished } from '../mail/messages/vanished-messages.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 
-/** A claim on the mirror of one account: every write proves that it still holds. */
+/**
+ * A claim on the mirror of one account. Every transaction that writes checks that the claim is
+ * still valid.
+ */
 export interface MirrorClaim {
   /** Id of the row of `sync_job`. */
   id: string;
@@ -12,28 +15,30 @@ export interface MirrorClaim {
   accountId: string;
 }
 
-/** Where a run begins. */
+/** State at the start of a run. */
 export interface MirrorState {
   cursor: string | null;
   failures: number;
   wellSince: Date | null;
-  /** Whether the mirror has shown the whole mailbox before. */
+  /** True if the mirror has shown the whole mailbox before. */
   wasCurrent: boolean;
-  /** What arrived earlier is history. */
+  /** Time of the connection. Messages received earlier are history. */
   connectedAt: Date;
   syncState: SyncState;
-  /** Workers that have died with this mailbox in hand. */
+  /** Number of workers that crashed while they had claimed this mailbox. */
   crashes: number;
-  /** The message that was being read when one did; null: none, or nobody knows. */
+  /**
+   * Provider id of the message that a worker was reading when it crashed; `null` if none is known.
+   */
   reading: string | null;
-  /** Whether messages have vanished that may still turn up elsewhere. */
+  /** True if messages have vanished that may still reappear elsewhere. */
   hasVanished: boolean;
-  /** Whether it is to be watched, and whether somebody does right now. */
+  /** `watchable`: the mailbox is to be watched. `watched`: a watch is established now. */
   watchable: boolean;
   watched: boolean;
 }
 
-/** The claim was lost: somebody else mirrors this account now. */
+/** The claim was lost: another worker has claimed this account. */
 export class ClaimLostError extends Error {
   override name = 'ClaimLostError';
 }
@@ -47,13 +52,13 @@ const BEGIN = `
     exists (select 1 from mailbox_watch w where w.account_id = g.id) as watchable,
     exists (select 1 from mailbox_watch w where w.account_id = g.id and w.up_since is not null) as watched`;
 
-const HOLD = `
+const CHECK_CLAIM = `
   update sync_job set cursor = coalesce($3, cursor), reading = case when $3::text is null then reading end
   where id = $1 and fence = $2 and state = 1 returning 1`;
 
 const READING = `update sync_job set reading = $3 where id = $1 and fence = $2 and state = 1`;
 
-/** Messages that could not be read, and the connection that waits for changes. */
+/** Statements that delete an account's read failures and its watch together with its mirror. */
 export const SYNC_OF_ACCOUNT: AccountListener = {
   mirrored: [
     'delete from sync_failure where account_id = $1',
@@ -61,25 +66,28 @@ export const SYNC_OF_ACCOUNT: AccountListener = {
   ],
 };
 
-/** The claim on a mailbox. */
+/** Reads and writes the claimed queue row of a mailbox. */
 @Injectable()
 export class MirrorRepository {
   constructor(private readonly database: Database) {}
 
-  /** Starts a run; what is reported from here on asks for another one. @returns undefined when the claim is lost */
+  /**
+   * Starts a run. A change reported from now on requests another run.
+   * @returns `undefined` if the claim is lost
+   */
   async begin({ id, fence }: MirrorClaim): Promise<MirrorState | undefined> {
     return (await this.database.query<MirrorState>(BEGIN, [id, fence]))[0];
   }
 
-  /** Puts the cursor back, in a transaction that holds the claim. */
+  /** Sets the cursor back to `cursor`, in a transaction that has checked the claim. */
   async turnBack(sql: Sql, { id }: MirrorClaim, cursor: string | null): Promise<void> {
     await sql.query('update sync_job set cursor = $2 where id = $1', [id, cursor]);
   }
 
   /**
-   * A transaction that holds the claim to its end.
-   * @param cursor stored with what `work` writes; null leaves it
-   * @throws {ClaimLostError} when the claim is lost; nothing is written
+   * Runs `work` in a transaction that keeps the claim until it ends.
+   * @param cursor stored in the same transaction; `null` leaves the stored cursor unchanged
+   * @throws {ClaimLostError} if the claim is lost; nothing is written
    */
   holding<T>(
     { id, fence }: MirrorClaim,
@@ -87,13 +95,17 @@ export class MirrorRepository {
     work: (sql: Sql) => Promise<T>,
   ): Promise<T> {
     return this.database.transaction(async (sql) => {
-      const held = await sql.query(HOLD, [id, fence, cursor]);
-      if (held.length === 0) throw new ClaimLostError('the claim on the mailbox is lost');
+      const rows = await sql.query(CHECK_CLAIM, [id, fence, cursor]);
+      if (rows.length === 0)
+        throw new ClaimLostError('the claim on the mailbox was lost to another worker');
       return work(sql);
     });
   }
 
-  /** Notes which message is about to be read, for whoever comes after this worker. */
+  /**
+   * Records which message is about to be read. If this worker crashes, the next worker skips the
+   * message.
+   */
   async noteReading({ id, fence }: MirrorClaim, providerId: string): Promise<void> {
     await this.database.query(READING, [id, fence, providerId]);
   }

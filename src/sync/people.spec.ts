@@ -13,7 +13,7 @@ const emails = (...messages: Partial<Correspondence>[]) =>
   peopleOf(messages.map(message), OWN).map(({ email }) => email);
 
 describe('people of messages', () => {
-  it('are those who write and those who are written to, but not the account itself', () => {
+  it('include senders and recipients, but not the account\'s own address', () => {
     expect(emails({ to: [{ email: 'bo@x.test', name: '' }], cc: [{ email: 'cy@x.test', name: '' }] })).toEqual([
       'ada@example.test',
       'bo@x.test',
@@ -26,7 +26,7 @@ describe('people of messages', () => {
     'no-reply@x.test', 'noreply@x.test', 'do-not-reply@x.test', 'orders-noreply@x.test', 'mailer-daemon@x.test',
     'bounces+ab=c@x.test', 'notifications@x.test', 'team-owner@x.test', 'owner-team@x.test', 'team-request@x.test',
     'reply+0123456789abcdef0123@x.test', 'b-7kq2mzv9xw1t@x.test', 'broken', 'a b@x.test', 'x@localhost', `${'a'.repeat(65)}@x.test`,
-  ])('are not %s', (email) => {
+  ])('exclude the machine or invalid address %s', (email) => {
     expect(isPersonal(email)).toBe(false);
   }); // prettier-ignore
 
@@ -38,11 +38,11 @@ describe('people of messages', () => {
     'o.news@x.test',
     "d'arc@x.test",
     'b.papadopoulos@x.test',
-  ])('can be %s', (email) => {
+  ])('include the address %s', (email) => {
     expect(isPersonal(email)).toBe(true);
   });
 
-  it('are not lists, but those who write to them', () => {
+  it('exclude mailing lists, but include their senders', () => {
     const to = [{ email: 'team@lists.x.test', name: 'Team' }, { email: 'bo@x.test', name: '' }]; // prettier-ignore
     const headers = 'List-Id: The team\r\n <team.lists.x.test>\r\nList-Post: <mailto:Team@lists.x.test>\r\nList-Unsubscribe: <x>\r\n';
     expect(emails({ to, headers })).toEqual(['ada@example.test', 'bo@x.test']);
@@ -53,16 +53,16 @@ describe('people of messages', () => {
     'List-Unsubscribe: <https://x.test>\r\n',
     'Subject: x\r\nAuto-Submitted: auto-generated\r\n',
     'Precedence: bulk\r\n',
-  ])('are not in what machines send to many: %j', (headers) => {
+  ])('exclude the people of bulk mail: %j', (headers) => {
     expect(emails({ headers })).toEqual([]);
   });
 
-  it('are not the recipients of a mass mailing', () => {
+  it('exclude the recipients of a mass mailing', () => {
     const to = Array.from({ length: 101 }, (_, index) => ({ email: `a${index}@x.test`, name: '' }));
     expect(emails({ to })).toEqual(['ada@example.test']);
   });
 
-  it('have the best name that was seen: their own before that of others, a full one before half of one', () => {
+  it('get the best name seen: from their own messages first, and full names before partial names', () => {
     const name = (...given: Partial<Correspondence>[]) => peopleOf(given.map(message), OWN)[0];
     const from = (text: string) => ({ from: [{ email: 'ada@example.test', name: text }] });
     const to = (text: string) => ({ from: [], to: [{ email: 'ada@example.test', name: text }] });
@@ -86,7 +86,7 @@ describe('people of messages', () => {
     ['Ada Lovelace (Firm)', 'Ada', '', 'Lovelace'],
     ['(Firm)', '(Firm)', '', ''],
     ['李雷', '李雷', '', ''],
-  ])('are called %s', (name, given, middle, surname) => {
+  ])('split the display name %s into given, middle and surname', (name, given, middle, surname) => {
     expect(partsOfName(name)).toEqual({ given, middle, surname });
   });
 });

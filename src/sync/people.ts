@@ -1,40 +1,44 @@
 import type { Address } from '../platform/base/text/address.ts';
 
 /*
- * Who a message is about: the people an account has to do with. Pure; `contact-harvest.ts` writes them.
+ * Finds the people an account corresponds with in its messages. Pure functions;
+ * `contact-harvest.ts` stores the result.
  */
 
-/** What is looked at of a message. */
+/** The parts of a message that are searched for people. */
 export interface Correspondence {
   from: readonly Address[];
   to: readonly Address[];
   cc: readonly Address[];
   headers: string | null;
-  /** Whether it is news, as webhooks see it. */
+  /** True if the message is new, that is, if it sends webhooks. */
   news: boolean;
 }
 
-/** Somebody, as a batch of messages shows them. */
+/** A person found in a batch of messages. */
 export interface Person {
   /** Lower case. */
   email: string;
-  /** Empty: nobody has called them anything. */
+  /** Display name; empty if no message has one. */
   name: string;
-  /** How good the name is, 0 (none) to 3 (a full name, by themselves). */
+  /** Quality of the name, from 0 (no name) to 3 (a full name from the person's own messages). */
   rank: number;
   news: boolean;
 }
 
-/** Longer ones are no addresses of people. */
+/** Longer addresses do not belong to people. */
 const MOST_EMAIL = 254;
 const MOST_LOCAL = 64;
 const MOST_NAME = 200;
-/** A message to more people than this is no correspondence. */
+/** A message with more recipients than this is a mass mailing, not correspondence. */
 const MOST_RECIPIENTS = 100;
 
 const ADDRESS = /^[^\s@<>(),;:"\\]+@[^\s@<>(),;:"\\.]+\.[^\s@<>(),;:"\\]+$/;
 
-/** Local parts of machines: those that take no mail, those that report, those that run lists, those made for one message. */
+/**
+ * Local parts of machine addresses: no-reply senders, mail system and notification senders, list
+ * managers, and addresses made for one message.
+ */
 const MACHINES = [
   /(?:^|[-_.+])(?:no|do[-_.]?not|dont)[-_.]?reply(?:$|[-_.+\d])/,
   /^(?:mailer-daemon|postmaster|bounces?|abuse|hostmaster|listserv|majordomo|daemon)(?:$|[-_.+])/,
@@ -43,25 +47,28 @@ const MACHINES = [
   /[\da-f]{20}|^(?:reply|bounce|unsub)[-_+.][^@]{12}|^[rb][-_+.](?=[^@]*\d)[^@]{12}/,
 ];
 
-/** Lists name themselves (RFC 2369, RFC 2919). */
+/** Headers that identify a mailing list (RFC 2369, RFC 2919). */
 const LIST = /^list-(?:post|id):/im;
 const LIST_POST = /^list-post:\s*<mailto:([^>?\s]+)/im;
 const LIST_ID = /^list-id:[^<\r\n]*(?:\r?\n[ \t][^<\r\n]*)?<([^>\s]+)>/im;
-/** What a machine has sent to many (RFC 2369, RFC 3834). */
+/** Headers of bulk or automatic mail (RFC 2369, RFC 3834). */
 const BULK = /^(?:list-unsubscribe:|auto-submitted:[ \t]*auto|precedence:[ \t]*(?:bulk|junk))/im;
 const POSTED = /^list-post:\s*</im;
 
-/** The addresses of the list a message came by. */
+/** Addresses of the mailing list through which a message arrived. */
 function listsOf(headers: string): string[] {
   if (!LIST.test(headers)) return [];
   const id = LIST_ID.exec(headers)?.[1]?.toLowerCase() ?? '';
   const [name, ...domain] = id.split('.');
-  // team.lists.example.org is team@lists.example.org, or team@example.org.
+  // The List-Id team.lists.example.org stands for team@lists.example.org or team@example.org.
   const named = [domain.join('.'), domain.slice(1).join('.')].map((host) => `${name}@${host}`);
   return [LIST_POST.exec(headers)?.[1]?.toLowerCase() ?? '', ...named];
 }
 
-/** Whether mail to this address reaches a person, as far as the address tells. @param email lower case */
+/**
+ * True if the address looks like that of a person rather than a machine.
+ * @param email lower case
+ */
 export function isPersonal(email: string): boolean {
   const local = email.slice(0, email.lastIndexOf('@'));
   return (
@@ -72,7 +79,7 @@ export function isPersonal(email: string): boolean {
   );
 }
 
-/** A display name as it is worth keeping; empty: it says nothing about the person. */
+/** A display name cleaned for storage; empty if it does not name the person. */
 function nameIn({ name, email }: Address): string {
   const bare = name
     .replaceAll(/["“”]|^'+|'+$/g, '')
@@ -84,12 +91,12 @@ function nameIn({ name, email }: Address): string {
 }
 
 /**
- * The people of a batch of messages, each once, by the order of their addresses.
- * @param own the account's address, lower case: it is nobody's contact
+ * The people of a batch of messages, without duplicates, ordered by address.
+ * @param own the account's own address in lower case; it is never included
  */
 export function peopleOf(messages: readonly Correspondence[], own: string): Person[] {
   const people = new Map<string, Person>();
-  const meet = (address: Address, best: number, news: boolean) => {
+  const add = (address: Address, best: number, news: boolean) => {
     const email = address.email.trim().toLowerCase();
     const known = people.get(email);
     if (!known && (email === own || !isPersonal(email))) return;
@@ -108,15 +115,15 @@ export function peopleOf(messages: readonly Correspondence[], own: string): Pers
     if (BULK.test(head) && !POSTED.test(head)) continue;
     const lists = listsOf(head);
     const isList = ({ email }: Address) => lists.includes(email.toLowerCase());
-    for (const address of from) if (!isList(address)) meet(address, 3, news);
+    for (const address of from) if (!isList(address)) add(address, 3, news);
     const recipients = [...to, ...cc];
     if (recipients.length > MOST_RECIPIENTS) continue;
-    for (const address of recipients) if (!isList(address)) meet(address, 1, news);
+    for (const address of recipients) if (!isList(address)) add(address, 1, news);
   }
   return [...people.values()].toSorted((a, b) => (a.email < b.email ? -1 : 1));
 }
 
-/** The parts of a display name, as contacts have them. */
+/** Splits a display name into the name fields of a contact. */
 export function partsOfName(name: string): { given: string; middle: string; surname: string } {
   const bare = name.replaceAll(/\s*[([][^)\]]*[)\]]/g, '').trim() || name;
   const [surname, given, ...rest] = bare.split(',').map((part) => part.trim());

@@ -11,11 +11,14 @@ const SyncFailureSchema = defineEntity({
     reason: p.text(),
     firstAt: p.datetime().columnType('timestamptz'),
     lastAt: p.datetime().columnType('timestamptz'),
-    /** How often it was tried. */
+    /** Number of failed attempts. */
     times: p.integer().default(1),
   },
 });
 
-/** A message that could not be read: the mirror has what is known of it and has gone on. For operators. */
+/**
+ * A message that could not be read. The mirror keeps what is known of it and continues with the
+ * next message. Shown to operators.
+ */
 export class SyncFailure extends SyncFailureSchema.class {}
 SyncFailureSchema.setClass(SyncFailure);

@@ -7,7 +7,7 @@ export interface ReadFailure {
   reason: string;
 }
 
-/** One as operators see it. */
+/** A read failure as operators see it. */
 export interface RecordedFailure extends ReadFailure {
   accountId: string;
   email: string;
@@ -30,7 +30,7 @@ const LIST = `
   where $2::uuid is null or f.account_id = $2
   order by f.last_at desc, f.account_id, f.provider_id limit $1`;
 
-/** Writes down messages that could not be read, in the caller's transaction. */
+/** Records messages that could not be read, in the caller's transaction. */
 export async function recordFailures(
   sql: Sql,
   accountId: string,
@@ -49,7 +49,7 @@ export async function recordFailures(
 
 /**
  * The messages that could not be read, latest first.
- * @param accountId of this account; null: of all
+ * @param accountId only this account; `null` for all accounts
  */
 export function listFailures(
   sql: Sql,

@@ -7,7 +7,7 @@ describe('nextPoll', () => {
     [60, 0.5, 60],
     [60, 0, 54],
     [900, 1, 990],
-  ])('a poll every %d s, random %d: %d s', (poll, random, seconds) => {
+  ])('with an interval of %d s and random %d, polls again after %d s', (poll, random, seconds) => {
     expect(nextPoll(now, poll, random).getTime()).toBeCloseTo(seconds * 1000, 3);
   });
 });
@@ -22,7 +22,7 @@ describe('nextAttempt', () => {
     [1, 10, 0.5, 15],
     [1, 1e9, 0.5, 86_400],
   ])(
-    'after %d failures, told %p seconds, random %d: %d s',
+    'after %d failures, with Retry-After %p and random %d, waits %d s',
     (failures, retryAfter, random, seconds) => {
       expect(nextAttempt(now, failures, retryAfter, random).getTime()).toBeCloseTo(
         seconds * 1000,
@@ -39,7 +39,10 @@ describe('watchWaitSeconds', () => {
     [4, null, 1, 80],
     [100, null, 1, 900],
     [1, 120, 0, 120],
-  ])('after %d ends, told %p seconds, random %d: %d s', (failures, retryAfter, random, seconds) => {
-    expect(watchWaitSeconds(failures, retryAfter, random)).toBe(seconds);
-  });
+  ])(
+    'after %d ends, with Retry-After %p and random %d, waits %d s',
+    (failures, retryAfter, random, seconds) => {
+      expect(watchWaitSeconds(failures, retryAfter, random)).toBe(seconds);
+    },
+  );
 });

@@ -1,26 +1,32 @@
 import { backoff, spread } from '../platform/work/backoff.ts';
 
-/** How long a mailbox whose credentials are refused is left alone; a new authentication ends the wait. */
+/**
+ * Seconds between two attempts on a mailbox whose credentials were refused. A new authentication
+ * ends the wait.
+ */
 export const INVALID_WAIT_SECONDS = 3_600;
-/** The first failure may have been a restart. */
+/** In seconds. The first wait is short: the failure may have been a server restart. */
 const BACKOFF_SECONDS = { first: 15, longest: 3_600 };
-/** Failures after which the account is shown as failing. */
+/** Failures in a row after which the account is shown as failing. */
 export const FAILURES_UNTIL_SHOWN = 5;
-/** Failures are forgotten after so long without one: a mailbox that fails now and then is not well. */
+/**
+ * Seconds without a failure after which earlier failures are forgotten. A mailbox that fails now
+ * and then is not stable.
+ */
 export const STABLE_SECONDS = 600;
 
 /**
- * When to look again after a look that was well.
- * @param random 0 to 1: spreads the looks of many accounts by ±10 %
+ * Time of the next sync pass after a successful one.
+ * @param random 0 to 1: spreads the passes of many accounts by ±10 %
  */
 export function nextPoll(now: Date, pollSeconds: number, random: number): Date {
   return new Date(now.getTime() + spread(pollSeconds, 0.1, random) * 1000);
 }
 
 /**
- * When to look again after a failure.
- * @param failures since the mailbox was last stable, this one included
- * @param retryAfterSeconds asked for by the provider
+ * Time of the next sync pass after a failure.
+ * @param failures since the mailbox was last stable, including this one
+ * @param retryAfterSeconds requested by the provider; at most a day is respected
  * @param random as for `nextPoll`
  */
 export function nextAttempt(
@@ -34,12 +40,13 @@ export function nextAttempt(
   return new Date(now.getTime() + seconds * 1000);
 }
 
-/** At most so long; at least half of it. */
+/** Upper limit of the wait in seconds; `random` shortens it to no less than half. */
 const WATCH_BACKOFF_SECONDS = { first: 10, longest: 900 };
 
 /**
- * Seconds until a watch that has ended may be begun again: with so many others it may have ended at the same moment.
- * @param failures times it ended since it was last stable, this one included
+ * Seconds until a watch that ended may be started again. The random part spreads many watches that
+ * ended at the same time.
+ * @param failures times the watch ended since it was last stable, including this one
  * @param random 0 to 1
  */
 export function watchWaitSeconds(

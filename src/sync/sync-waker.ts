@@ -3,13 +3,19 @@ import { Database } from '../platform/database/sql.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import { type ChangedMailbox, lookAtChanged } from '../accounts/sync-schedule/schedule-sync.ts';
 
-/** A busy mailbox changes many times a second: its row is touched at most once in this time. */
+/**
+ * Milliseconds during which changes are collected. A busy mailbox changes many times a second, but
+ * its queue row is updated only once in this time.
+ */
 const COLLECT_MS = 50;
 
-/** Pause after the database could not be told. */
+/** Pause in milliseconds after a failed write to the database. */
 const RETRY_MS = 1_000;
 
-/** Has mailboxes looked at as soon as their provider tells of a change. A lost notice costs until the next poll. */
+/**
+ * Schedules a sync pass as soon as a provider reports a change. If a report is lost, the next poll
+ * finds the change.
+ */
 @Injectable()
 export class SyncWaker implements OnModuleInit, OnModuleDestroy {
   readonly #log = new Logger(SyncWaker.name);
@@ -40,7 +46,7 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
     await this.#write();
   }
 
-  /** A mailbox has changed: from whoever watches it. */
+  /** Called by a watch: the mailbox has changed. */
   changed({ provider, applicationId, email }: ChangedMailbox): void {
     this.#collect({ provider, applicationId, email });
   }
@@ -71,7 +77,9 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
     try {
       await lookAtChanged(this.database, mailboxes);
     } catch (error) {
-      this.#log.warn(`changed mailboxes have to wait: ${String(error)}`);
+      this.#log.warn(
+        `could not schedule the sync of changed mailboxes; the next attempt follows soon: ${String(error)}`,
+      );
       if (this.#stopping) return; // the next poll finds the change
       for (const mailbox of mailboxes) this.#remember(mailbox);
       this.#writeIn(RETRY_MS);

@@ -19,7 +19,7 @@ import { MailboxWatches } from './mailbox-watches.ts';
 import { SyncWaker } from './sync-waker.ts';
 import { WatchLeases } from './watch-leases.ts';
 
-/** Keeps the mirrors of mailboxes, calendars and address books current. */
+/** Keeps the mirrors of mailboxes, calendars and address books up to date. */
 @Module({
   imports: [
     CalendarsModule,

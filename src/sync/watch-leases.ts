@@ -4,22 +4,23 @@ import { columnsOf, Database } from '../platform/database/sql.ts';
 export interface WatchLease {
   accountId: string;
   failures: number;
-  /** Another one after each authentication. */
+  /** Changes with each new authentication of the account. */
   credentials: string;
 }
 
-/** A watch that has ended, and when it may be begun again. */
+/** A watch that has ended, and when it may be started again. */
 export interface EndedWatch {
   accountId: string;
   waitSeconds: number;
-  /** Whether it had been up long enough for earlier ends to be forgotten. */
+  /** True if the watch was established long enough for earlier ends to be forgotten. */
   wasStable: boolean;
 }
 
 const ALIVE = `seen_at > now() - interval '8 s'`;
 const USABLE = `g.status = 'valid' and g.billing_state <> 'cancelled'`;
 
-// Each worker takes its share, so that those which come later find something, and the death of one is felt by few.
+// A worker leases at most its share. So workers that start later get watches too, and the death of
+// one worker affects few accounts.
 const CLAIM = `
   with share as (
     select count(*)::int as total,
@@ -57,16 +58,16 @@ const RELEASE = `
   update mailbox_watch set worker_id = null, up_since = null, retry_at = now()
   where worker_id = $1 and account_id = any($2::uuid[])`;
 
-/** Who watches which mailbox: rows that belong to a worker as long as its heartbeat lasts. */
+/** Leases of mailbox watches. A lease lasts as long as the worker's heartbeat. */
 @Injectable()
 export class WatchLeases {
   constructor(private readonly database: Database) {}
 
   /**
-   * Takes watches that nobody holds.
-   * @param most at most so many
-   * @param held so many are held already
-   * @returns how many there are in all, and this worker's share of them
+   * Leases watches that no live worker has leased.
+   * @param most largest number to lease
+   * @param held number of watches this worker has leased already
+   * @returns the new leases, the total number of watches, and this worker's fair share of them
    */
   async claim(
     workerId: number,
@@ -83,12 +84,14 @@ export class WatchLeases {
     return { total: first?.total ?? 0, fair: first?.fair ?? 0, leases };
   }
 
-  /** Has a mailbox watched from now on, by whichever worker. @returns false: it is already */
+  /**
+   * Adds a watch for the mailbox; any worker may lease it. @returns `false` if it exists already
+   */
   async add(accountId: string): Promise<boolean> {
     return (await this.database.query(ADD, [accountId])).length > 0;
   }
 
-  /** Those that are held and may be: of accounts that are connected. */
+  /** Watches leased by this worker, for accounts that may be watched: valid and not cancelled. */
   ours(workerId: number): Promise<WatchLease[]> {
     return this.database.query<WatchLease>(OURS, [workerId]);
   }
@@ -97,7 +100,9 @@ export class WatchLeases {
     if (accountIds.length > 0) await this.database.query(UP, [workerId, accountIds]);
   }
 
-  /** Gives back watches that have ended by themselves. */
+  /**
+   * Releases watches that ended by themselves; each may be started again after its `waitSeconds`.
+   */
   async noteEnded(workerId: number, ended: readonly EndedWatch[]): Promise<void> {
     if (ended.length === 0) return;
     await this.database.query(ENDED, [
@@ -106,7 +111,7 @@ export class WatchLeases {
     ]);
   }
 
-  /** Gives back watches that others may begin at once. */
+  /** Releases watches so that other workers may start them at once. */
   async release(workerId: number, accountIds: readonly string[]): Promise<void> {
     if (accountIds.length > 0) await this.database.query(RELEASE, [workerId, accountIds]);
   }
