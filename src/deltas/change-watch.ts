@@ -4,22 +4,25 @@ import { DeltasRepository } from './deltas.repository.ts';
 
 const TICK_MS = 1_000;
 
-/** One who waits for changes of an account. Ended by whoever made it, and when the process stops. */
+/**
+ * One request waiting for changes of an account. Its creator ends it; a process shutdown ends it
+ * too.
+ */
 export class Waiting {
   #rung = false;
   #ended = false;
   #wake: (() => void) | undefined;
   readonly #onEnd = new Set<() => void>();
-  /** Number of the last change that has been looked at. */
+  /** Number of the last change this request has read up to. */
   seenTo = 0;
 
-  /** There may be something to read. */
+  /** Wakes the waiting request: there may be changes to read. */
   ring(): void {
     this.#rung = true;
     this.#wake?.();
   }
 
-  /** Nothing is waited for any more. May be called often. */
+  /** Ends the wait. May be called more than once. */
   end(): void {
     this.#ended = true;
     this.#wake?.();
@@ -31,8 +34,8 @@ export class Waiting {
   }
 
   /**
-   * Waits for something else, or until this ends.
-   * @param begin is given what to call; it returns what stops it from calling
+   * Waits for another event, or until this wait ends.
+   * @param begin receives the callback for the event and returns a function that cancels it
    */
   async unlessEnded(begin: (done: () => void) => () => void): Promise<void> {
     if (this.#ended) return;
@@ -45,8 +48,8 @@ export class Waiting {
   }
 
   /**
-   * Waits until there may be something to read that was not there when the last wait ended; at most one wait at a time.
-   * @returns false: it has ended
+   * Waits until there may be new changes since the last wait. At most one wait at a time.
+   * @returns `false` if the wait has ended
    */
   async next(): Promise<boolean> {
     if (!this.#rung && !this.#ended) {
@@ -59,9 +62,10 @@ export class Waiting {
 }
 
 /**
- * Tells those who wait when there is something to read. They hear of commits in this process and, by notification, in
- * others. Notifications can be lost and a change can become readable without one (a transaction before it is rolled
- * back), so once a second all of them are looked after in one statement, however many they are.
+ * Wakes waiting requests when there are changes to read. Commits in this process wake them
+ * directly, commits in other processes by a database notification. A notification can be lost, and
+ * a change can become readable without one (when an earlier transaction rolls back). So once a
+ * second, a single statement also checks the accounts of all waiting requests.
  */
 @Injectable()
 export class ChangeWatch implements OnModuleDestroy {
@@ -69,7 +73,7 @@ export class ChangeWatch implements OnModuleDestroy {
   readonly #waiting = new Map<string, Set<Waiting>>();
   readonly #unsubscribe: () => void;
   #timer: NodeJS.Timeout | undefined;
-  #looking = false;
+  #checking = false;
   #closed = false;
 
   constructor(
@@ -81,18 +85,21 @@ export class ChangeWatch implements OnModuleDestroy {
     });
   }
 
-  /** How many wait. */
+  /** Number of waiting requests. */
   get size(): number {
     return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Waits for changes of an account while `work` runs; read after this begins, and nothing is missed. */
+  /**
+   * Waits for changes of an account while `work` runs. Begin the wait before reading, so that no
+   * change is missed.
+   */
   async during<T>(accountId: string, work: (waiting: Waiting) => Promise<T>): Promise<T> {
     const waiting = new Waiting();
     if (this.#closed) waiting.end();
     const others = this.#waiting.get(accountId) ?? new Set();
     this.#waiting.set(accountId, others.add(waiting));
-    this.#timer ??= setInterval(() => void this.#look(), TICK_MS);
+    this.#timer ??= setInterval(() => void this.#check(), TICK_MS);
     try {
       return await work(waiting);
     } finally {
@@ -128,9 +135,9 @@ export class ChangeWatch implements OnModuleDestroy {
       for (const waiting of this.#waiting.get(accountId) ?? []) waiting.ring();
   }
 
-  async #look(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
+  async #check(): Promise<void> {
+    if (this.#checking) return;
+    this.#checking = true;
     try {
       for (const [accountId, seq] of await this.repository.newest([...this.#waiting.keys()])) {
         for (const waiting of this.#waiting.get(accountId) ?? [])
@@ -138,10 +145,10 @@ export class ChangeWatch implements OnModuleDestroy {
       }
     } catch (error) {
       this.#log.warn(
-        `could not look for changes: ${error instanceof Error ? error.message : String(error)}`,
+        `could not check for new changes; the next check follows in a second: ${error instanceof Error ? error.message : String(error)}`,
       );
     } finally {
-      this.#looking = false;
+      this.#checking = false;
     }
   }
 }

@@ -23,14 +23,14 @@ import type { DeltaType } from '../platform/changes/delta-types.ts';
 /** An object as its own endpoint shows it. */
 export type Attributes = object & { id: string };
 
-/** Reads those of the objects that are there. */
+/** Reads those of the objects that exist. */
 type Reader = (
   account: AccountPrincipal,
   ids: readonly string[],
   view: 'expanded' | undefined,
 ) => Promise<Attributes[]>;
 
-/** Reads objects of any kind for the deltas that tell of them: one query for each kind. */
+/** Reads the objects of deltas, of any type, with one query per type. */
 @Injectable()
 export class ChangedObjects {
   readonly #readers: Readonly<Record<DeltaType, Reader>>;
@@ -76,15 +76,18 @@ export class ChangedObjects {
     };
   }
 
-  /** Whether the account has objects of the type that its scopes keep out of `read`, although it may see others. */
+  /**
+   * True if the scopes of the token may hide objects of this type from `read`, although the token
+   * may see other objects of the type.
+   */
   hides(account: AccountPrincipal, type: DeltaType): boolean {
     if (type === 'file') return sightOf(account) !== 'all';
     return type === 'contact' && !knowsPeopleOfMail(account);
   }
 
   /**
-   * @returns by id, those of the objects that are there
-   * @throws {PageTooLargeError} when there is more than one and they are too long together
+   * @returns the objects that exist, by id
+   * @throws {PageTooLargeError} if there are several objects and their total size is too large
    */
   async read(
     account: AccountPrincipal,

@@ -4,14 +4,14 @@ const ACCOUNT = '019aa1b2-0000-7000-8000-00000000abcd';
 
 describe('cursors', () => {
   it.each([[BEGINNING], [{ seq: 1, at: 1_763_600_000_123 }], [{ seq: 2 ** 44, at: 2 ** 52 }]])(
-    'give the place back that they were made of: %j',
+    'return the position they were made from: %j',
     (position) => {
       expect(fromCursor(ACCOUNT, toCursor(ACCOUNT, position))).toEqual(position);
       expect(fromCursor(ACCOUNT.toUpperCase(), toCursor(ACCOUNT, position))).toEqual(position);
     },
   );
 
-  it('are of one account, one place and one time', () => {
+  it('are valid for one account, one position and one time only', () => {
     const cursor = toCursor(ACCOUNT, { seq: 10, at: 20 });
     expect(fromCursor(ACCOUNT.replace('abcd', 'abce'), cursor)).toBeUndefined();
     const [seq, at, seal] = cursor.split('-');
@@ -21,16 +21,16 @@ describe('cursors', () => {
 
   it.each([
     ['nothing', ''],
-    ['the beginning of the log, which is none', FROM_THE_START],
+    ['the beginning of the log, which has no cursor', FROM_THE_START],
     ['upper case', toCursor(ACCOUNT, { seq: 36 ** 3 - 1, at: 0 }).toUpperCase()],
-    ['something before it', ` ${toCursor(ACCOUNT, BEGINNING)}`],
-    ['a line break after it', `${toCursor(ACCOUNT, BEGINNING)}\n`],
+    ['a leading space', ` ${toCursor(ACCOUNT, BEGINNING)}`],
+    ['a trailing line break', `${toCursor(ACCOUNT, BEGINNING)}\n`],
     ['another alphabet', '１-0-000000000000'],
-  ])('are not made up of %s', (_, text) => {
+  ])('reject %s', (_, text) => {
     expect(fromCursor(ACCOUNT, text)).toBeUndefined();
   });
 
-  it('with numbers too large to be exact are none', () => {
+  it('reject numbers too large to be exact', () => {
     expect(fromCursor(ACCOUNT, toCursor(ACCOUNT, { seq: 2 ** 54, at: 0 }))).toBeUndefined();
   });
 });

@@ -1,36 +1,45 @@
 import { createHash } from 'node:crypto';
 
-/** A place in the log of an account: everything up to a change is read. */
+/** A position in the change log of an account: everything up to one change has been read. */
 export interface Position {
-  /** Of that change; 0: nothing is read. */
+  /** Number of that change; 0 if nothing has been read. */
   seq: number;
-  /** When that change was written, in milliseconds: tells it from another one that got its number after a restore. */
+  /**
+   * When that change was written, in Unix milliseconds. Distinguishes it from another change that
+   * got the same number after a database restore.
+   */
   at: number;
 }
 
-/** Before everything that is kept. */
+/** The position before the whole log. */
 export const BEGINNING: Position = { seq: 0, at: 0 };
 
-/** What `cursor=0` means: the kept log, wherever it begins. */
+/** Value of the `cursor` parameter that means the beginning of the kept log. */
 export const FROM_THE_START = '0';
 
 const PATTERN = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-f]{12})$/;
 
-/** A cursor is of one account, and not to be made up by mistake. */
-const seal = (accountId: string, { seq, at }: Position): string =>
+/**
+ * Checksum that ties a cursor to one account, so that a mistyped or foreign cursor is refused. Not
+ * a protection against forgery.
+ */
+const checksum = (accountId: string, { seq, at }: Position): string =>
   createHash('sha256').update(`${accountId.toLowerCase()}:${seq}:${at}`).digest('hex').slice(0, 12);
 
-/** The cursor that stands for a position; opaque to clients. */
+/** The cursor for a position; opaque to clients. */
 export function toCursor(accountId: string, position: Position): string {
   const { seq, at } = position;
-  return `${seq.toString(36)}-${at.toString(36)}-${seal(accountId, position)}`;
+  return `${seq.toString(36)}-${at.toString(36)}-${checksum(accountId, position)}`;
 }
 
-/** @returns undefined for what is no cursor of the account; `FROM_THE_START` is none */
+/**
+ * @returns the position of a cursor, or `undefined` if the text is not a cursor of this account.
+ *   `FROM_THE_START` is not a cursor either.
+ */
 export function fromCursor(accountId: string, cursor: string): Position | undefined {
-  const [, seq, at, sealed] = PATTERN.exec(cursor) ?? [];
+  const [, seq, at, given] = PATTERN.exec(cursor) ?? [];
   if (seq === undefined || at === undefined) return undefined;
   const position = { seq: Number.parseInt(seq, 36), at: Number.parseInt(at, 36) };
   const safe = Number.isSafeInteger(position.seq) && Number.isSafeInteger(position.at);
-  return safe && seal(accountId, position) === sealed ? position : undefined;
+  return safe && checksum(accountId, position) === given ? position : undefined;
 }

@@ -10,31 +10,34 @@ import { maySee } from '../platform/changes/delta-types.ts';
 import { NotWelcomeError } from './deltas.errors.ts';
 import { type DeltaPage, type DeltaRequest, DeltasService } from './deltas.service.ts';
 
-/** At once for one account (api facts 1.8). */
+/** Most requests of each kind at the same time for one account. */
 const MOST_LONG_POLLS = 10;
 const MOST_STREAMS = 10;
 
 const HEARTBEAT_MS = 1_000;
-/** How long a stream rests when the database cannot be read. */
+/** Pause of a stream in milliseconds after a failed database read. */
 const REST_MS = 1_000;
-/** What a stream reads at a time: so much memory a client can tie up that takes nothing. */
+/** Changes a stream reads at a time. Limits the memory that a slow client can use. */
 const STREAM_LIMIT = 50;
 const STREAM_BYTES = 256 * 1024;
-/** A commit may concern hundreds of streams: they must not have all connections of the pool. */
+/**
+ * Most database reads at the same time. One commit may wake hundreds of streams, and they must
+ * leave connections of the pool to other requests.
+ */
 const READS_AT_ONCE = 4;
 
-/** Who waits, and until when. */
+/** The client that waits for changes, and for how long. */
 export interface DeltaReader {
   account: AccountPrincipal;
-  /** The token that was presented: asked about again before anything is told. */
+  /** The presented access token. Checked again before each page of deltas is returned. */
   token: string;
   timeoutMs: number;
 }
 
-/** What a stream writes to. */
+/** Where a stream writes its deltas. */
 export type DeltaSink = Pick<Writable, 'write' | 'writableNeedDrain' | 'once' | 'off'>;
 
-/** Waiting for changes: until there are some, or for as long as somebody listens (api facts 9). */
+/** Long polls and streams: requests that wait for changes. */
 @Injectable()
 export class DeltaWaits {
   readonly #log = new Logger(DeltaWaits.name);
@@ -49,8 +52,9 @@ export class DeltaWaits {
   ) {}
 
   /**
-   * Answers as soon as there are deltas, and without any when the time is over, the caller has gone or the process stops.
-   * @param onGone calls what it is given when the caller goes away
+   * Returns as soon as there are deltas. Returns no deltas when the timeout ends, the client
+   * disconnects or the process stops.
+   * @param onGone registers a callback for the client's disconnect
    * @throws {InvalidCursorError} @throws {ExpiredCursorError} @throws {TooManyReadersError}
    */
   longPoll(
@@ -72,11 +76,12 @@ export class DeltaWaits {
   }
 
   /**
-   * Writes deltas as they come, one line of JSON each, and an empty line each second in which there is none; at the
-   * pace of the reader. Ends when the time is over, the reader has gone, his token is not good any more, or the
-   * process stops.
-   * @param open called once, when nothing can be refused any more
-   * @throws {InvalidCursorError} @throws {ExpiredCursorError} @throws {TooManyReadersError} before `open` is called
+   * Writes deltas as they occur, one line of JSON each, at the pace of the client. Writes an empty
+   * line every second as a heartbeat. Ends when the timeout ends, the client disconnects, the token
+   * becomes invalid or the process stops.
+   * @param open called once, after the last check that can refuse the request
+   * @throws {InvalidCursorError} @throws {ExpiredCursorError} @throws {TooManyReadersError}
+   *   before `open` is called
    */
   stream(
     reader: DeltaReader,
@@ -91,7 +96,7 @@ export class DeltaWaits {
         const sink = open();
         sink.write('\n');
         const heart = setInterval(() => {
-          // Who does not take the last one has no use for another.
+          // A client that has not read the last heartbeat does not need another.
           if (!sink.writableNeedDrain) sink.write('\n');
         }, HEARTBEAT_MS);
         try {
@@ -130,11 +135,11 @@ export class DeltaWaits {
   async #read(reader: DeltaReader, request: DeltaRequest, waiting: Waiting): Promise<DeltaPage> {
     const page = await this.#reads.run('', () => this.deltas.read(reader.account, request));
     waiting.seenTo = page.seenTo;
-    if (page.deltas.length > 0) await this.#assertWelcome(reader, request);
+    if (page.deltas.length > 0) await this.#assertAuthorized(reader, request);
     return page;
   }
 
-  /** Goes on trying while the database cannot be read. @returns undefined: the stream is to end */
+  /** Retries while the database cannot be read. @returns `undefined` if the stream must end */
   async #readOn(
     reader: DeltaReader,
     request: DeltaRequest,
@@ -145,7 +150,9 @@ export class DeltaWaits {
         return await this.#read(reader, request, waiting);
       } catch (error) {
         if (error instanceof DomainError) return undefined;
-        this.#log.warn(`stream of account ${reader.account.accountId}: ${String(error)}`);
+        this.#log.warn(
+          `stream of account ${reader.account.accountId}: could not read changes and will retry: ${String(error)}`,
+        );
         await waiting.unlessEnded((done) => {
           const rested = setTimeout(done, REST_MS);
           return () => clearTimeout(rested);
@@ -155,18 +162,24 @@ export class DeltaWaits {
     return undefined;
   }
 
-  /** A token can be revoked, and scopes be taken away, while its owner waits. @throws {NotWelcomeError} */
-  async #assertWelcome({ account, token }: DeltaReader, { types }: DeltaRequest): Promise<void> {
+  /**
+   * Checks the token again, because it can be revoked or lose scopes while the client waits.
+   * @throws {NotWelcomeError}
+   */
+  async #assertAuthorized({ account, token }: DeltaReader, { types }: DeltaRequest): Promise<void> {
     const now = await this.credentials.accountByToken(token);
-    const welcome =
+    const authorized =
       now?.accountId === account.accountId &&
       now.billingState !== 'cancelled' &&
       types.every((type) => maySee(now.scopes, type));
-    if (!welcome) throw new NotWelcomeError();
+    if (!authorized) throw new NotWelcomeError();
   }
 }
 
-/** @returns where to go on: a stream that waits does not keep what it has written. Undefined: it has ended */
+/**
+ * @returns the position to continue from, or `undefined` if the wait has ended. The written
+ *   deltas are not returned, so that a waiting stream does not keep them in memory.
+ */
 async function writeAll(
   sink: DeltaSink,
   { deltas, end, more }: DeltaPage,
@@ -180,7 +193,7 @@ async function writeAll(
   return waiting.ended ? undefined : { end, more };
 }
 
-/** A sink that is destroyed never drains: whoever waits is told by his end. */
+/** Resolves on `drain`. A destroyed sink never drains; then the end of the wait resolves it. */
 function drained(sink: DeltaSink, waiting: Waiting): Promise<void> {
   return waiting.unlessEnded((done) => {
     sink.once('drain', done);

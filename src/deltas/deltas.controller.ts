@@ -27,10 +27,10 @@ import {
 import { DeltasService } from './deltas.service.ts';
 
 const LINES = 'text/event-stream';
-/** How long a client has to take what is on its way when its stream ends. */
-const LAST_WORDS_MS = 2_000;
+/** When a stream ends, the client has this many milliseconds to read what is still in transit. */
+const CLOSE_WAIT_MS = 2_000;
 
-/** What has changed in an account; the scopes of the token say which kinds of objects are told of. */
+/** Changes of an account. The token's scopes decide which types of objects are included. */
 @ApiTags('delta')
 @AccountAuth({ anyScope: DELTA_SCOPES })
 @Controller('delta')
@@ -41,15 +41,16 @@ export class DeltasController {
   ) {}
 
   @Post('latest_cursor')
-  @Endpoint({ summary: 'A cursor for everything that changes from now on', response: cursorView })
+  @Endpoint({ summary: 'A cursor for all changes from now on', response: cursorView })
   async latestCursor(@CurrentAccount() account: AccountPrincipal) {
     return { cursor: await this.deltas.latestCursor(account) };
   }
 
   @Post('generate_cursor')
   @Endpoint({
-    summary: 'A cursor for everything that has changed since a time',
-    description: 'Times before the history that is kept (14 days) mean its beginning. Deprecated.',
+    summary: 'A cursor for all changes since a time',
+    description:
+      'The history is kept for 14 days; an earlier time means the beginning of the kept history. Deprecated.',
     response: cursorView,
   })
   async generateCursor(
@@ -62,9 +63,9 @@ export class DeltasController {
   @Get()
   @ApiErrors(410)
   @Endpoint({
-    summary: 'What has changed after a cursor',
+    summary: 'Changes after a cursor',
     description:
-      'One delta for each object, with the object as it is now. Read on from `cursor_end` until it stays the same.',
+      'One delta for each object, with the current object. Continue from `cursor_end` until it stays the same.',
     response: deltasView,
   })
   async since(
@@ -78,9 +79,9 @@ export class DeltasController {
   @Get('longpoll')
   @ApiErrors(410)
   @Endpoint({
-    summary: 'The same, answered when there is something to tell',
+    summary: 'Changes after a cursor; waits until there are some',
     description:
-      'At the end of `timeout` the answer has no deltas. At most 10 at once for one account.',
+      'Returns no deltas if nothing changes within `timeout`. At most 10 concurrent requests for one account.',
     response: deltasView,
   })
   async longPoll(
@@ -102,10 +103,10 @@ export class DeltasController {
   @ApiErrors(410)
   @ApiProduces(LINES)
   @Endpoint({
-    summary: 'Deltas as they happen, one line of JSON each',
+    summary: 'Deltas as they occur, one line of JSON each',
     description:
-      'A line is empty when nothing has happened for a second. The stream ends after `timeout`, or when the server ' +
-      'stops: go on from the cursor of the last delta. At most 10 at once for one account.',
+      'An empty line is sent every second. The stream ends after `timeout` or when the server ' +
+      'stops: continue from the cursor of the last delta. At most 10 concurrent streams for one account.',
     response: deltaLines,
   })
   async stream(
@@ -120,7 +121,7 @@ export class DeltasController {
       response.status(200).set({
         'Content-Type': LINES,
         'Cache-Control': 'no-cache, no-transform',
-        // Proxies keep nothing back.
+        // Tells proxies not to buffer the stream.
         'X-Accel-Buffering': 'no',
       });
       response.flushHeaders();
@@ -135,8 +136,8 @@ export class DeltasController {
       open,
     );
     response.end();
-    // Nobody waits for a client that does not read.
-    const patience = setTimeout(() => response.destroy(), LAST_WORDS_MS);
+    // Close the connection even if the client stops reading.
+    const patience = setTimeout(() => response.destroy(), CLOSE_WAIT_MS);
     response.once('close', () => clearTimeout(patience));
   }
 }

@@ -5,8 +5,10 @@ import type { DeltaPage } from './deltas.service.ts';
 import type { DeltaQuery, DeltasView } from './deltas.schema.ts';
 
 /**
- * The types a query asks for, as far as the scopes let them be seen; those it names have to be all of them.
- * @throws {InvalidInputError} for including and excluding at once @throws {ForbiddenError}
+ * The object types a query asks for, limited to those the scopes allow. A type that the query
+ * includes by name must be allowed.
+ * @throws {InvalidInputError} if the query both includes and excludes types
+ * @throws {ForbiddenError} if the scopes do not allow an included type
  */
 export function toTypes(
   query: Pick<DeltaQuery, 'include_types' | 'includeTypes' | 'exclude_types' | 'excluded_types'>,

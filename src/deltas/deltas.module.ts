@@ -14,7 +14,7 @@ import { DeltasController } from './deltas.controller.ts';
 import { DeltasRepository } from './deltas.repository.ts';
 import { DeltasService } from './deltas.service.ts';
 
-/** Reading what has changed. Whoever changes something needs no more than `change-log.ts`. */
+/** Reading the changes of an account. Modules that record changes only need `change-log.ts`. */
 @Module({
   imports: [
     AuthModule,

@@ -5,26 +5,31 @@ import type { DeltaType } from '../platform/changes/delta-types.ts';
 import type { LoggedChange } from './roll-up.ts';
 import { lowestWriter } from '../platform/changes/writer-keys.ts';
 
-/** How the log of an account stands. */
+/** State of the change log of an account. */
 export interface LogState {
-  /** Number of the last change that can be read: no transaction will add one at or before it. 0: there is none. */
+  /**
+   * Number of the last readable change: no open transaction will add one at or before it. 0 if
+   * there is none.
+   */
   end: number;
-  /** When the change that was asked for was written, in milliseconds; null: there is no such change. */
+  /**
+   * When the requested change was written, in Unix milliseconds; `null` if there is no such change.
+   */
   at: number | null;
-  /** Number of the last change of the kinds asked for that has been cleared away; 0: none has. */
+  /** Number of the last deleted change of the requested types; 0 if none was deleted. */
   pruned: number;
-  /** The same of all kinds. */
+  /** The same for all types. */
   prunedOfAll: number;
 }
 
 export interface LogPage {
   changes: LoggedChange[];
-  /** The last change that was looked at; null: there was none. */
+  /** The last change that was examined; `null` if there was none. */
   end: Position | null;
 }
 
-// The statement's snapshot is older than its look at the writers: whoever is not among those draws numbers above
-// `newest`.
+// The statement's snapshot is older than its view of the writers. So a writer that it does not see
+// draws numbers above `newest`.
 const STATE = `
   select
     (select max(c.seq) from change c where c.account_id = $1) as newest,
@@ -33,7 +38,7 @@ const STATE = `
     (select max(p.seq) from change_pruned p where p.account_id = $1 and p.object = any($3::text[])) as pruned,
     (select max(p.seq) from change_pruned p where p.account_id = $1) as "prunedOfAll"`;
 
-// Bodies are known by their length without being read.
+// Sums the lengths of message bodies without reading the bodies.
 const PAGE = `
   with page as materialized (
     select c.seq, c.at, c.object, c.object_id, c.event,
@@ -63,7 +68,7 @@ const NEWEST = `
 interface PageRow {
   endSeq: number;
   endAt: Date;
-  /** Null in the one row of a page without changes. */
+  /** `null` in the only row of a page without changes. */
   seq: number | null;
   at: Date;
   object: DeltaType;
@@ -72,12 +77,12 @@ interface PageRow {
   bytes: number;
 }
 
-/** Reading the change log; every statement carries the account. */
+/** Reads the change log. Every statement is limited to one account, or to a list of accounts. */
 @Injectable()
 export class DeltasRepository {
   constructor(private readonly database: Database) {}
 
-  /** @param seq a change to look for */
+  /** @param seq number of the change whose time is returned */
   async state(accountId: string, seq: number, types: readonly DeltaType[]): Promise<LogState> {
     const [row] = await this.database.query<{
       newest: number | null;
@@ -96,8 +101,9 @@ export class DeltasRepository {
   }
 
   /**
-   * Changes of the types after a position, up to the end that `state` has told before.
-   * @param limits how many, and of how many bytes of bodies together; one is given however long it is
+   * Changes of the given types after a position, up to the `end` that `state` returned.
+   * @param limits largest number of changes, and of body bytes in total; the first change is
+   *   returned at any size
    */
   async page(
     accountId: string,
@@ -132,13 +138,16 @@ export class DeltasRepository {
     return row && { seq: row.seq, at: row.at.getTime() };
   }
 
-  /** Number of the first change that was written at that time or later. */
+  /** Number of the first change written at or after `since`. */
   async firstSince(accountId: string, since: Date): Promise<number | undefined> {
     const [row] = await this.database.query<{ seq: number }>(FIRST_SINCE, [accountId, since]);
     return row?.seq;
   }
 
-  /** Number of the newest change of each of the accounts that has any, whether it can be read already or not. */
+  /**
+   * Number of the newest change of each account that has one, even if that change is not readable
+   * yet.
+   */
   async newest(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.database.query<{ accountId: string; seq: number }>(NEWEST, [
       accountIds,

@@ -6,7 +6,7 @@ import { DELTA_TYPES, type DeltaType } from '../platform/changes/delta-types.ts'
 const isType = (name: string): name is DeltaType =>
   (DELTA_TYPES as readonly string[]).includes(name);
 
-/** Comma separated or repeated. */
+/** Comma-separated or repeated. */
 const types = z
   .union([queryText(), z.array(queryText()).max(100)])
   .transform((value) => [value].flat().flatMap((part) => part.split(',')))
@@ -25,28 +25,30 @@ const types = z
   .optional();
 
 const readQuery = {
-  cursor: queryText().describe('`0`: the beginning of the kept log'),
-  view: viewQuery(['expanded']).describe(
-    '`expanded`: objects with everything their own endpoints can show',
+  cursor: queryText().describe(
+    'Cursor to continue from. `0`: the beginning of the kept change log',
   ),
-  include_types: types.describe('Only these kinds of objects; comma separated or repeated'),
-  includeTypes: types.describe('The same as `include_types`'),
-  exclude_types: types.describe('All but these kinds of objects; comma separated or repeated'),
-  excluded_types: types.describe('The same as `exclude_types`'),
+  view: viewQuery(['expanded']).describe(
+    '`expanded`: objects with every field that their own endpoints can show',
+  ),
+  include_types: types.describe('Only these types of objects; comma-separated or repeated'),
+  includeTypes: types.describe('Same as `include_types`'),
+  exclude_types: types.describe('All types of objects except these; comma-separated or repeated'),
+  excluded_types: types.describe('Same as `exclude_types`'),
 };
 
-/** Query of GET /delta (api facts 9). */
+/** Query of GET /delta. */
 export const deltaQuery = z.object({
   ...readQuery,
   limit: pageQuery.limit.describe(
-    'Most changes to read, 0 to 1000; repeated ones are rolled up among them',
+    'Most changes to read, 0 to 1000; several changes of one object become one delta',
   ),
 });
 export type DeltaQuery = z.infer<typeof deltaQuery>;
 
 export const longPollQuery = z.object({
   ...deltaQuery.shape,
-  timeout: integerLike({ min: 0, max: 1800 }).default(120).describe('Seconds to wait at most'),
+  timeout: integerLike({ min: 0, max: 1800 }).default(120).describe('Longest wait in seconds'),
 });
 export type LongPollQuery = z.infer<typeof longPollQuery>;
 
@@ -55,7 +57,7 @@ export const streamQuery = z.object({
   ...readQuery,
   timeout: integerLike({ min: 1, max: 86_400 })
     .default(1800)
-    .describe('Seconds after which the stream ends'),
+    .describe('Seconds until the stream ends'),
 });
 export type StreamQuery = z.infer<typeof streamQuery>;
 
@@ -74,14 +76,18 @@ const folderId = '019aa1b2-0000-7000-8000-000000000003';
 
 const deltaView = z
   .object({
-    id: z.string().describe('Of the object'),
+    id: z.string().describe('Id of the object'),
     object: z.enum(DELTA_TYPES as [DeltaType, ...DeltaType[]]),
     event: z.enum(['create', 'modify', 'delete']),
-    cursor: z.string().describe('Whoever has this delta and all before it may read on from here'),
+    cursor: z
+      .string()
+      .describe('A client that has this delta and all deltas before it may continue from here'),
     attributes: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe('The object as it is now, as its own endpoint shows it; absent when it is gone'),
+      .describe(
+        'The current object, as its own endpoint shows it; absent if the object was deleted',
+      ),
   })
   .meta({
     id: 'Delta',
@@ -97,7 +103,9 @@ const deltaView = z
 export const deltasView = z
   .object({
     cursor_start: z.string(),
-    cursor_end: z.string().describe('Where to read on; `cursor_start` when nothing has changed'),
+    cursor_end: z
+      .string()
+      .describe('Cursor to continue from; equals `cursor_start` if nothing has changed'),
     deltas: z.array(deltaView),
   })
   .meta({ id: 'Deltas' });
@@ -105,5 +113,5 @@ export type DeltasView = z.infer<typeof deltasView>;
 
 export const deltaLines = z.unknown().meta({
   id: 'DeltaLines',
-  description: 'Deltas as lines of JSON as they come, and an empty line at least each second',
+  description: 'Deltas as they occur, one line of JSON each, and an empty line every second',
 });

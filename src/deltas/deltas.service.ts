@@ -12,35 +12,35 @@ export interface DeltaRequest {
   cursor: string;
   types: readonly DeltaType[];
   view?: 'expanded' | undefined;
-  /** Most changes that are read; what repeats itself among them is told once. */
+  /** Most changes to read. Several changes of one object become one delta. */
   limit: number;
-  /** Most bytes of bodies; a single one may be longer. Default 16 MB. */
+  /** Most bytes of message bodies in total; a single body may be larger. Default 16 MiB. */
   bytes?: number;
 }
 
-/** What has become of one object. */
+/** All changes of one object in a page, as one delta. */
 export interface Delta extends Pick<RolledChange, 'event' | 'object'> {
   id: string;
-  /** Whoever has got this delta and all before it may read on from here. */
+  /** A client that has this delta and all deltas before it may continue from here. */
   cursor: string;
-  /** The object as it is now; absent when it is not there any more. */
+  /** The current object; absent if it no longer exists. */
   attributes?: Attributes;
 }
 
 /** Changes after a cursor. */
 export interface DeltaPage {
   start: string;
-  /** Where to read on; the same as `start` when nothing has changed. */
+  /** Cursor to continue from; equals `start` if nothing has changed. */
   end: string;
   deltas: Delta[];
   more: boolean;
-  /** Number of the last change that could be read. */
+  /** Number of the last change that was readable. */
   seenTo: number;
 }
 
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Reading what has changed in an account (api facts 9). */
+/** Reads the changes of an account. */
 @Injectable()
 export class DeltasService {
   constructor(
@@ -48,13 +48,18 @@ export class DeltasService {
     private readonly objects: ChangedObjects,
   ) {}
 
-  /** A cursor after everything that has happened so far; what is being committed right now comes after it. */
+  /**
+   * A cursor after all changes so far. Changes of transactions that are still open come after it.
+   */
   async latestCursor({ accountId }: AccountPrincipal): Promise<string> {
     const { end, prunedOfAll } = await this.repository.state(accountId, 0, DELTA_TYPES);
     return toCursor(accountId, await this.#positionAt(accountId, end, prunedOfAll));
   }
 
-  /** A cursor before the first change at that time or later; times before the kept log mean its beginning. */
+  /**
+   * A cursor before the first change at or after `since`. A time before the kept log means the
+   * beginning of that log.
+   */
   async cursorAt({ accountId }: AccountPrincipal, since: Date): Promise<string> {
     const { end, prunedOfAll } = await this.repository.state(accountId, 0, DELTA_TYPES);
     const first = await this.repository.firstSince(accountId, since);
@@ -69,7 +74,7 @@ export class DeltasService {
   }
 
   /**
-   * The next changes, one for each object, with the objects as they are now.
+   * The next changes, one delta per object, with the current objects.
    * @throws {InvalidCursorError} @throws {ExpiredCursorError}
    */
   async read(account: AccountPrincipal, request: DeltaRequest): Promise<DeltaPage> {
@@ -115,19 +120,22 @@ export class DeltasService {
       const attributes = ofType?.get(id);
       if (event !== 'delete' && attributes) return [{ id, object, event, cursor, attributes }];
       if (!ofType || event === 'delete') return [{ id, object, event, cursor }];
-      // It may be there, and not for this reader.
+      // The object may exist, but this token may not see it.
       if (this.objects.hides(account, object)) return [];
-      // Whatever the log says next: it is not there.
+      // The log may still list the object as changed, but it no longer exists.
       return [{ id, object, event: 'delete', cursor }];
     });
   }
 }
 
-/** @throws {InvalidCursorError} for a place that has never been, or was lost with a restore @throws {ExpiredCursorError} */
+/**
+ * @throws {InvalidCursorError} if the position never existed or was lost in a database restore
+ * @throws {ExpiredCursorError} if changes after the position have been deleted
+ */
 function assertKept({ seq, at }: Position, state: LogState): void {
   if (seq < state.pruned) throw new ExpiredCursorError();
   if (seq === 0 || state.at === at) return;
-  // Cleared away itself, with nothing of what comes after it.
+  // The change itself was deleted, but no change of the requested types after it.
   if (state.at === null && seq <= state.prunedOfAll) return;
   throw new InvalidCursorError();
 }

@@ -1,6 +1,6 @@
 import { type LoggedChange, rollUp } from './roll-up.ts';
 
-/** `create a` is a change of message a; numbers grow from 1. */
+/** `create a` stands for a change of message a; changes are numbered from 1. */
 const page = (...lines: string[]): LoggedChange[] =>
   lines.map((line, index) => {
     const [event, objectId = '', object = 'message'] = line.split(' ');
@@ -18,18 +18,18 @@ describe('rollUp', () => {
     [['create a', 'delete a'], 'delete a'],
     [['modify a', 'delete a'], 'delete a'],
     [['delete a', 'create a'], 'create a'],
-  ])('makes one of %j: %s', (lines, event) => {
+  ])('rolls %j up to: %s', (lines, event) => {
     expect(rolled(...lines)).toEqual([`${event}, read to ${lines.length}`]);
   });
 
-  it('keeps kinds with the same id apart', () => {
+  it('keeps objects of different types with the same id apart', () => {
     expect(rolled('delete a draft', 'create a message')).toEqual([
       'delete a, read to 1',
       'create a, read to 2',
     ]);
   });
 
-  it('stands where the last change was, and reads on from before what comes later in the page', () => {
+  it("orders an object by its last change, and sets its cursor before later deltas' first changes", () => {
     expect(rolled('create a', 'create b', 'modify a')).toEqual([
       'create b, read to nothing',
       'create a, read to 3',
@@ -41,7 +41,7 @@ describe('rollUp', () => {
     ]);
   });
 
-  it('lets nobody miss a change who stops after any delta and reads on from its cursor', () => {
+  it('loses no change for a client that stops after any delta and continues from its cursor', () => {
     for (let round = 0; round < 200; round += 1) {
       const ids = Array.from(
         { length: 12 },
@@ -50,17 +50,17 @@ describe('rollUp', () => {
       const changes = page(...ids.map((id) => `modify ${id}`));
       const deltas = rollUp(changes);
       for (const [stop, { readTo }] of deltas.entries()) {
-        const told = new Set(deltas.slice(0, stop + 1).map(({ objectId }) => objectId));
-        const comes = new Set(
+        const received = new Set(deltas.slice(0, stop + 1).map(({ objectId }) => objectId));
+        const remaining = new Set(
           changes.filter(({ seq }) => seq > (readTo?.seq ?? 0)).map(({ objectId }) => objectId),
         );
-        expect(ids.filter((id) => !told.has(id ?? '') && !comes.has(id ?? ''))).toEqual([]);
+        expect(ids.filter((id) => !received.has(id ?? '') && !remaining.has(id ?? ''))).toEqual([]);
       }
       expect(deltas.at(-1)?.readTo?.seq).toBe(changes.length);
     }
   });
 
-  it('makes nothing of nothing', () => {
+  it('returns nothing for an empty page', () => {
     expect(rollUp([])).toEqual([]);
   });
 });

@@ -2,24 +2,28 @@ import type { DeltaType } from '../platform/changes/delta-types.ts';
 
 export interface LoggedChange {
   seq: number;
-  /** When it was written, in milliseconds. */
+  /** When it was written, in Unix milliseconds. */
   at: number;
   object: DeltaType;
   objectId: string;
   event: 'create' | 'modify' | 'delete';
 }
 
-/** What has become of one object within a page. */
+/** All changes of one object within a page, as one change. */
 export interface RolledChange extends Pick<LoggedChange, 'object' | 'objectId' | 'event'> {
-  /** The change up to which a reader who has got this one and all before it has read; null: none of the page. */
+  /**
+   * The change up to which everything is read by a client that has this change and all before it;
+   * `null` if no change of the page is.
+   */
   readTo: LoggedChange | null;
 }
 
 /**
- * One change for each object of a page, where its last one was. What was created in the page and changed is created;
- * what was created and deleted is deleted, because the reader may have seen it when he read the page before.
- * Nobody who stops after any of them and reads on from there misses anything.
- * @param page by number
+ * Merges the changes of a page into one change per object, ordered by each object's last change. An
+ * object created and changed in the page counts as created. One created and deleted counts as
+ * deleted, because the client may have seen it in an earlier read. A client that stops after any of
+ * the changes and continues from its `readTo` misses nothing.
+ * @param page ordered by number
  */
 export function rollUp(page: readonly LoggedChange[]): RolledChange[] {
   const histories = new Map<string, number[]>();
@@ -31,7 +35,7 @@ export function rollUp(page: readonly LoggedChange[]): RolledChange[] {
   }
   const inOrder = [...histories.values()].toSorted((a, b) => (a.at(-1) ?? 0) - (b.at(-1) ?? 0));
   const rolled: RolledChange[] = [];
-  // From the end: what lies before the first change of any that comes later has been read.
+  // From the end: every change before the first change of all later objects has been read.
   let unread = page.length;
   for (const history of inOrder.toReversed()) {
     const lastIndex = history.at(-1) ?? 0;
