@@ -6,8 +6,10 @@ import {
 } from '../platform/changes/object-change.ts';
 
 /**
- * What a change of a contact looks like in the change log and to subscribers (api facts 10.4).
- * @param dedupe makes a second notice of the same happening impossible; null: subscribers are not told
+ * Builds the change-log record of a change to a contact. Subscribers are notified unless `dedupe`
+ * is `null`.
+ * @param dedupe key that prevents a second notification of the same change; `null` if no webhook
+ *   is to be sent
  */
 export function contactChange(
   owner: ChangeOwner,

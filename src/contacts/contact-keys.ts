@@ -1,30 +1,30 @@
 import { ADDRESS_PARTS, type ContactFields } from '../providers/port/contact-content.ts';
 
-/** Filters of the list that look at what a contact says; `group` at ids of groups. */
+/** Filters of `GET /contacts` that match a contact's content. `group` matches ids of groups. */
 export const KEY_FIELDS = [
   'email', 'phone_number', 'street_address', 'postal_code', 'state', 'country', 'group',
 ] as const; // prettier-ignore
 export type KeyField = (typeof KEY_FIELDS)[number];
 
-/** Longer values are compared by their beginning, which fits an index. */
+/** Longer values are compared by their first characters, so that they fit an index. */
 const MOST = 255;
 
 /**
- * How a value is compared: without regard to case and outer space; telephone numbers by their digits alone, so that it
- * does not matter how they are spaced.
+ * Normalises a value for comparison: case and outer white space are ignored. Telephone numbers keep
+ * only their digits, so that spacing does not matter.
  */
 export function filterKey(field: KeyField, value: string): string {
   const plain = value.normalize('NFC').trim().toLowerCase().slice(0, MOST).toWellFormed();
   return field === 'phone_number' ? plain.replaceAll(/\D/g, '') || plain : plain;
 }
 
-/** One value a contact is found by. */
+/** One value of a contact that a filter can match. */
 export interface Key {
   field: KeyField;
   value: string;
 }
 
-/** What a contact is found by, groups apart; each once. */
+/** All filter keys of a contact except its groups, without duplicates. */
 export function keysOf(fields: ContactFields): Key[] {
   const found: [KeyField, string][] = [
     ...fields.emails.map(({ email }) => ['email', email] as [KeyField, string]),

@@ -2,20 +2,26 @@ import { idsOf, type Sql } from '../platform/database/sql.ts';
 import { hasOpenWrite } from '../accounts/provider-writes/open-writes.ts';
 import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 
-/* Contacts as they are at their provider: what the mirror reads of them and writes, besides `contact-store.ts`. */
+/*
+ * SQL with which a sync pass reads and updates mirrored contacts of an address book.
+ * `contact-store.ts` has the inserts and updates of their content.
+ */
 
 export interface MirrorContact {
   id: string;
   providerId: string;
   fields: ContactFields;
   picture: string | null;
-  /** A write of ours is under way. */
+  /** True while one of our own provider writes for the contact is still open. */
   writing: boolean;
-  /** When it was last changed here, read or written there. */
+  /**
+   * The later of two times: its last change here, and the last time its state at the provider was
+   * read or written.
+   */
   touchedAt: Date;
 }
 
-const HOLD = `
+const LOCK = `
   with wanted as (
     select id from contact where account_id = $1 and source = 'address_book' and provider_id = any($2::text[])
     union
@@ -27,11 +33,14 @@ const HOLD = `
     greatest(c.updated_at, c.provider_seen_at) as "touchedAt"
   from contact c join wanted using (id) order by c.id for update of c`;
 
-/** Those of ours that are being created there: they may be listed before their ids there are known. */
-const COMING = `
+/**
+ * Contacts that we are creating at the provider. A sync pass may list such a contact before we have
+ * stored its provider id.
+ */
+const BEING_CREATED = `
   select id from contact where account_id = $1 and provider_id is null and id = any($2::uuid[])`;
 
-const SEEN = `
+const STORE_SEEN = `
   update contact c set provider_content = x.content, provider_seen_at = $3
   from jsonb_to_recordset($2::jsonb) x(id uuid, content jsonb)
   where c.id = x.id and c.account_id = $1`;
@@ -39,8 +48,9 @@ const SEEN = `
 const REMOVE = `delete from contact where account_id = $1 and id = any($2::uuid[])`;
 
 /**
- * Contacts by the provider's ids, held until the transaction ends.
- * @param present also all that are not among these; null: no more
+ * Reads contacts by their provider ids and locks the rows until the transaction ends.
+ * @param present every provider id that still exists; contacts with any other provider id are
+ *   returned as well. `null` returns only `providerIds`.
  */
 export async function holdContacts(
   sql: Sql,
@@ -48,7 +58,7 @@ export async function holdContacts(
   providerIds: readonly string[],
   present: readonly string[] | null,
 ): Promise<MirrorContact[]> {
-  const rows = await sql.query<Omit<MirrorContact, 'fields'> & { content: ContactFields }>(HOLD, [
+  const rows = await sql.query<Omit<MirrorContact, 'fields'> & { content: ContactFields }>(LOCK, [
     accountId,
     providerIds,
     present ?? [],
@@ -57,25 +67,25 @@ export async function holdContacts(
   return rows.map(({ content, ...row }) => ({ ...row, fields: contactFields(content) }));
 }
 
-/** Those of the ids that are contacts of ours without an id at the provider. */
+/** Returns those of the given ids that belong to contacts without a provider id yet. */
 export async function comingContacts(
   sql: Sql,
   accountId: string,
   ids: readonly string[],
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const rows = await sql.query<{ id: string }>(COMING, [accountId, ids]);
+  const rows = await sql.query<{ id: string }>(BEING_CREATED, [accountId, ids]);
   return new Set(idsOf(rows));
 }
 
-/** What the provider has now. */
+/** Stores the provider's current version of contacts. */
 export async function storeSeenContacts(
   sql: Sql,
   accountId: string,
   contacts: readonly { id: string; content: ContactFields }[],
   at: Date,
 ): Promise<void> {
-  if (contacts.length > 0) await sql.query(SEEN, [accountId, JSON.stringify(contacts), at]);
+  if (contacts.length > 0) await sql.query(STORE_SEEN, [accountId, JSON.stringify(contacts), at]);
 }
 
 export async function removeContacts(

@@ -4,8 +4,9 @@ import type { ContactFields } from '../providers/port/contact-content.ts';
 import { keysOf } from './contact-keys.ts';
 
 /*
- * Writing contacts of address books with what they are found by. Set-based: the number of statements does not depend on the number of
- * contacts. For the services of this module and for the mirror, in their transactions.
+ * Writes address book contacts together with their filter keys, in the caller's transaction. The
+ * number of statements does not depend on the number of contacts. Used by the services of this
+ * module and by sync passes.
  */
 
 export interface StoredContact {
@@ -14,12 +15,13 @@ export interface StoredContact {
 }
 
 export interface NewContact extends StoredContact {
-  /** Null: it is ours, and on its way there. */
+  /** `null` if the contact was created here and is not at the provider yet. */
   providerId: string | null;
   picture: string | null;
 }
 
-// What the provider has is known of those that come from there.
+// A contact with a provider id came from the provider, so its content is also stored as the
+// provider's version.
 const INSERT = `
   insert into contact (id, account_id, source, provider_id, content, picture, provider_content, provider_seen_at,
     created_at, updated_at)
@@ -55,8 +57,9 @@ const WRITE_KEYS = `
   on conflict do nothing`;
 
 /**
- * Writes contacts that are new.
- * @returns the ids of those that are really new: another one of the same provider's id may have come first
+ * Inserts new contacts.
+ * @returns ids of the inserted contacts; a contact is skipped if another row already has its
+ *   provider id
  */
 export async function insertContacts(
   sql: Sql,
@@ -74,7 +77,7 @@ export async function insertContacts(
   return ids;
 }
 
-/** Writes contacts that have changed. */
+/** Updates contacts and their filter keys. */
 export async function updateContacts(
   sql: Sql,
   accountId: string,
@@ -87,7 +90,7 @@ export async function updateContacts(
   await writeKeys(sql, accountId, contacts, at);
 }
 
-/** Writes what contacts are found by, and the groups that are new. */
+/** Replaces the filter keys of contacts and inserts groups that do not exist yet. */
 export async function writeKeys(
   sql: Sql,
   accountId: string,
@@ -123,7 +126,7 @@ async function groupIds(
   return new Map(rows.map(({ id, path }) => [path, id]));
 }
 
-/** Takes contacts out of every list and filter; they are there still. */
+/** Removes a contact from every list and filter. The contact row stays. */
 export async function dropKeys(sql: Sql, accountId: string, contactId: string): Promise<void> {
   await sql.query(`delete from contact_key where account_id = $1 and contact_id = $2`, [
     accountId,

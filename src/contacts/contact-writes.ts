@@ -21,7 +21,7 @@ const DELETED: WriteOutcome = {
   reason: 'The contact was deleted before this change had reached the provider',
 };
 
-/** Carries changes of contacts to their provider, and takes back what it does not accept. */
+/** Carries changes of contacts to their provider, and reverts changes that the provider refuses. */
 @Injectable()
 export class ContactWrites implements OnModuleInit {
   constructor(
@@ -30,14 +30,15 @@ export class ContactWrites implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.writes.register('create_contact', 'contacts', this.#write, { failed: putBack });
-    this.writes.register('update_contact', 'contacts', this.#write, { failed: putBack });
+    this.writes.register('create_contact', 'contacts', this.#write, { failed: revert });
+    this.writes.register('update_contact', 'contacts', this.#write, { failed: revert });
     this.writes.register('delete_contact', 'contacts', this.#delete, { failed: showAgain });
   }
 
   /**
-   * Creating and updating are one: a contact whose creation failed is created by the change that repairs it. Of an
-   * account without an address book it stays here, until one day there is one and the contact is changed again.
+   * Creates the contact if it has no provider id, and updates it otherwise. So a later update also
+   * repairs a failed creation. If the account has no address book, the contact stays here only. It
+   * is written to the provider when the account has an address book and the contact changes again.
    */
   readonly #write: ProviderWriteHandler<ContactsPort | null> = async (port, account, write) => {
     const contact = await this.repository.findAtProvider(account.accountId, write.objectId);
@@ -47,21 +48,22 @@ export class ContactWrites implements OnModuleInit {
     if (deleting && (providerId !== null || !write.mayHaveRun)) return DELETED;
     if (providerId !== null) {
       await port.updateContact(account, providerId, fields, contact.providerContent);
-      return { kind: 'written', store: (sql, at) => seen(sql, contact, at) };
+      return { kind: 'written', store: (sql, at) => storeSeen(sql, contact, at) };
     }
     const created = await port.createContact(account, contact.id, fields);
     return {
       kind: 'written',
       store: async (sql, at) => {
         await storeCreated(sql, account, contact.id, created.providerId, at);
-        await seen(sql, contact, at);
+        await storeSeen(sql, contact, at);
       },
     };
   };
 
   readonly #delete: ProviderWriteHandler<ContactsPort | null> = async (port, account, write) => {
     const contact = await this.repository.findAtProvider(account.accountId, write.objectId);
-    // Without an id it has never been at the provider.
+    // A contact without a provider id was never at the provider, so there is nothing to delete
+    // there.
     if (contact?.providerId && port?.hasAddressBook(account))
       await port.deleteContact(account, contact.providerId);
     return { kind: 'written', store: (sql) => forget(sql, account.accountId, write.objectId) };
@@ -75,12 +77,16 @@ async function forget(sql: Sql, accountId: string, id: string): Promise<void> {
   ]);
 }
 
-/** Stores what the provider has now: what further changes of ours differ from. */
-function seen(sql: Sql, { id, accountId, fields }: ContactAtProvider, at: Date): Promise<void> {
+/** Stores the version the provider has now; later changes are compared with it. */
+function storeSeen(
+  sql: Sql,
+  { id, accountId, fields }: ContactAtProvider,
+  at: Date,
+): Promise<void> {
   return storeSeenContacts(sql, accountId, [{ id, content: fields }], at);
 }
 
-const DELETE_TWINS = `
+const DELETE_DUPLICATES = `
   delete from contact
   where account_id = $2 and source = 'address_book' and provider_id = $3 and id <> $1
   returning id`;
@@ -94,19 +100,26 @@ async function storeCreated(
   providerId: string,
   at: Date,
 ): Promise<void> {
-  // The mirror may have met the contact at the provider before we knew its id: then there are two rows of it.
-  const twins = await sql.query<{ id: string }>(DELETE_TWINS, [contactId, accountId, providerId]);
+  // A sync pass may have seen the contact at the provider before we knew its id. Then the contact
+  // has two rows.
+  const duplicates = await sql.query<{ id: string }>(DELETE_DUPLICATES, [
+    contactId,
+    accountId,
+    providerId,
+  ]);
   await sql.query(STORE, [contactId, accountId, providerId]);
   const owner = { applicationId, accountId, at };
-  const changes = twins.map(({ id }) => contactChange(owner, id, 'deleted', `contact:${id}:twin`));
+  const changes = duplicates.map(({ id }) =>
+    contactChange(owner, id, 'deleted', `contact:${id}:twin`),
+  );
   await recordChanges(sql, changes);
 }
 
-const HELD = `
+const LOCK = `
   select id, provider_id as "providerId", content, provider_content as "providerContent", picture from contact
   where id = $1 and account_id = $2 for update`;
 
-interface Held {
+interface LockedContact {
   id: string;
   providerId: string | null;
   content: ContactFields;
@@ -115,21 +128,27 @@ interface Held {
 }
 
 /**
- * What the provider does not take is not shown any more: a contact that it does not have goes, another shows what it was
- * when it was last seen there. A later change that is on its way carries all of the contact, and decides.
+ * Reverts a change that the provider refused. A contact the provider does not have is deleted; any
+ * other contact gets the last version seen at the provider. Nothing changes if another write is
+ * open, because that write carries the whole contact.
  */
-async function putBack(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
+async function revert(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
   const { objectId, accountId } = write;
   if (await hasOtherWrites(sql, write)) return;
-  const [held] = await sql.query<Held>(HELD, [objectId, accountId]);
-  if (!held) return;
-  if (held.providerId === null) {
+  const [contact] = await sql.query<LockedContact>(LOCK, [objectId, accountId]);
+  if (!contact) return;
+  if (contact.providerId === null) {
     await sql.query(`delete from contact where id = $1 and account_id = $2`, [objectId, accountId]);
-    await tell(sql, write, 'deleted', at);
-  } else if (held.providerContent) {
-    const fields = contactFields(held.providerContent);
-    await updateContacts(sql, accountId, [{ id: held.id, fields, picture: held.picture }], at);
-    await tell(sql, write, 'updated', at);
+    await recordChange(sql, write, 'deleted', at);
+  } else if (contact.providerContent) {
+    const fields = contactFields(contact.providerContent);
+    await updateContacts(
+      sql,
+      accountId,
+      [{ id: contact.id, fields, picture: contact.picture }],
+      at,
+    );
+    await recordChange(sql, write, 'updated', at);
   }
 }
 
@@ -137,18 +156,18 @@ const SHOW = `
   update contact set deleting = false, updated_at = $3 where id = $1 and account_id = $2 and deleting
   returning content`;
 
-/** The provider does not delete it: it is there again. */
+/** Shows a contact again because the provider refused to delete it. */
 async function showAgain(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
   const { objectId: id, accountId } = write;
   const [shown] = await sql.query<{ content: ContactFields }>(SHOW, [id, accountId, at]);
   if (!shown) return;
   await writeKeys(sql, accountId, [{ id, fields: contactFields(shown.content) }], at);
-  await tell(sql, write, 'created', at);
+  await recordChange(sql, write, 'created', at);
 }
 
 const OWNER = `select application_id as "applicationId" from "grant" where id = $1`;
 
-async function tell(
+async function recordChange(
   sql: Sql,
   { accountId, objectId }: FailedWrite,
   verb: 'created' | 'updated' | 'deleted',

@@ -11,32 +11,47 @@ const ContactSchema = defineEntity({
   ],
   indexes: [
     { name: 'contact_list', properties: ['account', 'id'], where: 'not deleting' },
-    // For counts: with nothing but the account its entries are kept together, and are a tenth as long.
+    // For counts: equal keys are stored once (B-tree deduplication), so this index is a tenth as
+    // large as one that includes the id.
     { name: 'contact_count', properties: ['account'], where: 'not deleting' },
     { name: 'contact_source', properties: ['account', 'source', 'id'], where: 'not deleting' },
   ],
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** `address_book`: the provider's, or ours where it has none; `inbox`: harvested from mail. */
+    /**
+     * `address_book`: a contact of the provider's address books, or one created here. `inbox`:
+     * collected from mail.
+     */
     source: p.enum(['address_book', 'inbox']),
-    /** Null until the provider has it; of a harvested one the address, lower case. */
+    /**
+     * `null` until the provider has the contact. For contacts collected from mail: their address in
+     * lower case.
+     */
     providerId: p.text().nullable(),
     content: p.json<ContactFields>(),
-    /** Another one for each picture it has at the provider; null: it has none. */
+    /**
+     * Tag that changes whenever the picture at the provider changes; `null` if the contact has no
+     * picture.
+     */
     picture: p.text().nullable(),
-    /** Of a harvested one: how good the name is; a better one takes its place. */
+    /**
+     * Rank of the name, for contacts collected from mail. A name with a higher rank replaces it.
+     */
     nameRank: p.smallint().default(0),
-    /** What was last seen at the provider, or written there; null: nothing. */
+    /** The last version seen at the provider or written to it; `null` if there is none. */
     providerContent: p.json<ContactFields>().nullable(),
     providerSeenAt: p.datetime().columnType('timestamptz').nullable(),
-    /** Deleted here, and not shown; kept until the provider has deleted it too, or refused to. */
+    /**
+     * True once the contact was deleted here. The row is hidden and stays until the provider has
+     * deleted the contact or refused to.
+     */
     deleting: p.boolean().default(false),
     ...timestampColumns,
   },
 });
 
-/** Somebody an account knows (api facts 8). */
+/** A contact of an account. */
 export class Contact extends ContactSchema.class {}
 ContactSchema.setClass(Contact);
 
@@ -46,17 +61,20 @@ const ContactKeySchema = defineEntity({
   indexes: [{ name: 'contact_key_contact', properties: ['contact'] }],
   properties: {
     account: p.uuid().fieldName('account_id').primary(),
-    /** Name of a filter of the list. */
+    /** Name of a filter of `GET /contacts`. */
     field: p.text().primary(),
-    /** What the filter is compared with (`filterKey`). */
+    /** Normalised value that the filter is compared with (`filterKey`). */
     value: p.text().primary(),
     contact: () => p.manyToOne(Contact).primary().deleteRule('cascade'),
-    /** The contact's, for `source` together with another filter. Behind the contact, so that the order is that of a list. */
+    /**
+     * The contact's source, for filters combined with `source`. The column comes after the contact
+     * id, so that the primary key keeps the order of the list.
+     */
     source: p.text().primary(),
   },
 });
 
-/** What contacts are found by, in the order of a list; contacts that are not shown have none. */
+/** Values that contacts are found by, in the order of the list. Hidden contacts have none. */
 export class ContactKey extends ContactKeySchema.class {}
 ContactKeySchema.setClass(ContactKey);
 
@@ -67,12 +85,12 @@ const ContactGroupSchema = defineEntity({
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** Its name as contacts carry it; levels are separated by `/`. */
+    /** Name of the group as contacts carry it; levels are separated by `/`. */
     path: p.text(),
     createdAt: p.datetime().columnType('timestamptz'),
   },
 });
 
-/** A group of contacts. It keeps its id when nobody is in it for a while. */
+/** A group of contacts. It keeps its id while no contact is in it. */
 export class ContactGroup extends ContactGroupSchema.class {}
 ContactGroupSchema.setClass(ContactGroup);

@@ -69,7 +69,7 @@ export class ContactsController {
   @ApiProduces('image/jpeg', 'image/png', 'image/gif', 'image/webp')
   @Endpoint({
     summary: "Read a contact's picture",
-    description: 'As the provider has it; 404 when there is none.',
+    description: 'The image as the provider has it. 404 if the contact has no picture.',
     response: pictureBytes,
   })
   async picture(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
@@ -85,7 +85,8 @@ export class ContactsController {
   @Access(WRITE)
   @Endpoint({
     summary: 'Create a contact in the address book',
-    description: 'It is there at once; the job carries it to the provider.',
+    description:
+      'The contact is visible immediately. A job sends it to the provider; `job_status_id` names that job.',
     response: contactView,
   })
   async create(
@@ -100,7 +101,7 @@ export class ContactsController {
   @ApiErrors(404)
   @Endpoint({
     summary: 'Change a contact of the address book',
-    description: 'What is not sent stays as it is; lists are replaced as a whole.',
+    description: 'Fields that are not sent keep their values. Lists are replaced as a whole.',
     response: contactView,
   })
   async update(

@@ -8,13 +8,13 @@ import type {
 } from './contacts.schema.ts';
 import type { ContactInput } from './contacts.service.ts';
 
-/** The filters of a query, in the terms of the service. */
+/** Converts a query of `GET /contacts` to the service's filter. */
 export function toContactFilter(query: ListContactsQuery): ContactFilter {
   const keys = Object.fromEntries(KEY_FIELDS.map((field) => [field, query[field]]));
   return { source: query.source, recurse: query.recurse, keys };
 }
 
-/** A body in the terms of the service. */
+/** Converts a request body to the service's input. */
 export function toContactInput({ groups, group, ...content }: UpdateContact): ContactInput {
   return { content, groups, group };
 }
@@ -30,8 +30,9 @@ export function toGroupView(accountId: string, { id, path }: ContactGroupRecord)
 }
 
 /**
- * @param baseUrl of this server, for the address of the picture
- * @param jobStatusId the job that carries the change to the provider, after a write
+ * Converts a contact to its response.
+ * @param baseUrl base URL of this server, used in `picture_url`
+ * @param jobStatusId job that carries the change to the provider; only after a write
  */
 export function toContactView(
   contact: ContactRecord,

@@ -19,20 +19,20 @@ export interface ContactRecord {
   source: 'address_book' | 'inbox';
   fields: ContactFields;
   picture: string | null;
-  /** Those its fields name, with their ids. */
+  /** The groups that `fields` names, with their ids. */
   groups: ContactGroupRecord[];
 }
 
-/** Which contacts of an account are wanted; what is absent does not restrict. */
+/** Conditions on the contacts of an account. An absent field does not restrict the list. */
 export interface ContactFilter {
   source?: ContactRecord['source'] | undefined;
-  /** Values that a contact is found by; of `group` the id. All have to match. */
+  /** Filter values, all of which must match. The value of `group` is a group id. */
   keys: Partial<Record<KeyField, string | undefined>>;
-  /** Whether the groups below the one of `keys` count, too; default false. */
+  /** True to include the groups below the group in `keys`. Default: false. */
   recurse?: boolean | undefined;
 }
 
-/** A contact with what is known of it at its provider. */
+/** A contact with its last known state at the provider. */
 export interface ContactAtProvider extends ContactRecord {
   providerId: string | null;
   providerContent: ContactFields | null;
@@ -51,7 +51,7 @@ const COLUMNS = `
 const AT_PROVIDER = `
   ${COLUMNS}, c.provider_id as "providerId", c.provider_content as "providerContent", c.deleting`;
 
-/** How contacts are listed: read by their ids, and measured before. */
+/** Selects listed contacts by their ids. `bytes` measures them before they are read. */
 const LISTED = {
   columns: COLUMNS,
   bytes: 'octet_length(c.content::text)',
@@ -60,9 +60,9 @@ const LISTED = {
 
 const AT = `select ${AT_PROVIDER} from contact c where c.id = $1 and c.account_id = $2`;
 
-const HOLD = `${AT} and not c.deleting for update of c`;
+const LOCK = `${AT} and not c.deleting for update of c`;
 
-// Only those somebody is in: a group is nothing else.
+// A group exists only as long as a contact is in it, so empty groups are left out.
 const GROUPS = `
   select g.id, g.path from contact_group g
   where g.account_id = $1 and exists (
@@ -76,12 +76,16 @@ const GROUPS_BY_PATH = `
 
 const SHOWN = 'not c.deleting';
 
-/** Stored JSON does not keep the order of its keys, which comparisons of contacts need. */
+/**
+ * Fixes the order of the fields: stored JSON does not keep it, and comparisons of contacts need it.
+ */
 function record<T extends ContactRecord>({ content, ...row }: Row<T>): T {
   return { ...row, fields: contactFields(content) } as unknown as T;
 }
 
-/** Those of the mailbox; those that were never written to a provider stay. */
+/**
+ * Contacts from the mailbox and the provider. Contacts that were never written to a provider stay.
+ */
 export const CONTACTS_OF_ACCOUNT: AccountListener = {
   shown: [
     `select id, 'contact' as object from contact where account_id = $1 and provider_id is not null and not deleting`,
@@ -116,7 +120,10 @@ export class ContactsRepository {
       : listing;
   }
 
-  /** Those that the account has, in no order. @throws {PageTooLargeError} */
+  /**
+   * Returns those of the ids that belong to the account, in no particular order. @throws
+   * {PageTooLargeError}
+   */
   async findMany(accountId: string, ids: readonly string[]): Promise<ContactRecord[]> {
     const conditions = new Conditions();
     conditions.add(`c.account_id = ${conditions.value(accountId)} and not c.deleting`);
@@ -130,22 +137,25 @@ export class ContactsRepository {
     return listing.view === 'items' ? listing.items.map((row) => record(row)) : [];
   }
 
-  /** Also one that is being deleted. */
+  /** Also finds a contact that is being deleted. `undefined` if there is none. */
   async findAtProvider(accountId: string, id: string): Promise<ContactAtProvider | undefined> {
     return atProvider(await this.database.query<Row<ContactAtProvider>>(AT, [id, accountId]));
   }
 
-  /** Held against every other change until the transaction ends. */
+  /**
+   * Reads a contact and locks its row until the transaction ends. `undefined` if there is none or
+   * it is being deleted.
+   */
   async hold(sql: Sql, accountId: string, id: string): Promise<ContactAtProvider | undefined> {
-    return atProvider(await sql.query<Row<ContactAtProvider>>(HOLD, [id, accountId]));
+    return atProvider(await sql.query<Row<ContactAtProvider>>(LOCK, [id, accountId]));
   }
 
-  /** In the order of their paths. */
+  /** Groups with at least one contact, sorted by path. */
   groups(accountId: string): Promise<ContactGroupRecord[]> {
     return this.database.query<ContactGroupRecord>(GROUPS, [accountId]);
   }
 
-  /** Those of the ids that are groups of the account. */
+  /** Returns those of the ids that are groups of the account. */
   async groupsById(
     sql: Sql,
     accountId: string,
@@ -175,8 +185,9 @@ function atProvider([row]: Row<ContactAtProvider>[]): ContactAtProvider | undefi
 }
 
 /**
- * What to read: with a filter its keys, which are in the order of the list and know its source, so that no contact is
- * looked at for it; further filters are asked for each of those.
+ * Chooses what the list reads. With a filter it reads that filter's keys: they are in list order
+ * and carry the source, so no contact row is read for it. Every further filter is checked for each
+ * of those keys.
  */
 function fromOf(
   conditions: Conditions,

@@ -5,12 +5,12 @@ import { ADDRESS_PARTS, groupName, isDay } from '../providers/port/contact-conte
 
 const text = (most: number) => z.string().max(most, `must not be longer than ${most} characters`);
 
-/** Undefined when it was not sent; null and the empty text mean "none". */
+/** `undefined` if the field was not sent. `null` and the empty string both clear it. */
 const clearable = (most: number) =>
   text(most)
     .nullish()
     .transform((value) => (value === undefined ? undefined : value?.trim() || null))
-    .describe('Empty or null: none');
+    .describe('An empty string or null clears the field');
 
 const needed = (most: number) => text(most).trim().min(1, 'must not be empty');
 
@@ -20,7 +20,10 @@ const type = text(100)
 
 const MOST_ENTRIES = 100;
 
-/** A list as it is sent; null means "not sent", as the official client sends it for what it has not set. */
+/**
+ * A list in a request. `null` means "not sent": the official client sends it for fields it has not
+ * set.
+ */
 const listOf = <T extends z.ZodType>(entry: T) =>
   z
     .array(entry)
@@ -55,7 +58,7 @@ const physicalAddress = z.object({
   address: text(2048)
     .nullish()
     .transform((value) => value?.trim() ?? '')
-    .describe('Of an unstructured one'),
+    .describe('The whole address, for the format `unstructured`'),
 });
 
 /** The official client sends groups back without their ids. */
@@ -97,15 +100,15 @@ const fields = {
   phone_numbers: listOf(z.object({ type, number: needed(100) })),
   web_pages: listOf(z.object({ type, url: needed(2048) })),
   groups: listOf(groupInput).describe(
-    'All groups it is to be in: ids, or objects with an id or a path; a new path is a new group',
+    'All groups of the contact: ids, or objects with an id or a path. A path that does not exist yet creates a group',
   ),
   group: text(255)
     .nullish()
     .transform((value) => value || undefined)
-    .describe('Id of a group it is to be in as well'),
+    .describe('Id of a group to add the contact to'),
 };
 
-/** Body of POST /contacts (api facts 8); everything is optional. */
+/** Body of `POST /contacts`. Every field is optional. */
 export const createContact = z.object(fields).meta({
   id: 'CreateContact',
   example: {
@@ -130,7 +133,10 @@ export const createContact = z.object(fields).meta({
 });
 export type CreateContact = z.infer<typeof createContact>;
 
-/** Body of PUT and PATCH /contacts/{id}: what is not sent stays; lists are replaced as a whole. */
+/**
+ * Body of `PUT` and `PATCH /contacts/{id}`. Fields that are not sent keep their values; lists are
+ * replaced as a whole.
+ */
 export const updateContact = z
   .object(fields)
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
@@ -139,12 +145,12 @@ export const updateContact = z
   .meta({ id: 'UpdateContact', example: { job_title: 'Countess' } });
 export type UpdateContact = z.infer<typeof updateContact>;
 
-/** Query of GET /contacts; all filters have to match. */
+/** Query of `GET /contacts`. All filters must match. */
 export const listContactsQuery = z.object({
   ...pageQuery,
   view: viewQuery(['ids', 'count']),
   email: queryText().optional(),
-  phone_number: queryText().optional().describe('Compared by its digits'),
+  phone_number: queryText().optional().describe('Only the digits are compared'),
   street_address: queryText().optional(),
   postal_code: queryText().optional(),
   state: queryText().optional(),
@@ -153,7 +159,7 @@ export const listContactsQuery = z.object({
     .enum(['address_book', 'inbox'], { error: 'must be address_book or inbox' })
     .optional(),
   group: queryText().optional().describe('Id of a group'),
-  recurse: queryBoolean().optional().describe('Whether the groups below `group` count, too'),
+  recurse: queryBoolean().optional().describe('True to include the groups below `group`'),
 }); // prettier-ignore
 export type ListContactsQuery = z.infer<typeof listContactsQuery>;
 
@@ -163,7 +169,7 @@ export const contactGroupView = z
     object: z.literal('contact_group'),
     account_id: z.string(),
     name: z.string().describe('The last part of the path'),
-    path: z.string().describe('Levels are separated by `/`'),
+    path: z.string().describe('Full name of the group; levels are separated by `/`'),
   })
   .meta({
     id: 'ContactGroup',
@@ -180,7 +186,7 @@ export type ContactGroupView = z.infer<typeof contactGroupView>;
 const typed = { type: z.string().nullable() };
 const none = z.string().nullable();
 
-/** A contact (api facts 8). */
+/** A contact in a response. */
 export const contactView = z
   .object({
     id: z.string(),
@@ -198,7 +204,9 @@ export const contactView = z
     manager_name: none,
     office_location: none,
     notes: none,
-    picture_url: none.describe('Where its picture is, with the access token; null: it has none'),
+    picture_url: none.describe(
+      'Address of the picture, to be requested with the access token; null if the contact has none',
+    ),
     emails: z.array(z.object({ ...typed, email: z.string() })),
     im_addresses: z.array(z.object({ ...typed, im_address: z.string() })),
     physical_addresses: z.array(
@@ -218,7 +226,10 @@ export const contactView = z
     phone_numbers: z.array(z.object({ ...typed, number: z.string() })),
     web_pages: z.array(z.object({ ...typed, url: z.string() })),
     groups: z.array(contactGroupView),
-    job_status_id: z.string().optional().describe('Only in answers to creating and updating'),
+    job_status_id: z
+      .string()
+      .optional()
+      .describe('Only in responses to creating and updating a contact'),
   })
   .meta({
     id: 'Contact',
@@ -250,11 +261,13 @@ export const contactView = z
   });
 export type ContactView = z.infer<typeof contactView>;
 
-/** Answer of GET /contacts, by `view`. */
+/** Response of `GET /contacts`, by `view`. */
 export const contactList = z.union([z.array(contactView), idsView, countView]);
 export const contactGroupList = z.array(contactGroupView);
 
-/** The bytes of a picture; documented, not serialised. */
+/**
+ * The bytes of a picture. The schema only documents the response; nothing is serialised with it.
+ */
 export const pictureBytes = z
   .unknown()
   .meta({ id: 'PictureBytes', description: 'The bytes of the image' });

@@ -35,31 +35,37 @@ import {
   ContactsRepository,
 } from './contacts.repository.ts';
 
-/** A group by its id, or by its path, which may be a new one. */
+/** A group by its id, or by its path. A path may name a group that does not exist yet. */
 export type GroupChoice = { id: string } | { path: string };
 
-/** What is said of a contact; what is absent or undefined stays as it is. */
+/** Changes to a contact. Absent or undefined fields keep their values. */
 export interface ContactInput {
-  /** Fields but for `groups`, by the names of `ContactFields`. */
+  /** All fields except `groups`, named as in `ContactFields`. */
   content: ContactContent & { emails?: readonly { email: string }[] | undefined };
-  /** All groups it is to be in. */
+  /** The complete list of the contact's groups. */
   groups: readonly GroupChoice[] | undefined;
-  /** Id of a group that it is to be in as well. */
+  /** Id of a group to add the contact to. */
   group: string | undefined;
 }
 
-/** A contact after a write, and the job that carries the write to the provider. */
+/** A contact after a write, and the id of the job that carries the write to the provider. */
 export interface WrittenContact {
   contact: ContactRecord;
   jobId: string;
 }
 
-/** Contacts with the source `inbox` are whom the mail is from and to: something that scopes of the mail guard. */
+/**
+ * True if the scopes allow contacts with the source `inbox`. Those are senders and recipients of
+ * mail, so scopes of mail protect them.
+ */
 export function knowsPeopleOfMail({ scopes }: Pick<AccountPrincipal, 'scopes'>): boolean {
   return allows(scopes, SCOPES_FOR.readPeopleOfMail);
 }
 
-/** Contacts of an account (api facts 8): read from the mirror; written there at once and to the provider by a job. */
+/**
+ * Contacts of an account. Reads come from the mirror. A change is stored in the mirror at once and
+ * carried to the provider by a provider write.
+ */
 @Injectable()
 export class ContactsService {
   constructor(
@@ -71,8 +77,8 @@ export class ContactsService {
   ) {}
 
   /**
-   * Oldest first. Contacts made from mail are listed only for tokens that may read them.
-   * @throws {ForbiddenError} when the query asks for people of the mail without the scope to know them
+   * Oldest first. Contacts collected from mail are listed only if the account's scopes allow them.
+   * @throws {ForbiddenError} if the query asks for `source=inbox` without a scope that allows it
    */
   async list(
     account: AccountPrincipal,
@@ -88,12 +94,15 @@ export class ContactsService {
     return this.repository.list(account.accountId, { ...filter, source: 'address_book' }, page);
   }
 
-  /** Those somebody is in, in the order of their paths. */
+  /** Groups with at least one contact, sorted by path. */
   groups(account: AccountPrincipal): Promise<ContactGroupRecord[]> {
     return this.repository.groups(account.accountId);
   }
 
-  /** Those of the contacts that the account has and its scopes let be seen, in no order. @throws {PageTooLargeError} */
+  /**
+   * Returns those of the contacts that the account has and its scopes allow, in no particular
+   * order. @throws {PageTooLargeError}
+   */
   async findMany(
     account: Pick<AccountPrincipal, 'accountId' | 'scopes'>,
     ids: readonly string[],
@@ -104,7 +113,7 @@ export class ContactsService {
       : found.filter(({ source }) => source === 'address_book');
   }
 
-  /** @throws {NotFoundError} also for somebody of the mail whom the scopes do not let be seen */
+  /** @throws {NotFoundError} also for a contact collected from mail that the scopes do not allow */
   async get(account: AccountPrincipal, id: string): Promise<ContactRecord> {
     const [contact] = isId(id) ? await this.findMany(account, [id]) : [];
     if (!contact) throw new NotFoundError('contact', id);
@@ -112,9 +121,9 @@ export class ContactsService {
   }
 
   /**
-   * The picture as it is at the provider now.
-   * @throws {NotFoundError} also when it has none
-   * @throws {DomainError} when the provider cannot give it at the moment
+   * Reads the picture from the provider.
+   * @throws {NotFoundError} also if the contact has no picture
+   * @throws {DomainError} if the provider cannot deliver the picture now
    */
   async picture(principal: AccountPrincipal, id: string): Promise<ContactPicture> {
     const contact = isId(id)
@@ -133,11 +142,11 @@ export class ContactsService {
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       if (error.code === 'not-found') throw new NotFoundError('picture of contact', id);
-      throw providerFailure(error, 'give the picture');
+      throw providerFailure(error, 'return the picture');
     }
   }
 
-  /** @throws {InvalidInputError} */
+  /** Creates a contact in the address book. @throws {InvalidInputError} */
   async create(
     account: AccountPrincipal,
     { content, groups, group }: ContactInput,
@@ -160,8 +169,10 @@ export class ContactsService {
   }
 
   /**
-   * Changes what is given and keeps the rest.
-   * @throws {NotFoundError} @throws {InvalidInputError} @throws {DomainError} for contacts harvested from mail
+   * Changes the given fields and keeps the others.
+   * @throws {NotFoundError}
+   * @throws {InvalidInputError}
+   * @throws {DomainError} for contacts collected from mail
    */
   async update(
     account: AccountPrincipal,
@@ -169,7 +180,7 @@ export class ContactsService {
     { content, groups, group }: ContactInput,
   ): Promise<WrittenContact> {
     return this.#write(async (sql, at) => {
-      const before = await this.#hold(sql, account, id);
+      const before = await this.#lock(sql, account, id);
       assertEmails(content.emails, before.fields.emails);
       const paths = await this.#groups(sql, account, groups, group, before.fields.groups);
       const given = Object.fromEntries(
@@ -184,12 +195,14 @@ export class ContactsService {
   }
 
   /**
-   * @returns the job that carries the deletion to the provider
-   * @throws {NotFoundError} @throws {DomainError} for contacts harvested from mail
+   * Deletes a contact of the address book.
+   * @returns id of the job that carries the deletion to the provider
+   * @throws {NotFoundError}
+   * @throws {DomainError} for contacts collected from mail
    */
   async delete(account: AccountPrincipal, id: string): Promise<string> {
     const { jobId } = await this.#write(async (sql, at) => {
-      const contact = await this.#hold(sql, account, id);
+      const contact = await this.#lock(sql, account, id);
       await sql.query(`update contact set deleting = true, updated_at = $2 where id = $1`, [
         contact.id,
         at,
@@ -200,7 +213,7 @@ export class ContactsService {
     return jobId;
   }
 
-  async #hold(sql: Sql, { accountId }: AccountPrincipal, id: string): Promise<ContactAtProvider> {
+  async #lock(sql: Sql, { accountId }: AccountPrincipal, id: string): Promise<ContactAtProvider> {
     const contact = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
     if (!contact) throw new NotFoundError('contact', id);
     if (contact.source === 'inbox')
@@ -213,9 +226,9 @@ export class ContactsService {
   }
 
   /**
-   * Paths of the groups a contact is to be in.
-   * @param given all of them; undefined: those it is in
-   * @param one id of a group to be added
+   * Returns the paths of the groups the contact will be in.
+   * @param given the complete list; `undefined` keeps `present`
+   * @param one id of a group to add
    */
   async #groups(
     sql: Sql,
@@ -243,7 +256,7 @@ export class ContactsService {
     return this.database.transaction((sql) => work(sql, at));
   }
 
-  /** @param told whether subscribers are told, too */
+  /** @param notify false if subscribers are not to be notified */
   async #open(
     sql: Sql,
     { accountId, applicationId }: AccountPrincipal,
@@ -251,7 +264,7 @@ export class ContactsService {
     contact: ContactRecord,
     providerId: string | null,
     at: Date,
-    told = true,
+    notify = true,
   ): Promise<WrittenContact> {
     const jobId = newId();
     await openProviderJob(sql, {
@@ -265,14 +278,17 @@ export class ContactsService {
     });
     const owner = { applicationId, accountId, at };
     await recordChanges(sql, [
-      contactChange(owner, contact.id, `${verb}d`, told ? `${verb}_contact:${jobId}` : null),
+      contactChange(owner, contact.id, `${verb}d`, notify ? `${verb}_contact:${jobId}` : null),
     ]);
     const groups = await this.repository.groupsByPath(sql, accountId, contact.fields.groups);
     return { contact: { ...contact, groups }, jobId };
   }
 }
 
-/** Those that the contact has may be anything: address books take what people write. */
+/**
+ * Checks only addresses that are new to the contact: address books also contain entries that are
+ * not valid addresses.
+ */
 function assertEmails(
   given: ContactInput['content']['emails'],
   present: ContactFields['emails'],

@@ -1,20 +1,21 @@
 import type { Sql } from '../platform/database/sql.ts';
 import type { ContactFields } from '../providers/port/contact-content.ts';
 
-/** Somebody who was named in mail. */
+/** A sender or recipient of mail. */
 export interface PersonOfMail {
-  /** Of the contact, if it is new. */
+  /** Id for the contact if it is new. */
   id: string;
   email: string;
-  /** What the contact is found by. */
+  /** Filter key of the address (`filterKey`). */
   key: string;
-  /** How good the name is: a better one takes the place of the one before. */
+  /** Rank of the name. A name with a higher rank replaces the stored one. */
   rank: number;
   content: ContactFields;
 }
 
-// Most are known, and by a name that is as good: those are read and nothing else.
-const HARVEST = `
+// Most people are known already by a name of the same rank or a better one. For them the statement
+// only reads.
+const WRITE_PEOPLE = `
   with given as (
     select * from jsonb_to_recordset($2::jsonb) x(id uuid, email text, key text, rank smallint, content jsonb)),
   news as (
@@ -33,8 +34,8 @@ const HARVEST = `
   select id, provider_id as email, created from written`;
 
 /**
- * Writes contacts of the people of mail (source `inbox`), in one statement.
- * @returns those that are new or have got a better name
+ * Writes contacts for people in mail (source `inbox`) in one statement.
+ * @returns contacts that were created or got a better name
  */
 export function writePeopleOfMail(
   sql: Sql,
@@ -42,5 +43,5 @@ export function writePeopleOfMail(
   people: readonly PersonOfMail[],
   at: Date,
 ): Promise<{ id: string; email: string; created: boolean }[]> {
-  return sql.query(HARVEST, [accountId, JSON.stringify(people), at]);
+  return sql.query(WRITE_PEOPLE, [accountId, JSON.stringify(people), at]);
 }

@@ -8,31 +8,36 @@ import type { FileReader } from './file-sight.ts';
 import { refuseTooLarge } from './file-limits.ts';
 import { FilesService } from './files.service.ts';
 
-/** A file that a message is to carry. */
+/** A file to attach to a message. */
 export interface AttachmentSource {
   id: string;
   filename: string;
   contentType: string;
   contentDisposition: 'attachment' | 'inline';
   contentId: string | null;
-  /** Whether it was uploaded; else it is an attachment of a message. */
+  /** True for an upload; false for an attachment of another message. */
   isUpload: boolean;
-  /** Bytes, decoded; an estimate where the provider gives no better. */
+  /** Decoded bytes. An estimate if the provider does not report the exact size. */
   size: number;
-  /** Its bytes. @throws {DomainError} when it cannot be had at the moment */
+  /** Opens the file's bytes. @throws {DomainError} if they cannot be read now */
   open(): Promise<Readable>;
 }
 
-/** Finds what `file_ids` of drafts, sends and outbox messages mean: uploads, and attachments of other messages. */
+/**
+ * Resolves the `file_ids` of drafts, sends and outbox messages to files: uploads, and attachments
+ * of other messages.
+ */
 @Injectable()
 export class AttachmentSources {
   constructor(private readonly files: FilesService) {}
 
   /**
-   * In the order of the ids, each once; no bytes are read.
-   * @param html text of the message: an upload that it shows as `cid:` and its id becomes a part of it (RFC 2392)
-   * @throws {InvalidInputError} naming the first file that the account does not have, or its scopes do not let it see
-   * @throws {AttachmentsTooLargeError} when they are too large for one message
+   * Finds files by their ids: in the order of the ids, without duplicates. Reads no bytes.
+   * @param html text of the message; an upload that the text shows as `cid:` and its id becomes
+   *   an inline part (RFC 2392)
+   * @throws {InvalidInputError} names the first file that the account does not have or its scopes
+   *   do not allow
+   * @throws {AttachmentsTooLargeError} if the files together are too large for one message
    */
   async resolve(
     account: FileReader,
@@ -52,8 +57,10 @@ export class AttachmentSources {
   }
 
   /**
-   * Keeps uploads that a message is to name until the transaction ends: nobody removes them meanwhile.
-   * @throws {InvalidInputError} naming the first one that has been removed since it was found
+   * Locks the uploads of a new message until the transaction ends, so that no other transaction can
+   * delete them.
+   * @throws {InvalidInputError} names the first upload that was deleted after `resolve` had found
+   *   it
    */
   async hold(
     sql: Sql,
@@ -61,9 +68,9 @@ export class AttachmentSources {
     sources: readonly AttachmentSource[],
   ) {
     const uploads = sources.filter(({ isUpload }) => isUpload).map(({ id }) => id);
-    const held = await this.files.holdUploads(sql, account, uploads);
-    const gone = uploads.find((id) => !held.has(id));
-    if (gone !== undefined) throw notFound(gone);
+    const locked = await this.files.holdUploads(sql, account, uploads);
+    const missing = uploads.find((id) => !locked.has(id));
+    if (missing !== undefined) throw notFound(missing);
   }
 
   #source(
@@ -89,7 +96,10 @@ export class AttachmentSources {
 const notFound = (id: string) =>
   new InvalidInputError(`file_ids: Couldn't find file ${id.slice(0, 100)}`);
 
-/** How a file is in a message: shown in its text, or beside it. Uploads have no Content-ID but their own id. */
+/**
+ * Whether a file is shown inline or as an attachment, and its Content-ID. An upload has no
+ * Content-ID; if it is shown inline, its own id is used.
+ */
 export function placement(
   {
     id,

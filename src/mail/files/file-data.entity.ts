@@ -12,7 +12,10 @@ const FileDataSchema = defineEntity({
   },
 });
 
-/** Bytes of a file that are stored here. Nobody refers to it while they are arriving; what nobody refers to is pruned. */
+/**
+ * The bytes of a stored file. While they arrive, no row refers to them. Bytes without a reference
+ * are pruned later.
+ */
 export class FileData extends FileDataSchema.class {}
 FileDataSchema.setClass(FileData);
 
@@ -21,13 +24,13 @@ const FileChunkSchema = defineEntity({
   tableName: 'file_chunk',
   properties: {
     data: () => p.manyToOne(FileData).primary().deleteRule('cascade'),
-    /** Position, from 0. */
+    /** Position in the file, from 0. */
     no: p.integer().primary(),
-    /** Stored as they are (`storage external`): files are mostly compressed already. */
+    /** Stored uncompressed (`storage external`), because most files are compressed already. */
     bytes: p.blob(),
   },
 });
 
-/** A few hundred kilobytes of a file. */
+/** A chunk of a file: a few hundred kilobytes. */
 export class FileChunk extends FileChunkSchema.class {}
 FileChunkSchema.setClass(FileChunk);

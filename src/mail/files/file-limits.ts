@@ -1,33 +1,40 @@
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 
-/** Bytes of one file, and of all files of a message together before they are encoded. */
+/** Maximum bytes of one file, and of all files of a message together before encoding. */
 export const MOST_FILE_BYTES = 25 * 1024 * 1024;
 
-/** Files of one upload. */
+/** Maximum number of files in one upload request. */
 export const MOST_FILES_AT_ONCE = 20;
 
-/** Sizes that providers tell may be estimates: so much more is let pass where nothing has been counted yet. */
+/**
+ * Sizes from providers may be estimates. A sum of such sizes may exceed the limit by this factor.
+ */
 const ESTIMATE_SLACK = 1.05;
 
 const MEGABYTES = MOST_FILE_BYTES / 1024 / 1024;
 
-/** A file of an upload is larger than `MOST_FILE_BYTES`. */
+/** 413: a file of an upload is larger than `MOST_FILE_BYTES`. */
 export function fileTooLarge(filename: string): DomainError {
   const words = `${filename.slice(0, 100)}: a file must not be larger than ${MEGABYTES} MB`;
   return new DomainError('file.too-large', 'too-large', words);
 }
 
-/** What counts of a small upload: so the number of an account's uploads has an end, too. */
+/**
+ * Bytes that a small upload counts as. This minimum also limits the number of an account's uploads.
+ */
 export const LEAST_COUNTED_BYTES = 64 * 1024;
 
-/** An account has as many uploads that nothing carries as it may have. */
+/**
+ * 413: the account's unused uploads have reached their limit.
+ * @param mostBytes the configured limit in bytes
+ */
 export function uploadsFull(mostBytes: number): DomainError {
   const most = `${Math.floor(mostBytes / 1024 / 1024)} MB`;
-  const words = `The account has ${most} of uploads that nothing carries: delete some of them first`;
+  const words = `The account has ${most} of uploads that no draft and no waiting message uses: delete some of them first`;
   return new DomainError('file.uploads-full', 'too-large', words);
 }
 
-/** The files of a message are larger than `MOST_FILE_BYTES` together. */
+/** The files of a message are together larger than `MOST_FILE_BYTES`. */
 export class AttachmentsTooLargeError extends DomainError {
   constructor() {
     super(
@@ -38,7 +45,7 @@ export class AttachmentsTooLargeError extends DomainError {
   }
 }
 
-/** @throws {AttachmentsTooLargeError} when files of these sizes cannot be in one message */
+/** @throws {AttachmentsTooLargeError} if files of these sizes do not fit into one message */
 export function refuseTooLarge(files: readonly { size: number }[]): void {
   const total = files.reduce((sum, { size }) => sum + size, 0);
   if (total > MOST_FILE_BYTES * ESTIMATE_SLACK) throw new AttachmentsTooLargeError();

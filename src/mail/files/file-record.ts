@@ -2,37 +2,40 @@
 export interface FileRecord {
   id: string;
   accountId: string;
-  /** Messages and drafts it is in. */
+  /** Ids of the messages and drafts that contain the file. */
   messageIds: string[];
   filename: string;
   contentType: string;
-  /** Null: an upload. */
+  /** `null` for an upload. */
   contentDisposition: string | null;
   contentId: string | null;
   size: number;
 }
 
-/** Where its bytes are. */
+/** A file and the location of its bytes. */
 export interface FileSource extends FileRecord {
-  /** The message it is an attachment of; null: it was uploaded. */
+  /** The message the file is attached to; `null` for an upload. */
   messageId: string | null;
-  /** Stored here; null: the provider has them. */
+  /** Id of the stored bytes; `null` if only the provider has them. */
   dataId: string | null;
-  /** Position among the attachments. */
+  /** Position among the attachments of the message, from 0. */
   part: number;
   section: string | null;
-  /** What the provider calls its message; null: it is not there yet, or it is an upload. */
+  /**
+   * The provider's id of the message. `null` for an upload, and while the message is not at the
+   * provider yet.
+   */
   messageProviderId: string | null;
 }
 
-/** A file as a message carries it. */
+/** A file of a message or draft. */
 export interface CarriedFile extends Omit<FileRecord, 'accountId' | 'messageIds'> {
   contentDisposition: string;
-  /** Stored here; null: the provider has them. */
+  /** Id of the stored bytes; `null` if only the provider has them. */
   dataId: string | null;
 }
 
-/** A file that has arrived. */
+/** An upload whose bytes have been stored. */
 export interface NewUpload {
   id: string;
   dataId: string;
@@ -41,18 +44,21 @@ export interface NewUpload {
   size: number;
 }
 
-/** Which files of an account are wanted; what is absent does not restrict. */
+/** Conditions on the files of an account. An absent field does not restrict the list. */
 export interface FileFilter {
   messageId?: string | undefined;
-  /** The exact name. */
+  /** The exact file name. */
   filename?: string | undefined;
-  /** The exact media type, in any case. */
+  /** The exact media type, ignoring case. */
   contentType?: string | undefined;
 }
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}$/;
 
-/** The media type of a file for a header; senders write anything. */
+/**
+ * The media type of a file for use in a header. Anything else that a sender wrote becomes
+ * `application/octet-stream`.
+ */
 export function mediaType({ contentType }: Pick<FileRecord, 'contentType'>): string {
   return MEDIA_TYPE.test(contentType) ? contentType.toLowerCase() : 'application/octet-stream';
 }

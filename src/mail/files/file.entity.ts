@@ -9,7 +9,7 @@ const FileSchema = defineEntity({
   tableName: 'file',
   indexes: [
     { name: 'file_account', properties: ['account', 'id'] },
-    // Names are longer than an index takes.
+    // File names can be longer than an index entry allows, so the index has a hash of them.
     {
       name: 'file_account_filename',
       expression: `create index "file_account_filename" on "file" (account_id, md5(filename), id)`,
@@ -20,26 +20,29 @@ const FileSchema = defineEntity({
     },
     { name: 'file_message', properties: ['message'] },
     { name: 'file_data_of', properties: ['data'], where: 'data_id is not null' },
-    // Ids grow with time: the oldest come first.
+    // Ids grow with time, so this order is oldest first.
     { name: 'file_upload', properties: ['id'], where: 'message_id is null' },
     { name: 'file_account_upload', properties: ['account'], where: 'message_id is null' },
   ],
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** The message it is an attachment of; null: it was uploaded. */
+    /** The message the file is attached to; `null` for an upload. */
     message: () => p.manyToOne(Message).ref().nullable().deleteRule('cascade'),
-    /** Position among the attachments of the message: how the provider's copy is found again. 0 for an upload. */
+    /**
+     * Position among the attachments of the message, which identifies the attachment at the
+     * provider. 0 for an upload.
+     */
     part: p.integer(),
-    /** How the provider finds it again. */
+    /** The provider's section number of the attachment, with which it is fetched. */
     section: p.text().nullable(),
     filename: p.text(),
     contentType: p.text(),
     contentDisposition: p.text(),
     contentId: p.text().nullable(),
-    /** Bytes, decoded. */
+    /** Decoded bytes. */
     size: p.integer(),
-    /** Its bytes, where they are stored here; null: the provider has them. */
+    /** The stored bytes; `null` if only the provider has them. */
     data: () => p.manyToOne(FileData).ref().nullable().deleteRule('set null'),
   },
 });

@@ -63,7 +63,7 @@ export class FilesController {
 
   @Get(':id')
   @ApiErrors(404)
-  @Endpoint({ summary: 'Read what is known of a file', response: fileView })
+  @Endpoint({ summary: 'Read the properties of a file', response: fileView })
   async get(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
     return toFileView(await this.files.get(account, id));
   }
@@ -73,7 +73,8 @@ export class FilesController {
   @ApiProduces('application/octet-stream')
   @Endpoint({
     summary: 'Download a file',
-    description: 'The bytes as they are; a connection that ends early means that it failed.',
+    description:
+      'Streams the bytes of the file. A connection that closes early means that the download failed.',
     response: fileBytes,
     headers: { 'Content-Disposition': 'The name of the file' },
   })
@@ -83,22 +84,25 @@ export class FilesController {
     @Req() request: Request,
   ) {
     const file = await this.files.get(account, id);
-    // Nobody is sent what would be read for HEAD.
+    // A HEAD request gets no body, so the bytes are not read.
     const bytes =
       request.method === 'HEAD' ? Readable.from([]) : await this.files.open(account, file);
     const answer = new StreamableFile(bytes, {
       type: mediaType(file),
       disposition: contentDisposition(file),
-      // Of what the provider has it may be an estimate.
+      // If only the provider has the bytes, the size may be an estimate.
       ...(file.dataId === null ? {} : { length: file.size }),
     });
-    // What has begun can only be broken off: its end would make it look complete.
+    // Once the response has begun, only a broken connection can report the error. A proper end
+    // would make the file look complete.
     return answer.setErrorHandler((error, response) => {
-      this.#log.warn(`file ${id} could not be read to its end: ${String(error)}`);
+      this.#log.warn(
+        `file ${id} could not be read completely; the download was aborted: ${String(error)}`,
+      );
       if (response.headersSent) return response.destroy?.();
       response.statusCode = 503;
       response.send(
-        JSON.stringify({ type: 'api_error', message: 'The provider could not give the file' }),
+        JSON.stringify({ type: 'api_error', message: 'The provider could not return the file' }),
       );
     });
   }
@@ -111,8 +115,8 @@ export class FilesController {
   @Endpoint({
     summary: 'Upload files',
     description:
-      'Up to 20 files of 25 MB each; the names of the parts do not matter. All of them are stored, or none. A file that no ' +
-      'draft and no waiting message of the outbox carries is removed after 7 days.',
+      'Up to 20 files of 25 MB each; the names of the parts do not matter. Either all files are stored or none. A file that no ' +
+      'draft and no waiting outbox message uses is deleted after 7 days.',
     response: uploadedFiles,
   })
   async upload(@CurrentAccount() account: AccountPrincipal, @Req() request: Request) {
@@ -127,7 +131,7 @@ export class FilesController {
   @Endpoint({
     summary: 'Delete an upload',
     description:
-      'Attachments of messages, of drafts and of waiting messages of the outbox cannot be deleted. The answer is `null`.',
+      'Attachments of messages, of drafts and of waiting outbox messages cannot be deleted. The response is `null`.',
     response: deletedFile,
   })
   async delete(
@@ -136,7 +140,7 @@ export class FilesController {
     @Res() response: Response,
   ) {
     await this.uploads.delete(account, id);
-    // By itself the framework answers nothing at all for null.
+    // By default the framework sends an empty body for null.
     response.status(200).json(null);
     return null;
   }

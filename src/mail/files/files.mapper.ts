@@ -1,7 +1,7 @@
 import type { FileFilter, FileRecord } from './file-record.ts';
 import type { FileView, ListFilesQuery } from './files.schema.ts';
 
-/** The filters of a query, in the terms of the service. */
+/** Converts a query of `GET /files` to the service's filter. */
 export function toFileFilter(query: ListFilesQuery): FileFilter {
   return { messageId: query.message_id, filename: query.filename, contentType: query.content_type };
 }
@@ -21,8 +21,9 @@ export function toFileView(file: FileRecord): FileView {
 }
 
 /**
- * Content-Disposition of a download (RFC 6266): the name in ASCII for old clients, and as it is. Always an attachment:
- * what senders write is not to be shown as a page of this server.
+ * Content-Disposition of a download (RFC 6266), with the name in ASCII for old clients and in
+ * UTF-8. The type is always `attachment`, so that a browser never shows a sender's file as a page
+ * of this server.
  */
 export function contentDisposition({ filename }: Pick<FileRecord, 'filename'>): string {
   const name = filename.replaceAll(/[\p{Cc}/\\]/gu, '_') || 'attachment';

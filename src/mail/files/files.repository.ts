@@ -24,8 +24,11 @@ const SOURCE = `
   ${COLUMNS}, f.message_id as "messageId", f.part, f.section, f.data_id as "dataId", m.provider_id as "messageProviderId"
   from ${FROM} where f.account_id = $1 and m.deleting is not true`;
 
-/** Conditions on a file `f` of the account `$1`. Drafts are few: they are looked for once, and not for each file. */
-const SEEN: Readonly<Record<FileSight, string>> = {
+/**
+ * Conditions on a file `f` of the account `$1`. Drafts are few, so a subquery finds them once
+ * instead of once per file.
+ */
+const VISIBLE_TO: Readonly<Record<FileSight, string>> = {
   all: 'true',
   drafts: `(f.message_id is null
     or f.message_id in (select m.id from message m where m.account_id = $1 and m.draft and not m.deleting)
@@ -35,10 +38,11 @@ const SEEN: Readonly<Record<FileSight, string>> = {
     'f.message_id is null and not exists (select 1 from draft_file d where d.file_id = f.id)',
 };
 
-const FIND = (sight: FileSight) => `select ${SOURCE} and f.id = any($2::uuid[]) and ${SEEN[sight]}`;
+const FIND = (sight: FileSight) =>
+  `select ${SOURCE} and f.id = any($2::uuid[]) and ${VISIBLE_TO[sight]}`;
 
-// What it was an attachment of is gone; the draft that carries it has it still.
-const KEPT = `
+// The original message was deleted, but the draft that attached its file still has a copy.
+const KEPT_BY_DRAFT = `
   select distinct on (d.file_id) d.file_id as id, m.account_id as "accountId", d.filename, d.content_type as "contentType",
     d.content_disposition as "contentDisposition", d.content_id as "contentId", d.size, array[d.message_id] as "messageIds",
     d.message_id as "messageId", 0 as part, null as section, d.data_id as "dataId", null as "messageProviderId"
@@ -47,7 +51,8 @@ const KEPT = `
     and not exists (select 1 from file f where f.id = d.file_id)
   order by d.file_id, d.message_id`;
 
-// Of a draft that was written here it is known what it carries; else it is what its provider's copy has.
+// For a draft written through the API its own rows list the files. For any other message the files
+// are those of the provider's copy.
 const OF_MESSAGE = `
   select d.file_id as id, d.filename, d.content_type as "contentType", d.content_disposition as "contentDisposition",
     d.content_id as "contentId", d.size, d.data_id as "dataId", d.position
@@ -62,11 +67,11 @@ const ADD = `
   insert into file (id, account_id, message_id, part, section, filename, content_type, content_disposition, size, data_id)
   select x.id, $1, null, 0, null, x.filename, x.content_type, 'attachment', x.size, x.data_id
   from jsonb_to_recordset($2::jsonb) x(id uuid, filename text, content_type text, size integer, data_id uuid)`;
-const HOLD = `
+const LOCK = `
   select f.message_id is not null as attached from file f
   left join message m on m.id = f.message_id
   where f.account_id = $1 and f.id = $2 and m.deleting is not true for update of f`;
-const HOLD_UPLOADS = `
+const LOCK_UPLOADS = `
   select id from file where account_id = $1 and id = any($2::uuid[]) and message_id is null
   order by id for key share`;
 const UNUSED_BYTES = `
@@ -77,12 +82,14 @@ const DELETE_UNUSED = `
   where f.account_id = $1 and f.id = $2 and f.message_id is null and ${IS_UNUSED}
   returning f.data_id as "dataId"`;
 
-/** They are deleted with their messages; uploads stay. */
+/** Attachments are deleted with their messages; uploads stay. */
 export const FILES_OF_ACCOUNT: AccountListener = {
   shown: [`select id, 'file' as object from file where account_id = $1 and message_id is not null`],
 };
 
-/** Files: uploads, and the mirror of attachments; every statement carries the account. */
+/**
+ * SQL of files: uploads, and the mirror of attachments. Every statement is limited to one account.
+ */
 @Injectable()
 export class FilesRepository {
   constructor(private readonly database: Database) {}
@@ -96,13 +103,14 @@ export class FilesRepository {
   ): Promise<Listing<FileRecord>> {
     const conditions = new Conditions();
     const account = conditions.value(accountId);
-    // Nothing but drafts is ever being deleted, and drafts are few: looked for once, and not for each file.
+    // Of all messages only drafts can be in deletion, and drafts are few. The subquery finds them
+    // once instead of once per file.
     conditions.add(
       `f.account_id = ${account} and (f.message_id is null or f.message_id not in (
          select m.id from message m where m.account_id = ${account} and m.draft and m.deleting))`,
     );
-    // The account is the first value.
-    if (sight !== 'all') conditions.add(SEEN[sight]);
+    // The condition expects the account as `$1`, which is the first value above.
+    if (sight !== 'all') conditions.add(VISIBLE_TO[sight]);
     if (messageId !== undefined)
       conditions.add(isId(messageId) ? inMessage(conditions.value(messageId)) : 'false');
     if (filename !== undefined) conditions.add(filenameCondition(conditions, account, filename));
@@ -118,7 +126,10 @@ export class FilesRepository {
     });
   }
 
-  /** Those of the files that the account has, in no order. */
+  /**
+   * Returns those of the ids that belong to the account and that the reader may see, in no
+   * particular order.
+   */
   async find(
     accountId: string,
     ids: readonly string[],
@@ -127,15 +138,15 @@ export class FilesRepository {
   ): Promise<FileSource[]> {
     const files = await sql.query<FileSource>(FIND(sight), [accountId, ids]);
     if (files.length === new Set(ids).size || sight === 'uploads') return files;
-    return [...files, ...(await sql.query<FileSource>(KEPT, [accountId, ids]))];
+    return [...files, ...(await sql.query<FileSource>(KEPT_BY_DRAFT, [accountId, ids]))];
   }
 
-  /** What a message or draft carries, in its order. */
+  /** The files of a message or draft, in their order. */
   ofMessage(messageId: string, sql: Sql = this.database): Promise<CarriedFile[]> {
     return sql.query<CarriedFile>(OF_MESSAGE, [messageId]);
   }
 
-  /** Writes uploads whose bytes are there. */
+  /** Inserts uploads whose bytes are stored already. */
   async add(sql: Sql, accountId: string, uploads: readonly NewUpload[]): Promise<FileRecord[]> {
     await sql.query(ADD, [accountId, recordset(uploads)]);
     return uploads.map(({ id, filename, contentType, size }) => {
@@ -144,7 +155,7 @@ export class FilesRepository {
     });
   }
 
-  /** Bytes of all uploads that nothing carries; small ones count as `LEAST_COUNTED_BYTES`. */
+  /** Sum of the bytes of all unused uploads. Small uploads count as `LEAST_COUNTED_BYTES`. */
   async unusedBytes(accountId: string): Promise<number> {
     const [row] = await this.database.query<{ bytes: number }>(UNUSED_BYTES, [
       accountId,
@@ -153,23 +164,29 @@ export class FilesRepository {
     return row?.bytes ?? 0;
   }
 
-  /** Holds those of the uploads that are there until the transaction ends: nobody removes them meanwhile. */
+  /**
+   * Locks uploads until the transaction ends, so that they cannot be deleted.
+   * @returns ids of the uploads that exist
+   */
   async holdUploads(
     sql: Sql,
     accountId: string,
     ids: readonly string[],
   ): Promise<ReadonlySet<string>> {
-    const held =
-      ids.length === 0 ? [] : await sql.query<{ id: string }>(HOLD_UPLOADS, [accountId, ids]);
-    return new Set(idsOf(held));
+    const locked =
+      ids.length === 0 ? [] : await sql.query<{ id: string }>(LOCK_UPLOADS, [accountId, ids]);
+    return new Set(idsOf(locked));
   }
 
-  /** Held until the transaction ends. */
+  /**
+   * Reads a file and locks its row until the transaction ends. `undefined` if there is none.
+   * `attached` is true for an attachment of a message.
+   */
   async hold(sql: Sql, accountId: string, id: string): Promise<{ attached: boolean } | undefined> {
-    return (await sql.query<{ attached: boolean }>(HOLD, [accountId, id]))[0];
+    return (await sql.query<{ attached: boolean }>(LOCK, [accountId, id]))[0];
   }
 
-  /** Removes an upload; undefined: something carries it. */
+  /** Deletes an unused upload. `undefined` if a draft or a waiting message uses it. */
   async deleteUnused(
     sql: Sql,
     accountId: string,
@@ -183,7 +200,9 @@ const inMessage = (messageId: string): string => `
   f.id in (select id from file where message_id = ${messageId}
            union all select file_id from draft_file where message_id = ${messageId})`;
 
-/** By an index: some senders write types that are longer than an index takes. */
+/**
+ * Compares hashes to use the index, because some media types are longer than an index entry allows.
+ */
 function contentTypeCondition(conditions: Conditions, contentType: string): string {
   const type = `lower(${conditions.value(contentType)}::text)`;
   return `md5(lower(f.content_type)) = md5(${type}) and lower(f.content_type) = ${type}`;

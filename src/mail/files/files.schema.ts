@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import { countView, idsView, queryText } from '../../platform/wire/wire.schema.ts';
 
-/** Query of GET /files (api facts 5.4); the filters all have to match. */
+/** Query of `GET /files`. All filters must match. */
 export const listFilesQuery = z.object({
   ...pageQuery,
   view: viewQuery(['ids', 'count']),
-  filename: queryText().optional().describe('The exact name'),
+  filename: queryText().optional().describe('The exact file name'),
   message_id: queryText().optional(),
   content_type: queryText().optional().describe('The exact media type'),
 });
@@ -24,9 +24,12 @@ export const fileView = z
       .number()
       .int()
       .describe('Bytes; an estimate for some attachments of very large messages'),
-    message_ids: z.array(z.string()).describe('Messages and drafts it is in'),
+    message_ids: z.array(z.string()).describe('Messages and drafts that contain the file'),
     content_id: z.string().optional(),
-    content_disposition: z.string().optional().describe('Of an attachment'),
+    content_disposition: z
+      .string()
+      .optional()
+      .describe('Only for attachments: `attachment` or `inline`'),
   })
   .meta({
     id: 'File',
@@ -44,13 +47,13 @@ export const fileView = z
 export type FileView = z.infer<typeof fileView>;
 export const fileList = z.union([z.array(fileView), idsView, countView]);
 
-/** Answer of POST /files. */
+/** Response of `POST /files`. */
 export const uploadedFiles = z.array(fileView);
 
-/** Answer of DELETE /files/{id}. */
+/** Response of `DELETE /files/{id}`. */
 export const deletedFile = z.null();
 
-/** The bytes of a file; documented, not serialised. */
+/** The bytes of a file. The schema only documents the response; nothing is serialised with it. */
 export const fileBytes = z
   .unknown()
   .meta({ id: 'FileBytes', description: 'The bytes of the file' });

@@ -17,7 +17,7 @@ import type { CarriedFile, FileFilter, FileRecord, FileSource } from './file-rec
 import { FilesRepository } from './files.repository.ts';
 import { StoredBytes } from './stored-bytes.ts';
 
-/** Files (api facts 5.4): what is known of them, and their bytes from where they are: here, or at the provider. */
+/** Files: their properties, and their bytes from the database or from the provider. */
 @Injectable()
 export class FilesService {
   constructor(
@@ -27,7 +27,7 @@ export class FilesService {
     private readonly connectors: ConnectorRegistry,
   ) {}
 
-  /** Those that the scopes let the account's token see, oldest first. */
+  /** Files that the account's scopes allow, oldest first. */
   list(
     account: AccountPrincipal,
     filter: FileFilter,
@@ -36,14 +36,16 @@ export class FilesService {
     return this.repository.list(account.accountId, filter, page, sightOf(account));
   }
 
-  /** @throws {NotFoundError} also where the scopes do not let it be seen */
+  /** @throws {NotFoundError} also if the scopes do not allow the file */
   async get(account: AccountPrincipal, id: string): Promise<FileSource> {
     const [file] = await this.findMany(account, [id]);
     if (!file) throw new NotFoundError('file', id);
     return file;
   }
 
-  /** Those of the files that the account has and the reader may see, in no order. */
+  /**
+   * Returns those of the files that the account has and the reader may see, in no particular order.
+   */
   async findMany(reader: FileReader, ids: readonly string[], sql?: Sql): Promise<FileSource[]> {
     const known = [...new Set(ids.filter(isId).map((id) => id.toLowerCase()))];
     return known.length === 0
@@ -51,12 +53,18 @@ export class FilesService {
       : this.repository.find(reader.accountId, known, sightOf(reader), sql);
   }
 
-  /** What a message or draft carries, in its order. The caller has made sure whose it is. */
+  /**
+   * The files of a message or draft, in their order. The caller must have checked that the message
+   * belongs to the account.
+   */
   ofMessage(messageId: string, sql?: Sql): Promise<CarriedFile[]> {
     return this.repository.ofMessage(messageId, sql);
   }
 
-  /** Holds those of the uploads that are there until the transaction ends: nobody removes them meanwhile. */
+  /**
+   * Locks uploads until the transaction ends, so that they cannot be deleted.
+   * @returns ids of the uploads that exist
+   */
   holdUploads(
     sql: Sql,
     { accountId }: Pick<AccountPrincipal, 'accountId'>,
@@ -66,9 +74,10 @@ export class FilesService {
   }
 
   /**
-   * Its bytes, as fast as the caller takes them and no faster. Whoever does not read them to the end destroys the stream.
-   * @throws {NotFoundError} also when its message is not at the provider any more
-   * @throws {DomainError} when the provider cannot give it at the moment
+   * Streams the bytes, no faster than the caller reads them. A caller that does not read to the end
+   * must destroy the stream.
+   * @throws {NotFoundError} also if the provider no longer has the message
+   * @throws {DomainError} if the bytes cannot be read now
    */
   async open(principal: Pick<AccountPrincipal, 'accountId'>, file: FileSource): Promise<Readable> {
     const { id, dataId, size, messageProviderId } = file;
@@ -77,7 +86,7 @@ export class FilesService {
       throw new DomainError(
         'file.on-its-way',
         'unavailable',
-        `The draft of file ${id} is on its way to the provider; try again`,
+        `The draft with file ${id} is still being stored at the provider; try again later`,
       );
     const account = await this.accounts.find(principal.accountId);
     if (!account) throw new NotFoundError('file', id);
@@ -86,13 +95,13 @@ export class FilesService {
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       if (error.code === 'not-found') throw new NotFoundError('file', id);
-      throw providerFailure(error, 'give the file');
+      throw providerFailure(error, 'return the file');
     }
   }
 
   /**
-   * The bytes of an attachment at the provider.
-   * @param messageProviderId what the provider calls its message
+   * Streams the bytes of an attachment from the provider.
+   * @param messageProviderId the provider's id of the message
    * @throws {ProviderError}
    */
   async openAt(
@@ -100,10 +109,11 @@ export class FilesService {
     messageProviderId: string,
     { section, part }: Pick<FileSource, 'section' | 'part'>,
   ): Promise<Readable> {
-    // Messages that were fetched whole have no sections: their attachments are told by position.
-    const place = section ?? `#${part}`;
+    // Messages that were fetched whole have no section numbers. Their attachments are identified by
+    // position.
+    const locator = section ?? `#${part}`;
     return this.connectors
       .requireMail(account.provider)
-      .openFile(account, messageProviderId, place);
+      .openFile(account, messageProviderId, locator);
   }
 }

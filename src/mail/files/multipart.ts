@@ -4,18 +4,18 @@ import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { DomainError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { MOST_FILES_AT_ONCE } from './file-limits.ts';
 
-/** Files and fields of one form. */
+/** Maximum number of files and fields in one form. */
 const MOST_PARTS = 100;
 
-/** A file of a form, as its sender describes it. */
+/** A file of a form, as the client describes it. */
 export interface ReceivedPart {
-  /** Without folders; empty: the sender gave none. */
+  /** Without folders. Empty if the client sent no name. */
   filename: string;
   /** A media type without parameters. */
   contentType: string;
 }
 
-/** Takes the bytes of a part; the next part comes when it has ended. */
+/** Reads the bytes of one part. The next part follows when this one has been read to its end. */
 export type PartReceiver = (part: ReceivedPart, bytes: Readable) => Promise<void>;
 
 const malformed = () =>
@@ -31,9 +31,11 @@ const incomplete = () =>
   new DomainError('request.incomplete', 'invalid', 'The request body did not arrive whole');
 
 /**
- * Reads the files of a form (RFC 7578) one after the other, no faster than they are taken; fields are left out. When
- * one part fails, or the form does, nothing more is received, and it rejects when the receiver has ended.
- * @throws {InvalidInputError} for what is no form, is broken, ends early or has too many files; what `receive` throws
+ * Reads the files of a form (RFC 7578) one after the other, no faster than `receive` reads them.
+ * Form fields are ignored. If the form or one part fails, no further part is read; the promise
+ * rejects after `receive` has ended.
+ * @throws {InvalidInputError} if the body is not a form, is malformed, ends early or has too many
+ *   files; also throws the errors of `receive`
  */
 export async function readMultipart(
   headers: IncomingHttpHeaders,
@@ -48,7 +50,8 @@ export async function readMultipart(
   const fail = (error: Error) => {
     failure ??= error;
     body.unpipe(parser);
-    // What is still on its way is thrown away: the connection is blocked otherwise, and the answer may not be read.
+    // Discard the rest of the body. Otherwise the connection stays blocked and the client may not
+    // read the error.
     body.resume();
     for (const part of parts) part.destroy(failure);
     resolve();
@@ -84,7 +87,7 @@ function parserFor(headers: IncomingHttpHeaders): InstanceType<typeof Busboy> {
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,
-      // Whatever has a name of its own is a file, also when a browser calls it text.
+      // Every part with a file name is a file, even if its media type is text.
       limits: {
         files: MOST_FILES_AT_ONCE,
         parts: MOST_PARTS,

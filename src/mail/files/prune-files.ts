@@ -3,16 +3,20 @@ import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { IS_UNUSED } from './unused-uploads.ts';
 
-/** Uploads that nothing carries are kept for so long. */
+/** Unused uploads are deleted after this time. */
 export const UPLOAD_RETENTION_MS = 7 * 24 * 3_600_000;
 
-/** Bytes that nobody refers to are those of a request for so long: it may still be running. */
-const ARRIVAL_MS = 3_600_000;
+/**
+ * Bytes younger than this may belong to a request that is still running, so they are kept even
+ * without a reference.
+ */
+const UPLOAD_IN_PROGRESS_MS = 3_600_000;
 
 const BATCH = 100;
 
-// Whoever is making something carry one of them holds it: it is left out, and found to be carried the next time.
-const HOLD = `
+// A transaction that adds an upload to a draft or message has locked the row. `skip locked` leaves
+// that row out, and the next run sees that the upload is in use.
+const LOCK = `
   select f.id from file f
   where f.message_id is null and f.id < $1 and ${IS_UNUSED}
   order by f.id limit $2 for update of f skip locked`;
@@ -31,24 +35,25 @@ const ORPHANS = `
   returning 1`;
 
 /**
- * Removes uploads that nothing has carried for 7 days, and bytes that nobody refers to: of requests that were killed,
- * of drafts that are gone. At most 100 of each. Runs in the caller's transaction; safe for several processes.
- * @returns how many went; 0 when there is nothing left
+ * Deletes uploads that were unused for 7 days, and bytes without a reference. Those were left by
+ * aborted requests and deleted drafts. Deletes at most 100 of each, in the caller's transaction.
+ * Several processes may run it at once.
+ * @returns number of deleted rows; 0 if nothing is left to delete
  */
 export async function pruneFiles(sql: Sql, now: Date): Promise<number> {
   const before = firstIdAt(new Date(now.getTime() - UPLOAD_RETENTION_MS));
-  const held = await sql.query<{ id: string }>(HOLD, [before, BATCH]);
+  const locked = await sql.query<{ id: string }>(LOCK, [before, BATCH]);
   const expired =
-    held.length === 0
+    locked.length === 0
       ? []
       : await sql.query<{ id: string; accountId: string; applicationId: string }>(EXPIRE, [
-          idsOf(held),
+          idsOf(locked),
         ]);
   const change = { object: 'file', event: 'delete', at: now } as const;
   const changes = expired.map(({ id, ...owner }) => ({ ...owner, ...change, objectId: id }));
   await recordChanges(sql, changes);
   const orphans = await sql.query(ORPHANS, [
-    firstIdAt(new Date(now.getTime() - ARRIVAL_MS)),
+    firstIdAt(new Date(now.getTime() - UPLOAD_IN_PROGRESS_MS)),
     BATCH,
   ]);
   return expired.length + orphans.length;

@@ -2,7 +2,7 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { idsOf, recordset, type Sql } from '../../platform/database/sql.ts';
 import type { ParsedFile } from '../parsing/mime-parser.ts';
 
-/* Rows of attachments, in the caller's transaction. */
+/* SQL of attachment rows, in the caller's transaction. */
 
 export interface NewAttachment extends ParsedFile {
   messageId: string;
@@ -14,7 +14,10 @@ const INSERT = `
   from jsonb_to_recordset($2::jsonb) x(id uuid, message_id uuid, part integer, section text, filename text,
     content_type text, content_disposition text, content_id text, size integer)`;
 
-/** Inserts attachments whose bytes the provider has; their messages are there already. @returns their ids */
+/**
+ * Inserts attachments whose bytes are at the provider. Their messages must exist already. @returns
+ * ids of the attachments
+ */
 export async function insertAttachments(
   sql: Sql,
   accountId: string,
@@ -29,7 +32,10 @@ export async function insertAttachments(
 const DELETE_OTHERS =
   'delete from file where message_id = $1 and not (id = any($2::uuid[])) returning id';
 
-/** Deletes attachments of a message but for those of `kept`. @returns ids of the deleted ones */
+/**
+ * Deletes the attachments of a message except those in `kept`. @returns ids of the deleted
+ * attachments
+ */
 export async function deleteOtherAttachments(
   sql: Sql,
   messageId: string,
@@ -41,7 +47,10 @@ export async function deleteOtherAttachments(
 
 const STORE_BYTES = 'update file set data_id = $3, size = $4 where id = $2 and message_id = $1';
 
-/** Stores where the bytes of an attachment of a message are; nothing happens when it is not an attachment of it. */
+/**
+ * Stores the location of an attachment's bytes. Does nothing if the file is not an attachment of
+ * the message.
+ */
 export async function storeAttachmentBytes(
   sql: Sql,
   {

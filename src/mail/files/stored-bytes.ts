@@ -4,16 +4,20 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { Database } from '../../platform/database/sql.ts';
 
-/** A chunk is written when there is at least so much of it. */
+/** A chunk is written once at least this many bytes have arrived. */
 export const CHUNK_BYTES = 256 * 1024;
 
 /**
- * So much of a chunk is read at a time. In answers bytes are hexadecimal, twice as long, and each download has some of them
- * in hand: whole chunks of many downloads were a hundred megabytes. PostgreSQL reads no more of a chunk than is asked for.
+ * Bytes of a chunk that are read at a time. PostgreSQL sends bytes as hexadecimal text, which
+ * doubles their size, and every download buffers some. Fifty downloads of whole chunks needed a
+ * hundred megabytes. PostgreSQL reads no more of a chunk than requested.
  */
 const PIECE_BYTES = 32 * 1024;
 
-/** Statements with chunks that one process runs at a time: everybody else finds connections too, and memory is bounded. */
+/**
+ * Maximum number of chunk statements that run at once in one process. The limit bounds memory and
+ * leaves connections for other requests.
+ */
 const MOST_STATEMENTS = 4;
 
 const BEGIN = 'insert into file_data (id, account_id) values ($1, $2)';
@@ -29,11 +33,11 @@ const DISCARD = `
 /** A part of a chunk. */
 interface Piece {
   bytes: Buffer;
-  /** Bytes of the chunk. */
+  /** Bytes of the whole chunk. */
   length: number;
 }
 
-/** Bytes that are stored in the database, in chunks: never is a file in memory as a whole. */
+/** Bytes stored in the database in chunks. A file is never in memory as a whole. */
 @Injectable()
 export class StoredBytes {
   readonly #limit = new KeyedLimit(MOST_STATEMENTS);
@@ -41,11 +45,12 @@ export class StoredBytes {
   constructor(private readonly database: Database) {}
 
   /**
-   * Stores bytes as they come, and takes them no faster than they are stored. Nobody refers to them yet: whoever does
-   * not come to that discards them, and a process that dies leaves them to `pruneFiles`.
-   * @param use told the id before anything is stored under it
-   * @param check told how many bytes there are so far; what it throws ends it
-   * @returns how many there are
+   * Stores bytes as they arrive, and reads them no faster than it can store them. No row refers to
+   * the stored bytes yet: a caller that does not use them must discard them. `pruneFiles` deletes
+   * the bytes left by a process that crashed.
+   * @param use called with the id before anything is stored under it
+   * @param check called with the number of bytes so far; an error it throws ends the transfer
+   * @returns the number of bytes
    */
   async store(
     accountId: string,
@@ -75,8 +80,8 @@ export class StoredBytes {
   }
 
   /**
-   * The bytes, piece by piece as they are taken: no connection is held in between. The stream fails when they are
-   * removed meanwhile.
+   * Streams the bytes piece by piece, as they are read. Between two pieces no database connection
+   * is in use. The stream fails if the bytes are deleted meanwhile.
    */
   open(id: string, size: number): Readable {
     return Readable.from(this.#pieces(id, size));
@@ -94,7 +99,7 @@ export class StoredBytes {
     }
   }
 
-  /** Removes those that nobody refers to. */
+  /** Deletes those of the stored bytes that no row refers to. */
   async discard(accountId: string, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.database.query(DISCARD, [accountId, ids]);
   }

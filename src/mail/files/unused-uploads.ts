@@ -1,6 +1,7 @@
 /**
- * SQL: whether nothing carries an upload `f`: no draft, and no message of the outbox that is still to be sent. In a statement of
- * its own, behind the lock of the row: whoever makes something carry it holds the row meanwhile.
+ * SQL condition: no draft and no unsent outbox message uses the upload `f`. Use it in a separate
+ * statement after the row has been locked: a transaction that adds an upload to a draft or message
+ * locks the row first.
  */
 export const IS_UNUSED = `
   not exists (select 1 from draft_file d where d.file_id = f.id)

@@ -21,13 +21,16 @@ import { StoredBytes } from './stored-bytes.ts';
 
 const LONGEST_NAME = 255;
 
-/** A body as it arrives. */
+/** An upload request, with the body as a stream. */
 export interface UploadRequest {
   headers: IncomingHttpHeaders;
   body: Readable;
 }
 
-/** Files that clients bring (api facts 5.4): they stay for 7 days, and for as long as a draft or a waiting message has them. */
+/**
+ * Files that clients upload. An upload is kept for 7 days, and longer while a draft or a waiting
+ * message uses it.
+ */
 @Injectable()
 export class UploadsService {
   readonly #log = new Logger(UploadsService.name);
@@ -41,10 +44,11 @@ export class UploadsService {
   ) {}
 
   /**
-   * Stores the files of a form, all of them or none, in their order.
-   * @throws {DomainError} 413 for a file that is too large, and when the account would have more than is configured of
-   *   what nothing carries
-   * @throws {InvalidInputError} for what is no form, is broken, ends early or has no file
+   * Stores the files of a form, in their order. Either all are stored or none.
+   * @throws {DomainError} 413 if a file is too large, or if the account's unused uploads would
+   *   exceed the configured limit
+   * @throws {InvalidInputError} if the body is not a form, is malformed, ends early or has no
+   *   file
    */
   async upload(account: AccountPrincipal, { headers, body }: UploadRequest): Promise<FileRecord[]> {
     const { accountId, applicationId } = account;
@@ -64,7 +68,7 @@ export class UploadsService {
         left -= upload.size;
         uploads.push(upload);
       });
-      if (uploads.length === 0) throw new InvalidInputError('file: there is no file in the form');
+      if (uploads.length === 0) throw new InvalidInputError('file: the form contains no file');
       const at = this.clock.now();
       return await this.database.transaction(async (sql) => {
         const files = await this.repository.add(sql, accountId, uploads);
@@ -80,16 +84,17 @@ export class UploadsService {
   }
 
   /**
-   * Removes an upload that nothing carries.
+   * Deletes an unused upload.
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} when it is an attachment of a message, of a draft or of what is still to be sent
+   * @throws {InvalidInputError} if a message, a draft or an unsent message contains the file
    */
   async delete({ accountId, applicationId }: AccountPrincipal, id: string): Promise<void> {
     const at = this.clock.now();
     const dataId = await this.database.transaction(async (sql) => {
       const file = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
       if (!file) throw new NotFoundError('file', id);
-      // A statement of its own: it sees drafts that were written while the file was waited for.
+      // A separate statement, so that it sees drafts that were written while this transaction
+      // waited for the row lock.
       const deleted = file.attached
         ? undefined
         : await this.repository.deleteUnused(sql, accountId, id);
@@ -118,13 +123,13 @@ export class UploadsService {
     return left;
   }
 
-  /** What cannot be removed now is pruned later: that is no reason to fail. */
+  /** Failing to delete the bytes now is no error: `pruneFiles` deletes them later. */
   async #discard(accountId: string, ids: readonly string[]): Promise<void> {
     try {
       await this.bytes.discard(accountId, ids);
     } catch (error) {
       this.#log.warn(
-        `bytes of files of account ${accountId} are left to the next pruning: ${String(error)}`,
+        `could not delete the bytes of files of account ${accountId}; the next pruning run deletes them: ${String(error)}`,
       );
     }
   }

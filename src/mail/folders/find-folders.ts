@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 
 export interface FoundFolder {
   id: string;
-  /** Standard name; null for user-made ones. */
+  /** Standard name; `null` for user-made folders. */
   name: string | null;
 }
 
@@ -10,15 +10,19 @@ const FIND = `
   select f.id, f.name from folder f where f.account_id = $1 and not f.deleting
     and (lower(f.name) = any($2) or lower(f.display_name) = any($2) or f.id::text = any($2)) order by f.id`;
 
-/** The folders that `in` and `not_in` of a filter mean; undefined: they were not asked for. */
+/**
+ * The folders that `in` and `not_in` of a filter name; `undefined` if the filter does not use that
+ * field.
+ */
 export interface FilterFolders {
   in: readonly FoundFolder[] | undefined;
   notIn: readonly FoundFolder[] | undefined;
 }
 
 /**
- * The folders or labels of an account that a filter names, by standard name, display name or id, in any case; none is
- * an answer. Asks the database only when the filter names some.
+ * Finds the folders or labels that a filter names: by standard name, display name or id, ignoring
+ * case. A name that matches no folder gives an empty list. Without names in the filter no query is
+ * made.
  */
 export async function findFolders(
   sql: Sql,

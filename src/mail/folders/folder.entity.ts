@@ -9,17 +9,20 @@ const FolderSchema = defineEntity({
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** Null while a folder of ours is being created there. */
+    /** `null` while a folder created here is not at the provider yet. */
     providerId: p.text().nullable(),
-    /** Standard name (inbox, sent, …); null for user-made ones. */
+    /** Standard name (inbox, sent, …); `null` for user-made folders. */
     name: p.text().nullable(),
     displayName: p.text(),
-    /** Deleted here, and not shown; kept until the provider has deleted it too, or refused to. */
+    /**
+     * True once the folder was deleted here. The row is hidden and stays until the provider has
+     * deleted the folder or refused to.
+     */
     deleting: p.boolean().default(false),
     ...timestampColumns,
   },
 });
 
-/** A folder or, for label accounts, a label of the mailbox. */
+/** A folder of the mailbox or, for accounts with labels, a label. */
 export class Folder extends FolderSchema.class {}
 FolderSchema.setClass(Folder);

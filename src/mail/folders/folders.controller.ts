@@ -25,14 +25,17 @@ import { FoldersService } from './folders.service.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.writeFolders, write: true } as const;
 
-/** Where folders and labels differ. */
+/** Schemas and texts that differ between folders and labels. */
 interface UnitTexts {
   view: typeof folderView | typeof labelView;
   list: typeof folderList | typeof labelList;
   deletion: string;
 }
 
-/** The same routes for folders and for labels; of accounts that have the other, everything here is a 404. */
+/**
+ * The same routes for folders and labels. An account has one of the two; requests for the other get
+ * 404.
+ */
 function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitTexts) {
   const tag = `${unit}s`;
 
@@ -66,7 +69,8 @@ function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitText
     @ApiErrors(404)
     @Endpoint({
       summary: `Create a ${unit}`,
-      description: 'It is there at once; the job carries it to the provider.',
+      description:
+        'The new object is visible immediately. A job sends it to the provider; `job_status_id` names that job.',
       response: view,
     })
     async create(
@@ -83,7 +87,7 @@ function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitText
     @Endpoint({
       summary: `Rename a ${unit}`,
       description:
-        'With those below it. Those that have a `name` belong to the provider and are refused.',
+        'Also renames everything below it. An object with a `name` belongs to the provider and cannot be renamed.',
       response: view,
     })
     async update(
@@ -103,7 +107,7 @@ function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitText
       return { job_status_id: await this.folders.delete(account, unit, id) };
     }
   }
-  // Names of operations begin with it.
+  // OpenAPI operation ids begin with the class name.
   Object.defineProperty(UnitController, 'name', {
     value: unit === 'folder' ? 'FoldersController' : 'LabelsController',
   });
@@ -113,11 +117,11 @@ function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitText
 export const FoldersController = controllerOf('folder', {
   view: folderView,
   list: folderList,
-  deletion: 'Only one that is empty.',
+  deletion: 'The folder must be empty.',
 });
 
 export const LabelsController = controllerOf('label', {
   view: labelView,
   list: labelList,
-  deletion: 'Its messages stay.',
+  deletion: 'Messages with the label stay.',
 });

@@ -1,7 +1,7 @@
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
 import type { FolderRecord } from './folders.repository.ts';
 
-/** @param jobStatusId the job that carries the change to the provider, after a write */
+/** @param jobStatusId job that carries the change to the provider; only after a write */
 export function toFolderView<O extends OrganizationUnit>(
   object: O,
   folder: FolderRecord,

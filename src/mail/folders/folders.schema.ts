@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import { countView, idsView } from '../../platform/wire/wire.schema.ts';
 
-/** Longer names are taken by no provider. */
+/** No provider accepts longer names. */
 const LONGEST_NAME = 255;
 
 const displayName = z
@@ -17,10 +17,10 @@ const displayName = z
   )
   .describe('Levels of a hierarchy are separated by /');
 
-/** Query of GET /folders and GET /labels. */
+/** Query of `GET /folders` and `GET /labels`. */
 export const listFoldersQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
 
-/** The older name of the field is taken where the other is absent. */
+/** Accepts the older field `name` if `display_name` is absent. */
 const named = <T extends z.ZodRawShape>(shape: T) =>
   z.preprocess((body) => {
     const { display_name, name } = (body ?? {}) as { display_name?: unknown; name?: unknown };
@@ -29,14 +29,14 @@ const named = <T extends z.ZodRawShape>(shape: T) =>
       : body;
   }, z.object(shape));
 
-/** Body of POST /folders and POST /labels (api facts 5.3). */
+/** Body of `POST /folders` and `POST /labels`. */
 export const createFolder = named({ display_name: displayName }).meta({
   id: 'CreateFolder',
   example: { display_name: 'Invoices' },
 });
 export type CreateFolder = z.infer<typeof createFolder>;
 
-/** Body of PUT /folders/{id} and PUT /labels/{id}. */
+/** Body of `PUT /folders/{id}` and `PUT /labels/{id}`. */
 export const updateFolder = z
   .object({ display_name: displayName })
   .meta({ id: 'UpdateFolder', example: { display_name: 'Invoices/2026' } });
@@ -50,13 +50,13 @@ const fields = <O extends 'folder' | 'label'>(object: O) => ({
     .string()
     .nullable()
     .describe(
-      'inbox, sent, drafts, trash, spam, archive, all or important; null for user-made ones',
+      'inbox, sent, drafts, trash, spam, archive, all or important; null for user-made folders',
     ),
   display_name: z.string(),
   job_status_id: z
     .string()
     .optional()
-    .describe('After a change: the job that carries it to the provider'),
+    .describe('Only after a change: id of the job that carries it to the provider'),
 });
 const example = {
   id: '019aa1b2-0000-7000-8000-000000000008',
@@ -65,15 +65,15 @@ const example = {
   display_name: 'Invoices',
 };
 
-/** A folder (api facts 5.3). */
+/** A folder in a response. */
 export const folderView = z
   .object(fields('folder'))
   .meta({ id: 'Folder', example: { ...example, object: 'folder' } });
-/** A label; the same for accounts with labels. */
+/** A label in a response, with the same fields as a folder. */
 export const labelView = z
   .object(fields('label'))
   .meta({ id: 'Label', example: { ...example, object: 'label' } });
 
-/** Answers of the lists, by `view`. */
+/** Responses of the lists, by `view`. */
 export const folderList = z.union([z.array(folderView), idsView, countView]);
 export const labelList = z.union([z.array(labelView), idsView, countView]);

@@ -15,7 +15,7 @@ import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { type FolderRecord, FoldersRepository, type HeldFolder } from './folders.repository.ts';
 
-/** Folders were asked for where there are labels, or the other way round. */
+/** 404: the request names folders but the account has labels, or the other way round. */
 export class OtherUnitError extends DomainError {
   constructor(asked: OrganizationUnit) {
     const other = asked === 'folder' ? 'label' : 'folder';
@@ -27,40 +27,41 @@ export class OtherUnitError extends DomainError {
   }
 }
 
-/** There is one of that name, in whatever case. */
+/** Another folder already has the name, ignoring case. */
 export class DuplicateFolderError extends InvalidInputError {
   constructor(unit: OrganizationUnit, displayName: string) {
     super(`display_name: there is a ${unit} named ${displayName.slice(0, 100)} already`);
   }
 }
 
-/** The provider's own folders are neither renamed nor deleted. */
+/** Folders of the provider can be neither renamed nor deleted. */
 export class StandardFolderError extends InvalidInputError {
   constructor(unit: OrganizationUnit, name: string) {
     super(`id: the ${unit} ${name} belongs to the provider and cannot be changed`);
   }
 }
 
-/** A folder after a write, and the job that carries the write to the provider. */
+/** A folder after a write, and the id of the job that carries the write to the provider. */
 export interface WrittenFolder {
   folder: FolderRecord;
   jobId: string;
 }
 
-/** What the jobs of folders are opened with. */
+/** Payload of a provider write for a folder. */
 export interface FolderPayload {
   displayName: string;
-  /** Of a rename: what it was called before. */
+  /** Only for a rename: the previous name. */
   before?: string;
-  /** Of a deletion: null while it is not at the provider. */
+  /** Only for a deletion: the provider's id; `null` if the folder was not at the provider yet. */
   providerId?: string | null;
 }
 
 const EVENTS = { create: 'create', update: 'modify', delete: 'delete' } as const;
 
 /**
- * Folders or labels of an account (api facts 5.3), whichever it has: read from the mirror; written there at once and to
- * the provider by a job. Every method takes what the caller asked for and refuses the other.
+ * Folders or labels of an account, whichever it has. Reads come from the mirror. A change is stored
+ * in the mirror at once and carried to the provider by a provider write. Every method takes the
+ * unit the caller asked for and refuses the other one.
  */
 @Injectable()
 export class FoldersService {
@@ -81,12 +82,15 @@ export class FoldersService {
     return this.repository.list(account.accountId, page);
   }
 
-  /** Those of the folders that the account has, in no order. */
+  /** Returns those of the ids that belong to the account, in no particular order. */
   findMany(accountId: string, ids: readonly string[]): Promise<FolderRecord[]> {
     return this.repository.findMany(accountId, ids);
   }
 
-  /** @throws {NotFoundError} @throws {OtherUnitError} */
+  /**
+   * @throws {NotFoundError}
+   * @throws {OtherUnitError}
+   */
   async get(account: AccountPrincipal, unit: OrganizationUnit, id: string): Promise<FolderRecord> {
     assertUnit(account, unit);
     const folder = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
@@ -94,7 +98,11 @@ export class FoldersService {
     return folder;
   }
 
-  /** @throws {OtherUnitError} @throws {DuplicateFolderError} @throws {UnsupportedProviderError} */
+  /**
+   * @throws {OtherUnitError}
+   * @throws {DuplicateFolderError}
+   * @throws {UnsupportedProviderError}
+   */
   async create(
     account: AccountPrincipal,
     unit: OrganizationUnit,
@@ -112,8 +120,11 @@ export class FoldersService {
   }
 
   /**
-   * Renames it, with the folders below it.
-   * @throws {NotFoundError} @throws {OtherUnitError} @throws {StandardFolderError} @throws {DuplicateFolderError}
+   * Renames a folder and the folders below it.
+   * @throws {NotFoundError}
+   * @throws {OtherUnitError}
+   * @throws {StandardFolderError}
+   * @throws {DuplicateFolderError}
    */
   async update(
     account: AccountPrincipal,
@@ -123,7 +134,7 @@ export class FoldersService {
   ): Promise<WrittenFolder> {
     this.#assertWritable(account, unit);
     return this.#write(async (sql, at) => {
-      const folder = await this.#hold(sql, account, id);
+      const folder = await this.#lock(sql, account, id);
       if (await this.repository.isTaken(sql, account.accountId, displayName, folder.id))
         throw new DuplicateFolderError(unit, displayName);
       const renamed = await this.repository.rename(sql, folder, displayName, at);
@@ -133,15 +144,17 @@ export class FoldersService {
   }
 
   /**
-   * Deletes an empty folder, or a label, whose messages stay.
-   * @returns the job that carries the deletion to the provider
-   * @throws {NotFoundError} @throws {OtherUnitError} @throws {StandardFolderError}
-   * @throws {InvalidInputError} for a folder with messages or other folders in it
+   * Deletes an empty folder, or a label. Messages with the label stay.
+   * @returns id of the job that carries the deletion to the provider
+   * @throws {NotFoundError}
+   * @throws {OtherUnitError}
+   * @throws {StandardFolderError}
+   * @throws {InvalidInputError} if the folder contains messages or other folders
    */
   async delete(account: AccountPrincipal, unit: OrganizationUnit, id: string): Promise<string> {
     this.#assertWritable(account, unit);
     const { jobId } = await this.#write(async (sql, at) => {
-      const folder = await this.#hold(sql, account, id);
+      const folder = await this.#lock(sql, account, id);
       if (unit === 'folder' && (await this.repository.isOccupied(sql, folder)))
         throw new InvalidInputError(
           'id: the folder has messages or other folders in it: move them first',
@@ -166,8 +179,8 @@ export class FoldersService {
     this.connectors.requireMailbox(account.provider);
   }
 
-  /** A user-made one. */
-  async #hold(
+  /** Locks a user-made folder until the transaction ends. */
+  async #lock(
     sql: Sql,
     { accountId, organizationUnit }: AccountPrincipal,
     id: string,
@@ -183,7 +196,7 @@ export class FoldersService {
     return this.database.transaction((sql) => work(sql, at));
   }
 
-  /** @param changed ids of the folders that look different now */
+  /** @param changed ids of the folders that now look different to clients */
   async #open(
     sql: Sql,
     { accountId, applicationId, organizationUnit: object }: AccountPrincipal,

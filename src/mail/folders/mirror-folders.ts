@@ -1,10 +1,10 @@
 import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 
-/* Rows of folders and labels as the mirror writes them, in its transactions. */
+/* SQL with which a sync pass writes folders and labels, in its own transaction. */
 
 export interface MirroredFolder {
   id: string;
-  /** Null: being created there. */
+  /** `null` while a folder created here is not at the provider yet. */
   providerId: string | null;
   name: string | null;
   displayName: string;
@@ -13,12 +13,12 @@ export interface MirroredFolder {
 const READ = `
   select id, provider_id as "providerId", name, display_name as "displayName" from folder where account_id = $1`;
 
-/** All folders of an account, also those that are being deleted. */
+/** All folders of an account, including those that are being deleted. */
 export function mirroredFolders(sql: Sql, accountId: string): Promise<MirroredFolder[]> {
   return sql.query<MirroredFolder>(READ, [accountId]);
 }
 
-// In two steps: names may have been exchanged.
+// Renames in two steps, because two folders may have swapped names.
 const RENAME_AWAY = `
   update folder set provider_id = e'\\x01' || provider_id where account_id = $1 and provider_id = any($2::text[])`;
 const RENAME = `
@@ -27,7 +27,7 @@ const RENAME = `
   where f.account_id = $1 and f.provider_id = e'\\x01' || x.old_id
     and not exists (select 1 from folder o where o.account_id = $1 and o.provider_id = x.new_id)`;
 
-/** Stores what the provider calls folders that somebody else has renamed. */
+/** Stores new provider ids of folders that were renamed outside this server. */
 export async function renameFolders(
   sql: Sql,
   accountId: string,
@@ -47,7 +47,7 @@ const WRITE = `
     set provider_id = excluded.provider_id, name = excluded.name, display_name = excluded.display_name,
         updated_at = excluded.updated_at`;
 
-/** Writes folders as the provider has them: new ones, and those that have changed. */
+/** Writes folders in the provider's current state: inserts new ones and updates the others. */
 export async function writeFolders(
   sql: Sql,
   accountId: string,
@@ -61,7 +61,7 @@ export async function writeFolders(
   ]);
 }
 
-/** Deletes folders that the provider does not have any more. */
+/** Deletes folders that the provider no longer has. */
 export async function deleteFolders(
   sql: Sql,
   accountId: string,
@@ -76,7 +76,7 @@ export async function deleteFolders(
 const IDS = `
   select id, provider_id as "providerId" from folder where account_id = $1 and provider_id = any($2::text[])`;
 
-/** Our ids of folders, by the provider's ids. */
+/** Maps provider ids of folders to our ids. Unknown provider ids are left out. */
 export async function folderIds(
   sql: Sql,
   accountId: string,

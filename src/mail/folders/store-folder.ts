@@ -1,10 +1,12 @@
 import type { Sql } from '../../platform/database/sql.ts';
 
-/* Rows of folders and labels as the jobs that carry changes to the provider need them; each in the caller's transaction. */
+/*
+ * SQL with which provider writes read and update folders and labels, in the caller's transaction.
+ */
 
-/** What a job needs to know of a folder. */
+/** The fields of a folder that a provider write needs. */
 export interface StoredFolder {
-  /** Null: it is not at the provider yet. */
+  /** `null` if the folder is not at the provider yet. */
   providerId: string | null;
   displayName: string;
 }
@@ -13,7 +15,10 @@ const READ = `
   select provider_id as "providerId", display_name as "displayName" from folder
   where account_id = $1 and id = $2 and ($3 or not deleting)`;
 
-/** @param deleting whether one that is being deleted is found, too */
+/**
+ * Reads a folder; `undefined` if there is none. @param deleting true to also find a folder that is
+ * being deleted
+ */
 export async function readFolder(
   sql: Sql,
   accountId: string,
@@ -23,15 +28,17 @@ export async function readFolder(
   return (await sql.query<StoredFolder>(READ, [accountId, id, deleting]))[0];
 }
 
-const DELETE_TWINS = `
+const DELETE_DUPLICATES = `
   delete from folder where account_id = $1 and provider_id = $3 and id <> $2 and name is null returning id`;
-// A standard folder of that name was there already, and is the one.
+// If a standard folder already has that provider id, it is the right row, and nothing is stored
+// here.
 const STORE = `
   update folder set provider_id = $3 where id = $2 and account_id = $1
     and not exists (select 1 from folder where account_id = $1 and provider_id = $3 and id <> $2)`;
 
 /**
- * Stores what the provider calls a folder. Another row with that id, which the mirror has made meanwhile, is deleted.
+ * Stores the provider's id of a folder. If a sync pass has meanwhile inserted another row with that
+ * provider id, that row is deleted.
  * @returns ids of the deleted rows
  */
 export async function storeProviderId(
@@ -40,12 +47,12 @@ export async function storeProviderId(
   id: string,
   providerId: string,
 ): Promise<string[]> {
-  const twins = await idsOf(sql, DELETE_TWINS, [accountId, id, providerId]);
+  const duplicates = await idsOf(sql, DELETE_DUPLICATES, [accountId, id, providerId]);
   await sql.query(STORE, [accountId, id, providerId]);
-  return twins;
+  return duplicates;
 }
 
-/** Deletes a folder that was deleted here before. */
+/** Deletes the hidden row of a folder that was deleted here and is now deleted at the provider. */
 export async function deleteHidden(sql: Sql, accountId: string, id: string): Promise<void> {
   await sql.query('delete from folder where account_id = $1 and id = $2 and deleting', [
     accountId,
@@ -56,12 +63,15 @@ export async function deleteHidden(sql: Sql, accountId: string, id: string): Pro
 const DELETE_UNCREATED = `
   delete from folder where account_id = $1 and id = $2 and provider_id is null returning id`;
 
-/** Deletes a folder that is not at the provider. @returns its id, if there was one */
+/**
+ * Deletes a folder that is not at the provider. @returns its id, or an empty list if there is no
+ * such folder
+ */
 export function deleteUncreated(sql: Sql, accountId: string, id: string): Promise<string[]> {
   return idsOf(sql, DELETE_UNCREATED, [accountId, id]);
 }
 
-// Names that have been given to others meanwhile stay theirs.
+// A folder that was given another name meanwhile keeps that name.
 const RENAME_BACK = `
   update folder f set display_name = $4 || substr(f.display_name, length($3) + 1), updated_at = $5
   from folder old
@@ -70,7 +80,8 @@ const RENAME_BACK = `
   returning f.id`;
 
 /**
- * Gives a folder and those below it their old name again, unless it has been renamed since.
+ * Gives a folder and those below it their previous names, unless the folder was renamed again
+ * since.
  * @returns ids of the folders whose names have changed
  */
 export function renameBack(
@@ -86,7 +97,10 @@ export function renameBack(
 const SHOW = `
   update folder set deleting = false, updated_at = $3 where account_id = $1 and id = $2 and deleting returning id`;
 
-/** Shows a folder again that was deleted here. @returns its id, if it was */
+/**
+ * Shows a folder again that was hidden for deletion. @returns its id, or an empty list if it was
+ * not hidden
+ */
 export function showAgain(sql: Sql, accountId: string, id: string, at: Date): Promise<string[]> {
   return idsOf(sql, SHOW, [accountId, id, at]);
 }
