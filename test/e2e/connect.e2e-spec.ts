@@ -169,7 +169,7 @@ describe('native authentication', () => {
     ],
     ['a name of an integration', { provider: 'google' }, 400, 'supported: sandbox'],
     [
-      'tokens of an application elsewhere',
+      'keys of another application',
       { provider: 'gmail', settings: { google_refresh_token: 'p4ssw0rd-of-ada' } },
       400,
       'settings.google_refresh_token: tokens',

@@ -472,7 +472,7 @@ describe('taking over an account of somebody else', () => {
     it('refuses servers that nothing proves, and stores nothing', async () => {
       const refused = await authorize(his.settings);
       expect(refused.status).toBe(400);
-      expect(refused.body.message).toContain(`nothing proves that this mailbox is that of ${ADA}`);
+      expect(refused.body.message).toContain(`nothing proves that this mailbox belongs to ${ADA}`);
       const rows = await rowsOf(server, 'select id from "grant" where application_id = $1', [
         application.id,
       ]);

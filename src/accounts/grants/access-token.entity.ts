@@ -13,15 +13,18 @@ const AccessTokenSchema = defineEntity({
   properties: {
     ...idColumn,
     grant: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** SHA-256 of the token; the token itself is shown once and stored nowhere. */
+    /** SHA-256 of the token. The token itself is shown once and never stored. */
     hash: p.blob().unique(),
     createdAt: p.datetime().columnType('timestamptz'),
     revokedAt: p.datetime().columnType('timestamptz').nullable(),
-    /** Null: does not expire. */
+    /** `null` if the token does not expire. */
     expiresAt: p.datetime().columnType('timestamptz').nullable(),
-    /** Narrower than the scopes of its account; null: as its account. */
+    /** Narrower than the scopes of the account; `null` if the token has all of them. */
     scope: p.array().nullable(),
-    /** When a request last came with it, a minute or two late; null: none has. */
+    /**
+     * Time of the last request with this token, one or two minutes late; `null` if it was never
+     * used.
+     */
     lastUsedAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });

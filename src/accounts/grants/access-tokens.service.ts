@@ -16,11 +16,13 @@ import { Grant } from './grant.entity.ts';
 
 const TOKEN_LENGTH = 50;
 
-/** A token of an account as its application sees it: everything but the token. */
+/** A token of an account as its application sees it: everything except the token itself. */
 export interface ListedToken {
   id: string;
   createdAt: Date;
-  /** A minute or two late; null: no request has come with it. */
+  /**
+   * Time of the last request with this token, one or two minutes late; `null` if it was never used.
+   */
   lastUsedAt: Date | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
@@ -28,13 +30,13 @@ export interface ListedToken {
 }
 
 export interface TokenOptions {
-  /** Null: it works until it is revoked. */
+  /** `null` if the token works until it is revoked. */
   lifetimeSeconds: number | null;
-  /** Narrower than the scopes of its account; absent or null: those of its account. */
+  /** Narrower than the scopes of the account; absent or `null` if the token gets all of them. */
   scope?: readonly Scope[] | null | undefined;
 }
 
-/** A token that was just made. It cannot be read again. */
+/** A new token. It cannot be read again. */
 export interface IssuedToken {
   id: string;
   token: string;
@@ -44,7 +46,7 @@ export interface IssuedToken {
 /** What an application may know about a token of one of its accounts. */
 export interface TokenInfo {
   createdAt: Date;
-  /** When it was revoked, else when it was made. */
+  /** Time of revocation, or of creation if the token was never revoked. */
   updatedAt: Date;
   scopes: readonly Scope[];
   valid: boolean;
@@ -86,14 +88,20 @@ const REVOKE_ALL = `
   where g.id = t.grant_id and g.id = $1 and g.application_id = $2 and t.hash is distinct from $3
     and t.revoked_at is null`;
 
-/** What the scopes of a token are made of. */
+/**
+ * The scopes that together limit a token: those of the grant or its integration, those the user
+ * agreed to, and its own.
+ */
 interface ScopeColumns {
   asked: Scope[] | null;
   agreed: Scope[] | null;
   own: Scope[] | null;
 }
 
-/** Access tokens: shown once, kept as hashes. An account may have several; each works until it expires or is revoked. */
+/**
+ * Access tokens are shown once and stored as hashes. An account may have several; each works until
+ * it expires or is revoked.
+ */
 @Injectable()
 export class AccessTokens {
   constructor(
@@ -116,10 +124,10 @@ export class AccessTokens {
   }
 
   /**
-   * Makes another token for an account, without a sign-in.
-   * @param revokeOthers whether all earlier tokens of the account are revoked with it
+   * Creates another token for an account, without a sign-in.
+   * @param revokeOthers whether to revoke all earlier tokens of the account
    * @throws {InvalidInputError} for scopes that the account does not have
-   * @throws {ForbiddenError} for an account that has been cancelled
+   * @throws {ForbiddenError} for a cancelled account
    */
   async add(grant: Grant, options: TokenOptions, revokeOthers: boolean): Promise<IssuedToken> {
     if (grant.billingState === 'cancelled')
@@ -146,12 +154,18 @@ export class AccessTokens {
     });
   }
 
-  /** Revokes all tokens an account has, in the caller's transaction: before another one is made. */
+  /**
+   * Revokes all tokens of an account, in the caller's transaction. Call it before creating the new
+   * token.
+   */
   async revokeOlder(sql: Sql, accountId: string): Promise<void> {
     await sql.query(REVOKE_OLDER, [accountId, this.clock.now()]);
   }
 
-  /** Tokens of an account, oldest first. Those that ended more than 30 days ago are gone. Empty for accounts of others. */
+  /**
+   * Tokens of an account, oldest first. Tokens that ended more than 30 days ago have been deleted.
+   * Empty if the account belongs to another application.
+   */
   async list(applicationId: string, accountId: string, page: Page): Promise<ListedToken[]> {
     const rows = await this.database.query<Omit<ListedToken, 'scopes'> & ScopeColumns>(
       `${LIST} order by t.id limit $3 offset $4`,
@@ -172,22 +186,30 @@ export class AccessTokens {
     return toListed(row);
   }
 
-  /** Refused from the next request on; one that is revoked already stays so. @throws {NotFoundError} also for a token of another account */
+  /**
+   * Revokes a token from the next request on. A token that is already revoked keeps its time of
+   * revocation.
+   * @throws {NotFoundError} also for a token of another account
+   */
   async revokeById(applicationId: string, accountId: string, tokenId: string): Promise<void> {
     const values = [tokenId, accountId, applicationId, this.clock.now()];
     const rows = isId(tokenId) ? await this.database.query(REVOKE_ONE, values) : [];
     if (rows.length === 0) throw new NotFoundError('access token', tokenId);
   }
 
-  /** Refused from the next request on. A token that is already revoked or unknown changes nothing. */
+  /**
+   * Revokes a token from the next request on. Does nothing if the token is unknown or already
+   * revoked.
+   */
   async revoke(token: string): Promise<void> {
     await this.database.query(REVOKE, [hashToken(token), this.clock.now()]);
   }
 
   /**
-   * Revokes every token of an account, but for `keep`.
+   * Revokes every token of an account, except `keep`.
    * @param keep a working token of that account
-   * @throws {InvalidInputError} when `keep` is something else; nothing is revoked
+   * @throws {InvalidInputError} if `keep` is not a working token of the account; then nothing is
+   *   revoked
    */
   async revokeAll(applicationId: string, accountId: string, keep?: string): Promise<void> {
     if (keep !== undefined && !(await this.info(applicationId, accountId, keep))?.valid) {
@@ -199,7 +221,7 @@ export class AccessTokens {
     await this.database.query(REVOKE_ALL, [accountId, applicationId, kept, this.clock.now()]);
   }
 
-  /** @returns undefined when the token never belonged to this account */
+  /** @returns `undefined` if the token never belonged to this account */
   async info(
     applicationId: string,
     accountId: string,
@@ -215,7 +237,7 @@ export class AccessTokens {
   }
 }
 
-/** Puts the scopes together. */
+/** Adds the effective scopes: those that all three columns allow. */
 function toListed<R extends object>({ asked, agreed, own, ...row }: R & ScopeColumns) {
   return { ...row, scopes: restrict(restrict(asked, agreed), own) ?? SCOPES };
 }

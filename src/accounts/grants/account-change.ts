@@ -2,7 +2,10 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import type { Trigger } from '../../platform/webhooks/webhook-state.ts';
 
-/** A change of an account itself, for `recordChanges`. Each call is a happening of its own. */
+/**
+ * A change of the account itself, for `recordChanges`. Each call is a separate event with its own
+ * webhook.
+ */
 export function accountChange(
   account: { applicationId: string; accountId: string },
   event: ChangeRecord['event'],

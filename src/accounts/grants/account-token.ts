@@ -18,8 +18,9 @@ const MOST_AHEAD_MS = 5 * 60_000;
 const AHEAD_PART = 5;
 
 /**
- * When a token is replaced: five minutes before it expires, or after four fifths of a life of less than 25 minutes; null:
- * it is used until the provider refuses it.
+ * When to replace a token, in milliseconds since the epoch: five minutes before it expires, or
+ * after four fifths of its life if it lives less than 25 minutes. `null` if the token has no known
+ * expiry; then it is used until the provider refuses it.
  */
 export function replacedAt({
   obtainedAt,

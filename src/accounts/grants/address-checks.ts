@@ -9,10 +9,13 @@ import { recordProof } from './address-proof-state.ts';
 import { openGrantSettings } from './grant-secrets.ts';
 import { mailboxOf } from './mailbox-match.ts';
 
-/** Accounts taken in one go, and how many of their domains are asked at the same time. */
+/** Accounts taken per run, and how many of them are checked in parallel. */
 const MOST = 20;
 const AT_ONCE = 4;
-/** Waits after looks that found nothing, in minutes; after the last one nothing more is tried until the next sign-in. */
+/**
+ * Delays after a check that found nothing, in minutes. After the last one the account is not
+ * checked again until the next sign-in.
+ */
 const WAITS_MINUTES = [1, 5, 30, 180, 720, 1440] as const;
 
 interface DueAccount {
@@ -24,7 +27,8 @@ interface DueAccount {
   failures: number;
 }
 
-// Whoever takes an account has ten minutes; if the process dies, another one takes the account then.
+// The process that takes an account has ten minutes. If the process dies, another process takes the
+// account after that.
 const TAKE = `
   update "grant" g set prove_at = now() + interval '10 minutes'
   from (select id from "grant" where prove_at <= now() and status = 'valid' order by prove_at limit ${MOST}
@@ -41,8 +45,9 @@ const POSTPONE = `
   where id = $1 and settings_sealed = $2 and proof is null`;
 
 /**
- * Looks for proofs of addresses that a sign-in has not proved (docs/account-ownership.md), and gives grants from before
- * there were mailbox keys theirs, a few accounts at a time.
+ * Looks for proofs of addresses that a sign-in did not prove (docs/account-ownership.md), a few
+ * accounts at a time. It also sets the mailbox key of grants that were created before mailbox keys
+ * existed.
  */
 @Injectable()
 export class AddressChecks {
@@ -56,24 +61,24 @@ export class AddressChecks {
     private readonly clock: Clock,
   ) {}
 
-  /** Looks at all accounts that are due. */
+  /** Checks all accounts that are due. */
   async runAll(): Promise<void> {
     while ((await this.run()) === MOST);
   }
 
-  /** Looks at the accounts that are due. @returns how many there were, at most 20 */
+  /** Checks up to 20 accounts that are due. @returns the number of accounts it took */
   async run(): Promise<number> {
     const due = await this.database.query<DueAccount>(TAKE);
     const rest = [...due];
     const work = async () => {
-      for (let account = rest.pop(); account; account = rest.pop()) await this.#look(account);
+      for (let account = rest.pop(); account; account = rest.pop()) await this.#check(account);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     return due.length;
   }
 
-  /** Trouble with one account keeps no other from being looked at. */
-  async #look(account: DueAccount): Promise<void> {
+  /** Checks one account. An error with this account is logged and does not stop the others. */
+  async #check(account: DueAccount): Promise<void> {
     const { id, settingsSealed, failures } = account;
     const proof = await this.#proofOf(account).catch((error: unknown) => {
       this.#log.error(error);
@@ -109,7 +114,7 @@ export class AddressChecks {
     });
   }
 
-  /** @returns null: no key of this process opens them */
+  /** @returns `null` if this process has no key that decrypts the settings */
   #settingsOf({ id, settingsSealed }: DueAccount): Record<string, unknown> | null {
     try {
       return openGrantSettings(this.secretBox, id, settingsSealed);

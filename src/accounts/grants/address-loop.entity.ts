@@ -11,22 +11,28 @@ const AddressLoopSchema = defineEntity({
     { name: 'address_loop_sent', properties: ['sentAt'] },
   ],
   properties: {
-    /** Stands in the Message-ID of the mail. */
+    /** Part of the mail's Message-ID. */
     ...idColumn,
-    /** Not a foreign key: what was sent to an address counts when the account is gone, too. */
+    /**
+     * Not a foreign key: mails to an address still count towards the limit after the account is
+     * deleted.
+     */
     accountId: p.uuid(),
     applicationId: p.uuid(),
-    /** Without what stands behind a `+`. */
+    /** The address without its `+` part. */
     address: p.text(),
-    /** SHA-256 of the code in the subject; the code is stored nowhere. */
+    /** SHA-256 of the code in the subject. The code itself is not stored. */
     codeHash: p.blob(),
-    /** When it was about to be sent. */
+    /** Time just before the mail was sent. */
     sentAt: p.datetime().columnType('timestamptz'),
-    /** It was not sent after all: it does not count. */
+    /** True if the mail was certainly not sent; then it does not count towards the limits. */
     failed: p.boolean().default(false),
   },
 });
 
-/** A mail that was sent to the address of an account to see whether it arrives in its mailbox. Kept for a week. */
+/**
+ * A mail sent to the address of an account to check whether it arrives in the account's mailbox.
+ * Kept for a week.
+ */
 export class AddressLoop extends AddressLoopSchema.class {}
 AddressLoopSchema.setClass(AddressLoop);

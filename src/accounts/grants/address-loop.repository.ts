@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/sql.ts';
 import { CODE_IN_SUBJECT } from './address-loop-mail.ts';
 
-/** Mails one address gets in a day at most, whoever connects it, and however often. */
+/** Most mails that one address gets in 24 hours, for all accounts and applications together. */
 export const MOST_PER_ADDRESS = 3;
-/** Mails for the accounts of one application in a day at most. */
+/** Most mails in 24 hours for the accounts of one application. */
 export const MOST_PER_APPLICATION = 500;
 
 /** An account whose address a mail may prove. */
@@ -15,24 +15,30 @@ export interface LoopAccount {
   applicationName: string;
 }
 
-/** An account whose mail has come back: it is in the mailbox of the account it was sent for, with its code. */
+/**
+ * An account whose mail has come back: the mail with the right code is in the mailbox of the
+ * account it was sent for.
+ */
 export interface ReturnedMail {
   accountId: string;
   settingsSealed: string;
 }
 
-/** Most servers deliver what stands behind a `+` to the same mailbox: its owner gets no more mails than any other. */
+/**
+ * Address without its `+` part, in SQL. Most servers deliver `+` addresses to the same mailbox, so
+ * all of them share one limit.
+ */
 const inboxOf = (email: string): string => `regexp_replace(${email}, '\\+.*@', '@')`;
 
-const hasRoom = (address: string, applicationId: string, now: string): string => `
+const isBelowLimits = (address: string, applicationId: string, now: string): string => `
   (select count(*) from address_loop l
    where l.address = ${address} and not l.failed and l.sent_at > ${now}::timestamptz - interval '1 day') < ${MOST_PER_ADDRESS}
   and (select count(*) from address_loop l
        where l.application_id = ${applicationId} and not l.failed and l.sent_at > ${now}::timestamptz - interval '1 day')
       < ${MOST_PER_APPLICATION}`;
 
-// Only after discovery has found nothing. One mail a day for an account; one that could not be sent is tried again after
-// ten minutes.
+// Only accounts for which discovery has found nothing. An account gets one mail a day; a mail that
+// could not be sent is retried after ten minutes.
 const WAITING = `
   select g.id as "accountId", g.email, a.id as "applicationId", a.name as "applicationName"
   from "grant" g join application a on a.id = g.application_id
@@ -41,20 +47,21 @@ const WAITING = `
     and not exists (
       select 1 from address_loop l where l.account_id = g.id
         and l.sent_at > $2::timestamptz - case when l.failed then interval '10 minutes' else interval '1 day' end)
-    and ${hasRoom(inboxOf('g.email'), 'a.id', '$2')}
+    and ${isBelowLimits(inboxOf('g.email'), 'a.id', '$2')}
   order by g.prove_at limit 10`;
 
-// Everybody who wants to send to an address goes one after the other, so that the limit is exact.
-const HOLD_ADDRESS = `select pg_advisory_xact_lock(hashtextextended(${inboxOf('$1')}, 560001))`;
+// Sends to one address run one after another, so that the limit is exact.
+const LOCK_ADDRESS = `select pg_advisory_xact_lock(hashtextextended(${inboxOf('$1')}, 560001))`;
 const BEGIN = `
   insert into address_loop (id, account_id, address, code_hash, sent_at, application_id)
   select $1, $2, ${inboxOf('$3::text')}, $4, $5, $6
-  where ${hasRoom(inboxOf('$3::text'), '$6::uuid', '$5')} and not exists (
+  where ${isBelowLimits(inboxOf('$3::text'), '$6::uuid', '$5')} and not exists (
       select 1 from address_loop l where l.account_id = $2
         and l.sent_at > $5::timestamptz - case when l.failed then interval '10 minutes' else interval '1 day' end)
   returning 1`;
 
-// Codes are compared here: mails with wrong ones, however many a mailbox holds, must not crowd out those of others.
+// SQL compares the codes, so that mails with wrong codes do not use up the limit of 100 and delay
+// other accounts.
 const RETURNED = `
   select distinct g.id as "accountId", g.settings_sealed as "settingsSealed"
   from address_loop l
@@ -64,19 +71,19 @@ const RETURNED = `
     and l.code_hash = sha256(convert_to(substring(m.subject from '${CODE_IN_SUBJECT}'), 'UTF8'))
   limit 100`;
 
-/** SQL of the mails that prove addresses. */
+/** SQL for the mails that prove addresses. */
 @Injectable()
 export class AddressLoopRepository {
   constructor(private readonly database: Database) {}
 
-  /** A few accounts that have no proof, and whose address may get a mail now. */
+  /** Up to ten accounts that have no proof and whose address may get a mail now. */
   waiting(providers: readonly string[], now: Date): Promise<LoopAccount[]> {
     return this.database.query<LoopAccount>(WAITING, [providers, now]);
   }
 
   /**
-   * Writes down that a mail is about to be sent.
-   * @returns false when the account, its address or its application has had as many as it may
+   * Records that a mail is about to be sent.
+   * @returns `false` if the account, its address or its application has reached its limit
    */
   begin(
     id: string,
@@ -85,19 +92,22 @@ export class AddressLoopRepository {
     now: Date,
   ): Promise<boolean> {
     return this.database.transaction(async (sql) => {
-      await sql.query(HOLD_ADDRESS, [email]);
+      await sql.query(LOCK_ADDRESS, [email]);
       return (
         (await sql.query(BEGIN, [id, accountId, email, codeHash, now, applicationId])).length > 0
       );
     });
   }
 
-  /** The mail was not sent, for sure. */
+  /** Records that the mail was certainly not sent. */
   async failed(id: string): Promise<void> {
     await this.database.query('update address_loop set failed = true where id = $1', [id]);
   }
 
-  /** Accounts whose mirror has the mail that was sent for them, at most 100. @param domain right side of their Message-IDs */
+  /**
+   * Accounts whose mirror contains the mail that was sent for them, at most 100. @param domain
+   * right side of the mails' Message-IDs
+   */
   returned(domain: string, now: Date): Promise<ReturnedMail[]> {
     return this.database.query<ReturnedMail>(RETURNED, [domain, now]);
   }

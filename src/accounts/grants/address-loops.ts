@@ -12,14 +12,15 @@ import { composeLoopMail } from './address-loop-mail.ts';
 import { AddressLoopRepository, type LoopAccount } from './address-loop.repository.ts';
 import { recordProof } from './address-proof-state.ts';
 
-/** 128 bits and more. */
+/** 25 base-36 characters are more than 128 bits. */
 const CODE_LENGTH = 25;
 const SEND_MS = 60_000;
 
 /**
- * Proves addresses that nothing else proves: mails a code to the address by the operator's own mailing service, and looks
- * whether it turns up in the connected mailbox (docs/account-ownership.md). A mail is written down before it is sent, so
- * that a process that dies sends one too few rather than one too many.
+ * Proves addresses for which there is no other proof: sends a code to the address through the
+ * operator's own mail server, and checks whether the mail arrives in the connected mailbox
+ * (docs/account-ownership.md). Each mail is recorded before it is sent, so a crash sends one mail
+ * too few rather than one too many.
  */
 @Injectable()
 export class AddressLoops {
@@ -37,7 +38,10 @@ export class AddressLoops {
     this.#mail = config.operatorMail;
   }
 
-  /** Takes in what has come back, then sends to a few accounts that wait. Nothing, where no server of the operator is configured. */
+  /**
+   * Records the proofs of mails that have arrived, then sends mails for a few waiting accounts.
+   * Does nothing if the operator has configured no mail server.
+   */
   async run(): Promise<void> {
     const mail = this.#mail;
     if (!mail) return;
@@ -84,8 +88,11 @@ export class AddressLoops {
       await this.transports.require('smtp').send(smtp, message, control);
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      this.#log.warn(`the mail for account ${account.accountId} was not sent: ${error.message}`);
-      // What may have been sent counts. What the address refuses is not tried ten minutes later.
+      this.#log.warn(
+        `sending the address check for account ${account.accountId} failed: ${error.message}`,
+      );
+      // A mail that may have been sent counts towards the limits. A refused address is not retried
+      // after ten minutes.
       const isOver = error.code === 'outcome-unknown' || error.code === 'rejected';
       if (!isOver) await this.repository.failed(id);
     }

@@ -6,8 +6,8 @@ import { accountChange } from './account-change.ts';
 import type { Grant } from './grant.entity.ts';
 
 /**
- * Keeps what a sign-in to the grant's own mailbox has proved. A sign-in that proves nothing takes nothing away; while there
- * is no proof, the server goes on looking for one.
+ * Stores what a sign-in to the grant's own mailbox has proved. A sign-in without a proof keeps an
+ * earlier proof. Without any proof the server continues to look for one.
  */
 export function keepProof(
   grant: Grant,
@@ -21,10 +21,10 @@ export function keepProof(
   grant.proveFailures = 0;
 }
 
-/** A proof that was found for settings of a grant. */
+/** A proof that was found for the settings of a grant. */
 export interface FoundProof {
   id: string;
-  /** The settings that were looked at: for others it proves nothing. */
+  /** The settings that were checked. The proof is stored only if the grant still has them. */
   settingsSealed: string;
   proof: AddressProof;
 }
@@ -34,7 +34,7 @@ const RECORD = `
   where id = $1 and settings_sealed = $2 and proof is null
   returning id as "accountId", application_id as "applicationId"`;
 
-/** Keeps a proof that was found later, and tells subscribers. */
+/** Stores a proof that was found after the sign-in, and notifies subscribers. */
 export function recordProof(
   database: Pick<Database, 'transaction'>,
   { id, settingsSealed, proof }: FoundProof,
@@ -51,7 +51,7 @@ export function recordProof(
   });
 }
 
-/** Tells subscribers how the proof of a grant stands now. */
+/** Notifies subscribers of the grant's current proof. */
 export function tellProof(
   sql: Sql,
   { id, proof, updatedAt }: Grant,
@@ -62,7 +62,10 @@ export function tellProof(
   ]);
 }
 
-/** What subscribers of `account.proof_changed` are told. @param proof null: the address is not proven any more */
+/**
+ * The notification of `account.proof_changed`. @param proof `null` if the address is no longer
+ * proven
+ */
 function proofChange(
   account: { applicationId: string; accountId: string },
   proof: AddressProof | null,

@@ -9,9 +9,12 @@ import { mailboxOf } from './mailbox-match.ts';
 /** An account that its provider has accepted. */
 export interface AcceptedAccount extends MailboxSettings {
   applicationId: string;
-  /** The address that the authorization server of the sign-in names; null: it named none, or there was none. */
+  /**
+   * The address that the sign-in's authorization server reported; `null` if it reported none or the
+   * sign-in did not use OAuth.
+   */
   claimedEmail: string | null;
-  /** What the provider has proved already. */
+  /** The proof that the provider itself has given. */
   proof: AddressProof | null;
 }
 
@@ -28,7 +31,7 @@ const IS_PROVEN = `
   select 1 from "grant"
   where application_id = $1 and provider = $2 and email = $3 and mailbox = $4 and proof is not null`;
 
-/** Finds out what proves that a mailbox is that of its address (docs/account-ownership.md, ADR 0056). */
+/** Finds proofs that a mailbox belongs to its address (docs/account-ownership.md, ADR 0056). */
 @Injectable()
 export class AddressProofs {
   constructor(
@@ -37,21 +40,26 @@ export class AddressProofs {
   ) {}
 
   /**
-   * For a sign-in: what is known at once. Only where the integration requires a proof, the domain is asked, too.
-   * @returns null: nothing has proved it so far
-   * @throws {AddressUnprovenError} when the integration requires a proof and there can be none, not even by a mail
+   * The proof that is known at sign-in. The address's domain is asked only if the integration
+   * requires a proof.
+   * @returns `null` if nothing has proved the address so far
+   * @throws {AddressUnprovenError} if the integration requires a proof and there can be none, not
+   *   even by a mail
    */
   async atSignIn(connector: Connector, account: AcceptedAccount): Promise<AddressProof | null> {
     const integration = await this.#integration(connector, account);
     const known = account.proof ?? integrationProof(connector, account, integration);
     if (known || !integration?.requireProvenAddress) return known;
     const found = (await connector.prove?.(account)) ?? null;
-    const mailWillTell = this.config.operatorMail !== null && connector.receivesMail === true;
-    if (found || mailWillTell || (await this.#isProven(connector, account))) return found;
+    const canProveByMail = this.config.operatorMail !== null && connector.receivesMail === true;
+    if (found || canProveByMail || (await this.#isProven(connector, account))) return found;
     throw new AddressUnprovenError(account.email);
   }
 
-  /** Later, for an account that has no proof yet: also asks the domain. @returns null: nothing proves it so far */
+  /**
+   * The proof for an account that had none at sign-in. Also asks the address's domain. @returns
+   * `null` if nothing proves the address so far
+   */
   async later(connector: Connector, account: AcceptedAccount): Promise<AddressProof | null> {
     const integration = await this.#integration(connector, account);
     return (
@@ -69,7 +77,10 @@ export class AddressProofs {
     return row;
   }
 
-  /** Whether this very mailbox is connected and proven: a loop proves it once. */
+  /**
+   * Whether this mailbox is already connected and proven. A check by mail proves a mailbox once for
+   * all sign-ins.
+   */
   async #isProven(connector: Connector, account: AcceptedAccount): Promise<boolean> {
     const { applicationId, email } = account;
     const key = [applicationId, connector.name, email, mailboxOf(connector, account)];
@@ -77,7 +88,10 @@ export class AddressProofs {
   }
 }
 
-/** Servers that the application itself has fixed, and that let the address itself in. */
+/**
+ * A proof because the application itself has fixed the servers and the address can sign in to them
+ * under its own name.
+ */
 function integrationProof(
   connector: Connector,
   { email, settings, claimedEmail }: AcceptedAccount,

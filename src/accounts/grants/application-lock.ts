@@ -1,20 +1,23 @@
 import type { Plan } from '../../platform/auth/plan.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** What connecting an account has to know of its application. */
+/** The settings of an application that matter when an account is connected. */
 export interface LockedApplication {
   plan: Plan;
-  /** The most that a sign-in may grant; null: every scope. */
+  /** All scopes that a sign-in may grant; `null` if it may grant every scope. */
   allowedScopes: string[] | null;
-  /** Seconds that tokens made by a sign-in work; null: until they are revoked. */
+  /**
+   * Lifetime in seconds of tokens created by a sign-in; `null` if they work until they are revoked.
+   */
   tokenLifetime: number | null;
-  /** Whether a sign-in revokes the tokens its account had before. */
+  /** Whether a sign-in revokes the earlier tokens of its account. */
   revokesOlderTokens: boolean;
 }
 
 /**
- * Lets one connection, renewal or removal of an application's accounts happen at a time, until the transaction ends:
- * this is what makes the quickstart rule and re-authentication exact. Other uses of the application go on.
+ * Locks the application's row until the transaction ends. Connections, renewals and removals of its
+ * accounts then run one at a time, which makes the quickstart limit and re-authentication exact.
+ * Other uses of the application do not wait.
  */
 export async function lockApplication(sql: Sql, applicationId: string): Promise<LockedApplication> {
   const [application] = await sql.query<LockedApplication>(

@@ -13,7 +13,7 @@ import type { OauthCredentials } from './oauth-credentials.ts';
 
 type Verify = Connector['verify'];
 
-/** No account signs in by OAuth. */
+/** No account in these tests signs in by OAuth. */
 const passing: Pick<OauthCredentials, 'complete'> = {
   complete: async (_, credentials) => credentials,
 };
@@ -48,7 +48,7 @@ const refusal = (promise: Promise<unknown>): Promise<unknown> =>
   promise.catch((error: unknown) => error);
 
 describe('CredentialCheck.verify', () => {
-  it('hands the connector the settings its schema made, and answers what the provider says', async () => {
+  it('passes the parsed settings to the connector and returns what the provider reports', async () => {
     const seen: Omit<ProviderAccount, 'accountId'>[] = [];
     const verified = await check((account) => {
       seen.push(account);
@@ -73,7 +73,7 @@ describe('CredentialCheck.verify', () => {
     });
   });
 
-  it('counts looking for a proof of the address as part of the check', async () => {
+  it('counts the search for a proof of the address as part of the check', async () => {
     const single = new ConnectionChecks({
       perProcess: 1,
       perApplication: 9,
@@ -99,7 +99,7 @@ describe('CredentialCheck.verify', () => {
     expect(meanwhile).toMatchObject({ kind: 'rate-limited' });
   });
 
-  it('takes the settings that the provider has completed', async () => {
+  it('returns the settings that the provider has completed', async () => {
     const verified = await check(async (account) => ({
       ...(await accepts(account)),
       settings: { ...account.settings, found: true },
@@ -107,7 +107,7 @@ describe('CredentialCheck.verify', () => {
     expect(verified.settings).toEqual({ host: 'mx', port: 993, found: true });
   });
 
-  it('hands the access token of a sign-in on, and keeps it out of the settings', async () => {
+  it('passes on the access token of a sign-in and keeps it out of the settings', async () => {
     const seen: (string | undefined)[] = [];
     const tokens = {
       accessToken: 'token',
@@ -124,7 +124,7 @@ describe('CredentialCheck.verify', () => {
     expect(JSON.stringify(verified.settings)).not.toContain('token');
   });
 
-  it('takes the address from the provider where it knows better', async () => {
+  it('takes the address from the provider if the provider reports another one', async () => {
     const verified = await check(async () => ({
       email: 'Real@Example.test',
       name: 'R',
@@ -133,7 +133,7 @@ describe('CredentialCheck.verify', () => {
     expect(verified.email).toBe('real@example.test');
   });
 
-  it('refuses when nobody knows the address', async () => {
+  it('refuses an account if neither the request nor the provider names the address', async () => {
     const error = await refusal(check(accepts).verify('app', { ...ada, email: '' }));
     expect(error).toMatchObject({
       kind: 'invalid',
@@ -174,7 +174,7 @@ describe('CredentialCheck.verify', () => {
     ['auth-invalid', 'invalid', 'settings.host: nobody there'],
     ['temporary', 'unavailable', 'settings.host: nobody there'],
   ] as [ProviderErrorCode, string, string][])(
-    'names the setting that %s is about',
+    'names the setting that caused a %s error',
     async (code, kind, message) => {
       const words = new ProviderError(code, 'their own words');
       const failure = new ProviderError(code, 'nobody there', { setting: 'host', cause: words });
@@ -187,7 +187,7 @@ describe('CredentialCheck.verify', () => {
     },
   );
 
-  it('puts a change over stored settings name by name, or as the connector has it', () => {
+  it('merges a change into stored settings by name, or as the connector defines', () => {
     const connector = { name: 'imap' as const, settingsSchema: z.object({}), verify: accepts };
     const merged = (own: Partial<Connector>) =>
       new CredentialCheck(
@@ -207,7 +207,7 @@ describe('CredentialCheck.verify', () => {
     expect(() => merged({ mergeSettings: refuse })).toThrow('settings.password: is required');
   });
 
-  it('does not hide a bug of a connector', async () => {
+  it('rethrows an unexpected error of a connector unchanged', async () => {
     const bug = new TypeError('x is not a function');
     expect(
       await refusal(

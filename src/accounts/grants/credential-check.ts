@@ -11,7 +11,10 @@ import { OauthCredentials } from './oauth-credentials.ts';
 import type { AccountCredentials, VerifiedCredentials } from './credentials.ts';
 import { toConnectError } from './grants.errors.ts';
 
-/** Asks providers whether they accept an account. Talks to the network: never inside a transaction. */
+/**
+ * Asks providers whether they accept an account. It uses the network, so never call it inside a
+ * transaction.
+ */
 @Injectable()
 export class CredentialCheck {
   constructor(
@@ -22,12 +25,14 @@ export class CredentialCheck {
   ) {}
 
   /**
-   * Where `settings` have a `refresh_token`, it is exchanged first, and may be used up by that.
+   * Verifies credentials with the provider. If `settings` contain a `refresh_token`, it is
+   * exchanged first, which may use it up.
    * @throws {TurnedOffProviderError} {UnsupportedProviderError}
-   * @throws {InvalidInputError} when settings are missing or wrong, or the provider refuses them
-   * @throws {AddressUnprovenError} when the integration requires a proof of the address and there can be none
-   * @throws {OauthError} when the authorization server does
-   * @throws {DomainError} `unavailable` when the provider cannot be asked
+   * @throws {InvalidInputError} if settings are missing or wrong, or the provider refuses them
+   * @throws {AddressUnprovenError} if the integration requires a proof of the address and there
+   *   can be none
+   * @throws {OauthError} from the authorization server
+   * @throws {DomainError} `unavailable` if the provider cannot be reached
    * @throws {TooManyChecksError}
    */
   async verify(
@@ -50,7 +55,8 @@ export class CredentialCheck {
       ...(tokens ? { accessToken: tokens.accessToken } : {}),
     };
     const place = placeOf(applicationId, credentials, settings);
-    // Looking for a proof asks servers that the address names: it counts as part of the check.
+    // The search for a proof contacts servers that the address names, so it counts as part of the
+    // check.
     return this.checks.run(place, async () => {
       const accepted = await this.#accepted(connector, account);
       const proof = await this.proofs.atSignIn(connector, {
@@ -64,7 +70,10 @@ export class CredentialCheck {
     });
   }
 
-  /** What the provider makes of the account. @throws {InvalidInputError} also without an address that can be one */
+  /**
+   * The account as the provider reports it. @throws {InvalidInputError} also if there is no valid
+   * address
+   */
   async #accepted(
     connector: Connector,
     account: Parameters<Connector['verify']>[0],
@@ -90,9 +99,10 @@ export class CredentialCheck {
   }
 
   /**
-   * Stored settings with a change put over them, as the provider has it; to be verified.
+   * Merges a change into stored settings, by the connector's own rule if it has one. The result
+   * still has to be verified.
    * @throws {UnsupportedProviderError}
-   * @throws {InvalidInputError} when the change is not complete
+   * @throws {InvalidInputError} if the change is incomplete
    */
   merged(
     provider: string,

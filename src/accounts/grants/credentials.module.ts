@@ -5,7 +5,10 @@ import { ApplicationSigningSecrets } from '../applications/application-secrets.t
 import { StoredCredentials } from './stored-credentials.ts';
 import { TokenUses } from './token-uses.ts';
 
-/** What the platform asks of accounts: who a caller is, and the secrets that sign webhooks. Global, as who asks is. */
+/**
+ * What the platform needs from accounts: the identity of callers, and the secrets that sign
+ * webhooks. Global, because every module identifies callers.
+ */
 @Global()
 @Module({
   providers: [

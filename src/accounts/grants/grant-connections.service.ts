@@ -29,33 +29,46 @@ import {
 } from './grants.errors.ts';
 import type { GrantMetadata } from './grants.service.ts';
 
-/** How an account is connected. Absent values stay as they are when the account is connected already. */
+/**
+ * How an account is connected. For an account that is already connected, absent values keep what is
+ * stored.
+ */
 export interface ConnectOptions {
-  /** Whether the application must have an integration for the provider (the integrations address). */
+  /**
+   * Whether the application must have an integration for the provider. True for requests to the
+   * integrations address.
+   */
   integrationRequired: boolean;
-  /** Null: none of its own, the integration's apply. */
+  /** `null` if the grant has no scopes of its own and uses those of the integration. */
   scope?: readonly Scope[] | null;
   metadata?: GrantMetadata;
   state?: string;
   userAgent?: string;
   ip?: string;
-  /** The grant that has to come out of it. */
+  /** Id of the grant that these credentials must authenticate again. */
   reauthAccountId?: string;
-  /** Whether the tokens the account had before are revoked; absent: as the application has it. */
+  /**
+   * Whether to revoke the account's earlier tokens; if absent, the application's setting decides.
+   */
   revokeOtherTokens?: boolean | undefined;
-  /** What the user has agreed to on a page; null: every scope. Absent: to the scopes that apply. */
+  /**
+   * The scopes that the user has agreed to on a page, `null` for every scope. If absent, the user
+   * has agreed to the scopes that apply.
+   */
   agreed?: readonly Scope[] | null;
 }
 
 export interface Connection {
   grant: Grant;
-  /** A new one; it cannot be read again. Earlier ones keep working until they are revoked. */
+  /**
+   * The new token, which cannot be read again. Earlier tokens keep working until they are revoked.
+   */
   accessToken: string;
-  /** When it stops working; null: when it is revoked. */
+  /** When the token expires; `null` if it works until it is revoked. */
   expiresAt: Date | null;
 }
 
-/** The one place where accounts become connected: for native, hosted and direct grants alike. */
+/** Connects accounts. Native, hosted and direct grants are all created here. */
 @Injectable()
 export class GrantConnections {
   constructor(
@@ -70,9 +83,9 @@ export class GrantConnections {
   ) {}
 
   /**
-   * Verifies the credentials with the provider, then connects.
+   * Verifies the credentials with the provider, then connects the account.
    * @throws {TooManyFailuresError}
-   * @throws what `CredentialCheck.verify` and `connect` throw; nothing is stored then
+   * @throws errors of `CredentialCheck.verify` and `connect`; nothing is stored then
    */
   async authenticate(
     applicationId: string,
@@ -94,8 +107,9 @@ export class GrantConnections {
   }
 
   /**
-   * Makes the grant, or authenticates the one with the same provider, address and mailbox again: same id, valid, not
-   * cancelled any more. The same address at other servers, or with another login, is another account (ADR 0056).
+   * Creates a grant. If a grant with the same provider, address and mailbox exists, it is
+   * authenticated again: it keeps its id, becomes valid and is no longer cancelled. The same
+   * address at other servers or with another login is another account (ADR 0056).
    * @throws {QuickstartLimitError} for a second account of a quickstart application
    * @throws {IntegrationRequiredError}
    * @throws {ReauthenticationMismatchError}
@@ -110,7 +124,7 @@ export class GrantConnections {
     );
   }
 
-  /** As `connect`, in the caller's transaction. */
+  /** Same as `connect`, in the caller's transaction. */
   async connectWithin(
     em: EntityManager,
     applicationId: string,
@@ -144,7 +158,8 @@ export class GrantConnections {
     ) {
       throw new QuickstartLimitError();
     }
-    // The queue row before the grant's: the order of everything that settles a sync.
+    // Lock the queue row before the grant. Code that stores the result of a sync pass locks in the
+    // same order.
     if (known && hasMail) await scheduleSync(sql, known.id);
     if (known && moved) {
       const account = { applicationId, accountId: known.id, at: this.clock.now() };
@@ -176,8 +191,9 @@ export class GrantConnections {
   }
 
   /**
-   * The grant that these credentials authenticate. A typed server never reaches an account with another mailbox, except
-   * one that is named, and only when both mailboxes are proven to be that of the address.
+   * Finds the grant that these credentials authenticate. Servers that a user has typed never lead
+   * to an account with another mailbox. The one exception is an account named by `reauthAccountId`,
+   * if both mailboxes are proven to belong to the address.
    * @throws {ReauthenticationMismatchError}
    */
   async #find(
@@ -205,7 +221,7 @@ export class GrantConnections {
     }
     if (!named.proof || !proof) {
       throw new ReauthenticationMismatchError(
-        `reauth_account_id: this account is at other mail servers or has another login, and ${named.proof ? 'nothing proves that these' : 'nothing has proved that those'} are those of ${email}. Sign in to the servers of before, or let the application change the account with PATCH /connect/grants/{id}`,
+        `reauth_account_id: this account is at other mail servers or has another login, and ${named.proof ? 'nothing proves that these' : 'nothing has proved that those'} belong to ${email}. Sign in to the previous servers, or let the application change the account with PATCH /connect/grants/{id}`,
       );
     }
     return { known: named, moved: true };
@@ -247,7 +263,7 @@ export class GrantConnections {
     grant.organizationUnit = organizationUnit;
     grant.billingState = 'paid';
     if (options.scope !== undefined) grant.scope = options.scope && [...options.scope];
-    // Whoever authenticates agrees to what is asked for then.
+    // A user who authenticates agrees to the scopes that are requested at that time.
     const { agreed = (grant.scope ?? integration?.scope ?? null) as Scope[] | null } = options;
     grant.grantedScope = grantableScopes(options.allowedScopes, agreed);
     if (options.metadata) grant.metadata = options.metadata;
@@ -258,7 +274,10 @@ export class GrantConnections {
   }
 }
 
-/** A new one is there at once; how far its mirror is, the first look tells. A moved one begins anew. */
+/**
+ * A new account runs at once; its first sync pass reports how much is mirrored. An account with
+ * another mailbox starts from an empty mirror.
+ */
 function connectedMove(accountId: string, known: boolean, moved: boolean): GrantMove {
   const connected = { accountId, status: 'valid', reason: null } as const;
   if (!known) return { ...connected, connected: 'create', syncState: 'running' };

@@ -7,27 +7,33 @@ import { accountChange } from './account-change.ts';
 import type { SyncState } from '../../platform/auth/grant-status.ts';
 import { type GrantState, stateAfter, type WantedState } from './grant-transitions.ts';
 
-/** A move of one grant; what is absent stays. `reason` is why: shown to operators, cut to what can be stored. */
+/**
+ * A change of one grant's state. Absent fields stay as they are. Operators see `reason`; it is cut
+ * to the length that can be stored.
+ */
 export interface GrantMove extends WantedState {
   accountId: string;
   /**
-   * The grant's `settings_sealed` that the move is about: when a user has authenticated again meanwhile, nothing
-   * changes. Absent: whatever they are.
+   * The grant's `settings_sealed` at the time of the caller's check. If the user has authenticated
+   * again since then, nothing changes. If absent, the change applies to any settings.
    */
   settingsSealed?: string;
-  /** Its user has just authenticated: for the first time, or again. Subscribers hear `account.connected`. */
+  /**
+   * Set when the user has just authenticated, for the first time (`create`) or again (`modify`).
+   * Subscribers get `account.connected`.
+   */
   connected?: 'create' | 'modify';
 }
 
-interface HeldGrant extends GrantState {
+interface LockedGrant extends GrantState {
   accountId: string;
   applicationId: string;
   settingsSealed: string;
 }
 
-// Locked in one order by everybody, so that two workers with the same accounts do not wait in a circle; those that are
-// as they are to be are not locked at all.
-const HOLD = `
+// Everything locks grants in the order of their ids, so that two workers with the same accounts do
+// not deadlock. Grants that already have the wanted state are not locked.
+const LOCK = `
   select g.id as "accountId", g.application_id as "applicationId", g.status, g.status_reason as "statusReason",
          g.sync_state as "syncState", g.sync_reason as "syncReason", g.billing_state as "billingState",
          g.settings_sealed as "settingsSealed"
@@ -55,25 +61,26 @@ const TRIGGERS: Readonly<Partial<Record<SyncState, Extract<Trigger, `account.${s
 };
 
 /**
- * The one function that changes `status` and `sync_state` of grants: by the tables of `grant-transitions.ts`, with the
- * reason, and with the `account.*` notifications, in the caller's transaction. Grants are locked in the order of their
- * ids; moves of one grant apply in the order given. What changes nothing tells nobody; grants that are gone are passed.
+ * The only function that changes `status` and `sync_state` of grants. It follows the tables of
+ * `grant-transitions.ts`, and stores the reason and the `account.*` notifications in the caller's
+ * transaction. Grants are locked in the order of their ids; several changes of one grant apply in
+ * the order given. Updates that change nothing send no notification. Deleted grants are skipped.
  */
 export async function moveGrants(sql: Sql, moves: readonly GrantMove[], at: Date): Promise<void> {
   if (moves.length === 0) return;
   const wanted = moves.map((move) => ({ ...move, reason: move.reason && storable(move.reason) }));
-  const held = await hold(sql, wanted);
+  const locked = await lock(sql, wanted);
   const changes: ChangeRecord[] = [];
-  const moved = new Map<string, HeldGrant>();
+  const moved = new Map<string, LockedGrant>();
   for (const move of wanted) {
-    const grant = moved.get(move.accountId) ?? held.get(move.accountId);
+    const grant = moved.get(move.accountId) ?? locked.get(move.accountId);
     if (
       !grant ||
       (move.settingsSealed !== undefined && move.settingsSealed !== grant.settingsSealed)
     )
       continue;
     const next = { ...grant, ...stateAfter(grant, move) };
-    changes.push(...happenings(grant, next, move, at));
+    changes.push(...changesOf(grant, next, move, at));
     if (!isSame(grant, next)) moved.set(move.accountId, next);
   }
   await store(sql, [...moved.values()], at);
@@ -82,7 +89,7 @@ export async function moveGrants(sql: Sql, moves: readonly GrantMove[], at: Date
 
 const SET_BILLING = `update "grant" set billing_state = $2, updated_at = $3 where id = $1`;
 
-/** Cancels an account, or takes it up again. What that means for its states is up to `moveGrants`. */
+/** Cancels an account or reactivates it. Call `moveGrants` afterwards to change its states. */
 export async function setBilling(
   sql: Sql,
   accountId: string,
@@ -92,8 +99,8 @@ export async function setBilling(
   await sql.query(SET_BILLING, [accountId, billingState, at]);
 }
 
-async function hold(sql: Sql, moves: readonly GrantMove[]): Promise<Map<string, HeldGrant>> {
-  const rows = await sql.query<HeldGrant>(HOLD, [
+async function lock(sql: Sql, moves: readonly GrantMove[]): Promise<Map<string, LockedGrant>> {
+  const rows = await sql.query<LockedGrant>(LOCK, [
     moves.map(({ accountId }) => accountId),
     moves.map(({ status }) => status ?? null),
     moves.map(({ syncState }) => syncState ?? null),
@@ -103,7 +110,7 @@ async function hold(sql: Sql, moves: readonly GrantMove[]): Promise<Map<string, 
   return new Map(rows.map((row) => [row.accountId, row]));
 }
 
-async function store(sql: Sql, grants: readonly HeldGrant[], at: Date): Promise<void> {
+async function store(sql: Sql, grants: readonly LockedGrant[], at: Date): Promise<void> {
   if (grants.length === 0) return;
   await sql.query(STORE, [
     grants.map(({ accountId }) => accountId),
@@ -124,9 +131,9 @@ function isSame(a: GrantState, b: GrantState): boolean {
   );
 }
 
-function happenings(
-  before: HeldGrant,
-  after: HeldGrant,
+function changesOf(
+  before: LockedGrant,
+  after: LockedGrant,
   move: GrantMove,
   at: Date,
 ): ChangeRecord[] {

@@ -2,15 +2,19 @@ import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import type { OauthTokens } from '../oauth/oauth-registration.ts';
 import type { Grant } from './grant.entity.ts';
 
-/** What the sealed settings of a grant are bound to. */
+/**
+ * Context that the encrypted settings of a grant are bound to: they decrypt only in the row of this
+ * grant.
+ */
 export const grantSettingsContext = (grantId: string): string => `grant.settings:${grantId}`;
 
-/** What the sealed tokens of a grant are bound to. */
+/** Context that the encrypted tokens of a grant are bound to. */
 export const grantTokensContext = (grantId: string): string => `grant.tokens:${grantId}`;
 
 /**
- * Puts new credentials into a grant, sealed: for password accounts settings alone. Whoever refreshes the tokens before
- * finds another version and leaves these alone.
+ * Encrypts new credentials and stores them in a grant. Accounts with passwords have settings only.
+ * A token refresh that is still running finds another version and does not overwrite these
+ * credentials.
  */
 export function storeCredentials(
   box: SecretBox,
@@ -23,7 +27,7 @@ export function storeCredentials(
   grant.tokenLeaseUntil = null;
 }
 
-/** Seals the provider settings of a grant for its row. */
+/** Encrypts the provider settings of a grant for its row. */
 export function sealGrantSettings(
   box: SecretBox,
   grantId: string,

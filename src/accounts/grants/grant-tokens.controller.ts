@@ -26,7 +26,7 @@ export class GrantTokensController {
   @Endpoint({
     summary: 'List the access tokens of an account, oldest first',
     description:
-      'Never with the tokens themselves. Tokens that ended more than 30 days ago are gone.',
+      'The list never contains the tokens themselves. Tokens that ended more than 30 days ago are deleted.',
     response: accessTokenListView,
   })
   async list(
@@ -41,7 +41,7 @@ export class GrantTokensController {
   @Post()
   @ApiBetaErrors(403)
   @Endpoint({
-    summary: 'Make another access token for an account',
+    summary: 'Create another access token for an account',
     response: newAccessTokenEnvelope,
   })
   async create(
@@ -60,7 +60,7 @@ export class GrantTokensController {
   @Delete(':token_id')
   @Endpoint({
     summary: 'Revoke one access token',
-    description: 'It is refused from the next request on.',
+    description: 'The token is refused from the next request on.',
     response: successView,
   })
   async revoke(

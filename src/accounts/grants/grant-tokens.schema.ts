@@ -14,30 +14,34 @@ export const createTokenSchema = z
   .object({
     expires_in: integerLike({ min: SHORTEST_TOKEN_SECONDS, max: LONGEST_TOKEN_SECONDS })
       .nullish()
-      .describe('Seconds it works; absent: `access_token_expires_in` of the application'),
+      .describe(
+        'Lifetime in seconds; if absent, `access_token_expires_in` of the application applies',
+      ),
     scope: scopeList()
       .optional()
-      .describe('Narrower than the scopes of the account; absent: these'),
+      .describe(
+        'Scopes of the token, within those of the account; if absent, all scopes of the account',
+      ),
     revoke_other_tokens: z
       .boolean()
       .nullish()
-      .describe('Whether all earlier tokens of the account are revoked with it'),
+      .describe('Whether to revoke all earlier tokens of the account'),
   })
   .meta({ id: 'CreateAccessToken', example: { expires_in: 3600, scope: ['email.read_only'] } });
 export type CreateToken = z.infer<typeof createTokenSchema>;
 
 export const accessTokenView = z
   .object({
-    id: z.string().describe('Names the token; is not the token'),
+    id: z.string().describe('Identifies the token; cannot be used as a token'),
     state: z.enum(['valid', 'revoked', 'expired']),
-    scope: z.array(z.string()).describe('The scopes that requests with it have'),
+    scope: z.array(z.string()).describe('The scopes of requests with this token'),
     created_at: z.number().int(),
     last_used_at: z
       .number()
       .int()
       .nullable()
-      .describe('Up to two minutes late; null: no request has come with it'),
-    expires_at: z.number().int().nullable().describe('Null: it works until it is revoked'),
+      .describe('Up to two minutes late; null if the token was never used'),
+    expires_at: z.number().int().nullable().describe('Null if the token works until it is revoked'),
     revoked_at: z.number().int().nullable(),
   })
   .meta({
@@ -63,7 +67,7 @@ export const newAccessTokenEnvelope = z
   .object({
     success: z.literal(true),
     data: accessTokenView
-      .extend({ access_token: z.string().describe('Shown this once') })
+      .extend({ access_token: z.string().describe('Shown only in this response') })
       .meta({ id: 'NewAccessToken' }),
   })
   .meta({ id: 'NewAccessTokenEnvelope' });

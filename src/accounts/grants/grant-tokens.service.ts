@@ -10,16 +10,19 @@ export interface ManagedToken extends ListedToken {
   state: 'valid' | 'revoked' | 'expired';
 }
 
-/** What a new token is to be. */
+/** The settings of a new token. */
 export interface WantedToken {
-  /** Absent: as the application has it. */
+  /** If `null` or absent, the application's setting applies. */
   lifetimeSeconds?: number | null | undefined;
-  /** Null or absent: the scopes of the account. */
+  /** `null` or absent for all scopes of the account. */
   scope?: readonly Scope[] | null | undefined;
   revokesOthers: boolean;
 }
 
-/** Access tokens of an account as its application manages them. Every method throws NotFoundError for accounts of others. */
+/**
+ * Access tokens of an account, as its application manages them. Every method throws NotFoundError
+ * for accounts of other applications.
+ */
 @Injectable()
 export class GrantTokens {
   constructor(
@@ -28,16 +31,16 @@ export class GrantTokens {
     private readonly clock: Clock,
   ) {}
 
-  /** Oldest first. */
+  /** Tokens of the account, oldest first. */
   async list(applicationId: string, grantId: string, page: Page): Promise<ManagedToken[]> {
     const { id } = await this.grants.get(applicationId, grantId);
     return (await this.tokens.list(applicationId, id, page)).map((token) => this.#managed(token));
   }
 
   /**
-   * Makes a token; the answer is the only place that ever shows it.
-   * @throws {InvalidInputError} for scopes the account does not have
-   * @throws {ForbiddenError} for an account that has been cancelled
+   * Creates a token. The returned value is the only place that ever shows it.
+   * @throws {InvalidInputError} for scopes that the account does not have
+   * @throws {ForbiddenError} for a cancelled account
    */
   async create(
     applicationId: string,

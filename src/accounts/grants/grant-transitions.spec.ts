@@ -25,18 +25,23 @@ const cancelled: GrantState = { ...running, syncState: 'stopped', billingState: 
 describe('stateAfter', () => {
   it.each<[string, GrantState, WantedState, Partial<GrantState>]>([
     [
-      'a refusal makes a grant invalid, in both states',
+      'a refusal by the provider makes status and sync state invalid',
       running,
       { status: 'invalid', reason: '535' },
       invalid,
     ],
     [
-      'a second refusal leaves the first reason',
+      'a second refusal keeps the first reason',
       invalid,
       { status: 'invalid', reason: '534' },
       invalid,
     ],
-    ['an authentication heals', invalid, { status: 'valid', reason: null }, running],
+    [
+      'an authentication makes an invalid grant valid and running',
+      invalid,
+      { status: 'valid', reason: null },
+      running,
+    ],
     [
       'an authentication ends a sync error',
       { ...running, syncState: 'sync-error', syncReason: '421' },
@@ -50,37 +55,37 @@ describe('stateAfter', () => {
       { syncState: 'downloading' },
     ],
     [
-      'a sync tells its state and reason',
+      'a sync result sets the sync state and its reason',
       running,
       { syncState: 'partial', reason: '3 messages cannot be read' },
       { syncState: 'partial', syncReason: '3 messages cannot be read' },
     ],
     [
-      'a reason alone may change',
+      'a sync result can change the reason alone',
       { ...running, syncState: 'sync-error', syncReason: '421' },
       { syncState: 'sync-error', reason: '451' },
       { syncState: 'sync-error', syncReason: '451' },
     ],
     [
-      'a state that is left forgets its reason',
+      'a change to running clears the reason',
       { ...running, syncState: 'sync-error', syncReason: '421' },
       { syncState: 'running', reason: null },
       running,
     ],
     [
-      'a sync result does not heal an invalid grant',
+      'a sync result does not make an invalid grant valid',
       invalid,
       { syncState: 'running', reason: null },
       invalid,
     ],
     [
-      'a sync result does not take up a cancelled account',
+      'a sync result does not reactivate a cancelled account',
       cancelled,
       { syncState: 'running', reason: null },
       cancelled,
     ],
     [
-      'a sync error does not either',
+      'a sync error does not change a cancelled account',
       cancelled,
       { syncState: 'sync-error', reason: '421' },
       cancelled,
@@ -92,32 +97,32 @@ describe('stateAfter', () => {
       { status: 'invalid', statusReason: '535', syncState: 'stopped' },
     ],
     [
-      'and when it becomes valid again',
+      'a cancelled account stays stopped when it becomes valid again',
       { ...cancelled, status: 'invalid', statusReason: '535' },
       { status: 'valid', reason: null },
       cancelled,
     ],
     [
-      'an account that is cancelled is stopped',
+      'an account that is cancelled becomes stopped',
       { ...running, billingState: 'cancelled' },
       { syncState: 'stopped', reason: 'cancelled' },
       { syncState: 'stopped', syncReason: 'cancelled' },
     ],
     [
-      'an account that is taken up again runs',
+      'a reactivated account runs',
       { ...cancelled, billingState: 'paid' },
       { syncState: 'running', reason: null },
       running,
     ],
     [
-      'unless its credentials are out of date',
+      'a reactivated account with invalid credentials becomes invalid',
       { ...cancelled, billingState: 'paid', status: 'invalid', statusReason: '535' },
       { syncState: 'running', reason: null },
       invalid,
     ],
-    ['nobody stops a paid account', running, { syncState: 'stopped', reason: null }, running],
+    ['a paid account cannot be stopped', running, { syncState: 'stopped', reason: null }, running],
     [
-      'nobody goes back to before the first look',
+      'a running account does not return to initializing',
       running,
       { syncState: 'initializing', reason: null },
       running,
@@ -126,7 +131,7 @@ describe('stateAfter', () => {
     expect(stateAfter(before, wanted)).toEqual({ ...before, ...after });
   });
 
-  it('never leaves an account that is cancelled, or not valid, in another state than stopped or invalid', () => {
+  it('leaves a cancelled account stopped and an invalid account invalid, and follows the table otherwise', () => {
     for (const syncState of SYNC_STATES) {
       for (const wantedState of SYNC_STATES) {
         const wanted = { syncState: wantedState, reason: 'r' };

@@ -1,15 +1,16 @@
 import { canTransition, type Transitions } from '../../platform/base/state/transitions.ts';
 import type { BillingState, GrantStatus, SyncState } from '../../platform/auth/grant-status.ts';
 
-/** Every move of a grant's status there is. */
+/** Every allowed change of a grant's status. */
 export const GRANT_TRANSITIONS = {
   valid: ['invalid'],
   invalid: ['valid'],
 } as const satisfies Transitions<GrantStatus>;
 
 /**
- * Every move of a sync state there is. `initializing` is the state before the first look. `stopped` is that of cancelled
- * accounts and `invalid` that of grants that are not valid: what a sync finds out changes neither.
+ * Every allowed change of a sync state. `initializing` is the state before the first sync pass.
+ * `stopped` is the state of cancelled accounts and `invalid` that of grants that are not valid;
+ * sync results change neither.
  */
 export const SYNC_TRANSITIONS = {
   initializing: ['downloading', 'running', 'partial', 'sync-error', 'invalid', 'stopped'],
@@ -21,30 +22,31 @@ export const SYNC_TRANSITIONS = {
   stopped: ['initializing', 'downloading', 'running', 'invalid'],
 } as const satisfies Transitions<SyncState>;
 
-/** What moves of a grant are about. */
+/** The state of a grant, as far as `stateAfter` changes it or depends on it. */
 export interface GrantState {
   status: GrantStatus;
-  /** Why it is not valid; null when it is. */
+  /** Why the grant is not valid; `null` if it is valid. */
   statusReason: string | null;
   syncState: SyncState;
-  /** Why `syncState` is what it is; null: nothing to be said. */
+  /** The reason for `syncState`; `null` if there is none. */
   syncReason: string | null;
   billingState: BillingState;
 }
 
-/** What is wanted of a grant; absent: as it is. */
+/** The wanted state of a grant. Absent fields stay as they are. */
 export interface WantedState {
   status?: GrantStatus;
   syncState?: SyncState;
   reason: string | null;
 }
 
-/** States that a new authentication, or taking an account up again, ends. */
+/** States that end when the user authenticates again or the account is reactivated. */
 const ENDED: readonly SyncState[] = ['sync-error', 'invalid', 'stopped'];
 
 /**
- * The state after a move. Whatever is wanted: a cancelled account is `stopped`, and one that is not valid is `invalid`.
- * The first reason for being invalid stays. A move the tables do not know changes nothing.
+ * The state after a change. A cancelled account is always `stopped`; otherwise a grant that is not
+ * valid is always `invalid`. The first reason for being invalid is kept. A change that the tables
+ * do not allow is ignored.
  */
 export function stateAfter(grant: GrantState, wanted: WantedState): GrantState {
   const status = wanted.status ?? grant.status;
@@ -59,8 +61,8 @@ export function stateAfter(grant: GrantState, wanted: WantedState): GrantState {
   }
   const statusReason =
     status === 'valid' ? null : grant.status === 'invalid' ? grant.statusReason : wanted.reason;
-  const told = syncState !== grant.syncState || syncState === wanted.syncState;
-  const syncReason = told
+  const takesReason = syncState !== grant.syncState || syncState === wanted.syncState;
+  const syncReason = takesReason
     ? syncState === 'invalid'
       ? statusReason
       : wanted.reason

@@ -24,21 +24,27 @@ const GrantSchema = defineEntity({
     { name: 'grant_prove_at', properties: ['proveAt'], where: 'prove_at is not null' },
   ],
   properties: {
-    /** Is the account id everywhere else. */
+    /** Also the account id in all other tables. */
     ...idColumn,
     application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
     integration: () => p.manyToOne(Integration).ref().nullable().deleteRule('set null'),
     provider: p.text(),
     /** Lower case. */
     email: p.text(),
-    /** Which mailbox it is: `Connector.mailboxKey` of its settings. Null: connected before there were keys, not looked at since. */
+    /**
+     * Identifies the mailbox: `Connector.mailboxKey` of the settings. `null` if the account was
+     * connected before mailbox keys existed and has not been checked since.
+     */
     mailbox: p.text().nullable(),
-    /** What has proved that the mailbox is that of the address; null: nothing (ADR 0056). */
+    /** The proof that the mailbox belongs to the address; `null` if there is none (ADR 0056). */
     proof: p.enum(ADDRESS_PROOFS).nullable(),
     provenAt: p.datetime().columnType('timestamptz').nullable(),
-    /** When the server looks for a proof; null: there is one, or nothing more is tried. */
+    /**
+     * When the server next looks for a proof; `null` if there is one, or if the server has stopped
+     * looking.
+     */
     proveAt: p.datetime().columnType('timestamptz').nullable(),
-    /** Looks that have found none. */
+    /** Number of checks that found no proof. */
     proveFailures: p.smallint().default(0),
     name: p.text(),
     status: p.enum(GRANT_STATUSES),
@@ -49,19 +55,22 @@ const GrantSchema = defineEntity({
     organizationUnit: p.enum(ORGANIZATION_UNITS),
     billingState: p.enum(BILLING_STATES),
     metadata: p.json<Record<string, string | number | boolean>>(),
-    /** Overrides the integration's scopes; null: inherits them. */
+    /** Overrides the integration's scopes; `null` if the grant inherits them. */
     scope: p.array().nullable(),
-    /** What the user agreed to at the last authentication: the scopes in force then; null: everything. */
+    /** The scopes that the user agreed to at the last authentication; `null` for every scope. */
     grantedScope: p.array().nullable(),
-    /** JSON of the provider settings (credentials), sealed. */
+    /** JSON of the provider settings (credentials), encrypted. */
     settingsSealed: p.text(),
-    /** JSON of `OauthTokens`, sealed; null: the account has not signed in by OAuth. */
+    /** JSON of `OauthTokens`, encrypted; `null` if the account has not signed in by OAuth. */
     tokensSealed: p.text().nullable(),
-    /** Grows with every change of the tokens: whoever refreshes them compares it. */
+    /**
+     * Incremented with every change of the tokens. A token refresh stores its result only if the
+     * version is still the same.
+     */
     tokenVersion: p.integer().default(0),
-    /** Until when somebody is refreshing them. */
+    /** End of the lease of the process that is refreshing the tokens. */
     tokenLeaseUntil: p.datetime().columnType('timestamptz').nullable(),
-    /** Why `sync_state` is what it is; null: nothing to be said. */
+    /** The reason for `sync_state`; `null` if there is none. */
     syncReason: p.text().nullable(),
     state: p.text().nullable(),
     userAgent: p.text().nullable(),
@@ -71,6 +80,6 @@ const GrantSchema = defineEntity({
   },
 });
 
-/** An account that has authenticated against a provider (spec 2.2). */
+/** An account that has authenticated with a provider. */
 export class Grant extends GrantSchema.class {}
 GrantSchema.setClass(Grant);

@@ -53,7 +53,7 @@ export class GrantsController {
   @Endpoint({
     summary: 'Connect an account with credentials',
     description:
-      'The provider needs an integration and is asked before anything is stored. The answer holds an access token, shown this once. An account that is already connected is authenticated again: same id, new token. For imap, `settings.refresh_token` signs in by OAuth where the integration says how.',
+      'The provider needs an integration. Carillon asks the provider before it stores anything. The response contains an access token, which is shown only once. An account that is already connected is authenticated again: it keeps its id and gets a new token. For `imap`, `settings.refresh_token` signs in by OAuth if the integration has OAuth settings.',
     response: newGrantEnvelope,
   })
   async create(
@@ -80,7 +80,7 @@ export class GrantsController {
   @Endpoint({
     summary: 'Change settings, metadata or scopes',
     description:
-      'New settings are verified with the provider; with a password or token among them they count as a new authentication. Fewer scopes apply at once; more than the user has agreed to make the grant `invalid` until the user authenticates again.',
+      'New settings are verified with the provider. If they contain a password or token, they count as a new authentication. Fewer scopes apply at once. More scopes than the user has agreed to make the grant `invalid` until the user authenticates again.',
     response: grantEnvelope,
   })
   async update(
@@ -96,7 +96,7 @@ export class GrantsController {
   @Endpoint({
     summary: 'Disconnect an account',
     description:
-      'Its tokens stop working at once; its mirror, scheduled messages and reminders are gone. Nothing happens at the provider, but that the tokens of an account that has signed in by OAuth are revoked.',
+      'Tokens of the account stop working at once. Its mirror, scheduled messages and reminders are deleted. Nothing changes at the provider, except that the tokens of an account that signed in by OAuth are revoked.',
     response: successView,
   })
   async remove(@ApplicationId() applicationId: string, @Param('id') id: string) {
@@ -106,7 +106,7 @@ export class GrantsController {
 
   @Post(':id/sync')
   @ApiBetaErrors(404)
-  @Endpoint({ summary: "Look at the account's mailbox now", response: grantView })
+  @Endpoint({ summary: "Sync the account's mailbox now", response: grantView })
   async sync(
     @ApplicationId() applicationId: string,
     @Param('id') id: string,
@@ -117,7 +117,7 @@ export class GrantsController {
 
   @Get(':id/sync')
   @ApiBetaErrors(404)
-  @Endpoint({ summary: "Look at the account's mailbox now (same as POST)", response: grantView })
+  @Endpoint({ summary: "Sync the account's mailbox now (same as POST)", response: grantView })
   syncByGet(
     @ApplicationId() applicationId: string,
     @Param('id') id: string,

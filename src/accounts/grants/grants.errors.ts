@@ -6,7 +6,7 @@ import {
 } from '../../platform/base/errors/domain-error.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 
-/** A quickstart application already has its one account (spec 1, 8). */
+/** A quickstart application already has one account, which is its limit. */
 export class QuickstartLimitError extends ForbiddenError {
   constructor() {
     super(
@@ -17,7 +17,7 @@ export class QuickstartLimitError extends ForbiddenError {
   }
 }
 
-/** Accounts are connected through the integration of their provider (spec 1). */
+/** An account can be connected only if the application has an integration for its provider. */
 export class IntegrationRequiredError extends InvalidInputError {
   constructor(provider: string) {
     super(`provider: there is no integration for ${provider}: create one first`, {
@@ -26,21 +26,25 @@ export class IntegrationRequiredError extends InvalidInputError {
   }
 }
 
-/** The credentials belong to another account than the one that is to be authenticated again. */
+/** The credentials belong to another account than the one that should be authenticated again. */
 export class ReauthenticationMismatchError extends InvalidInputError {
   constructor(message: string) {
     super(message, { betaType: 'grant.reauth_email_invalid' });
   }
 }
 
-/** Two requests changed the settings of one grant at the same time; the later one changed nothing. */
+/**
+ * Two requests changed the settings of one grant at the same time. The later one changed nothing.
+ */
 export class GrantChangedError extends ConflictError {
   constructor() {
     super('grant.changed', 'The settings of this grant were changed at the same time: try again');
   }
 }
 
-/** The settings open a mailbox that is connected as another account of the application. */
+/**
+ * The settings lead to a mailbox that is already connected as another account of the application.
+ */
 export class MailboxTakenError extends ConflictError {
   constructor(accountId: string) {
     super(
@@ -50,22 +54,23 @@ export class MailboxTakenError extends ConflictError {
   }
 }
 
-/** The integration takes only accounts whose address is proven (ADR 0056). */
+/** The integration accepts only accounts whose address is proven (ADR 0056). */
 export class AddressUnprovenError extends InvalidInputError {
   constructor(email: string) {
     super(
-      `settings: nothing proves that this mailbox is that of ${email}: its domain does not name these servers and this login. Leave the servers out, or sign in with the address itself as the login`,
+      `settings: nothing proves that this mailbox belongs to ${email}: its domain does not name these servers and this login. Leave the servers out, or sign in with the address itself as the login`,
       { betaType: 'grant.address_unproven' },
     );
   }
 }
 
 /**
- * What a client is told when the provider did not accept an account. An error that is about one setting begins with its name.
- * `details.cause` is the provider's error.
+ * The error for the client when the provider did not accept an account. An error about one setting
+ * begins with the name of that setting. `details.cause` is the provider's error.
  */
 export function toConnectError(error: ProviderError): DomainError {
-  // What was put around the server's own words is for people.
+  // A connector may put an explanation for users around the server's own words. Clients get the
+  // server's own words.
   const words = error.cause instanceof ProviderError ? error.cause.message : error.message;
   const details = { cause: error, serverError: words };
   const say = (usual: string) =>
@@ -85,7 +90,7 @@ export function toConnectError(error: ProviderError): DomainError {
       return new DomainError(
         'provider.unavailable',
         'unavailable',
-        say('The provider could not be asked at the moment'),
+        say('The provider could not be reached'),
         { ...details, betaType: 'grant.provider_unavailable' },
       );
     case 'rejected':

@@ -21,7 +21,10 @@ import { ProviderAccounts } from './provider-accounts.ts';
 import { TokenRefresh } from './token-refresh.ts';
 import { TokenStore } from './token-store.ts';
 
-/** Connected accounts: making, changing and removing them, their credentials and access tokens. */
+/**
+ * Connected accounts: connecting, changing and removing them, with their credentials and access
+ * tokens.
+ */
 @Module({
   imports: [IntegrationsModule, OauthModule, ProvidersModule],
   controllers: [GrantsController, GrantTokensController],

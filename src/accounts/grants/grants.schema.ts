@@ -10,7 +10,9 @@ import type { ConnectOptions } from './grant-connections.service.ts';
 import type { GrantChange } from './grants.service.ts';
 import { NATIVE_NAMES, toNativeAccount } from './native-provider.ts';
 
-/** Metadata of a grant: as elsewhere, but values may also be booleans and numbers (spec 2.2). */
+/**
+ * Metadata of a grant: the same as for other objects, but values may also be booleans and numbers.
+ */
 export const grantMetadataInput = z
   .record(
     z.string().min(1).max(40, 'keys must not be longer than 40 characters'),
@@ -37,9 +39,9 @@ export const createGrantSchema = z
   .object({
     provider: z
       .enum([...PROVIDER_NAMES, ...NATIVE_NAMES], { error: providerError(PROVIDER_NAMES) })
-      .describe('Names like gmail and yahoo make an account of `imap`'),
+      .describe('Names like gmail and yahoo create an account of `imap`'),
     settings: settingsInput.describe(
-      'Credentials as the provider needs them; `email` names the account',
+      'Credentials that the provider needs; `email` is the address of the account',
     ),
     scope: scopeList().optional().describe('Instead of the scopes of the integration'),
     state: z.string().max(255, 'must not be longer than 255 characters').nullish(),
@@ -48,7 +50,7 @@ export const createGrantSchema = z
       .boolean()
       .nullish()
       .describe(
-        'Whether the tokens the account had before are revoked; absent: as the application has it',
+        'Whether to revoke the earlier tokens of the account; if absent, the setting of the application decides',
       ),
   })
   .meta({
@@ -67,9 +69,9 @@ export const updateGrantSchema = z
   .object({
     settings: settingsInput
       .nullish()
-      .describe('Merged into the present ones, then verified with the provider'),
+      .describe('Merged into the stored settings, then verified with the provider'),
     metadata: grantMetadataInput.nullish().describe('Replaces all metadata'),
-    scope: scopeList().optional().describe('Empty or null: the scopes of the integration'),
+    scope: scopeList().optional().describe('Empty or null for the scopes of the integration'),
   })
   .meta({
     id: 'UpdateGrant',
@@ -83,15 +85,15 @@ export const syncGrantSchema = z.object({
     .describe('Accepted for compatibility: the mirror always covers the whole mailbox'),
 });
 
-/** Fields of grants and accounts that say whether the address is proven. */
+/** Fields of grants and accounts that report whether the address is proven. */
 export const addressProofView = {
   address_proven: z
     .boolean()
-    .describe('Whether it is proven that this mailbox is that of the address'),
+    .describe('Whether it is proven that this mailbox belongs to the address'),
   proof: z
     .enum(ADDRESS_PROOFS)
     .nullable()
-    .describe('What proved it; null: nothing (docs/account-ownership.md)'),
+    .describe('The proof; null if there is none (docs/account-ownership.md)'),
 };
 
 export const grantView = z
@@ -104,7 +106,7 @@ export const grantView = z
     email: z.string(),
     ...addressProofView,
     metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
-    scope: z.array(z.string()).describe("Empty: the integration's"),
+    scope: z.array(z.string()).describe('Empty if the scopes of the integration apply'),
     user_agent: z.string(),
     ip: z.string(),
     state: z.string(),
@@ -140,7 +142,7 @@ export const newGrantEnvelope = z
   .object({
     success: z.literal(true),
     data: grantView
-      .extend({ access_token: z.string().describe('Shown this once') })
+      .extend({ access_token: z.string().describe('Shown only in this response') })
       .meta({ id: 'NewGrant' }),
   })
   .meta({ id: 'NewGrantEnvelope' });
@@ -153,7 +155,7 @@ export type GrantListView = z.infer<typeof grantListView>;
 
 const EMAIL_SETTINGS = ['email', 'email_address', 'username', 'imap_username'] as const;
 
-/** The address among the settings, where clients of this API put it. */
+/** Credentials with the address taken from the setting in which clients usually send it. */
 export function toCredentials({ provider, settings }: CreateGrant): AccountCredentials {
   const email = EMAIL_SETTINGS.map((key) => emailAddress().safeParse(settings[key])).find(
     ({ success }) => success,
@@ -166,7 +168,7 @@ export function toCredentials({ provider, settings }: CreateGrant): AccountCrede
   };
 }
 
-/** @param client who asks, for the record */
+/** @param client user agent and IP address of the caller, stored with the grant */
 export function toConnectOptions(
   { scope, state, metadata, revoke_other_tokens }: CreateGrant,
   client: { userAgent?: string; ip?: string },

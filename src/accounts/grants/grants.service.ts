@@ -38,25 +38,34 @@ import {
 
 export type GrantMetadata = Record<string, string | number | boolean>;
 
-/** What can be changed; absent: stays as it is. */
+/** The fields of a grant that can be changed. Absent fields stay as they are. */
 export interface GrantChange {
-  /** Merged into the stored ones and verified with the provider; with credentials among them that is a new authentication. */
+  /**
+   * Merged into the stored settings and verified with the provider. With credentials among them,
+   * the change counts as a new authentication.
+   */
   settings?: Readonly<Record<string, unknown>>;
-  /** Replaces all of it. */
+  /** Replaces all metadata. */
   metadata?: GrantMetadata;
-  /** Null: none of its own, the integration's apply. */
+  /** `null` if the grant has no scopes of its own and uses those of the integration. */
   scope?: readonly Scope[] | null;
 }
 
-/** Reason of a grant that is invalid only because it asks for more than its user has agreed to. */
+/**
+ * Reason of a grant that is invalid only because its scopes exceed those its user has agreed to.
+ * Stored in the database and compared, so do not change it.
+ */
 const SCOPES_WIDENED = 'The scopes were widened: the user has to authenticate again';
 
-/** Settings that only the user can have given: whoever has none of them changes an account that others have agreed to. */
+/**
+ * Settings that only the user can have given. A change without any of them does not count as the
+ * user's consent to new scopes.
+ */
 const CREDENTIALS = ['password', 'imap_password', 'refresh_token'] as const;
 
-const HOLD = `select provider, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
+const LOCK_GRANT = `select provider, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
 
-/** Grants of an application: connected accounts. New ones are made by `GrantConnections`. */
+/** Grants of an application: its connected accounts. `GrantConnections` creates new ones. */
 @Injectable()
 export class GrantsService {
   constructor(
@@ -69,7 +78,7 @@ export class GrantsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Oldest first. @param provider only those of this provider */
+  /** Grants of the application, oldest first. @param provider only grants of this provider */
   list(applicationId: string, { limit, offset }: Page, provider?: string): Promise<Grant[]> {
     if (limit === 0) return Promise.resolve([]);
     const where: FilterQuery<Grant> = {
@@ -85,20 +94,23 @@ export class GrantsService {
   }
 
   /**
-   * Changes settings, metadata, scopes. Fewer scopes apply at once. More than the user has agreed to make the grant
-   * `invalid` until the user authenticates again; until then the old ones stay the limit (spec 3.2).
+   * Changes settings, metadata and scopes. Fewer scopes apply at once. More scopes than the user
+   * has agreed to make the grant `invalid` until the user authenticates again; until then the old
+   * scopes stay the limit. Settings that lead to another mailbox move the account to that mailbox:
+   * see `emptyForMailbox`.
    * @throws {NotFoundError}
-   * Settings that open another mailbox move the account there: see `emptyForMailbox`.
-   * @throws {InvalidInputError} when the provider refuses the settings, or they are another account's, or does not have the scopes
+   * @throws {InvalidInputError} if the provider refuses the settings, the settings belong to
+   *   another account, or the provider does not have the scopes
    */
   async update(applicationId: string, grantId: string, change: GrantChange): Promise<Grant> {
     const renewal =
       change.settings && (await this.#verifyRenewal(applicationId, grantId, change.settings));
     return this.em.transactional(async (em) => {
       const sql = sqlOf(em);
-      // The queue row before the grant's: the order of everything that settles a sync.
+      // Lock the queue row before the grant. Code that stores the result of a sync pass locks in
+      // the same order.
       if (renewal) {
-        // A removal in between would leave nothing to schedule for.
+        // Without this lock the grant could be removed before its sync is scheduled.
         await lockApplication(sql, applicationId);
         const moved = await this.#isMoved(em, applicationId, grantId, renewal.credentials);
         await this.#scheduleSync(sql, renewal.credentials.provider, grantId);
@@ -115,7 +127,7 @@ export class GrantsService {
         grant.scope = scope ? [...scope] : null;
       }
       const scopesChanged = change.scope !== undefined;
-      // Other changes of a connected account have nothing to do with what a sign-in may grant.
+      // The scopes a sign-in may grant do not matter for other changes of a connected account.
       const asked = renewal || scopesChanged ? await askedScopes(em, grant) : null;
       if (renewal) {
         if (grant.settingsSealed !== renewal.replaces) throw new GrantChangedError();
@@ -141,8 +153,9 @@ export class GrantsService {
   }
 
   /**
-   * Disconnects an account: its tokens are refused, its mirror and its open work are gone. Nothing happens at the
-   * provider, but that the tokens of one that has signed in by OAuth are revoked where the issuer lets them.
+   * Disconnects an account: deletes its tokens, mirror and open work. Nothing changes at the
+   * provider, except that the tokens of an account that signed in by OAuth are revoked if the
+   * issuer supports revocation.
    * @throws {NotFoundError}
    */
   async remove(applicationId: string, grantId: string): Promise<void> {
@@ -150,16 +163,17 @@ export class GrantsService {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
       await find(em, applicationId, grantId);
-      // In the order in which the engine locks: queue rows before the grant, and before the gate.
+      // Lock in the order of the dispatchers: queue rows first, then the grant, then the rate gate.
       await this.#deleteWork(sql, grantId);
-      const [held] = await sql.query<{ provider: string; tokensSealed: string | null }>(HOLD, [
+      const [row] = await sql.query<{ provider: string; tokensSealed: string | null }>(LOCK_GRANT, [
         grantId,
       ]);
-      // Nobody can add work for the account any more; what came in between goes too.
+      // The row lock on the grant keeps other transactions from adding work. Delete the work that
+      // was added before the lock.
       await this.#deleteWork(sql, grantId);
       await forgetRateGate(sql, grantId);
-      const gone = await em.nativeDelete(Grant, { id: grantId, application: applicationId });
-      if (gone === 0 || !held) throw new NotFoundError('grant', grantId);
+      const deleted = await em.nativeDelete(Grant, { id: grantId, application: applicationId });
+      if (deleted === 0 || !row) throw new NotFoundError('grant', grantId);
       const stopped = accountChange(
         { applicationId, accountId: grantId },
         'delete',
@@ -167,7 +181,7 @@ export class GrantsService {
         this.clock.now(),
       );
       await recordChanges(sql, [stopped]);
-      return held;
+      return row;
     });
     if (tokensSealed !== null)
       this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
@@ -179,8 +193,8 @@ export class GrantsService {
   }
 
   /**
-   * Has the account's mailbox looked at now instead of at its next turn. An account without a mailbox, or a
-   * cancelled one, has no turn.
+   * Schedules a sync pass of the account's mailbox now. Does nothing for a cancelled account or one
+   * without a mailbox.
    * @throws {NotFoundError}
    */
   async requestSync(applicationId: string, grantId: string): Promise<Grant> {
@@ -194,8 +208,9 @@ export class GrantsService {
   }
 
   /**
-   * Whether the credentials open another mailbox than the grant has.
-   * @throws {MailboxTakenError} when that mailbox is another account of the application
+   * Whether the credentials lead to another mailbox than the grant's.
+   * @throws {MailboxTakenError} if that mailbox is connected as another account of the
+   *   application
    */
   async #isMoved(
     em: EntityManager,
@@ -221,7 +236,11 @@ export class GrantsService {
     if (this.connectors.require(provider).mail) await scheduleSync(sql, grantId);
   }
 
-  /** Asks the provider whether the grant's settings, changed by `settings`, belong to the same account. */
+  /**
+   * Verifies the grant's settings, merged with `settings`, with the provider. They must belong to
+   * the same account.
+   * @throws {ReauthenticationMismatchError} if they belong to another address
+   */
   async #verifyRenewal(
     applicationId: string,
     grantId: string,
@@ -253,7 +272,8 @@ export class GrantsService {
     grant: Grant,
     change: Readonly<Record<string, unknown>>,
   ): Readonly<Record<string, unknown>> {
-    // Whoever signs in by OAuth has the servers of the integration, and nothing of their own to keep.
+    // An account that signs in by OAuth uses the servers of the integration, so there are no
+    // settings of its own to keep.
     if (change['refresh_token'] !== undefined) return change;
     if (grant.tokensSealed !== null) {
       throw new InvalidInputError(
@@ -267,7 +287,10 @@ export class GrantsService {
     return this.credentials.merged(grant.provider, stored, change);
   }
 
-  /** @returns whether webhook deliveries were queued */
+  /**
+   * Makes the grant invalid if its scopes now exceed the user's consent, and valid if the reason
+   * for being invalid is resolved.
+   */
   async #settleStatus(
     sql: Sql,
     grant: Grant,
@@ -293,7 +316,7 @@ async function find(em: EntityManager, applicationId: string, grantId: string): 
   return grant;
 }
 
-/** Locks against other writers, not against rows that refer to the grant. */
+/** Locks the grant against other writers. Inserts of rows that refer to the grant do not wait. */
 async function lock(em: EntityManager, applicationId: string, grantId: string): Promise<Grant> {
   if (isId(grantId)) {
     await sqlOf(em).query(
@@ -304,7 +327,10 @@ async function lock(em: EntityManager, applicationId: string, grantId: string): 
   return find(em, applicationId, grantId);
 }
 
-/** The grant's own scopes, else its integration's, as far as its application lets a sign-in grant them; null: all. */
+/**
+ * The grant's own scopes, else those of its integration, limited to the scopes that its application
+ * lets a sign-in grant. `null` for every scope.
+ */
 async function askedScopes(em: EntityManager, grant: Grant): Promise<Scope[] | null> {
   const { allowedScopes } = await grant.application.loadOrFail();
   if (grant.scope) return grantableScopes(allowedScopes, grant.scope);

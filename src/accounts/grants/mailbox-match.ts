@@ -6,12 +6,15 @@ import type { VerifiedCredentials } from './credentials.ts';
 import { openGrantSettings, storeCredentials } from './grant-secrets.ts';
 import { Grant } from './grant.entity.ts';
 
-/** Key of the mailbox that settings open; empty where an address of the provider has one mailbox. */
+/**
+ * Key of the mailbox that the settings lead to; empty if an address has only one mailbox at this
+ * provider.
+ */
 export function mailboxOf(connector: Connector, account: MailboxSettings): string {
   return connector.mailboxKey?.(account) ?? '';
 }
 
-/** Which mailbox is looked for, under which address of which application. */
+/** The mailbox to find, and the address and application it must belong to. */
 export interface WantedMailbox {
   applicationId: string;
   connector: Connector;
@@ -20,9 +23,10 @@ export interface WantedMailbox {
 }
 
 /**
- * The grant of a mailbox. A grant of the same address with another mailbox is another account, and not found. Writes nothing:
- * the caller locks queue rows before it locks grants.
- * @returns null: this mailbox is not connected
+ * Finds the grant of a mailbox. A grant with the same address but another mailbox is another
+ * account and is not returned. Writes nothing, because the caller must lock queue rows before
+ * grants.
+ * @returns `null` if this mailbox is not connected
  */
 export async function findByMailbox(
   em: EntityManager,
@@ -37,9 +41,9 @@ export async function findByMailbox(
 }
 
 /**
- * Puts accepted credentials into a grant, with the key of their mailbox and what proves it. A proof of another mailbox than
- * theirs is gone.
- * @returns whether the address has become proven, or is not proven any more
+ * Stores accepted credentials in a grant, with the key of their mailbox and its proof. If the
+ * mailbox has changed, the old proof is deleted.
+ * @returns whether the address became proven or stopped being proven
  */
 export function storeMailbox(
   box: SecretBox,
@@ -61,8 +65,8 @@ export function storeMailbox(
 }
 
 /**
- * Key of a grant that was connected before there were keys; null when no key opens its settings: whoever signs in then is
- * somebody else.
+ * Mailbox key of a grant that was connected before mailbox keys existed. `null` if no key of this
+ * process decrypts the settings; then a sign-in is treated as another account.
  */
 function keyOf(
   { id, email, settingsSealed }: Pick<Grant, 'id' | 'email' | 'settingsSealed'>,

@@ -18,10 +18,14 @@ const BATCH = 5_000;
 const JOB_BATCH = 500;
 
 /**
- * Empties an account for another mailbox, in the transaction that stores the new settings (ADR 0056): every access token
- * is revoked; messages, threads, folders, files, calendars, events and mirrored contacts are gone, and the change log says
- * so; the mirror begins anew; pending writes end as cancelled; open messages are held until they get a new time; the
- * mailing service is asked again. Takes seconds for 100,000 messages. The caller holds the application's lock.
+ * Empties an account for another mailbox, in the transaction that stores the new settings (ADR
+ * 0056). Takes seconds for 100,000 messages. The caller holds the row lock on the application.
+ *
+ * - Revokes every access token.
+ * - Deletes messages, threads, folders, files, calendars, events and mirrored contacts, and
+ *   records each deletion in the change log. The mirror starts from the beginning.
+ * - Cancels pending provider writes, and delays open messages until they get a new time.
+ * - Resets the circuit breaker, so that the mailing service is asked again.
  */
 export async function emptyForMailbox(
   sql: Sql,
@@ -29,18 +33,20 @@ export async function emptyForMailbox(
   account: ChangedAccount,
 ): Promise<void> {
   const { accountId, at } = account;
-  // Queue rows first, in the order in which everything else locks them: sync, sends, writes, reminders; then the grant.
+  // Queue rows first, in the order in which all other code locks them: sync, sends, provider
+  // writes, reminders. Then the grant.
   await restartSync(sql, accountId);
   const moves = await listeners.endWork(sql, accountId, 'moved');
   const [grant] = await sql.query(LOCK_GRANT, [accountId]);
   if (!grant) throw new Error(`account ${accountId} is gone`);
   await sql.query(REVOKE_TOKENS, [accountId, at]);
-  // Nobody can add work for the account any more; what came in between is ended, too.
+  // The row lock on the grant keeps other transactions from adding work. End the work that was
+  // added before the lock.
   moves.push(...(await listeners.endWork(sql, accountId, 'moved')));
   for (let from = 0; from < moves.length; from += JOB_BATCH)
     await moveJobs(sql, moves.slice(from, from + JOB_BATCH), at);
   for (const { shown = [] } of listeners.all())
-    for (const text of shown) await recordGone(sql, account, text);
+    for (const text of shown) await recordDeleted(sql, account, text);
   for (const { mirrored = [] } of listeners.all())
     for (const text of mirrored) await sql.query(text, [accountId]);
   await moveGrants(sql, [{ accountId, syncState: 'downloading', reason: null }], at);
@@ -48,7 +54,7 @@ export async function emptyForMailbox(
   wakeAfterCommit(sql, 'sync');
 }
 
-async function recordGone(sql: Sql, account: ChangedAccount, text: string): Promise<void> {
+async function recordDeleted(sql: Sql, account: ChangedAccount, text: string): Promise<void> {
   const rows = await sql.query<{ id: string; object: ChangeObject }>(text, [account.accountId]);
   const changes = rows.map(({ id, object }): ChangeRecord => ({
     ...account,

@@ -1,14 +1,18 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import { type GrantMove, moveGrants } from './grant-moves.ts';
 
-/** Credentials that were refused for good: `reason` is the provider's words, `settingsSealed` what was refused. */
+/**
+ * Credentials that were refused permanently. `reason` is the provider's message, `settingsSealed`
+ * identifies the refused settings.
+ */
 export type CredentialsRefusal = Pick<GrantMove, 'accountId' | 'settingsSealed'> & {
   reason: string;
 };
 
 /**
- * The provider refused credentials for good: the grants become `invalid` until their users authenticate again. In the
- * caller's transaction; grants that are already invalid are left alone.
+ * Makes grants `invalid` until their users authenticate again, because the provider refused the
+ * credentials permanently. Runs in the caller's transaction. Grants that are already invalid do not
+ * change.
  */
 export function markGrantsInvalid(
   sql: Sql,

@@ -11,13 +11,13 @@ const refusal = (provider: string, settings: object = {}) => {
 };
 
 describe('toNativeAccount', () => {
-  it.each(['sandbox', 'imap', 'google', 'nobody'])('leaves %s as it is', (provider) => {
+  it.each(['sandbox', 'imap', 'google', 'nobody'])('leaves provider %s unchanged', (provider) => {
     const settings = { password: 'x' };
     expect(toNativeAccount(provider, settings)).toEqual({ provider, settings });
   });
 
   it.each(['gmail', 'yahoo', 'icloud', 'aol', 'hotmail', 'outlook', 'office365'])(
-    'makes %s an imap account of the preset of that name',
+    'turns %s into an imap account with the preset of that name',
     (provider) => {
       expect(toNativeAccount(provider, { password: 'x' })).toEqual({
         provider: 'imap',
@@ -26,7 +26,7 @@ describe('toNativeAccount', () => {
     },
   );
 
-  it('lets settings that name a server go before the preset', () => {
+  it('prefers settings that name a server to the preset', () => {
     const settings = { imap_host: 'imap.own.test', password: 'x' };
     expect(toNativeAccount('yahoo', settings)).toEqual({ provider: 'imap', settings });
   });
@@ -48,17 +48,17 @@ describe('toNativeAccount', () => {
     ],
     ['exchange', { service_account: {}, imap_host: 'i.test' }, 'settings.service_account'],
     ['eas', { password: 'x' }, 'settings.imap_host'],
-  ])('says why %s with %j cannot be connected', (provider, settings, words) => {
+  ])('explains why %s with %j cannot be connected', (provider, settings, words) => {
     expect(refusal(provider, settings)).toContain(words);
   });
 
-  it('does not show a token that it refuses', () => {
+  it('does not repeat a refused token in the error', () => {
     expect(refusal('gmail', { google_refresh_token: 'secret-token' })).not.toContain(
       'secret-token',
     );
   });
 
-  it('takes an exchange server by IMAP, under its user name', () => {
+  it('connects an exchange server by IMAP with its user name', () => {
     const settings = {
       username: 'corp\\ada',
       password: 'x',
@@ -71,7 +71,7 @@ describe('toNativeAccount', () => {
     });
   });
 
-  it('hands no name on that is not a connector', () => {
+  it('turns every native name into imap or refuses it', () => {
     for (const name of NATIVE_NAMES) {
       const outcome = refusal(name);
       if (typeof outcome !== 'string') expect(outcome.provider).toBe('imap');

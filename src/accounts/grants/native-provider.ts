@@ -1,30 +1,33 @@
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 
 /**
- * Provider names of the native sign-in besides those of connectors (api facts 3.2). All of them are accounts of `imap` here;
- * `exchange` and `eas` where the company's server has IMAP.
+ * Provider names that native sign-in accepts in addition to the names of connectors. All of them
+ * become accounts of `imap`; `exchange` and `eas` only if the company's server offers IMAP.
  */
 export const NATIVE_NAMES = [
   'gmail', 'yahoo', 'icloud', 'aol', 'hotmail', 'outlook', 'office365', 'exchange', 'eas', 'graph',
 ] as const; // prettier-ignore
 
-/** Settings that are credentials of an OAuth application or a protocol that is not spoken here. */
+/**
+ * Settings with credentials of an OAuth application, or of a protocol that Carillon does not
+ * support.
+ */
 const OAUTH_SETTINGS = [
   'google_refresh_token', 'google_client_id', 'google_client_secret', 'service_account_json', 'service_account',
   'microsoft_refresh_token', 'microsoft_client_id', 'microsoft_client_secret',
 ] as const; // prettier-ignore
 const EXCHANGE = ['exchange', 'eas'];
 
-/** Name of a connector and settings for it. */
+/** Name of a connector and the settings for it. */
 export interface NativeAccount {
   provider: string;
   settings: Readonly<Record<string, unknown>>;
 }
 
 /**
- * What the provider name and settings of a native sign-in are for a connector: a well-known name stands for the preset of that
- * name, unless the settings name a server.
- * @throws {InvalidInputError} for what cannot be connected with a password
+ * Translates the provider name and settings of a native sign-in for a connector. A well-known name
+ * becomes the preset of that name, unless the settings name a server.
+ * @throws {InvalidInputError} for accounts that cannot be connected with a password
  */
 export function toNativeAccount(
   provider: string,
@@ -36,7 +39,7 @@ export function toNativeAccount(
   );
   if (token) {
     throw new InvalidInputError(
-      `settings.${token}: tokens and keys of an application elsewhere are not taken: let the user sign in on a page (GET /oauth/authorize, POST /connect/auth), or give settings.password (an app password)`,
+      `settings.${token}: tokens and keys of another application are not accepted: let the user sign in on a page (GET /oauth/authorize, POST /connect/auth), or give settings.password (an app password)`,
     );
   }
   const isNamed = typeof settings['imap_host'] === 'string';

@@ -8,7 +8,7 @@ import type { OauthTokens } from '../oauth/oauth-registration.ts';
 import type { AccountCredentials } from './credentials.ts';
 import { openGrantTokens } from './grant-secrets.ts';
 
-/** What is left of a grant that was removed. */
+/** The tokens of a removed grant, with what is needed to revoke them. */
 export interface RemovedTokens {
   applicationId: string;
   grantId: string;
@@ -16,7 +16,7 @@ export interface RemovedTokens {
   tokensSealed: string;
 }
 
-/** Tokens on their way into an account, and out of it. */
+/** Gets the tokens of new OAuth accounts, and revokes the tokens of removed ones. */
 @Injectable()
 export class OauthCredentials {
   readonly #log = new Logger(OauthCredentials.name);
@@ -28,9 +28,10 @@ export class OauthCredentials {
   ) {}
 
   /**
-   * Completes credentials of an account that signs in by OAuth: exchanges a `refresh_token` among the settings (spec 2.2)
-   * for tokens, and gives it the servers of its integration instead of the settings. All others stay as they are.
-   * @throws {InvalidInputError} when the integration has no OAuth
+   * Completes the credentials of an account that signs in by OAuth: exchanges a `refresh_token` in
+   * the settings for tokens, and replaces the settings with the servers of the integration. Other
+   * credentials are returned unchanged.
+   * @throws {InvalidInputError} if the integration has no OAuth settings
    * @throws {OauthError}
    */
   async complete(
@@ -41,17 +42,17 @@ export class OauthCredentials {
     const refreshToken = settings['refresh_token'];
     if (provider !== OAUTH_PROVIDER || (!tokens && refreshToken === undefined)) return credentials;
     if (!tokens && (typeof refreshToken !== 'string' || !refreshToken)) {
-      throw new InvalidInputError('settings.refresh_token: must be a text that is not empty');
+      throw new InvalidInputError('settings.refresh_token: must be a non-empty text');
     }
-    const way = await this.integrations.find(applicationId, provider);
-    if (!way) {
+    const oauth = await this.integrations.find(applicationId, provider);
+    if (!oauth) {
       throw new InvalidInputError(
         `settings.refresh_token: accounts of the integration for ${provider} do not sign in by OAuth`,
       );
     }
     const signedIn = tokens
       ? { tokens, email: claimedEmail, name: null }
-      : await this.clients.signInWith(way.registration, String(refreshToken));
+      : await this.clients.signInWith(oauth.registration, String(refreshToken));
     const address = (email || signedIn.email || '').toLowerCase();
     if (!address) {
       throw new InvalidInputError('settings.email: the address of the account is required', {
@@ -62,27 +63,32 @@ export class OauthCredentials {
       provider,
       email: address,
       name: name || signedIn.name || '',
-      settings: way.settingsOf(address),
+      settings: oauth.settingsOf(address),
       tokens: signedIn.tokens,
       claimedEmail: signedIn.email,
     };
   }
 
   /**
-   * Tells the issuer that the tokens of a removed grant are not used any more. Best effort: what goes wrong is logged, and
-   * nobody waits for it.
+   * Asks the issuer in the background to revoke the tokens of a removed grant. Best effort:
+   * failures are only logged.
    */
   forget(removed: RemovedTokens): void {
     this.#revoke(removed).catch((error: unknown) => {
       const words = error instanceof Error ? error.message : String(error);
-      this.#log.warn(`the tokens of removed account ${removed.grantId} were not revoked: ${words}`);
+      this.#log.warn(
+        `tokens of removed account ${removed.grantId} were not revoked and stay valid until they expire: ${words}`,
+      );
     });
   }
 
   async #revoke({ applicationId, grantId, provider, tokensSealed }: RemovedTokens): Promise<void> {
-    const way = await this.integrations.find(applicationId, provider);
+    const oauth = await this.integrations.find(applicationId, provider);
     const tokens: OauthTokens = openGrantTokens(this.secretBox, grantId, tokensSealed);
-    const told = way !== null && (await this.clients.revoke(way.registration, tokens));
-    if (!told) this.#log.log(`there is nobody to revoke the tokens of removed account ${grantId}`);
+    const isRevoked = oauth !== null && (await this.clients.revoke(oauth.registration, tokens));
+    if (!isRevoked)
+      this.#log.log(
+        `tokens of removed account ${grantId} were not revoked: no integration or issuer supports it`,
+      );
   }
 }

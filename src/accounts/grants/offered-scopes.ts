@@ -3,9 +3,12 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { Connector } from '../../providers/port/connector.ts';
 
 /**
- * The scopes an account gets that asks for `asked` (undefined: as they are; null: none of its own). Where its provider has only
- * some, its accounts always have scopes of their own: an integration's, or all, would be more.
- * @throws {InvalidInputError} for one the provider does not have
+ * The scopes to store for an account that requests `asked`. If the provider supports only some
+ * scopes, its accounts always get scopes of their own, because those of an integration could exceed
+ * the supported ones.
+ * @param asked `undefined` keeps the current scopes; `null` requests no scopes of the account's
+ *   own
+ * @throws {InvalidInputError} for a scope that the provider does not support
  */
 export function offeredScopes(
   { name, scopes }: Pick<Connector, 'name' | 'scopes'>,
@@ -23,10 +26,10 @@ export function offeredScopes(
 }
 
 /**
- * Checks the scopes a request names against the most its application lets a sign-in grant.
- * @param allowed `allowed_scopes` of the application; null: every scope
- * @param asked null or undefined: the request names none
- * @throws {InvalidInputError} naming the scopes that are too many
+ * Checks that a request names only scopes that its application lets a sign-in grant.
+ * @param allowed `allowed_scopes` of the application; `null` for every scope
+ * @param asked `null` or `undefined` if the request names no scopes
+ * @throws {InvalidInputError} naming the scopes that are not allowed
  */
 export function assertAllowedScopes(
   allowed: readonly string[] | null | undefined,
@@ -42,10 +45,11 @@ export function assertAllowedScopes(
 }
 
 /**
- * What a sign-in grants: the scopes that apply to the account, as far as its application lets a sign-in grant them.
- * @param allowed `allowed_scopes` of the application; null: every scope
- * @param applying the account's own scopes, else its integration's; null: every scope
- * @throws {InvalidInputError} when nothing is left
+ * The scopes that a sign-in grants: the scopes of the account, limited to those that its
+ * application lets a sign-in grant.
+ * @param allowed `allowed_scopes` of the application; `null` for every scope
+ * @param applying the account's own scopes, else those of its integration; `null` for every scope
+ * @throws {InvalidInputError} if no scope remains
  */
 export function grantableScopes(
   allowed: readonly string[] | null | undefined,

@@ -8,15 +8,15 @@ import { openGrantSettings, openGrantTokens } from './grant-secrets.ts';
 import { withToken } from './account-token.ts';
 import type { GrantStatus, OrganizationUnit } from '../../platform/auth/grant-status.ts';
 
-/** What a worker needs to act for an account. */
+/** The data a worker needs to act for an account. */
 export interface ConnectedAccount extends ProviderAccount {
   provider: string;
   grantStatus: GrantStatus;
-  /** The stored form of `settings`; another one after each authentication. */
+  /** The encrypted form of `settings`. It is different after each authentication. */
   settingsSealed: string;
 }
 
-/** What `open` needs of a row of "grant" g, for queries that join it. */
+/** The columns that `open` needs from a row of "grant" g, for queries that join it. */
 export const ACCOUNT_COLUMNS = `
   g.id as "accountId", g.application_id as "applicationId", g.provider, g.email, g.name,
   g.organization_unit as "organizationUnit", g.status as "grantStatus", g.settings_sealed as "settingsSealed",
@@ -31,29 +31,38 @@ export interface AccountRow {
   organizationUnit: OrganizationUnit;
   grantStatus: GrantStatus;
   settingsSealed: string;
-  /** Null: the account has not signed in by OAuth. */
+  /** `null` if the account has not signed in by OAuth. */
   tokensSealed: string | null;
   tokenVersion: number;
 }
 
 const LOAD = `select ${ACCOUNT_COLUMNS} from "grant" g where g.id = any($1::uuid[])`;
 
-/** Opened secrets are kept this long, of this many accounts: opening costs as much as the rest of loading. */
+/**
+ * How long decrypted secrets are cached, and for how many accounts. Decrypting costs as much as the
+ * rest of loading an account.
+ */
 const KEPT_MS = 60_000;
 const MOST_KEPT = 5_000;
 
-interface Opened {
+interface Decrypted {
   settingsSealed: string;
   tokensSealed: string | null;
   settings: ProviderAccount['settings'];
   tokens: OauthTokens | null;
 }
 
-/** Loads accounts with their credentials opened, for dispatchers and the few synchronous provider calls. */
+/**
+ * Loads accounts with their credentials decrypted, for dispatchers and the few synchronous provider
+ * calls.
+ */
 @Injectable()
 export class ProviderAccounts {
-  /** By account; good for these sealed texts: whoever authenticates again has others. */
-  readonly #opened = new Map<string, Opened>();
+  /**
+   * By account id. An entry is valid only for the same encrypted texts, which change with every
+   * authentication.
+   */
+  readonly #decrypted = new Map<string, Decrypted>();
   #keptSince = monotonicMs();
 
   constructor(
@@ -61,12 +70,12 @@ export class ProviderAccounts {
     private readonly secretBox: SecretBox,
   ) {}
 
-  /** @returns undefined when the grant is gone */
+  /** @returns `undefined` if the grant has been deleted */
   async find(accountId: string): Promise<ConnectedAccount | undefined> {
     return (await this.findMany([accountId])).get(accountId);
   }
 
-  /** Several in one query; those that are gone are missing. */
+  /** Loads several accounts in one query. Deleted accounts are missing from the result. */
   async findMany(accountIds: readonly string[]): Promise<Map<string, ConnectedAccount>> {
     const rows = await this.database.query<AccountRow>(LOAD, [accountIds]);
     return new Map(rows.map((row) => [row.accountId, this.open(row)]));
@@ -79,8 +88,9 @@ export class ProviderAccounts {
   }
 
   /**
-   * The account of a row that a query has joined; columns besides those of `AccountRow` are left out. The token of one
-   * that has signed in by OAuth may have expired: `ConnectorRegistry` sees to it when it is used.
+   * The account of a row that a query has joined. Columns other than those of `AccountRow` are left
+   * out. The access token of an OAuth account may have expired; `ConnectorRegistry` replaces it
+   * when it is used.
    * @throws {UnsealError}
    */
   open(row: AccountRow): ConnectedAccount {
@@ -93,20 +103,20 @@ export class ProviderAccounts {
     return tokens ? withToken(account, { version: tokenVersion, tokens }) : account;
   }
 
-  #secrets({ accountId, settingsSealed, tokensSealed }: AccountRow): Opened {
+  #secrets({ accountId, settingsSealed, tokensSealed }: AccountRow): Decrypted {
     const now = monotonicMs();
-    const kept = this.#opened.get(accountId);
+    const kept = this.#decrypted.get(accountId);
     const isKept = kept?.settingsSealed === settingsSealed && kept.tokensSealed === tokensSealed;
     if (isKept && now - this.#keptSince < KEPT_MS) return kept;
     const settings = Object.freeze(openGrantSettings(this.secretBox, accountId, settingsSealed));
     const tokens =
       tokensSealed === null ? null : openGrantTokens(this.secretBox, accountId, tokensSealed);
-    if (now - this.#keptSince >= KEPT_MS || this.#opened.size >= MOST_KEPT) {
-      this.#opened.clear();
+    if (now - this.#keptSince >= KEPT_MS || this.#decrypted.size >= MOST_KEPT) {
+      this.#decrypted.clear();
       this.#keptSince = now;
     }
-    const opened = { settingsSealed, tokensSealed, settings, tokens };
-    this.#opened.set(accountId, opened);
-    return opened;
+    const decrypted = { settingsSealed, tokensSealed, settings, tokens };
+    this.#decrypted.set(accountId, decrypted);
+    return decrypted;
   }
 }

@@ -1,9 +1,12 @@
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** How long tokens stay listed after their end. */
+/** How long ended tokens stay listed. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** Removes access tokens that were revoked, or expired, more than 30 days ago. @returns how many */
+/**
+ * Deletes access tokens that were revoked or expired more than 30 days ago, at most 1000 per call.
+ * @returns how many it deleted
+ */
 export async function pruneAccessTokens(sql: Sql, now: Date): Promise<number> {
   const rows = await sql.query(
     `delete from access_token where id in (

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** A mail proves an address for this long after it was sent. */
+/** How long a mail can prove an address after it was sent. */
 const RETENTION_MS = 7 * 86_400_000;
 
 const PRUNE = `
@@ -8,7 +8,10 @@ const PRUNE = `
     select id from address_loop where sent_at <= $1 order by sent_at limit 1000 for update skip locked)
   returning 1`;
 
-/** Removes records of mails that prove nothing any more, at most 1000. @returns how many */
+/**
+ * Deletes records of mails that are too old to prove an address, at most 1000 per call. @returns
+ * how many it deleted
+ */
 export async function pruneAddressLoops(sql: Sql, now: Date): Promise<number> {
   const rows = await sql.query(PRUNE, [new Date(now.getTime() - RETENTION_MS)]);
   return rows.length;

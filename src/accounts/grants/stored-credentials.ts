@@ -30,10 +30,12 @@ type AccountRow = Omit<AccountPrincipal, 'kind' | 'scopes'> & {
   agreed: Scope[] | null;
 };
 
-/** The hash of a token as a key. */
+/** Encoding of a token's hash as a map key. */
 const KEY = 'base64';
 
-/** Credentials as the tables of accounts have them; requests that come at once are looked up together. */
+/**
+ * Credentials from the account tables. Tokens of concurrent requests are looked up in one query.
+ */
 @Injectable()
 export class StoredCredentials extends Credentials {
   readonly #accounts: JointLookUp<{ account: AccountPrincipal; tokenId: string }>;

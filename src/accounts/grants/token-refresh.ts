@@ -14,12 +14,12 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { replacedAt, type VersionedTokens, withToken } from './account-token.ts';
 import { type TokenLease, TokenStore } from './token-store.ts';
 
-/** How long is waited for another process that refreshes the same tokens. */
+/** How long to wait for another process that is refreshing the same tokens. */
 const WAIT_MS = 15_000;
-const LOOK_MS = 100;
-/** After a failure that may go away, the issuer is left alone so long. */
+const POLL_MS = 100;
+/** After a temporary failure, the issuer is not asked again for this long. */
 const PAUSE_MS = 5_000;
-/** Of how many accounts this process remembers what it has got. */
+/** Maximum number of accounts in each of this process's maps. */
 const MOST_KNOWN = 10_000;
 
 interface Failure {
@@ -29,19 +29,26 @@ interface Failure {
 }
 
 /**
- * The one place where access tokens are refreshed (docs/oauth.md): ahead of their expiry, and once when the provider
- * refuses one. In a process each account's tokens are refreshed by one call that all others wait for, and of all
- * processes by the one that has the lease. Only `invalid_grant` makes the grant invalid.
+ * Refreshes access tokens (docs/oauth.md): ahead of their expiry, and once when the provider
+ * refuses one. No other code refreshes them. Within a process one call per account refreshes the
+ * tokens and all other calls wait for it. Among processes, the one that holds the lease does. Only
+ * `invalid_grant` makes the grant invalid.
  */
 @Injectable()
 export class TokenRefresh implements TokenSource, OnModuleInit {
-  /** The newest tokens this process has got, by account: whoever loaded the account before need not ask. */
+  /**
+   * The newest tokens of this process, by account. Callers that loaded an account earlier use these
+   * instead of asking the issuer.
+   */
   readonly #newest = new Map<string, VersionedTokens>();
   readonly #running = new Map<string, Promise<VersionedTokens>>();
   readonly #failures = new Map<string, Failure>();
-  /** What the issuer has given for a version and is not stored yet: its refresh token is the only one that is good. */
+  /**
+   * Tokens from the issuer that are not stored yet, with the version they replace. Their refresh
+   * token may be the only one that still works.
+   */
   readonly #unstored = new Map<string, VersionedTokens>();
-  /** Versions that the provider has refused although they were just made, by account. */
+  /** Versions that the provider refused although they were new, by account. */
   readonly #useless = new Map<string, number>();
 
   constructor(
@@ -69,7 +76,8 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
       try {
         return await work(second);
       } catch (again) {
-        // The next one need not use up another token to hear it.
+        // Remember this version, so that the next call does not use up another token to get the
+        // same refusal.
         if (isRefusal(again)) remember(this.#useless, account.accountId, versionOf(second));
         throw again;
       }
@@ -91,7 +99,7 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
     }
   }
 
-  /** @param refusal what the provider said to the token of `account` */
+  /** @param refusal the provider's answer to the token of `account` */
   async #another(account: ProviderAccount, refusal: ProviderError): Promise<ProviderAccount> {
     const { accountId } = account;
     const version = versionOf(account);
@@ -106,12 +114,13 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
     return newest && newest.version > versionOf(account) ? withToken(account, newest) : account;
   }
 
-  /** Tokens newer than `version`. @throws {ProviderError} */
+  /** Gets tokens newer than `version`. @throws {ProviderError} */
   async #advance(accountId: string, version: number): Promise<VersionedTokens> {
     for (;;) {
       const running = this.#running.get(accountId) ?? this.#start(accountId, version);
       const advanced = await running;
-      // One that was begun before this version was there has nothing newer to give.
+      // A refresh that started before this version was stored may return the same version; then
+      // start another one.
       if (advanced.version > version) return advanced;
     }
   }
@@ -146,11 +155,11 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
           'the access token is being replaced by another process',
         );
       }
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
     }
   }
 
-  /** @returns null when the row is as it was */
+  /** @returns `null` if the row still has this version */
   async #changed(accountId: string, version: number): Promise<VersionedTokens | null> {
     const standing = await this.store.read(accountId);
     if (!standing?.tokens) {
@@ -167,7 +176,7 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
     );
   }
 
-  /** @returns null when the row has other tokens by now */
+  /** @returns `null` if the row has other tokens by now */
   async #refresh(lease: TokenLease): Promise<VersionedTokens | null> {
     try {
       return await this.store.store(lease, await this.#ask(lease));
@@ -178,18 +187,21 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
     }
   }
 
-  /** What the issuer gives for the tokens that are leased, or has given before and could not be stored. */
+  /**
+   * New tokens from the issuer for the leased ones. Tokens that could not be stored earlier are
+   * used again instead.
+   */
   async #ask({ accountId, applicationId, provider, present }: TokenLease): Promise<OauthTokens> {
     const unstored = this.#unstored.get(accountId);
     if (unstored?.version === present.version) return unstored.tokens;
-    const way = await this.integrations.find(applicationId, provider);
-    if (!way) {
+    const oauth = await this.integrations.find(applicationId, provider);
+    if (!oauth) {
       throw new OauthError(
         'misconfigured',
-        `no integration for ${provider} says how its accounts sign in`,
+        `there is no integration for ${provider} with OAuth settings`,
       );
     }
-    const tokens = await this.clients.refresh(way.registration, present.tokens);
+    const tokens = await this.clients.refresh(oauth.registration, present.tokens);
     remember(this.#unstored, accountId, { version: present.version, tokens });
     return tokens;
   }

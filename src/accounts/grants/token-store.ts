@@ -16,24 +16,27 @@ export interface TokenLease {
   applicationId: string;
   provider: string;
   present: VersionedTokens;
-  /** `token_lease_until`, as text: a lease is given back by whoever has it. */
+  /**
+   * `token_lease_until` as text. It identifies the lease, so that a process cannot release the
+   * lease of another.
+   */
   until: string;
 }
 
-/** What the row says of the tokens. */
+/** The status and tokens that a grant's row contains. */
 export interface TokenStanding {
   status: GrantStatus;
   statusReason: string | null;
-  /** Null: the account has signed in by password meanwhile. */
+  /** `null` if the account has signed in with a password in the meantime. */
   tokens: VersionedTokens | null;
 }
 
 /**
- * Longer than everything that is done under it can take (two exchanges of at most 10 s, and storing), so that no second
- * one uses a refresh token that is being used.
+ * Longer than all work under the lease can take (two exchanges of at most 10 s, and storing). So no
+ * second process uses a refresh token that is already in use.
  */
 const LEASE_SECONDS = 60;
-/** How long storing is tried again while the database is away. */
+/** How long to retry storing while the database is unavailable. */
 const STORE_MS = 30_000;
 const STORE_PAUSE_MS = 250;
 
@@ -61,7 +64,10 @@ const GIVE_BACK = `
   where id = $1 and token_version = $2 and token_lease_until = $3::timestamptz
   returning settings_sealed as "settingsSealed"`;
 
-/** Tokens in the rows of grants: of many processes one has the lease, and a version is replaced once. */
+/**
+ * OAuth tokens in the rows of grants. One process at a time has the lease, and each version is
+ * replaced once.
+ */
 @Injectable()
 export class TokenStore {
   readonly #log = new Logger(TokenStore.name);
@@ -72,7 +78,10 @@ export class TokenStore {
     private readonly clock: Clock,
   ) {}
 
-  /** @returns null when somebody else has the lease, or the row another version, or it is not valid (any more) */
+  /**
+   * @returns `null` if another process has the lease, the row has another version, or the grant
+   *   is not valid
+   */
   async lease(accountId: string, version: number): Promise<TokenLease | null> {
     const [row] = await this.database.query<{
       applicationId: string;
@@ -86,7 +95,7 @@ export class TokenStore {
     return { accountId, ...lease, present: { version, tokens } };
   }
 
-  /** @returns null when the grant is gone */
+  /** @returns `null` if the grant has been deleted */
   async read(accountId: string): Promise<TokenStanding | null> {
     const [row] = await this.database.query<Row>(READ, [accountId]);
     if (!row) return null;
@@ -97,9 +106,10 @@ export class TokenStore {
   }
 
   /**
-   * Puts new tokens in the place of those that were leased. The old refresh token may be used up: what cannot be stored
-   * because the database is away is tried again for half a minute.
-   * @returns null when the row has others by now (the user has signed in again), or is gone
+   * Replaces the leased tokens with new ones. The old refresh token may be used up, so storing is
+   * retried for half a minute while the database is unavailable.
+   * @returns `null` if the grant has been deleted or has other tokens by now, because the user
+   *   has signed in again
    */
   async store(
     { accountId, present: { version } }: TokenLease,
@@ -117,23 +127,24 @@ export class TokenStore {
         return row ? { version: row.version, tokens } : null;
       } catch (error) {
         if (!databaseTrouble(error) || monotonicMs() - begunMs > STORE_MS) throw error;
-        this.#log.warn(`new tokens of account ${accountId} cannot be stored yet`);
+        this.#log.warn(`new tokens of account ${accountId} could not be stored; trying again`);
         await delay(STORE_PAUSE_MS);
-        // It may have been stored although the answer was lost.
+        // The statement may have succeeded although its answer was lost.
         const stored = await this.#storedMeanwhile(accountId, version, tokens);
         if (stored) return stored;
       }
     }
   }
 
-  /** Lets the next one try. */
+  /** Releases the lease, so that another process can refresh the tokens. */
   async giveBack({ accountId, present: { version }, until }: TokenLease): Promise<void> {
     await this.database.query(GIVE_BACK, [accountId, version, until]);
   }
 
   /**
-   * The issuer takes the refresh token no more: the grant becomes `invalid`.
-   * @returns false when somebody else has the lease, or the grant other tokens by now: nothing changes then
+   * Makes the grant `invalid`, because the issuer no longer accepts the refresh token.
+   * @returns `false` if another process has the lease or the grant has other tokens by now; then
+   *   nothing changes
    */
   async invalidate(
     { accountId, present: { version }, until }: TokenLease,

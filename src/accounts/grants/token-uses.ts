@@ -2,11 +2,12 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
 
-/** Tokens of one minute; the last uses of further ones are not stored. */
+/** Maximum number of tokens remembered per minute. Last uses of further tokens are not stored. */
 const MOST_TOKENS = 100_000;
 const TOGETHER = 5_000;
 
-// Skips tokens that are being revoked at this moment: waiting for them could deadlock.
+// Skips tokens that another transaction has locked, for example to revoke them: waiting could
+// deadlock.
 const STORE = `
   update access_token t set last_used_at = greatest(t.last_used_at, u.at)
   from unnest($1::uuid[], $2::timestamptz[]) u(id, at)
@@ -14,8 +15,8 @@ const STORE = `
   where t.id = held.id`;
 
 /**
- * When access tokens were last used: remembered in memory and stored once a minute by each process, in one statement for all
- * tokens. A process that is killed loses its last minute.
+ * Remembers in memory when access tokens were last used. Each process stores the times once a
+ * minute, in statements of up to 5,000 tokens. A process that is killed loses its last minute.
  */
 @Injectable()
 export class TokenUses implements BeforeApplicationShutdown {
@@ -28,13 +29,13 @@ export class TokenUses implements BeforeApplicationShutdown {
     private readonly clock: Clock,
   ) {}
 
-  /** Remembers that a request came with this token now. Costs no statement. */
+  /** Remembers that a request used this token now. Runs no statement. */
   note(tokenId: string): void {
     if (this.#uses.size < MOST_TOKENS || this.#uses.has(tokenId))
       this.#uses.set(tokenId, this.clock.now());
   }
 
-  /** Stores what was remembered. What cannot be stored is lost. */
+  /** Stores the remembered times. Times that cannot be stored are lost. */
   async store(): Promise<void> {
     await this.#storing;
     this.#storing = this.#store().finally(() => (this.#storing = null));
