@@ -10,11 +10,11 @@ import { WorkPermit } from './work/work-permit.ts';
 import { APP_CONFIG, type AppConfig } from './config/app-config.ts';
 import { LOG_DESTINATION, type LogDestination } from './config/log-destination.ts';
 
-/** The configuration and the values made from it that every module may use. */
+/** Provides the configuration, and the services built from it, to every module. */
 @Global()
 @Module({})
 export class ConfigModule {
-  /** @param logTo where lines of the log go; default: standard output */
+  /** @param logTo destination of log lines; default: standard output */
   static register(config: AppConfig, logTo: LogDestination | null = null): DynamicModule {
     return {
       module: ConfigModule,

@@ -1,18 +1,21 @@
 import type { Scope } from './scopes.ts';
 
-/** What a handler needs from the account that calls it. */
+/** What a handler requires of the calling account. */
 export interface AccessRule {
-  /** Any one of these scopes; absent: none is needed. */
+  /** The account needs one of these scopes; absent: it needs none. */
   anyScope?: readonly Scope[];
-  /** Whether it changes something at the provider: refused (403) while the account's credentials are out of date. */
+  /**
+   * True if the handler changes something at the provider. Refused with 403 while the account's
+   * credentials are out of date.
+   */
   write?: boolean;
   /**
-   * Whether all it does is to give up the caller's token. Then every working token may, whatever the state of its account; and
-   * wrong tokens count as failed attempts of the client.
+   * True if the handler only revokes the caller's token. Every valid token may call it, whatever
+   * the state of its account. An invalid token counts as a failed attempt of the client.
    */
   revokes?: boolean;
 }
 
-/** Metadata keys of the decorators. */
+/** Metadata keys that the decorators set. */
 export const ACCESS_RULE = 'carillon:access-rule';
 export const PUBLIC_ROUTE = 'carillon:public-route';

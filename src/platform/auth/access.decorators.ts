@@ -13,8 +13,8 @@ import { ACCESS_RULE, type AccessRule, PUBLIC_ROUTE } from './access-rule.ts';
 import { type AccountPrincipal, type ApplicationPrincipal, principalOf } from './principal.ts';
 
 /**
- * Access token of an account: as Bearer, or as the user name of Basic (api facts 1.2). Put it on the controller;
- * `Access` on a handler says what the handler needs.
+ * Requires the access token of an account, as Bearer or as the user name of Basic. For controllers;
+ * `Access` on a handler replaces the rule.
  */
 export function AccountAuth(rule: AccessRule): ClassDecorator {
   return applyDecorators(
@@ -26,12 +26,15 @@ export function AccountAuth(rule: AccessRule): ClassDecorator {
   );
 }
 
-/** What this handler needs, instead of what its controller says. */
+/** Replaces the controller's rule for this handler. */
 export function Access(rule: AccessRule): MethodDecorator {
   return SetMetadata(ACCESS_RULE, rule);
 }
 
-/** Basic `client_id:client_secret`, on the integrations address (spec 5). */
+/**
+ * Requires Basic authentication with `client_id:client_secret`, for the address of integrations and
+ * grants.
+ */
 export function ApplicationAuth(): ClassDecorator {
   return applyDecorators(
     UseGuards(ApplicationGuard),
@@ -40,7 +43,10 @@ export function ApplicationAuth(): ClassDecorator {
   );
 }
 
-/** Basic with the client secret as user name, under `/a/{client_id}` (api facts 1.2). */
+/**
+ * Requires Basic authentication with the client secret as user name, for paths under
+ * `/a/{client_id}`.
+ */
 export function ApplicationSecretAuth(): ClassDecorator {
   return applyDecorators(
     UseGuards(ApplicationSecretGuard),
@@ -49,7 +55,10 @@ export function ApplicationSecretAuth(): ClassDecorator {
   );
 }
 
-/** A route that anybody may call. A test fails for routes that carry neither this nor one of the above. */
+/**
+ * Marks a route that needs no credentials. A test fails for routes with neither this decorator nor
+ * one of those above.
+ */
 export function Public(): ClassDecorator & MethodDecorator {
   return SetMetadata(PUBLIC_ROUTE, true);
 }
@@ -58,7 +67,7 @@ export const CurrentAccount = createParamDecorator(
   (_: unknown, context: ExecutionContext): AccountPrincipal => {
     const principal = principalOf(context.switchToHttp().getRequest<Request>());
     if (principal?.kind !== 'account')
-      throw new Error('CurrentAccount on a route without AccountAuth');
+      throw new Error('CurrentAccount is used on a route without AccountAuth');
     return principal;
   },
 );
@@ -66,14 +75,14 @@ export const CurrentAccount = createParamDecorator(
 function applicationOf(context: ExecutionContext): ApplicationPrincipal {
   const principal = principalOf(context.switchToHttp().getRequest<Request>());
   if (principal?.kind === 'application') return principal;
-  throw new Error('CurrentApplication on a route without application credentials');
+  throw new Error('CurrentApplication is used on a route without application credentials');
 }
 
 export const CurrentApplication = createParamDecorator((_: unknown, context: ExecutionContext) =>
   applicationOf(context),
 );
 
-/** The id of the application of this request. */
+/** The id of the application that sent this request. */
 export const ApplicationId = createParamDecorator(
   (_: unknown, context: ExecutionContext) => applicationOf(context).applicationId,
 );

@@ -9,8 +9,8 @@ import {
 } from './strategies.ts';
 
 /**
- * Registers the passport strategies behind the decorators of `access.decorators.ts`, whose guards are used in every room. A
- * global module has to provide `Credentials`.
+ * Registers the passport strategies of the decorators in `access.decorators.ts`. The guards are
+ * used in every module, so a global module has to provide `Credentials`.
  */
 @Global()
 @Module({

@@ -1,14 +1,15 @@
 import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
 
 /**
- * Turns what a caller presented into who it is. Nothing is kept: a token or secret that was revoked is refused from the
- * next request on, by every process (docs/adr/0023). Accounts implement it.
+ * Finds the account or application that presented credentials. Results are not cached, so every
+ * process refuses a revoked token or secret from the next request on (docs/adr/0023). Implemented
+ * by the accounts module.
  */
 export abstract class Credentials {
-  /** @returns undefined for an unknown, revoked or expired token */
+  /** @returns `undefined` if the token is unknown, revoked or expired */
   abstract accountByToken(token: string): Promise<AccountPrincipal | undefined>;
 
-  /** @returns undefined unless the pair is right */
+  /** @returns `undefined` if the client id is unknown or the secret is wrong */
   abstract applicationBySecret(
     clientId: string,
     secret: string,

@@ -7,16 +7,24 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { ProviderError } from '../base/errors/provider-error.ts';
 
-/** Who tries to sign in to which account. */
+/** One attempt of a client to sign in to an account. */
 export interface SignInAttempt {
   applicationId: string;
-  /** Network address of the client; null: the application has proven itself with its secret, and answers for its users. */
+  /**
+   * Network address of the client. `null` if the application has authenticated with its secret; it
+   * then answers for its users.
+   */
   client: string | null;
-  /** The address, and the user names at its servers: a password is tried for each of them. */
+  /**
+   * The email address, and the user names at its servers. The attempt counts for each of these
+   * names.
+   */
   names: readonly string[];
 }
 
-/** Too many attempts failed; `details.retryAfterSeconds` says when the next one is let through. */
+/**
+ * Too many attempts have failed. `details.retryAfterSeconds` says when the next attempt is allowed.
+ */
 export class TooManyFailuresError extends DomainError {
   constructor(what: string, limit: number, retryAfterSeconds: number) {
     const minutes = Math.ceil(retryAfterSeconds / 60);
@@ -32,9 +40,12 @@ export class TooManyFailuresError extends DomainError {
 const WITHIN_MS = 15 * 60_000;
 /** Wrong passwords of one client for one account. */
 const MOST_OF_PAIR = 10;
-/** Wrong passwords of all clients for one account: high, because strangers can use it up. */
+/**
+ * Wrong passwords of all clients for one account. The limit is high because an attacker can use it
+ * up and lock the owner out.
+ */
 const MOST_OF_ACCOUNT = 100;
-/** Limits that are known to be reached, per process. */
+/** Reached limits that one process remembers. */
 const MOST_REMEMBERED = 10_000;
 
 interface Counted {
@@ -60,17 +71,18 @@ const COUNT = `
 
 const RELEASE = `
   update failed_attempt f set failures = f.failures - 1
-  from (select key from failed_attempt where key = any($1::bytea[]) and failures > 0 order by key for update) held
-  where f.key = held.key`;
+  from (select key from failed_attempt where key = any($1::bytea[]) and failures > 0 order by key for update) locked
+  where f.key = locked.key`;
 
 /**
- * The one limiter of failed attempts: passwords on the pages and at `/connect/authorize`, and secrets of applications. Counted
- * in the database, so by all processes together; a limit that is reached is remembered here, and costs no further statement.
+ * Limits failed attempts: passwords on the sign-in pages and at `/connect/authorize`, and secrets
+ * of applications. Attempts are counted in the database, by all processes together. Each process
+ * remembers reached limits, so that further attempts cost no statement (docs/adr/0063).
  */
 @Injectable()
 export class FailedAttempts {
   readonly #mostOfClient: number;
-  /** Until when, in milliseconds since 1970, by key. */
+  /** End of the period in milliseconds since 1970, by key. */
   readonly #reached = new Map<string, number>();
 
   constructor(
@@ -82,11 +94,12 @@ export class FailedAttempts {
   }
 
   /**
-   * Runs an attempt to sign in. It counts before it is made, so that many at once do not slip through. A provider's refusal counts
-   * for the account and the client; any other failure for the client alone. A success does not count, nor does an attempt that
-   * was turned away before any server was asked (429).
-   * @throws {TooManyFailuresError} before the attempt is made
-   * @throws what the attempt throws
+   * Runs an attempt to sign in. The attempt is counted before it runs, so that many simultaneous
+   * attempts cannot exceed the limit. If the provider refuses the credentials, the attempt counts
+   * for the account and the client. Any other failure counts for the client only. A success does
+   * not count, and neither does an attempt that was rejected with 429 before any server was asked.
+   * @throws {TooManyFailuresError} before the attempt runs
+   * @throws the error of the attempt
    */
   async during<T>(attempt: SignInAttempt, work: () => Promise<T>): Promise<T> {
     const counted = this.#countedBy(attempt);
@@ -95,7 +108,8 @@ export class FailedAttempts {
     try {
       return await work();
     } catch (error) {
-      // When too many checks were running, nobody learns anything from it, and it is no fault of the client.
+      // Too many checks were running: the attempt revealed nothing, and the client is not at
+      // fault.
       const isTurnedAway = error instanceof DomainError && error.kind === 'rate-limited';
       if (isRefusal(error)) released = [];
       else if (!isTurnedAway) released = counted.filter(({ kind }) => kind !== 'client');
@@ -106,10 +120,10 @@ export class FailedAttempts {
   }
 
   /**
-   * Counts a secret of an application, or a token, that was wrong. A right one is never refused for somebody's wrong ones: call
-   * this after looking, not before.
+   * Counts a wrong application secret or token. Call it after the secret was checked: a correct
+   * secret must be accepted even if others have used up the limit.
    * @param client network address of the client
-   * @throws {TooManyFailuresError} to be answered instead of the usual refusal
+   * @throws {TooManyFailuresError} to return to the client instead of the usual refusal
    */
   async wrongSecret(client: string): Promise<void> {
     await this.#begin(this.#clientOf(client));
@@ -155,14 +169,15 @@ export class FailedAttempts {
     const exceeded = counted.filter(({ key, most }) => (byKey.get(key)?.failures ?? 0) > most);
     const [first] = exceeded;
     if (!first) return;
-    // It is not made, so it does not count.
+    // The attempt will not run, so it does not count.
     await this.#release(counted);
     for (const { key } of exceeded) this.#remember(key, byKey.get(key)?.endsAt.getTime() ?? 0);
     throw tooMany(first, byKey.get(first.key)?.endsAt.getTime() ?? 0, now);
   }
 
   async #release(counted: readonly Counted[]): Promise<void> {
-    // A limit may have been reached by attempts under way, this one among them.
+    // Attempts that are still running, including this one, may have reached a limit. It is no
+    // longer reached.
     for (const { key } of counted) this.#reached.delete(key);
     if (counted.length > 0) await this.database.query(RELEASE, [buffersOf(counted)]);
   }
@@ -177,7 +192,7 @@ export class FailedAttempts {
   }
 }
 
-/** Whether the provider has said no to the credentials of an attempt. */
+/** Whether the provider refused the credentials of an attempt. */
 export function isRefusal(error: unknown): boolean {
   const cause = error instanceof DomainError ? error.details.cause : undefined;
   return cause instanceof ProviderError && cause.code === 'auth-invalid';
@@ -194,7 +209,7 @@ function tooMany({ kind, most }: Counted, until: number, now: Date): TooManyFail
 const keyOf = (...parts: readonly string[]): string =>
   hashToken(parts.join('\0')).toString('base64');
 
-/** In one order everywhere: those who lock several rows do not wait for each other in a circle. */
+/** Sorted, so that transactions that lock several rows cannot deadlock. */
 const buffersOf = (counted: readonly Counted[]): Buffer[] =>
   counted.map(({ key }) => Buffer.from(key, 'base64')).sort((one, other) => one.compare(other));
 
@@ -203,7 +218,10 @@ const PRUNE = `
   where key in (select key from failed_attempt where ends_at <= $1 order by key limit 1000 for update skip locked)
   returning 1`;
 
-/** Removes counts of failed attempts whose time is over. @returns how many */
+/**
+ * Removes counts of failed attempts whose period has ended.
+ * @returns the number of removed rows, at most 1000
+ */
 export async function pruneFailedAttempts(sql: Sql, now: Date): Promise<number> {
   return (await sql.query(PRUNE, [now])).length;
 }

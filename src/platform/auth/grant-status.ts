@@ -1,8 +1,8 @@
-/** `invalid`: the user has to authenticate again (api facts 2). */
+/** `invalid` means that the user has to authenticate again. */
 export const GRANT_STATUSES = ['valid', 'invalid'] as const;
 export type GrantStatus = (typeof GRANT_STATUSES)[number];
 
-/** `running` is healthy (api facts 4). */
+/** `running` is the healthy state. */
 export const SYNC_STATES = [
   'initializing',
   'downloading',
@@ -17,6 +17,9 @@ export type SyncState = (typeof SYNC_STATES)[number];
 export const ORGANIZATION_UNITS = ['folder', 'label'] as const;
 export type OrganizationUnit = (typeof ORGANIZATION_UNITS)[number];
 
-/** A cancelled account keeps its data; its tokens are refused with 403 until it is upgraded again. */
+/**
+ * A cancelled account keeps its data. Requests with its tokens get 403 until the account is
+ * reactivated.
+ */
 export const BILLING_STATES = ['paid', 'cancelled'] as const;
 export type BillingState = (typeof BILLING_STATES)[number];

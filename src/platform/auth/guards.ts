@@ -26,10 +26,11 @@ export const STRATEGY = {
 } as const;
 
 /**
- * Waits for a guard of passport. Credentials that it refuses count as a failed attempt of the client.
- * @throws {TooManyFailuresError} instead of the refusal, when the client has failed too often
+ * Waits for the verdict of a passport guard. Refused credentials count as a failed attempt of the
+ * client.
+ * @throws {TooManyFailuresError} instead of the refusal, if the client has failed too often
  */
-async function guarded(
+async function countingFailures(
   verdict: ReturnType<CanActivate['canActivate']>,
   context: ExecutionContext,
   failures: FailedAttempts,
@@ -45,7 +46,10 @@ async function guarded(
   }
 }
 
-/** Basic `client_id:client_secret`, at the integrations address of the application's own region. */
+/**
+ * Requires Basic `client_id:client_secret`, at the integrations address of the application's own
+ * region.
+ */
 @Injectable()
 export class ApplicationGuard extends AuthGuard(STRATEGY.application) {
   constructor(
@@ -56,7 +60,7 @@ export class ApplicationGuard extends AuthGuard(STRATEGY.application) {
   }
 
   override async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (!(await guarded(super.canActivate(context), context, this.failures))) return false;
+    if (!(await countingFailures(super.canActivate(context), context, this.failures))) return false;
     const request = context.switchToHttp().getRequest<Request>();
     const application = principalOf(request);
     if (application?.kind !== 'application') return false;
@@ -73,7 +77,10 @@ export class ApplicationGuard extends AuthGuard(STRATEGY.application) {
   }
 }
 
-/** Basic with the client secret as user name; it must be the secret of the application in the path. */
+/**
+ * Requires Basic authentication with the client secret as user name. The secret must belong to the
+ * application in the path.
+ */
 @Injectable()
 export class ApplicationSecretGuard extends AuthGuard(STRATEGY.applicationSecret) {
   constructor(private readonly failures: FailedAttempts) {
@@ -81,11 +88,11 @@ export class ApplicationSecretGuard extends AuthGuard(STRATEGY.applicationSecret
   }
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
-    return guarded(super.canActivate(context), context, this.failures);
+    return countingFailures(super.canActivate(context), context, this.failures);
   }
 }
 
-/** Access token, then the rule of the handler: scopes, state of the account. */
+/** Requires an access token, then applies the handler's rule: scopes and state of the account. */
 @Injectable()
 export class AccountGuard extends AuthGuard([STRATEGY.bearer, STRATEGY.tokenAsUser]) {
   constructor(
@@ -101,8 +108,10 @@ export class AccountGuard extends AuthGuard([STRATEGY.bearer, STRATEGY.tokenAsUs
       context.getClass(),
     ]);
     const verdict = super.canActivate(context);
-    const isIn = rule?.revokes ? await guarded(verdict, context, this.failures) : await verdict;
-    if (!isIn) return false;
+    const isAuthenticated = rule?.revokes
+      ? await countingFailures(verdict, context, this.failures)
+      : await verdict;
+    if (!isAuthenticated) return false;
     const account = principalOf(context.switchToHttp().getRequest<Request>());
     if (account?.kind !== 'account') return false;
     if (rule?.revokes) return true;
@@ -112,13 +121,13 @@ export class AccountGuard extends AuthGuard([STRATEGY.bearer, STRATEGY.tokenAsUs
     if (account.unproven) {
       throw new ForbiddenError(
         'account.address-unproven',
-        `This account cannot be used before it is proven that its mailbox is that of ${account.email}.`,
+        `This account cannot be used until it is proven that its mailbox belongs to ${account.email}.`,
       );
     }
     if (rule?.anyScope && !allows(account.scopes, rule.anyScope)) {
       throw new ForbiddenError(
         'scope.missing',
-        `This needs one of the scopes ${rule.anyScope.join(', ')}, which the account has not granted.`,
+        `This request needs one of the scopes ${rule.anyScope.join(', ')}, which the account has not granted.`,
       );
     }
     if (rule?.write && account.grantStatus === 'invalid') {

@@ -6,14 +6,14 @@ const parts = (request: Request): [scheme: string, value: string] | undefined =>
   return scheme && value && rest.length === 0 ? [scheme.toLowerCase(), value] : undefined;
 };
 
-/** The user name of `Authorization: Basic`, if there is one. */
+/** The user name in `Authorization: Basic`; `undefined` if there is none. */
 export function basicUserName(request: Request): string | undefined {
   const [scheme, value = ''] = parts(request) ?? [];
   if (scheme !== 'basic') return undefined;
   return Buffer.from(value, 'base64').toString('utf8').split(':', 1)[0] || undefined;
 }
 
-/** The access token in the header, however it was sent; for handlers behind `AccountAuth`. */
+/** The access token of the request, sent as Bearer or Basic. For handlers behind `AccountAuth`. */
 export const PresentedToken = createParamDecorator(
   (_: unknown, context: ExecutionContext): string => {
     const request = context.switchToHttp().getRequest<Request>();

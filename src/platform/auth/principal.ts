@@ -4,18 +4,21 @@ import type { Region } from '../config/app-config.ts';
 import type { BillingState, GrantStatus, OrganizationUnit } from './grant-status.ts';
 import type { Scope } from './scopes.ts';
 
-/** The application that called with its own credentials. */
+/** The application that authenticated with its own credentials. */
 export interface ApplicationPrincipal {
   kind: 'application';
   applicationId: string;
   clientId: string;
   plan: Plan;
-  /** Whose integrations address it uses. */
+  /** Region whose integrations address the application uses. */
   region: Region;
   features: readonly ApplicationFeature[];
 }
 
-/** The account that called with an access token. Everything it may see carries its `accountId`. */
+/**
+ * The account that authenticated with an access token. The account may see only objects with its
+ * `accountId`.
+ */
 export interface AccountPrincipal {
   kind: 'account';
   accountId: string;
@@ -27,16 +30,22 @@ export interface AccountPrincipal {
   organizationUnit: OrganizationUnit;
   grantStatus: GrantStatus;
   billingState: BillingState;
-  /** Null: every scope. The grant's own, else the integration's (spec 5), as far as the user has agreed to them. */
+  /**
+   * Scopes of the grant, or else of the integration, limited to those that the user has agreed to.
+   * `null` = every scope.
+   */
   scopes: readonly Scope[] | null;
   features: readonly ApplicationFeature[];
-  /** The integration requires a proven address, and this one is not proven: everything is refused. */
+  /**
+   * True if the integration requires a proven address and this account's address is not proven.
+   * Every request is then refused.
+   */
   unproven: boolean;
 }
 
 export type Principal = ApplicationPrincipal | AccountPrincipal;
 
-/** Who authenticated this request, if anybody. */
+/** The application or account that authenticated this request; `undefined` if there is none. */
 export function principalOf(request: Request): Principal | undefined {
   return request.user as Principal | undefined;
 }

@@ -2,14 +2,15 @@ import { z } from 'zod';
 import { isScope, SCOPES, type Scope } from './scopes.ts';
 
 /**
- * A list of scopes, also as one comma separated string; parsed to known scopes without repetition. An empty list
- * and null mean "none of its own" and are parsed to null: the integration's scopes apply, or all.
- * @param emptyMessage given: an empty list is refused with it, and only null means null
+ * A list of scopes, as an array or as one comma-separated string. The result has only known scopes,
+ * without duplicates. `null` and an empty list mean that the grant has no scopes of its own; both
+ * become `null`. The integration's scopes then apply, or all scopes.
+ * @param emptyMessage if given, an empty list is refused with this message
  */
 export function scopeList(emptyMessage?: string) {
   return z
     .union([z.array(z.string()).max(100), z.string().max(1000)], {
-      error: 'must be an array of scopes',
+      error: 'must be an array of scopes or a comma-separated string',
     })
     .nullable()
     .transform((value, context): Scope[] | null => {
@@ -20,7 +21,7 @@ export function scopeList(emptyMessage?: string) {
       if (unknown !== undefined) {
         context.addIssue({
           code: 'custom',
-          message: `unknown scope "${unknown.slice(0, 50)}"; known: ${SCOPES.join(', ')}`,
+          message: `unknown scope "${unknown.slice(0, 50)}"; allowed: ${SCOPES.join(', ')}`,
         });
         return z.NEVER;
       }

@@ -1,4 +1,4 @@
-/** Every scope there is (spec 5, api facts 3.3). */
+/** All scopes. */
 export const SCOPES = [
   'email', 'email.modify', 'email.read_only', 'email.send', 'email.folders_and_labels', 'email.metadata', 'email.drafts',
   'calendar', 'calendar.read_only', 'calendar.free_busy',
@@ -7,7 +7,7 @@ export const SCOPES = [
 ] as const; // prettier-ignore
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes that allow each kind of use; any one of them is enough. */
+/** Scopes that allow each kind of use. One of them is enough. */
 export const SCOPES_FOR = {
   readMail: ['email', 'email.modify', 'email.read_only'],
   modifyMail: ['email', 'email.modify'],
@@ -19,11 +19,11 @@ export const SCOPES_FOR = {
   readFiles: ['email', 'email.modify', 'email.read_only', 'email.drafts'],
   writeFiles: ['email', 'email.modify', 'email.drafts', 'email.send'],
   sendMail: ['email', 'email.send'],
-  /** Contacts made from senders and recipients of messages. */
+  /** To read contacts that were built from senders and recipients of messages. */
   readPeopleOfMail: ['email', 'email.modify', 'email.read_only', 'email.metadata'],
-  /** What becomes of changes of messages. */
+  /** To see the job statuses of changes to messages. */
   followMail: ['email', 'email.modify', 'email.read_only', 'email.folders_and_labels'],
-  /** That something happened to messages at all. */
+  /** To get webhooks about messages and threads. */
   hearOfMail: [
     'email', 'email.modify', 'email.read_only', 'email.send', 'email.folders_and_labels', 'email.metadata', 'email.drafts',
   ],
@@ -35,7 +35,7 @@ export const SCOPES_FOR = {
   writeContacts: ['contacts'],
 } as const satisfies Record<string, readonly Scope[]>; // prettier-ignore
 
-/** Whether the scopes (null: all) allow the use. */
+/** Whether the scopes (`null` = every scope) allow the use. */
 export function allows(scopes: readonly Scope[] | null, anyOf: readonly Scope[]): boolean {
   return scopes === null || anyOf.some((scope) => scopes.includes(scope));
 }
@@ -44,7 +44,7 @@ export function isScope(value: string): value is Scope {
   return (SCOPES as readonly string[]).includes(value);
 }
 
-/** What a scope allows besides itself. */
+/** Narrower scopes that a scope contains. */
 const CONTAINED: Readonly<Partial<Record<Scope, readonly Scope[]>>> = {
   email: SCOPES.filter((scope) => scope.startsWith('email.')),
   'email.modify': ['email.read_only', 'email.metadata'],
@@ -57,14 +57,14 @@ const CONTAINED: Readonly<Partial<Record<Scope, readonly Scope[]>>> = {
 const covers = (agreed: readonly Scope[], scope: Scope): boolean =>
   agreed.some((one) => one === scope || CONTAINED[one]?.includes(scope));
 
-/** Whether everything in `asked` is allowed by `agreed`; null: every scope. */
+/** Whether `agreed` covers every scope in `asked`. `null` = every scope. */
 export function isWithin(asked: readonly Scope[] | null, agreed: readonly Scope[] | null): boolean {
   return agreed === null || (asked ?? SCOPES).every((scope) => covers(agreed, scope));
 }
 
 /**
- * What may be used of `asked` (the grant's or the integration's scopes) when the user has agreed to `agreed`; null:
- * every scope.
+ * Limits `asked` (scopes of the grant or the integration) to the scopes that the user has agreed
+ * to. `null` = every scope.
  */
 export function restrict(
   asked: readonly Scope[] | null,

@@ -15,7 +15,10 @@ export class AccessTokenBearerStrategy extends PassportStrategy(BearerStrategy, 
     super();
   }
 
-  /** Only the header counts: the library would also take tokens from the query, where they end up in logs. */
+  /**
+   * Reads the token from the header only. The library would also accept tokens in the query string,
+   * which appear in logs.
+   */
   override authenticate(request: Request): void {
     super.authenticate({ headers: request.headers } as Request);
   }
@@ -43,9 +46,10 @@ type Verify = (
   done: (error: unknown, user?: unknown) => void,
 ) => void;
 
-/** Basic with a secret as user name and no password, which passport-http refuses. */
+/** Basic authentication with a secret as user name and no password, which passport-http refuses. */
 class BasicUserNameStrategy extends PassportBase {
-  // Passport runs each request on an object derived from this one, which has no `#private` members.
+  // Passport runs each request on an object derived from this one, and derived objects lack
+  // `#private` members.
   private readonly verify: Verify;
 
   constructor(verify: Verify) {
@@ -64,7 +68,9 @@ class BasicUserNameStrategy extends PassportBase {
   }
 }
 
-/** `Authorization: Basic base64(token:)`: how the official clients send access tokens. */
+/**
+ * `Authorization: Basic base64(token:)`, the form in which the official clients send access tokens.
+ */
 @Injectable()
 export class AccessTokenBasicStrategy extends PassportStrategy(
   BasicUserNameStrategy,

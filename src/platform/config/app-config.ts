@@ -6,7 +6,10 @@ import { quotaConfig, quotaVariables } from './quota-config.ts';
 import { smsConfig, smsVariables } from './sms-config.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 
-/** Thrown at start when the environment is wrong. Names the variables, never their values. */
+/**
+ * Thrown at start if the environment is not valid. Its message names the variables, never their
+ * values.
+ */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(
@@ -40,31 +43,36 @@ const address = z
   .string()
   .refine(
     (value) => /^https?:\/\//.test(value) && URL.canParse(value),
-    'must be an http(s) address',
+    'must be an address that starts with http:// or https://',
   )
   .transform((value) => value.replace(/\/+$/, ''));
 
-/** The roles one process can have. */
+/** Roles that one process can have. */
 export const ROLES = ['api', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Regions of the integrations address (spec, introduction). */
+/** Regions of the address of integrations and grants. */
 export const REGIONS = ['us', 'eu'] as const;
 export type Region = (typeof REGIONS)[number];
 
-/** The groups of addresses one process can serve: the main API, the integrations and grants address, or both. */
+/**
+ * The groups of paths that one process can serve: the main API, and the paths of integrations and
+ * grants.
+ */
 export const SURFACES = ['main', 'integrations'] as const;
 export type Surface = (typeof SURFACES)[number];
 
 /**
- * Every variable Carillon reads. `docs/configuration.md` is checked against this list.
- * Empty values count as absent.
+ * Every variable that Carillon reads. A test compares `docs/configuration.md` with this list. An
+ * empty value counts as absent.
  */
 export const environmentSchema = z.object({
   NODE_ENV: z.enum(['development', 'production', 'test']).default('development'),
-  ROLES: list(['api', 'worker']).pipe(z.array(z.enum(ROLES, 'must be api, worker or both')).min(1)),
+  ROLES: list(['api', 'worker']).pipe(
+    z.array(z.enum(ROLES, 'must be api, worker or api,worker')).min(1),
+  ),
   SERVE: list(['main', 'integrations']).pipe(
-    z.array(z.enum(SURFACES, 'must be main, integrations or both')).min(1),
+    z.array(z.enum(SURFACES, 'must be main, integrations or main,integrations')).min(1),
   ),
   HOST: text('127.0.0.1'),
   PORT: integer(3000, 0, 65535),
@@ -77,19 +85,24 @@ export const environmentSchema = z.object({
     .optional(),
   DATABASE_POOL: integer(10, 1, 200),
   DATA_DIR: text('.carillon'),
-  INSTANCE_NAME: text('carillon').pipe(z.string().max(100, 'must have at most 100 characters')),
+  INSTANCE_NAME: text('carillon').pipe(z.string().max(100, 'must be at most 100 characters long')),
   ENCRYPTION_KEYS: z.string().optional(),
   EGRESS_ALLOW: entries
     .pipe(
       z.array(
-        z.string().refine(isEgressAllowEntry, 'must be host names, addresses or CIDR ranges'),
+        z
+          .string()
+          .refine(
+            isEgressAllowEntry,
+            'must be host names, IP addresses or CIDR ranges, separated by commas',
+          ),
       ),
     )
     .optional(),
   ISPDB_URL: address.optional(),
   TRUST_PROXY: trustedProxies,
   PUBLIC_IP_ADDRESSES: list([]).pipe(
-    z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses')),
+    z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses, separated by commas')),
   ),
   MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1024, 100 * 1024 * 1024),
   UNUSED_UPLOADS_MB: integer(2_048, 0, 1_000_000),
@@ -132,20 +145,24 @@ function parseKeyRing(value: string, problems: string[]): EncryptionKey[] {
     const [id, encoded, ...rest] = entry.trim().split(':');
     const key = Buffer.from(encoded ?? '', 'base64');
     if (!id || !/^[A-Za-z0-9_-]+$/.test(id) || rest.length > 0 || key.length !== 32) {
-      problems.push(`ENCRYPTION_KEYS: entry ${index + 1} must be "<id>:<base64 of 32 bytes>"`);
+      problems.push(
+        `ENCRYPTION_KEYS: entry ${index + 1} must be "<id>:<base64 of 32 bytes>", where the id has only letters, digits, _ and -`,
+      );
     }
     return { id: id ?? '', key };
   });
 }
 
-/** Variables of a process or a file. */
+/** Environment variables by name, from a process or a file. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What local mode supplies for what the environment leaves out. */
+/**
+ * Values that local mode (`npm start`) supplies for variables that the environment does not set.
+ */
 export interface LocalDefaults {
-  /** The embedded database; absent when DATABASE_URL is set. */
+  /** URL of the embedded database; absent if `DATABASE_URL` is set. */
   databaseUrl?: string;
-  /** A generated key ring; absent where the operator has to name one. */
+  /** A generated key ring; absent if the operator must set `ENCRYPTION_KEYS`. */
   encryptionKeys?: string;
 }
 
@@ -156,9 +173,10 @@ function withoutEmpty(environment: Environment): Environment {
 }
 
 /**
- * Environment → configuration.
- * @param local set by local mode. With an embedded database loopback addresses may be called (docs/adr/0006)
- * @throws {ConfigError} naming every wrong variable
+ * Builds the configuration from the environment.
+ * @param local values from local mode. With an embedded database, outgoing requests may reach
+ *   loopback addresses (docs/adr/0006)
+ * @throws {ConfigError} naming every variable that is missing or wrong
  */
 export function loadConfig(environment: Environment, local: LocalDefaults = {}) {
   const present = withoutEmpty(environment);
@@ -173,12 +191,14 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
   const embedded = env.DATABASE_URL === undefined;
   const databaseUrl = env.DATABASE_URL ?? local.databaseUrl;
   if (!databaseUrl) {
-    problems.push('DATABASE_URL: is required (npm start without it brings its own database)');
+    problems.push(
+      'DATABASE_URL: is required (npm start without it runs its own embedded database)',
+    );
   }
   const keys = env.ENCRYPTION_KEYS ?? local.encryptionKeys;
   if (!keys) {
     problems.push(
-      'ENCRYPTION_KEYS: is required (make one with: npm run carillon -- keys generate)',
+      'ENCRYPTION_KEYS: is required (generate one with: npm run carillon -- keys generate)',
     );
   }
   const encryptionKeys = keys ? parseKeyRing(keys, problems) : [];
@@ -188,53 +208,70 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
   const baseUrl = env.BASE_URL ?? `http://localhost:${env.PORT}`;
   return {
     environment: env.NODE_ENV,
-    /** `api` answers HTTP, `worker` runs due work. */
+    /** `api` serves HTTP, `worker` runs due work. */
     roles: env.ROLES,
-    /** Which groups of paths this process answers; the others are 404 here. */
+    /** Groups of paths that this process serves. All other paths return 404 here. */
     surfaces: env.SERVE,
-    /** Interface to listen on; loopback unless told otherwise. */
+    /** Interface to listen on. Default: loopback. */
     host: env.HOST,
-    /** 0 = any free port. */
+    /** Port to listen on; 0 = any free port. */
     port: env.PORT,
-    /** `{base_url}` of the specification, without a trailing slash. */
+    /** Public address of the main API, without a trailing slash. */
     baseUrl,
-    /** `{integrations_url}` per region, without a trailing slash. */
+    /** Public address of integrations and grants for each region, without a trailing slash. */
     integrationsUrl: {
       us: env.INTEGRATIONS_URL_US ?? baseUrl,
       eu: env.INTEGRATIONS_URL_EU ?? baseUrl,
     },
     database: {
-      /** postgres:// address; always set when the application starts. */
+      /** `postgres://` URL; always set once the application starts. */
       url: databaseUrl ?? '',
-      /** Connections of each of the three pools (requests, the ORM, the engine), at most. */
+      /**
+       * Maximum number of connections in each of the three pools (requests, the ORM, the engine).
+       */
       poolSize: env.DATABASE_POOL,
-      /** Whether the server was started by Carillon itself, from npm binaries. */
+      /** True if Carillon itself started the database server, from npm binaries. */
       embedded,
     },
-    /** Folder of the embedded database and of generated keys. */
+    /** Folder of the embedded database and of generated encryption keys. */
     dataDir: env.DATA_DIR,
-    /** Tells installations apart whose databases look alike: one whose database knows another name does not work. */
+    /**
+     * Name of this installation. A worker refuses to run if the database was claimed under a
+     * different name (docs/adr/0022).
+     */
     instanceName: env.INSTANCE_NAME,
-    /** Key ring for secrets at rest, newest first. */
+    /** Keys that encrypt stored secrets, newest first. */
     encryptionKeys,
-    /** Host names, addresses or CIDR ranges that outgoing requests may reach by http and although they are private. */
+    /**
+     * Host names, addresses or CIDR ranges that outgoing requests may reach over plain http and
+     * even if they are private.
+     */
     egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),
-    /** Database of mail servers that is asked about domains nothing else is known of, without a trailing slash; null: none. */
+    /**
+     * Base address of a database of mail servers (Thunderbird's ISPDB), without a trailing slash.
+     * Carillon queries it if it finds the mail servers of a domain in no other way. `null` = none.
+     */
     ispdbUrl: env.ISPDB_URL ?? null,
-    /** Addresses that outgoing requests come from, as applications are told; empty: those of the machine. */
+    /**
+     * IP addresses of outgoing requests, as `GET /a/{client_id}/ip_addresses` lists them; empty =
+     * those of the machine.
+     */
     publicIpAddresses: env.PUBLIC_IP_ADDRESSES,
-    /** Proxies in front of this server whose `X-Forwarded-For` is believed; false: none (docs/deployment.md). */
+    /**
+     * Proxies in front of this server whose `X-Forwarded-For` is trusted; `false` = none
+     * (docs/deployment.md).
+     */
     trustedProxies: env.TRUST_PROXY,
-    /** Largest request body accepted, in bytes. */
+    /** Maximum size of a request body, in bytes. */
     maxBodyBytes: env.MAX_BODY_BYTES,
     uploads: {
-      /** Bytes of uploads that nothing carries, of one account; 0 = no limit. */
+      /** Maximum total bytes of one account's uploads that no message uses; 0 = no limit. */
       mostUnusedBytes: env.UNUSED_UPLOADS_MB * 1024 * 1024,
     },
     rateLimits: {
-      /** Requests per second, endpoint and application; 0 = no limit. */
+      /** Requests per second to one endpoint from one application; 0 = no limit. */
       applicationPerSecond: env.RATE_LIMIT_APPLICATION,
-      /** Requests per second, endpoint and account; 0 = no limit. */
+      /** Requests per second to one endpoint from one account; 0 = no limit. */
       accountPerSecond: env.RATE_LIMIT_ACCOUNT,
       /** Simultaneous requests of one account to messages, threads and contacts; 0 = no limit. */
       accountConcurrent: env.RATE_LIMIT_CONCURRENT,
@@ -242,28 +279,45 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
       failuresPerClient: env.RATE_LIMIT_FAILURES,
     },
     outbox: {
-      /** Whether definite rejections of recipient or content are retried until the deadline (the literal rule of spec 8). */
+      /**
+       * True if a message is retried until its deadline even after a definite rejection of its
+       * recipient or content. False: such a message fails at once.
+       */
       retryRejected: env.OUTBOX_RETRY_REJECTED,
-      /** What is done with a message of which nobody can tell whether it was sent, where the message does not say. */
+      /**
+       * What to do after an unknown outcome, if the message does not decide it: `resend` sends the
+       * message again, `fail` gives it up.
+       */
       onUnknown: env.OUTBOX_ON_UNKNOWN,
-      /** Messages one worker sends at a time. */
+      /** Number of messages that one worker sends at the same time. */
       slots: env.SEND_SLOTS,
-      /** Right side of generated Message-IDs. */
+      /** Domain of generated Message-IDs, the part after the `@`. */
       mailDomain: env.MAIL_DOMAIN,
     },
     sync: {
-      /** Messages received earlier than so many days ago are not mirrored; 0 = all are. */
+      /**
+       * Messages received more than this many days ago are not mirrored; 0 = all messages are
+       * mirrored.
+       */
       horizonDays: env.SYNC_HORIZON_DAYS,
-      /** Mailboxes one worker looks at at a time. */
+      /** Number of mailboxes that one worker syncs at the same time. */
       slots: env.SYNC_SLOTS,
-      /** Time between looks at a mailbox that tells nothing by itself. */
+      /** Seconds between two sync passes of a mailbox without a watch. */
       pollSeconds: env.SYNC_POLL_SECONDS,
-      /** The same for one that is being watched: what a lost notice costs at most. */
+      /**
+       * Seconds between two sync passes of a watched mailbox. A change whose notification was lost
+       * appears after this time at the latest.
+       */
       pollWatchedSeconds: env.SYNC_POLL_WATCHED_SECONDS,
-      /** Mailboxes one worker watches, a connection each; 0 = none. */
+      /**
+       * Maximum number of mailboxes that one worker watches, with one connection each; 0 = none.
+       */
       watches: env.SYNC_WATCHES,
     },
-    /** How many accounts and services one process verifies at the same time. */
+    /**
+     * How many accounts, mailing services and conferencing services one process verifies at the
+     * same time: in all, for one application, for one client address and at one host.
+     */
     checks: {
       perProcess: env.CONNECT_CHECKS,
       perApplication: env.CONNECT_CHECKS_PER_APPLICATION,
@@ -271,26 +325,38 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
       perHost: env.CONNECT_CHECKS_PER_HOST,
     },
     imap: {
-      /** Connections of one process to the mailbox of an account, the one that watches it included; with 1 none is watched. */
+      /**
+       * Maximum connections of one process to one account's mailbox, including the connection that
+       * watches it. With 1, no mailbox is watched.
+       */
       connectionsPerAccount: env.IMAP_CONNECTIONS_PER_ACCOUNT,
-      /** Connections of one process to one IMAP server, those that watch not counted. */
+      /**
+       * Maximum connections of one process to one IMAP server, not counting the connections that
+       * watch.
+       */
       connectionsPerHost: env.IMAP_CONNECTIONS_PER_HOST,
     },
-    /** Who delivers SMS reminders. */
+    /** The gateway that delivers SMS reminders. */
     sms,
-    /** The mailing service for mails of the server itself; null: it sends none. */
+    /** Mail server for the server's own mails; `null` = Carillon sends none. */
     operatorMail,
-    /** Limits of what costs the operator money. */
+    /** Quotas on operations that cost the operator money. */
     quotas: quotaConfig(env),
-    /** Whether /neural is served, to applications that have the feature; otherwise it answers 403. */
+    /**
+     * True if `/neural` serves applications that have the feature `neural`. Otherwise it returns
+     * 403.
+     */
     neural: env.NEURAL,
-    /** Whether sandbox accounts can be connected. Connected sandbox accounts keep working if it is false. */
+    /**
+     * True if sandbox accounts can be connected. Sandbox accounts that are already connected keep
+     * working if it is false.
+     */
     sandbox: env.SANDBOX === undefined ? env.NODE_ENV !== 'production' : env.SANDBOX === 'true',
     logLevel: env.LOG_LEVEL,
-    /** How long a stopping process finishes what it holds, in milliseconds. */
+    /** Time that a stopping process has to finish its claimed work, in milliseconds. */
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
   };
 }
 
-/** The whole configuration, validated once at start; nothing else reads the environment. */
+/** The whole configuration. It is validated once at start; no other code reads the environment. */
 export type AppConfig = Readonly<ReturnType<typeof loadConfig>>;

@@ -11,13 +11,13 @@ describe('docs/configuration.md', () => {
     meaning,
   }));
 
-  it('describes every variable once, and no other', () => {
+  it('describes every variable exactly once and names no unknown variable', () => {
     expect(rows.map(({ name }) => name).sort()).toEqual(
       Object.keys(environmentSchema.shape).sort(),
     );
   });
 
-  it('names the defaults the program has', () => {
+  it('gives the defaults that the program uses', () => {
     const defaults = environmentSchema.parse({});
     const expected = Object.entries(defaults).map(([name, value]): [string, string] => [
       name,

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 const read = (name: string): string =>
   fs.readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
 
-/** The lines of one service of docker-compose.yml. */
+/** The lines of one service in docker-compose.yml. */
 function serviceOf(compose: string, name: string): string {
   return new RegExp(`^  ${name}:\\n(?:(?:    .*)?\\n)+`, 'm').exec(compose)?.[0] ?? '';
 }
@@ -12,7 +12,7 @@ describe('the container files', () => {
   const compose = read('docker-compose.yml');
   const dockerfile = read('Dockerfile');
 
-  it('have no default for a password or a key: compose refuses to start without them', () => {
+  it('have no default for a password or a key, so that compose refuses to start without them', () => {
     for (const name of ['POSTGRES_PASSWORD', 'ENCRYPTION_KEYS']) {
       const uses = compose.match(new RegExp(`\\$\\{${name}[^}]*\\}`, 'g')) ?? [];
       expect(uses).not.toEqual([]);
@@ -21,7 +21,7 @@ describe('the container files', () => {
     expect(compose).not.toMatch(/:\/\/\w+:\w+@/);
   });
 
-  it('pin every image that is pulled to an exact version', () => {
+  it('pin every pulled image to an exact version', () => {
     const images = [...compose.matchAll(/(?:image|_IMAGE): .*?([a-z]+:[^\s}'"]+)\}?$/gm)].map(
       ([, image]) => image,
     );
@@ -36,7 +36,7 @@ describe('the container files', () => {
     ).toBe(true);
   });
 
-  it('put the bill of materials of what was installed into the image', () => {
+  it('copy the bill of materials of the installed packages into the image', () => {
     expect(dockerfile).toMatch(
       /npm ci --omit=dev[^]*\nRUN npm run sbom -- sbom\.cdx\.json\n[^]*\nFROM /,
     );

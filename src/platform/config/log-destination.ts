@@ -1,7 +1,7 @@
-/** Takes the lines of the log, each with its line break. */
+/** Receives the lines of the log, each with its line break. */
 export interface LogDestination {
   write(line: string): void;
 }
 
-/** Nest token of where the log goes; null: standard output. */
+/** Nest token of the `LogDestination`; its value is `null` for standard output. */
 export const LOG_DESTINATION = Symbol('LogDestination');

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 
-/** The operator's own mailing service, for mails of the server itself. Its password is in no log and no answer. */
+/**
+ * The operator's own mail server, for mails of the server itself. Its password appears in no log
+ * and no response.
+ */
 export interface OperatorMailConfig {
-  /** Address that its mails are from. */
+  /** Sender address of these mails. */
   from: string;
-  /** Settings of the mailing service of kind `smtp` (docs/relay.md). */
+  /** Settings of a mailing service of kind `smtp` (docs/relay.md). */
   smtp: {
     host: string;
     port: number;
@@ -35,27 +38,30 @@ const smtpUrl = z
   .refine(
     (value) =>
       URL.canParse(value) && SECURITIES[new URL(value).protocol] && new URL(value).hostname !== '',
-    'must be smtps://user:password@host:port, or smtp:// for STARTTLS',
+    'must be smtps://user:password@host:port, smtp://… for STARTTLS, or smtp+plain://… without encryption',
   )
   .refine((value) => {
     if (!URL.canParse(value)) return true;
     const { username, password } = new URL(value);
     return (username === '') === (password === '');
-  }, 'user name and password go together')
+  }, 'must contain both a user name and a password, or neither')
   .refine((value) => {
     if (!URL.canParse(value)) return true;
     const { username, password } = new URL(value);
     return isEncoded(username) && isEncoded(password);
-  }, 'must have a "%" of the user name or password as %25')
+  }, 'must write a "%" in the user name or password as %25')
   .transform((value): OperatorMailConfig['smtp'] => {
     const { protocol, hostname, port, username, password } = new URL(value);
-    const { security, port: usual } = SECURITIES[protocol] ?? { security: 'starttls', port: 587 };
+    const { security, port: defaultPort } = SECURITIES[protocol] ?? {
+      security: 'starttls',
+      port: 587,
+    };
     const login = {
       username: decodeURIComponent(username),
       password: decodeURIComponent(password),
     };
     const host = hostname.replace(/^\[|\]$/g, '');
-    return { host, port: port ? Number(port) : usual, security, ...(username ? login : {}) };
+    return { host, port: port ? Number(port) : defaultPort, security, ...(username ? login : {}) };
   });
 
 export const operatorMailVariables = {
@@ -63,7 +69,10 @@ export const operatorMailVariables = {
   OPERATOR_MAIL_FROM: z.email('must be a mail address').optional(),
 };
 
-/** @param problems gets what is missing @returns null: the server sends no mail of its own */
+/**
+ * @param problems receives the name of a variable that is missing
+ * @returns `null` if neither variable is set: the server then sends no mail of its own
+ */
 export function operatorMailConfig(
   {
     OPERATOR_SMTP_URL: smtp,

@@ -3,7 +3,9 @@ import { z } from 'zod';
 
 const MOST = 100_000_000;
 
-/** ISO codes with commas between them, in upper case. */
+/**
+ * ISO country codes, separated by commas, in lower or upper case. They are stored in upper case.
+ */
 const countries = z
   .string()
   .transform((value) =>
@@ -13,7 +15,14 @@ const countries = z
       .filter(Boolean),
   )
   .pipe(
-    z.array(z.string().refine(isSupportedCountry, 'must be ISO codes of countries, such as DE,US')),
+    z.array(
+      z
+        .string()
+        .refine(
+          isSupportedCountry,
+          'must be ISO country codes, separated by commas, such as DE,US',
+        ),
+    ),
   )
   .default([]);
 
@@ -25,7 +34,7 @@ const count = (fallback: number) =>
     .refine((value) => value <= MOST, `must be between 0 and ${MOST}`)
     .default(fallback);
 
-/** The variables of quotas, as part of `environmentSchema`. */
+/** The variables of quotas; they are part of `environmentSchema`. */
 export const quotaVariables = {
   QUOTA_ACCOUNT_SMS: count(100),
   QUOTA_APPLICATION_SMS: count(1_000),
@@ -40,21 +49,35 @@ export const quotaVariables = {
 
 const schema = z.object(quotaVariables);
 
-/** What applications may make the operator pay for, and how much of it, in one day (UTC) or for one event; 0 = no limit. */
+/**
+ * What applications may make the operator pay for, in one day (UTC) or for one event. 0 = no limit.
+ */
 export function quotaConfig(env: z.output<typeof schema>) {
   return {
-    /** Texts handed to the SMS gateway in a day: of one account, and of all accounts of one application together. */
+    /**
+     * Texts handed to the SMS gateway in a day: for one account, and for all accounts of one
+     * application together.
+     */
     sms: { account: env.QUOTA_ACCOUNT_SMS, application: env.QUOTA_APPLICATION_SMS },
-    /** Reminders sent in a day, whatever their type; a text counts here too. */
+    /**
+     * Reminders of every type sent in a day, for one account and for one application. A text counts
+     * here too.
+     */
     reminders: {
       account: env.QUOTA_ACCOUNT_REMINDERS,
       application: env.QUOTA_APPLICATION_REMINDERS,
     },
-    /** Meetings that conferencing services are asked to make in a day. */
+    /**
+     * Meetings requested from conferencing services in a day, for one account and for one
+     * application.
+     */
     meetings: { account: env.QUOTA_ACCOUNT_MEETINGS, application: env.QUOTA_APPLICATION_MEETINGS },
-    /** Reminders that one event may have (notifications × participants), and the texts among them. */
+    /**
+     * Maximum number of reminders of one event (notifications × participants), and of texts among
+     * them.
+     */
     event: { reminders: env.QUOTA_EVENT_REMINDERS, texts: env.QUOTA_EVENT_SMS },
-    /** ISO codes of the countries whose numbers get texts; empty: all. */
+    /** ISO codes of the countries whose numbers may get texts; empty = all countries. */
     smsCountries: env.SMS_COUNTRIES as readonly string[],
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const TWILIO_URL = 'https://api.twilio.com';
-/** Set by us, or by the connection. */
+/** Headers that Carillon or the HTTP connection sets. */
 const RESERVED_HEADERS = [
   'idempotency-key',
   'content-length',
@@ -10,44 +10,50 @@ const RESERVED_HEADERS = [
   'connection',
 ];
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/i;
-// Printable ASCII: everything else would be refused when the first text is sent.
+// Printable ASCII. The HTTP client would refuse any other value when the first text is sent.
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
 export type JsonValue =
   string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
-/** Who delivers texts, and how it is reached. Its secrets are in no log and no answer. */
+/**
+ * The gateway that delivers texts, and how to reach it. Its secrets appear in no log and no
+ * response.
+ */
 export type SmsConfig =
   /** Every text is refused. */
   | { gateway: 'none' }
-  /** Texts are written to the table `sms_message`. */
+  /** Texts are written to the table `sms_message` and not sent. */
   | { gateway: 'recording' }
   | TwilioConfig
   | HttpSmsConfig;
 
-/** Twilio's Messages API (2010-04-01), or what speaks it. */
+/** Twilio's Messages API (2010-04-01), or a server that implements it. */
 export interface TwilioConfig {
   gateway: 'twilio';
-  /** Without a trailing slash. */
+  /** Base address, without a trailing slash. */
   url: string;
-  /** `AC…`: whose messages they are. */
+  /** SID of the Twilio account that sends the messages, `AC…`. */
   accountSid: string;
-  /** User name of basic authentication: the account's SID, or that of an API key. */
+  /** User name of basic authentication: the SID of the account or of an API key. */
   username: string;
-  /** The account's token, or the key's secret. */
+  /** The account's token, or the API key's secret. */
   password: string;
-  /** A number in international format, a sender id, or a messaging service (`MG…`). */
+  /**
+   * Sender: a number in international format, a sender id, or the SID of a messaging service
+   * (`MG…`).
+   */
   sender: string;
 }
 
-/** Any gateway that takes a text as JSON over HTTP. */
+/** Any gateway that accepts a text as JSON over HTTP. */
 export interface HttpSmsConfig {
   gateway: 'http';
   url: string;
   method: 'POST' | 'PUT';
-  /** Header name in lower case → value. */
+  /** Header values by header name in lower case. */
   headers: Readonly<Record<string, string>>;
-  /** What is sent; `{to}`, `{text}` and `{key}` in its strings are replaced. */
+  /** JSON body of the request. `{to}`, `{text}` and `{key}` are replaced in its strings. */
   template: JsonValue;
 }
 
@@ -55,7 +61,7 @@ const gatewayUrl = z
   .string()
   .refine(
     (value) => /^https?:\/\//.test(value) && URL.canParse(value),
-    'must be an http(s) address',
+    'must be an address that starts with http:// or https://',
   )
   .refine(
     (value) => !new URL(value).username && !new URL(value).password,
@@ -72,7 +78,7 @@ const json = z.string().transform((value, context): JsonValue => {
 });
 
 const headers = json
-  .pipe(z.record(z.string(), z.string(), 'must be a JSON object of strings'))
+  .pipe(z.record(z.string(), z.string(), 'must be a JSON object whose values are strings'))
   .transform((given) =>
     Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value])),
   )
@@ -81,7 +87,7 @@ const headers = json
       Object.entries(given).every(
         ([name, value]) => HEADER_NAME.test(name) && HEADER_VALUE.test(value),
       ),
-    'must have header names, and values of printable ASCII',
+    'must have valid header names, and values of printable ASCII',
   )
   .refine(
     (given) => !RESERVED_HEADERS.some((name) => name in given),
@@ -90,17 +96,17 @@ const headers = json
 
 const body = json.refine(
   (template) => ['{to}', '{text}'].every((name) => mentions(template, name)),
-  'must use {to} and {text}',
+  'must contain {to} and {text} in its strings',
 );
 
-/** A text that `schema` takes; it stays the text it is. */
+/** Checks a string against `schema` and returns it unchanged. */
 const valid = (schema: z.ZodType<unknown, string>) =>
   z.string().superRefine((value, context) => {
     const { error } = schema.safeParse(value);
     for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
   });
 
-/** The variables of SMS gateways, as part of `environmentSchema`. */
+/** The variables of SMS gateways; they are part of `environmentSchema`. */
 export const smsVariables = {
   SMS_GATEWAY: z
     .enum(['none', 'recording', 'twilio', 'http'], 'must be none, recording, twilio or http')
@@ -134,8 +140,8 @@ function mentions(value: JsonValue, name: string): boolean {
 const schema = z.object(smsVariables);
 
 /**
- * The gateway the environment names.
- * @param problems gets the name of each variable that the gateway needs and that is absent
+ * Returns the gateway that the environment selects.
+ * @param problems receives the name of each missing variable that the gateway requires
  */
 export function smsConfig(env: z.output<typeof schema>, problems: string[]): SmsConfig {
   const need = (

@@ -13,7 +13,7 @@ describe('TRUST_PROXY', () => {
   });
 
   it.each(['true', '11', '-1', '10.0.0.0/33', 'proxy.example.test', '10.0.0.1,', 'all'])(
-    'refuses %j and says what is allowed',
+    'refuses %j and names the allowed values',
     (value) => {
       const { error } = trustedProxies.safeParse(value);
       expect(error?.issues[0]?.message).toContain('must be the number of proxies');

@@ -1,14 +1,17 @@
 import { z } from 'zod';
 
-/** The last so many hops, or the proxies at these addresses and ranges; false: no proxy is trusted. */
+/**
+ * Number of trusted proxies counted from this server, or the addresses and ranges of trusted
+ * proxies; `false` = no proxy is trusted.
+ */
 export type TrustedProxies = false | number | readonly string[];
 
 const MOST_HOPS = 10;
-/** Ranges that have a name; the HTTP framework knows what they contain. */
+/** Named ranges that the HTTP framework expands. */
 const NAMED_RANGES: readonly string[] = ['loopback', 'linklocal', 'uniquelocal'];
 const range = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 const EXPLANATION =
-  'must be the number of proxies in front of this server (1 to 10), or their addresses or CIDR ranges with commas between them, or false. true is not accepted: every client could then choose its own address';
+  'must be the number of proxies in front of this server (1 to 10), or their IP addresses or CIDR ranges, separated by commas, or false. true is not accepted: every client could then choose its own address';
 
 function parse(value: string): TrustedProxies | undefined {
   if (value === 'false' || value === '0') return false;
@@ -19,7 +22,10 @@ function parse(value: string): TrustedProxies | undefined {
     : undefined;
 }
 
-/** The variable TRUST_PROXY. Default: no proxy is trusted, and the address of the connection counts. */
+/**
+ * The variable `TRUST_PROXY`. Default: no proxy is trusted, and the client's address is that of its
+ * connection.
+ */
 export const trustedProxies = z
   .string()
   .trim()
