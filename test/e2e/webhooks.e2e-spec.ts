@@ -257,7 +257,7 @@ describe('webhooks', () => {
       const { status, body } = await create();
       expect([status, body.message]).toEqual([
         400,
-        'callback_url did not pass the challenge: no complete answer within 10000 ms',
+        'callback_url did not pass the challenge: no complete response within 10000 ms',
       ]);
       expect(await stored()).toEqual([]);
     });

@@ -1,9 +1,10 @@
 import { BlockList, type IPVersion, isIP, type SocketAddress } from 'node:net';
 
 /**
- * IPv4 that is not a public unicast address (IANA special-purpose registry): this network, private, shared (with the
- * metadata service of one cloud), loopback, link-local (metadata services), protocol assignments, documentation, 6to4
- * relays, benchmarking, multicast, reserved, broadcast.
+ * IPv4 ranges that are not public unicast addresses (IANA special-purpose registry): this network,
+ * private, shared (including the metadata service of one cloud), loopback, link-local (metadata
+ * services), protocol assignments, documentation, 6to4 relays, benchmarking, multicast, reserved,
+ * broadcast.
  */
 const BLOCKED_IPV4 = [
   '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24',
@@ -12,10 +13,11 @@ const BLOCKED_IPV4 = [
 ] as const; // prettier-ignore
 
 /**
- * IPv6 outside global unicast (2000::/3) as a whole: unspecified, loopback, IPv4-mapped and -compatible, NAT64
- * (64:ff9b::/96, 64:ff9b:1::/48), discard-only, unique local, link-local, site-local, multicast. Inside it: protocol
- * assignments (Teredo, benchmarking, ORCHID), documentation, 6to4. Ranges, because `BlockList` takes a subnet that holds
- * the IPv4-mapped addresses to hold all of IPv4.
+ * IPv6 ranges that are not public. All ranges outside global unicast (2000::/3): unspecified,
+ * loopback, IPv4-mapped and -compatible, NAT64 (64:ff9b::/96, 64:ff9b:1::/48), discard-only, unique
+ * local, link-local, site-local, multicast. Inside global unicast: protocol assignments (Teredo,
+ * benchmarking, ORCHID), documentation, 6to4. These are ranges and not subnets, because `BlockList`
+ * takes a subnet that contains the IPv4-mapped addresses to contain all of IPv4.
  */
 const BLOCKED_IPV6 = [
   ['::', '1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
@@ -28,7 +30,7 @@ const BLOCKED_IPV6 = [
 
 const CIDR = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i;
 
-/** Adds an address or a CIDR range; false when it is neither. */
+/** Adds an address or a CIDR range. @returns `false` if `range` is neither */
 function add(list: BlockList, range: string): boolean {
   const [, address = '', bits] = CIDR.exec(range) ?? [];
   const family = isIP(address);
@@ -45,14 +47,15 @@ export function isAddressRange(range: string): boolean {
 }
 
 /**
- * The addresses that outgoing requests may not reach: everything that is not public, less what the operator allows.
- * Given to `net.connect` as `blockList`: Node asks it for literals and for every address a name resolves to, right before
- * connecting, so that a name cannot change its mind in between.
+ * The addresses that outgoing requests may not reach: every address that is not public, except
+ * those the operator allows. Pass it to `net.connect` as `blockList`. Node checks literal
+ * addresses, and every address that a name resolves to, directly before it connects. A name
+ * therefore cannot resolve to another address after the check.
  */
 export class AddressGuard extends BlockList {
   readonly #allowed = new BlockList();
 
-  /** @param allowed addresses or CIDR ranges that may be reached although they are not public */
+  /** @param allowed addresses or CIDR ranges that may be reached even if they are not public */
   constructor(allowed: readonly string[] = []) {
     super();
     for (const range of BLOCKED_IPV4) add(this, range);
@@ -69,7 +72,10 @@ export class AddressGuard extends BlockList {
     return super.check(text, version) && !this.isAllowed(text, version);
   }
 
-  /** Whether the operator allows the address, public or not. */
+  /**
+   * Whether the operator allows the address. Public addresses that are not on the list give
+   * `false`.
+   */
   isAllowed(address: string, family?: IPVersion): boolean {
     return this.#allowed.check(address, family);
   }

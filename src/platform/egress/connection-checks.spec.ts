@@ -3,7 +3,7 @@ import { ConnectionChecks, type CheckPlace, TooManyChecksError } from './connect
 const limits = { perProcess: 5, perApplication: 3, perAddress: 2, perHost: 2 };
 const never = () => new Promise<never>(() => undefined);
 
-describe('checks of connections', () => {
+describe('ConnectionChecks', () => {
   const refusalOf = async (checks: ConnectionChecks, place: CheckPlace): Promise<string> =>
     checks
       .run(place, () => Promise.resolve('ran'))
@@ -26,7 +26,7 @@ describe('checks of connections', () => {
       'for this application',
     ],
     [
-      'a client address, also one of several in one IPv6 network',
+      'a client address, where all addresses of one IPv6 network count as one',
       ['2001:DB8:0:1::1', '2001:db8::1:0:0:0:2'].map((clientAddress) => ({
         applicationId: 'y',
         clientAddress,
@@ -39,7 +39,7 @@ describe('checks of connections', () => {
       'at this mail server',
     ],
   ] as [string, CheckPlace[], string][])(
-    'are refused beyond the limit of %s',
+    'refuses a check beyond the limit of %s',
     async (_what, running, words) => {
       const checks = new ConnectionChecks(limits);
       begin(checks, ...running);
@@ -52,7 +52,7 @@ describe('checks of connections', () => {
     },
   );
 
-  it('are free again when a check has ended, also in an error', async () => {
+  it('frees the slot of a check that has ended, even with an error', async () => {
     const checks = new ConnectionChecks({ ...limits, perProcess: 1 });
     const place = { applicationId: 'x', clientAddress: '192.0.2.1', hosts: ['mx.test'] };
     await expect(checks.run(place, () => Promise.reject(new Error('failed')))).rejects.toThrow(
@@ -61,7 +61,7 @@ describe('checks of connections', () => {
     expect(await refusalOf(checks, place)).toBe('ran');
   });
 
-  it('of clients at other addresses go on', async () => {
+  it('lets clients at other addresses continue when one address has reached its limit', async () => {
     const checks = new ConnectionChecks(limits);
     begin(
       checks,
@@ -76,7 +76,7 @@ describe('checks of connections', () => {
     expect(await refusalOf(checks, { applicationId: 'y', clientAddress: '192.0.2.2' })).toBe('ran');
   });
 
-  it('are refused with the time after which to try again', async () => {
+  it('names in its refusal the time after which to try again', async () => {
     const checks = new ConnectionChecks({ ...limits, perProcess: 0 });
     await expect(checks.run({ applicationId: 'x' }, never)).rejects.toMatchObject({
       kind: 'rate-limited',

@@ -37,7 +37,9 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 const serve = async (handler: Handler) =>
   `http://127.0.0.1:${await listen(http.createServer(handler))}`;
 
-/** Listens on every address of this machine and counts TCP connections: the proof that none arrives. */
+/**
+ * Listens on every address of this machine and counts TCP connections, to prove that none arrives.
+ */
 async function trap(): Promise<{ port: number; connections: () => number }> {
   let count = 0;
   const port = await listen(
@@ -52,7 +54,7 @@ async function trap(): Promise<{ port: number; connections: () => number }> {
 
 async function kindOf(call: Promise<unknown>): Promise<EgressErrorKind> {
   const error: unknown = await call.then(
-    () => new Error('it was answered'),
+    () => new Error('the request got a response'),
     (reason: unknown) => reason,
   );
   if (!(error instanceof EgressError)) throw error;
@@ -68,7 +70,7 @@ describe('EgressClient, guard', () => {
     'localhost', 'a.localhost', 'user@127.0.0.1', '127.0.0.1.',
   ]; // prettier-ignore
   it.each(spellings.flatMap((host) => [`http://${host}`, `https://${host}`]))(
-    '%s is never connected to',
+    'never connects to %s',
     async (origin) => {
       const { port, connections } = await trap();
       expect(await kindOf(client([]).get(`${origin}:${port}/`))).toBe('blocked');
@@ -76,12 +78,13 @@ describe('EgressClient, guard', () => {
     },
   );
 
-  // A name that is not refused by its spelling but resolves to loopback: the guard sits behind the resolver.
+  // The name's spelling is allowed, but the name resolves to loopback: the guard acts after the
+  // resolver.
   it.each(['http', 'https'])(
-    'refuses an allowed %s name range by what the name resolves to',
+    'refuses an allowed %s name if it resolves to an address that is not allowed',
     async (scheme) => {
       const { port, connections } = await trap();
-      const guarded = client(['::1']); // localhost may be called, but resolves to 127.0.0.1, which is not allowed
+      const guarded = client(['::1']); // localhost may be called, but it resolves to 127.0.0.1, which is not allowed
       const kind = await kindOf(guarded.get(`${scheme}://localhost:${port}/`));
       expect(['blocked', 'connect', 'dns']).toContain(kind);
       expect(connections()).toBe(0);
@@ -89,11 +92,11 @@ describe('EgressClient, guard', () => {
   );
 
   it.each(['http', 'https'])(
-    'refuses at the socket, not only by the address (%s)',
+    'refuses private addresses at the socket, even if the URL check let them pass (%s)',
     async (scheme) => {
       const { port, connections } = await trap();
       const policy = new EgressPolicy([]);
-      // As if a name had passed: nothing but the connector stands between the request and the trap.
+      // The URL check accepts everything, so only the connector can protect the trap.
       policy.normalizeUrl = (raw) => raw;
       const unchecked = new EgressClient(policy);
       open.push({ close: () => unchecked.onApplicationShutdown() });
@@ -104,7 +107,7 @@ describe('EgressClient, guard', () => {
     },
   );
 
-  it('does not follow a redirect to the metadata service, nor to anywhere', async () => {
+  it('does not follow redirects, neither to the metadata service nor to another host', async () => {
     const { port, connections } = await trap();
     const url = await serve((request, response) =>
       response
@@ -119,7 +122,7 @@ describe('EgressClient, guard', () => {
     expect(connections()).toBe(0);
   });
 
-  it('does not go through a proxy named in the environment', async () => {
+  it('ignores proxies from the environment', async () => {
     const { port, connections } = await trap();
     const url = await serve((_request, response) => response.end('direct'));
     const names = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'];
@@ -137,13 +140,13 @@ describe('EgressClient, guard', () => {
     expect(connections()).toBe(0);
   });
 
-  it('starts when private addresses are refused, and when the operator allows all of them', async () => {
+  it('starts if private addresses are refused, and if the operator allows all of them', async () => {
     await client([]).onModuleInit();
     await client(LOOPBACK).onModuleInit();
     await client(['0.0.0.0/0', '::/0']).onModuleInit();
   });
 
-  it('does not start when the guard does not work', async () => {
+  it('does not start if the guard does not work', async () => {
     const policy = new EgressPolicy([]);
     const check = policy.guard.check.bind(policy.guard);
     let asked = 0;
@@ -160,22 +163,22 @@ describe('EgressClient, allow-list', () => {
   it.each([
     ['an address', ['127.0.0.1'], '127.0.0.1'],
     ['a range', ['127.0.0.0/8'], '127.0.0.1'],
-    ['a range that its name resolves into', ['127.0.0.0/8'], 'localhost'],
+    ['a range that contains the address of the name', ['127.0.0.0/8'], 'localhost'],
     ['a name', ['localhost'], 'localhost'],
-    ['a range, spelled as mapped IPv6', ['127.0.0.0/8'], '[::ffff:127.0.0.1]'],
-  ])('reaches a private host by %s', async (_, allow, host) => {
+    ['a range, when the URL is written as IPv4-mapped IPv6', ['127.0.0.0/8'], '[::ffff:127.0.0.1]'],
+  ])('reaches a private host allowed by %s', async (_, allow, host) => {
     const url = new URL(await serve(echo));
     const answer = await client(allow).get(`http://${host}:${url.port}/x?y=1`);
     expect([answer.status, answer.body.toString()]).toEqual([200, 'GET /x?y=1']);
   });
 
-  it('does not reach an address next to the allowed one', async () => {
+  it('does not reach the neighbour of an allowed address', async () => {
     const { port, connections } = await trap();
     expect(await kindOf(client(['127.0.0.2']).get(`http://127.0.0.1:${port}/`))).toBe('blocked');
     expect(connections()).toBe(0);
   });
 
-  it('reaches https receivers, checking their certificate', async () => {
+  it('reaches https servers and verifies their certificates', async () => {
     const port = await listen(https.createServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }, echo));
     const trusting = client(LOOPBACK, { ca: TEST_CERTIFICATE });
     expect((await trusting.get(`https://localhost:${port}/a`)).body.toString()).toBe('GET /a');
@@ -185,7 +188,7 @@ describe('EgressClient, allow-list', () => {
 });
 
 describe('EgressClient, exchange', () => {
-  it('posts the bytes and headers as they are given, on connections that are kept', async () => {
+  it('posts the bytes and headers unchanged and reuses connections', async () => {
     const seen: {
       body: string;
       type: string | undefined;
@@ -225,7 +228,7 @@ describe('EgressClient, exchange', () => {
     expect(new Set(seen.map((one) => one.port)).size).toBeLessThan(4);
   });
 
-  it('asks for the chunks of a body once it is connected, and sends none when the first one fails', async () => {
+  it('reads the chunks of a body once connected, and sends none if the first one fails', async () => {
     const seen: string[] = [];
     const url = await serve((request, response) => {
       request.on('data', (chunk: Buffer) => seen.push(chunk.toString()));
@@ -250,7 +253,7 @@ describe('EgressClient, exchange', () => {
     expect(seen.join('')).toBe('abcd');
   });
 
-  it('keeps to the deadline and the size of one request', async () => {
+  it('applies the deadline and the body limit of a single request', async () => {
     const url = await serve((request, response) => {
       if (request.url === '/long') response.end('x'.repeat(50_000));
     });
@@ -259,7 +262,7 @@ describe('EgressClient, exchange', () => {
     expect((await egress.get(`${url}/long`, { maxBodyBytes: 40_000 })).body).toHaveLength(40_000);
   });
 
-  it('reads no more of an endless body than the limit', async () => {
+  it('stops reading an endless body at the limit', async () => {
     let closed: Promise<unknown> | undefined;
     const url = await serve((_request, response) => {
       closed = once(response, 'close');
@@ -284,7 +287,7 @@ describe('EgressClient, exchange', () => {
         drip(socket, '');
       },
     ],
-  ])('gives up at the deadline on a server that sends %s', async (_, behave) => {
+  ])('gives up at the deadline if the server sends %s', async (_, behave) => {
     const port = await listen(
       net.createServer((socket) => behave(socket.on('error', () => undefined))),
     );
@@ -292,7 +295,7 @@ describe('EgressClient, exchange', () => {
     expect(await kindOf(egress.get(`http://127.0.0.1:${port}/`))).toBe('timeout');
   });
 
-  it('gives up at the deadline on a server that accepts TLS connections and says nothing', async () => {
+  it('gives up at the deadline if the server accepts a TLS connection and sends nothing', async () => {
     const port = await listen(net.createServer((socket) => socket.on('error', () => undefined)));
     expect(
       await kindOf(client(LOOPBACK, { deadlineMs: 200 }).get(`https://127.0.0.1:${port}/`)),
@@ -301,7 +304,7 @@ describe('EgressClient, exchange', () => {
 
   it.each<[string, EgressErrorKind, (socket: net.Socket) => void]>([
     ['a reset', 'protocol', (socket) => socket.resetAndDestroy()],
-    ['a close without an answer', 'protocol', (socket) => socket.end()],
+    ['a close without a response', 'protocol', (socket) => socket.end()],
     [
       'something that is not HTTP',
       'protocol',
@@ -326,7 +329,7 @@ describe('EgressClient, exchange', () => {
     expect(await kindOf(client(LOOPBACK).get(`http://127.0.0.1:${port}/`))).toBe(kind);
   });
 
-  it('tells a refused connection, plain text behind https and a name that does not exist', async () => {
+  it('distinguishes a refused connection, plain text behind https and an unknown name', async () => {
     const url = await serve((_request, response) => response.end());
     const { port } = new URL(url);
     const egress = client(LOOPBACK);
@@ -335,7 +338,7 @@ describe('EgressClient, exchange', () => {
     expect(await kindOf(egress.get('https://no-such-host.invalid/'))).toBe('dns');
   });
 
-  it('ends with the reason of the signal when the caller gives up', async () => {
+  it('rejects with the reason of the signal if the caller aborts', async () => {
     const port = await listen(net.createServer((socket) => socket.on('error', () => undefined)));
     const abort = new AbortController();
     const call = client(LOOPBACK).get(`http://127.0.0.1:${port}/`, { signal: abort.signal });
@@ -349,14 +352,14 @@ describe('EgressClient, exchange', () => {
 });
 
 describe('toEgressError', () => {
-  it('takes the most telling of the addresses that were tried', () => {
+  it('takes the most specific code of all addresses that were tried', () => {
     const coded = (code: string) => Object.assign(new Error(code), { code });
     const both = new AggregateError([coded('ECONNREFUSED'), coded('ERR_IP_BLOCKED')]);
     expect(toEgressError(both).kind).toBe('blocked');
     expect(toEgressError(new TypeError('failed', { cause: coded('ENOTFOUND') })).kind).toBe('dns');
   });
 
-  it('does not tell which address a name resolved to', () => {
+  it('does not reveal the address that a name resolved to', () => {
     const error = Object.assign(new Error('IP(10.3.2.1) is blocked'), { code: 'ERR_IP_BLOCKED' });
     expect(toEgressError(error).message).not.toContain('10.3.2.1');
   });

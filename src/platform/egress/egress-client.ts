@@ -5,11 +5,18 @@ import { EgressError, toEgressError } from './egress-error.ts';
 import { EgressPolicy, type UrlOptions } from './egress-policy.ts';
 
 export interface EgressLimits {
-  /** For looking up the name and connecting, and once more for TLS, in milliseconds; default 5000. */
+  /**
+   * For resolving the name and connecting, and the same again for TLS, in milliseconds; default
+   * 5000.
+   */
   connectTimeoutMs: number;
-  /** For the whole exchange, from the call to the last byte that is read, in milliseconds; default 10000. */
+  /**
+   * For the whole exchange, from the call to the last byte read, in milliseconds; default 10000.
+   */
   deadlineMs: number;
-  /** How much of an answer's body is read, in bytes; default 16384. The rest is never fetched. */
+  /**
+   * Number of bytes of the response body that are read; default 16384. The rest is never fetched.
+   */
   maxBodyBytes: number;
   /** Simultaneous connections to one origin; default 16. */
   connectionsPerOrigin: number;
@@ -25,72 +32,83 @@ const DEFAULTS: EgressLimits = {
 };
 
 export interface EgressAnswer {
-  /** HTTP status; redirects are answers like any other and are not followed. */
+  /** HTTP status. Redirects are returned like any other response and not followed. */
   status: number;
-  /** The first `maxBodyBytes` of the body. For comparisons: never hand it on to a caller or a log. */
+  /**
+   * The first `maxBodyBytes` of the body. Use it for comparisons only: never pass it to a caller or
+   * a log.
+   */
   body: Buffer;
-  /** The `Retry-After` header as it came (see `parseRetryAfter`). */
+  /** The `Retry-After` header, not parsed (see `parseRetryAfter`). */
   retryAfter: string | null;
-  /** Further headers, by their names in lower case. */
+  /** All headers, by name in lower case. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 export interface EgressOptions extends UrlOptions {
-  /** Ends the request early; the call then rejects with the signal's reason. */
+  /** Ends the request early. The call then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Instead of the client's `deadlineMs`. */
+  /** Replaces the client's `deadlineMs`. */
   deadlineMs?: number;
-  /** Instead of the client's `maxBodyBytes`. */
+  /** Replaces the client's `maxBodyBytes`. */
   maxBodyBytes?: number;
 }
 
-/** Methods of HTTP, and of WebDAV (RFC 4918, 3253, 4791). */
+/** Methods of HTTP and WebDAV (RFC 4918, 3253, 4791). */
 export type EgressMethod =
   | 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'PROPFIND' | 'PROPPATCH' | 'REPORT' | 'MKCOL' | 'MKCALENDAR'; // prettier-ignore
 
 export interface EgressRequest {
   method: EgressMethod;
   headers?: Readonly<Record<string, string>>;
-  /** Chunks are asked for one by one once a connection is there; then `headers` must have the `content-length`. */
+  /**
+   * An iterable is read chunk by chunk once the connection is open. `headers` must then contain
+   * `content-length`.
+   */
   body?: Buffer | AsyncIterable<Buffer>;
 }
 
-/** Made once: an abort without a reason makes an exception with a stack each time. */
+/** Created once: an abort without a reason creates an exception with a stack each time. */
 const ENDED = new Error('the exchange has ended');
 
 const USER_AGENT = 'Carillon/0.1';
 
-/** Addresses that must be refused; the first that is not allowed proves at start that the guard works. */
+/**
+ * Addresses that must be refused. At start, the first one that the operator does not allow proves
+ * that the guard works.
+ */
 const PROBES = ['127.0.0.1', '169.254.169.254', '10.0.0.1'];
 
 /**
- * The one way to addresses that users give us: webhook deliveries and challenges, webhook reminders, mailing and conferencing services,
- * calendars and address books. Refuses private addresses when connecting, follows no redirect, reads no proxy from the environment, keeps connections alive, and
- * gives up at a deadline whatever the other side does.
+ * The only client for requests to addresses that users supply: webhook deliveries and challenges,
+ * webhook reminders, mailing and conferencing services, calendars and address books. It refuses
+ * private addresses when it connects, follows no redirects and ignores proxy settings in the
+ * environment. It keeps connections alive. Every request ends at a deadline, whatever the server
+ * does (docs/adr/0010).
  */
 export class EgressClient implements OnModuleInit, OnApplicationShutdown {
   readonly #limits: EgressLimits;
-  readonly #guarded: Agent;
-  /** For names the operator trusts by name: they may resolve to anything. */
-  readonly #trusting: Agent;
+  readonly #guardedAgent: Agent;
+  /** For host names on the allow-list. They may resolve to any address. */
+  readonly #unguardedAgent: Agent;
 
   constructor(
     private readonly policy: EgressPolicy,
     limits: Partial<EgressLimits> = {},
   ) {
     this.#limits = { ...DEFAULTS, ...limits };
-    this.#guarded = this.#agent(policy.guard);
-    this.#trusting = this.#agent(undefined);
+    this.#guardedAgent = this.#agent(policy.guard);
+    this.#unguardedAgent = this.#agent(undefined);
   }
 
-  /** As `EgressPolicy.normalizeUrl`. @throws {InvalidInputError} naming `field` */
+  /** The same as `EgressPolicy.normalizeUrl`. @throws {InvalidInputError} naming `field` */
   normalizeUrl(raw: string, field: string, options?: UrlOptions): string {
     return this.policy.normalizeUrl(raw, field, options);
   }
 
   /**
-   * Sends `body` as it is.
-   * @throws {EgressError} when there is no answer
+   * Sends `body` without changing it.
+   * @throws {EgressError} if there is no response
    */
   post(
     url: string,
@@ -101,12 +119,15 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     return this.request(url, { method: 'POST', body, headers }, options);
   }
 
-  /** @throws {EgressError} when there is no answer */
+  /** @throws {EgressError} if there is no response */
   get(url: string, options: EgressOptions = {}): Promise<EgressAnswer> {
     return this.request(url, { method: 'GET' }, options);
   }
 
-  /** @throws {EgressError} when there is no answer */
+  /**
+   * Sends any request.
+   * @throws {EgressError} if there is no response
+   */
   request(
     url: string,
     { method, headers, body }: EgressRequest,
@@ -115,28 +136,33 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     const sent = {
       method,
       headers: { 'user-agent': USER_AGENT, ...headers },
-      // undici takes any async iterable; its types name streams only.
+      // undici accepts any async iterable, but its types list only streams.
       ...(body ? { body: body as Buffer } : {}),
     };
     return this.#exchange(url, sent, options);
   }
 
-  /** @throws {Error} when a private address would be reached: Carillon does not start without its guard */
+  /**
+   * Checks that private addresses are blocked.
+   * @throws {Error} if one could be reached; Carillon then does not start
+   */
   async onModuleInit(): Promise<void> {
     const probe = PROBES.find((address) => this.policy.guard.check(address, 'ipv4'));
     if (!probe) return; // the operator allows everything
     for (const scheme of ['http', 'https']) {
-      const failure = await this.#guarded
+      const failure = await this.#guardedAgent
         .request({ origin: `${scheme}://${probe}:9`, path: '/', method: 'HEAD' })
         .then(() => null, toEgressError);
       if (failure?.kind !== 'blocked') {
-        throw new Error(`outgoing ${scheme} requests are not guarded: ${probe} could be reached`);
+        throw new Error(
+          `outgoing ${scheme} requests are not guarded: private addresses such as ${probe} could be reached`,
+        );
       }
     }
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.#guarded.destroy(), this.#trusting.destroy()]);
+    await Promise.all([this.#guardedAgent.destroy(), this.#unguardedAgent.destroy()]);
   }
 
   async #exchange(
@@ -144,7 +170,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
     { signal, deadlineMs, maxBodyBytes, ...kind }: EgressOptions,
   ): Promise<EgressAnswer> {
-    // Addresses stored under an earlier allow-list are checked again.
+    // The URL may have been stored under an earlier allow-list.
     const checked = new URL(this.#recheck(url, kind));
     signal?.throwIfAborted();
     const abort = new AbortController();
@@ -152,17 +178,14 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     const limit = deadlineMs ?? this.#limits.deadlineMs;
     const most = maxBodyBytes ?? this.#limits.maxBodyBytes;
     const timer = setTimeout(
-      () => end(new EgressError('timeout', `no complete answer within ${limit} ms`)),
+      () => end(new EgressError('timeout', `no complete response within ${limit} ms`)),
       limit,
     );
     const onAbort = () => end(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      // A race, because undici hears of an abort only once a connection is there.
-      return await Promise.race([
-        this.#converse(checked, request, abort.signal, limit, most),
-        ended,
-      ]);
+      // A race, because undici notices an abort only once a connection is open.
+      return await Promise.race([this.#send(checked, request, abort.signal, limit, most), ended]);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
@@ -170,7 +193,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  async #converse(
+  async #send(
     { origin, pathname, search, hostname }: URL,
     request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
     signal: AbortSignal,
@@ -178,8 +201,8 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     maxBodyBytes: number,
   ): Promise<EgressAnswer> {
     try {
-      const agent = this.policy.trustsName(hostname) ? this.#trusting : this.#guarded;
-      const answer = await agent.request({
+      const agent = this.policy.trustsName(hostname) ? this.#unguardedAgent : this.#guardedAgent;
+      const response = await agent.request({
         ...request,
         origin,
         path: pathname + search,
@@ -187,12 +210,12 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
         headersTimeout: limitMs,
         bodyTimeout: limitMs,
       });
-      const retryAfter = answer.headers['retry-after'];
+      const retryAfter = response.headers['retry-after'];
       return {
-        status: answer.statusCode,
+        status: response.statusCode,
         retryAfter: (Array.isArray(retryAfter) ? retryAfter[0] : retryAfter) ?? null,
-        headers: answer.headers,
-        body: await this.#read(answer.body, maxBodyBytes),
+        headers: response.headers,
+        body: await this.#read(response.body, maxBodyBytes),
       };
     } catch (error) {
       throw toEgressError(error);
@@ -209,7 +232,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** Stops at the limit; leaving the loop destroys the stream and with it the connection. */
+  /** Stops at the limit. Leaving the loop destroys the stream and its connection. */
   async #read(body: AsyncIterable<Buffer>, most: number): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let left = most;
@@ -234,7 +257,8 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
       connections: connectionsPerOrigin,
       allowH2: false,
       connect(options, callback) {
-        // `tls.connect` ignores `blockList` (Node 24): the guarded TCP connection comes first, TLS is put on it.
+        // `tls.connect` ignores `blockList` (Node 24). The guarded TCP connection is opened
+        // first, then TLS runs over it.
         if (options.protocol !== 'https:') return plain(options, callback);
         plain(
           { ...options, protocol: 'http:', port: options.port || '443', servername: undefined },
@@ -248,10 +272,10 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** Statuses of answers without a body. */
+/** Statuses of responses without a body. */
 const BODILESS = [204, 205, 304];
 
-/** An answer as `fetch` would give it, for libraries that want one. */
+/** Converts a response to the `Response` of `fetch`, for libraries that need one. */
 export function toResponse({ status, headers, body }: EgressAnswer): Response {
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((line): [string, string] => [name, line]),

@@ -5,7 +5,7 @@ const closed = new EgressPolicy([]);
 const open = new EgressPolicy(['127.0.0.0/8', '::1', 'receiver', 'Hooks.Example.Test']);
 
 describe('EgressPolicy.normalizeUrl', () => {
-  it('takes plain http only where that is said to be enough, and never of a private host', () => {
+  it('accepts plain http only if the option allows it, and never for a private host', () => {
     const policy = new EgressPolicy([]);
     expect(() => policy.normalizeUrl('http://example.com/', 'url')).toThrow(
       'url must be an https address',
@@ -89,7 +89,7 @@ describe('EgressPolicy.normalizeUrl', () => {
     ['http://localhost:3000/', 'http://localhost:3000/'],
     ['http://receiver:8080/', 'http://receiver:8080/'],
     ['http://HOOKS.example.test/', 'http://hooks.example.test/'],
-  ])('accepts %s when its host is on the allow-list', (raw, expected) => {
+  ])('accepts %s if its host is on the allow-list', (raw, expected) => {
     expect(open.normalizeUrl(raw, 'url')).toBe(expected);
   });
 
@@ -102,7 +102,7 @@ describe('EgressPolicy.normalizeUrl', () => {
     'http://sub.receiver/',
     'http://user:pass@127.0.0.1/',
     'http://receiver./',
-  ])('still refuses %s with an allow-list that does not name it', (raw) => {
+  ])('refuses %s if the allow-list does not name its host', (raw) => {
     expect(() => open.normalizeUrl(raw, 'url')).toThrow(InvalidInputError);
   });
 });

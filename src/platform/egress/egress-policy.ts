@@ -6,33 +6,33 @@ const HOST_NAME =
   /^(?!.*\.$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
 const MAX_URL_LENGTH = 2048;
 
-/** Whether `entry` can stand on the allow-list: a host name, an address or a CIDR range. */
+/** Whether `entry` may be on the allow-list: a host name, an IP address or a CIDR range. */
 export function isEgressAllowEntry(entry: string): boolean {
   if (/^[\d.]+$/.test(entry) || /[:/]/.test(entry)) return isAddressRange(entry);
   return HOST_NAME.test(entry);
 }
 
-/** What an address may be. */
+/** Which URLs are accepted. */
 export interface UrlOptions {
-  /** Whether plain http is enough for public hosts; default no. Private hosts are refused all the same. */
+  /** True if plain http is accepted for public hosts; default false. Private hosts stay refused. */
   plainHttp?: boolean;
 }
 
-/** `URL.hostname` writes IPv6 in brackets. */
+/** Removes the brackets that `URL.hostname` puts around IPv6 addresses. */
 const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
 
 const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 
 /**
- * Which addresses outgoing requests may go to: public ones over https; those on the operator's allow-list
- * (`EGRESS_ALLOW`) also over http and although they are private.
+ * Which addresses outgoing requests may reach. Public hosts are reached over https. Hosts on the
+ * operator's allow-list (`EGRESS_ALLOW`) may also be private, and may be reached over plain http.
  */
 export class EgressPolicy {
-  /** Refuses private and reserved addresses at connect time. */
+  /** Refuses private and reserved addresses when a connection is opened. */
   readonly guard: AddressGuard;
   readonly #hosts: ReadonlySet<string>;
 
-  /** @param allow host names, addresses or CIDR ranges */
+  /** @param allow host names, IP addresses or CIDR ranges */
   constructor(allow: readonly string[]) {
     const wrong = allow.find((entry) => !isEgressAllowEntry(entry));
     if (wrong !== undefined)
@@ -43,17 +43,21 @@ export class EgressPolicy {
     );
   }
 
-  /** Whether the allow-list has this very name: then it may resolve to any address. */
+  /**
+   * Whether the allow-list contains exactly this name. The name may then resolve to any address.
+   */
   trustsName(hostname: string): boolean {
     return this.#hosts.has(hostname.toLowerCase());
   }
 
   /**
-   * The address as it is stored and called: normalised as browsers do (`0x7f.1` becomes `127.0.0.1`), without fragment.
-   * What a name resolves to is only known, and checked, when connecting.
-   * @param field wire name for the message
-   * @throws {InvalidInputError} unless it is an https address (http: of an allowed host, or as the options say), at most 2048 characters long,
-   *   without user name and password, of a public or an allowed host
+   * Returns the URL in the form in which it is stored and called. It is normalised as browsers do
+   * (`0x7f.1` becomes `127.0.0.1`) and has no fragment. The addresses of a host name are checked
+   * only when connecting.
+   * @param field wire name for the error text
+   * @throws {InvalidInputError} unless the URL uses https, has at most 2048 characters, no user
+   *   name and password, and a public or allowed host. Plain http is accepted for allowed hosts,
+   *   and for public hosts with `plainHttp`
    */
   normalizeUrl(raw: string, field: string, { plainHttp = false }: UrlOptions = {}): string {
     const wanted = plainHttp ? 'must be an http or https address' : 'must be an https address';
@@ -78,7 +82,10 @@ export class EgressPolicy {
     return url.href;
   }
 
-  /** Whether the operator named the host, or its address; local names stand for the loopback addresses. */
+  /**
+   * Whether the allow-list contains the host or its address. Local names stand for the loopback
+   * addresses.
+   */
   #allows(host: string): boolean {
     if (this.trustsName(host)) return true;
     if (isLocalName(host))

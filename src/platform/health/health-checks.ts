@@ -5,7 +5,10 @@ import { Database } from '../database/sql.ts';
 import { Draining } from '../http/http.module.ts';
 import type { ReadyView } from './health.schema.ts';
 
-/** The checks every role has; modules add their own to `Readiness`. */
+/**
+ * Registers the readiness checks that every role has. Other modules add their own checks to
+ * `Readiness`.
+ */
 @Injectable()
 export class HealthChecks implements OnModuleInit {
   #schemaSeen = false;
@@ -31,10 +34,10 @@ export class HealthChecks implements OnModuleInit {
     const [row] = await this.database.query<{ readOnly: boolean }>(
       `select pg_is_in_recovery() as "readOnly"`,
     );
-    return row?.readOnly === false ? null : 'is a standby and takes no writes';
+    return row?.readOnly === false ? null : 'is a standby and accepts no writes';
   }
 
-  /** Asked until it was up to date once: a schema does not go back. */
+  /** Checked until the schema was up to date once: a schema does not go back. */
   async #schemaProblem(): Promise<string | null> {
     if (this.#schemaSeen) return null;
     const pending = await this.orm.migrator.getPending();
@@ -43,7 +46,7 @@ export class HealthChecks implements OnModuleInit {
   }
 }
 
-/** What the checks said, on the wire. */
+/** Converts the results of the checks to the response. */
 function toReadyView(results: readonly CheckResult[]): ReadyView {
   return {
     status: results.every(({ problem }) => problem === null) ? 'ready' : 'not_ready',

@@ -6,7 +6,7 @@ import { Endpoint } from '../http/endpoint.decorator.ts';
 import { HealthChecks } from './health-checks.ts';
 import { aliveView, readyView } from './health.schema.ts';
 
-/** What orchestrators ask; no credentials. */
+/** Probes for orchestrators. They need no credentials. */
 @Public()
 @ApiTags('health')
 @Controller('health')
@@ -15,9 +15,9 @@ export class HealthController {
 
   @Get('live')
   @Endpoint({
-    summary: 'Whether the process serves requests at all',
+    summary: 'Whether the process serves requests',
     description:
-      'Restart the process when this fails. Looks at nothing else, not even at the database.',
+      'Restart the process if this fails. It checks nothing else, not even the database.',
     response: aliveView,
   })
   live() {
@@ -28,7 +28,7 @@ export class HealthController {
   @Endpoint({
     summary: 'Whether the process should get traffic',
     description:
-      'Ready: the database answers, its schema is up to date, the process is not stopping, its encryption keys open what is sealed, and with the worker role the engine runs, on a database that is its own.',
+      'Ready means: the database is reachable, its schema is up to date, the process is not stopping, and its encryption keys decrypt the stored secrets. With the worker role, the engine must also run, on a database that belongs to this installation.',
     response: readyView,
   })
   @ApiResponse({

@@ -3,7 +3,7 @@ import { HttpModule } from '../http/http.module.ts';
 import { HealthChecks } from './health-checks.ts';
 import { HealthController } from './health.controller.ts';
 
-/** Liveness and readiness. */
+/** Liveness and readiness probes. */
 @Module({
   imports: [HttpModule],
   controllers: [HealthController],

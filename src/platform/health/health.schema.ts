@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Answer of the liveness probe. */
+/** Response of the liveness probe. */
 export const aliveView = z
   .object({ status: z.literal('alive') })
   .meta({ id: 'Alive', example: { status: 'alive' } });
 
-/** Answer of the readiness probe. */
+/** Response of the readiness probe. */
 export const readyView = z
   .object({
     status: z.enum(['ready', 'not_ready']),
@@ -13,7 +13,7 @@ export const readyView = z
       z.object({
         name: z.string(),
         ok: z.boolean(),
-        problem: z.string().optional().describe('What is wrong, in words; absent when ok'),
+        problem: z.string().optional().describe('What is wrong; absent if the check is ok'),
       }),
     ),
   })

@@ -108,7 +108,7 @@ export const deliveryView = z
       took_ms: 10001,
       http_status: null,
       outcome: 'retry',
-      detail: 'no complete answer within 10000 ms',
+      detail: 'no complete response within 10000 ms',
       next_attempt_at: 1795255512,
     },
   });
