@@ -110,7 +110,8 @@ describe('an Idempotency-Key', () => {
     const other = await post('k2', { subject: 'Other' });
     expect(other.status).toBe(409);
     expect(other.body).toEqual({
-      message: 'Idempotency-Key: was used for another request within the last 24 hours',
+      message:
+        'Idempotency-Key: was used for another request within the last 24 hours; use a new key',
       type: 'invalid_request_error',
     });
     expect(await count('job_status')).toBe(1);
@@ -252,7 +253,7 @@ describe('an Idempotency-Key', () => {
     const busy = await post('k6');
     expect(busy.status).toBe(409);
     expect(busy.body.message).toBe(
-      'Idempotency-Key: the first request with it is still being worked on',
+      'Idempotency-Key: the first request with this key is still running; repeat the request later',
     );
   });
 });

@@ -3,18 +3,19 @@ import { DomainError } from '../base/errors/domain-error.ts';
 import { assertModestJson } from './json-shape.ts';
 import { BodyRoom } from './large-bodies.ts';
 
-/** Bodies that are not JSON and are read by their own handlers. */
+/** Content types of bodies that are not JSON. Their handlers read them. */
 const NOT_JSON = /^(multipart\/form-data|message\/rfc822)\b/i;
 
-/** Paths whose bodies may be forms: browsers send them, and clients of OAuth (RFC 6749 4.1.3). */
+/** Paths that accept forms, from browsers and OAuth clients (RFC 6749 4.1.3). */
 const FORMS = /^\/(connect\/login|oauth\/token)(\/|\?|$)/;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
-/** Far more than a page's fields. */
+/** Far more than the fields of a sign-in page need. */
 const MOST_FORM_BYTES = 64 * 1024;
 
 /**
- * Reads the text of a body as a form, or as JSON where it is: curl says "form" whatever it sends.
- * @returns what is wrong with it
+ * Parses the body as a form, or as JSON if it starts with `{`: curl declares every body to be a
+ * form.
+ * @returns an error if the body is malformed
  */
 function readForm(request: Request): DomainError | undefined {
   const text = typeof request.body === 'string' ? request.body : '';
@@ -33,14 +34,14 @@ function readForm(request: Request): DomainError | undefined {
 const isReadElsewhere = ({ headers }: Request): boolean =>
   NOT_JSON.test(headers['content-type'] ?? '');
 
-/** What the parser is told to fail with. It adds a status of its own to errors, so a refusal travels inside of one. */
+/** Carries a refusal through the parser, which would add a status of its own to the error. */
 class RefusedBody extends Error {
   constructor(readonly refusal: unknown) {
     super('refused');
   }
 }
 
-/** @throws {RefusedBody} when the text is not UTF-8 (RFC 8259 8.1), or costs too much to parse */
+/** @throws {RefusedBody} if the text is not UTF-8 (RFC 8259 8.1), or is too expensive to parse */
 function assertParsable(
   _request: unknown,
   _response: unknown,
@@ -56,11 +57,11 @@ function assertParsable(
 }
 
 /**
- * Parses bodies as JSON whatever the Content-Type says (api facts 1.3: the official client sends JSON as
- * `text/plain`, curl as a form), also on DELETE. An absent or empty body is `{}`.
- * Forms are read where pages and clients of OAuth send them. Compressed bodies are refused: a few kilobytes could become
- * megabytes before anybody knows who sends them.
- * @param limitBytes larger bodies are refused with 413 before they are read whole
+ * Parses request bodies as JSON, whatever their Content-Type, also for DELETE. The official client
+ * sends JSON as `text/plain`, curl as a form. A missing or empty body becomes `{}`. Forms are
+ * accepted only on the paths that need them. Compressed bodies are refused: a few kilobytes could
+ * expand to megabytes before the sender is authenticated.
+ * @param limitBytes larger bodies are refused with 413 before they are read completely
  */
 export function jsonBodyParser(limitBytes: number): RequestHandler {
   const json = (limit: number): RequestHandler =>
@@ -71,10 +72,10 @@ export function jsonBodyParser(limitBytes: number): RequestHandler {
       verify: assertParsable,
       type: (request) => !isReadElsewhere(request as Request),
     });
-  const room = new BodyRoom();
+  const capacity = new BodyRoom();
   const skip = json(limitBytes);
-  const parse = room.limit(json, limitBytes);
-  const text = room.limit(
+  const parse = capacity.limit(json, limitBytes);
+  const text = capacity.limit(
     (limit) => express.text({ limit, inflate: false, type: () => true }),
     Math.min(limitBytes, MOST_FORM_BYTES),
   );
@@ -104,7 +105,10 @@ const unsupported = (): DomainError =>
     'The encoding of the request body is not supported',
   );
 
-/** Errors of the parser carry a `type`; what they say may quote the body, so it is not repeated. */
+/**
+ * Converts errors of the parser, which have a `type`. Their messages may quote the body, so they
+ * are not repeated.
+ */
 function toDomainError(error: unknown): unknown {
   if (error instanceof DomainError) return error;
   if (error instanceof RefusedBody) return error.refusal;
@@ -115,11 +119,7 @@ function toDomainError(error: unknown): unknown {
       return new DomainError('request.too-large', 'too-large', 'The request body is too large');
     case 'request.aborted':
     case 'request.size.invalid':
-      return new DomainError(
-        'request.incomplete',
-        'invalid',
-        'The request body did not arrive whole',
-      );
+      return new DomainError('request.incomplete', 'invalid', 'The request body is incomplete');
     case 'encoding.unsupported':
     case 'charset.unsupported':
       return unsupported();

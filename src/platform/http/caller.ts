@@ -1,13 +1,13 @@
 import type { Request } from 'express';
 
-/** Who a request comes from, as far as limits and logs need it. */
+/** The sender of a request, as limits and logs need it. */
 export interface Caller {
   applicationId: string;
-  /** Absent: the application itself calls. */
+  /** Absent if the application itself is the caller. */
   accountId?: string;
 }
 
-/** Who has authenticated this request; undefined: nobody has, or not yet. */
+/** The authenticated caller; `undefined` if the request is not authenticated (yet). */
 export function callerOf(request: Request): Caller | undefined {
   return request.user as Caller | undefined;
 }

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorView } from './error.schema.ts';
 
-/** What Node's parser refuses before there is a request, by the code of its error; everything else is a 400. */
+/** Requests that Node's parser refuses, by error code. All other codes give 400. */
 const REFUSALS: Readonly<Record<string, { status: string; message: string }>> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',
@@ -14,12 +14,14 @@ const REFUSALS: Readonly<Record<string, { status: string; message: string }>> = 
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: '408 Request Timeout',
-    message: 'The request did not arrive in time',
+    message: 'The request was not received in time',
   },
 };
 const MALFORMED = { status: '400 Bad Request', message: 'This is not an HTTP request' };
 
-/** Answers also those requests with the API's error body that are no requests of HTTP; closes the connection. */
+/**
+ * Answers requests that Node's parser refuses with the API's error body, and closes the connection.
+ */
 export function answerClientErrors(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {

@@ -3,18 +3,18 @@ import { Socket } from 'node:net';
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
-/** What helmet answers, taken once: none of it depends on the request. */
+/** The headers that helmet sets, computed once: none of them depends on the request. */
 function securityHeaders(): [name: string, value: string][] {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
   const headers: [name: string, value: string][] = [];
-  // Kept by the response itself they would lose their capitals.
+  // Replaced, because the real `setHeader` stores names in lower case.
   response.setHeader = (name, value) => {
     headers.push([name, String(value)]);
     return response;
   };
   helmet({
-    // Swagger UI's own page needs inline styles and data: images; everything else answers JSON.
+    // Only Swagger UI's page needs inline styles and data: images. All other responses are JSON.
     contentSecurityPolicy: {
       directives: {
         'style-src': ["'self'", "'unsafe-inline'"],
@@ -28,11 +28,11 @@ function securityHeaders(): [name: string, value: string][] {
   return headers;
 }
 
-/** Sets the headers that every answer has: security headers, and that answers are not to be kept. */
+/** Sets the headers that every response has: security headers, and `Cache-Control`. */
 export function constantHeaders(): RequestHandler {
   const headers = [
     ...securityHeaders(),
-    // Answers are somebody's mail, or tokens (RFC 6749 5.1).
+    // Responses contain private mail or tokens (RFC 6749 5.1).
     ['Cache-Control', 'no-store'] as const,
   ];
   return (_request, response, next) => {

@@ -2,27 +2,27 @@ import { applyDecorators, HttpCode, HttpStatus, SerializeOptions } from '@nestjs
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { ZodType } from 'zod';
 
-/** What one handler answers. */
+/** Describes the response of one handler. */
 export interface EndpointOptions {
-  /** One line for the docs. */
+  /** One line for the API documentation. */
   summary: string;
-  /** Further text for the docs (markdown). */
+  /** Further text for the API documentation (markdown). */
   description?: string;
-  /** Shape of the answer: documented, and the only keys that leave the server. */
+  /** Shape of the response. It is documented, and only its keys leave the server. */
   response: ZodType;
-  /** Default: names of the controller and the handler. */
+  /** Default: the names of the controller and the handler. */
   operationId?: string;
-  /** Whether the docs advise against it. */
+  /** True if the documentation advises against the endpoint. */
   deprecated?: boolean;
-  /** Default 200; the API answers 200 also for creation (api facts 1.6). */
+  /** Default 200, also for creation. */
   status?: HttpStatus;
-  /** Headers of the answer that are its own, with what they say. */
+  /** Response headers specific to this endpoint, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * Status, documentation and response whitelist of a handler; exactly one per handler. Keys that are not in
- * `response` are removed before the answer is written, so a mapper cannot leak a column.
+ * Sets status, documentation and response whitelist of a handler. Every handler needs exactly one.
+ * Keys that are not in `response` are removed from the response, so a mapper cannot leak a column.
  */
 export function Endpoint(options: EndpointOptions): MethodDecorator {
   const status = options.status ?? HttpStatus.OK;

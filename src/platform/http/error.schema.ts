@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { z } from 'zod';
 
-/** Error body of the main address (api facts 1.6). */
+/** Error body of the main address. */
 export const errorView = z
   .object({
     message: z.string(),
@@ -12,8 +12,8 @@ export const errorView = z
     failures: z
       .record(z.string(), z.string())
       .optional()
-      .describe('Recipients that have not got the message, with the reasons'),
-    job_status_id: z.string().optional().describe('The job that says what becomes of it'),
+      .describe('Recipients that did not get the message, each with the reason'),
+    job_status_id: z.string().optional().describe('The job status that reports the result'),
   })
   .meta({
     id: 'Error',
@@ -24,7 +24,7 @@ export const errorView = z
   });
 export type ErrorView = z.infer<typeof errorView>;
 
-/** Error body of the integrations address (api facts 1.7). */
+/** Error body of the integrations address. */
 export const betaErrorView = z
   .object({
     success: z.literal(false),
@@ -42,21 +42,21 @@ export const betaErrorView = z
 export type BetaErrorView = z.infer<typeof betaErrorView>;
 
 const DESCRIPTIONS: Record<number, string> = {
-  400: 'The request is wrong; the message names the field',
+  400: 'The request is invalid; the message names the field',
   401: 'Missing, unknown, expired or revoked credentials',
   402: 'The provider refused the message, or some of its recipients (`failures`)',
-  403: 'Not allowed: missing scope, cancelled account, credentials of the account out of date',
+  403: "Not allowed: missing scope, cancelled account, or the account's credentials are out of date",
   404: 'No such resource',
-  409: 'The state of the resource forbids the change',
-  410: 'The cursor is older than the history that is kept: start anew from the latest one',
-  412: 'The resource has changed since (If-Match); nothing was changed',
+  409: 'The state of the resource does not allow the change',
+  410: 'The cursor is older than the stored history: start again from the latest cursor',
+  412: 'The resource has changed since it was read (If-Match); nothing was changed',
   413: 'The body is too large',
   429: 'Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds)',
-  501: 'This part of the endpoint is not there in this version',
-  503: 'The provider or service that has to be asked cannot be reached',
+  501: 'This version does not support this part of the endpoint',
+  503: 'A provider or service that the request needs cannot be reached',
 };
 
-/** Documents the usual errors of a controller of the main address. */
+/** Documents the common errors of a controller on the main address. */
 export function ApiErrors(
   ...statuses: (keyof typeof DESCRIPTIONS)[]
 ): ClassDecorator & MethodDecorator {
@@ -67,7 +67,7 @@ export function ApiErrors(
   );
 }
 
-/** Documents the usual errors of a controller of the integrations address. */
+/** Documents the common errors of a controller on the integrations address. */
 export function ApiBetaErrors(
   ...statuses: (keyof typeof DESCRIPTIONS)[]
 ): ClassDecorator & MethodDecorator {

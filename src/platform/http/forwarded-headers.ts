@@ -3,8 +3,8 @@ import type { RequestHandler } from 'express';
 import type { TrustedProxies } from '../config/trusted-proxies.ts';
 
 /**
- * Warns once per process when requests come through a proxy although `TRUST_PROXY` is not set: all clients share the address of
- * the proxy then, and its limits.
+ * Logs one warning per process if requests come through a proxy and `TRUST_PROXY` is not set. All
+ * clients then share the proxy's address and its limits.
  */
 export function watchForwardedHeaders(trusted: TrustedProxies): RequestHandler {
   const log = new Logger('TrustProxy');
@@ -13,7 +13,7 @@ export function watchForwardedHeaders(trusted: TrustedProxies): RequestHandler {
     if (!warned && request.headers['x-forwarded-for'] !== undefined) {
       warned = true;
       log.warn(
-        'a request came with X-Forwarded-For, which is ignored: set TRUST_PROXY if a proxy stands in front of this server',
+        'ignored the X-Forwarded-For header of a request: set TRUST_PROXY if a proxy stands in front of this server',
       );
     }
     next();

@@ -18,12 +18,18 @@ import { ResponseInterceptor } from './response.interceptor.ts';
 import { Routes } from './routes.ts';
 import { SchemaValidationPipe } from './validation.pipe.ts';
 
-/** While the process stops, answers ask the client to open a new connection: it reaches another replica. */
+/**
+ * While the process stops, responses ask clients to open a new connection, which then reaches
+ * another replica.
+ */
 @Injectable()
 export class Draining {
   #stopping = false;
 
-  /** From now on; before anything else stops, so that no more work comes here while what is in hand is finished. */
+  /**
+   * Starts draining. Call it before anything else stops, so that no new work arrives while claimed
+   * work is finished.
+   */
   begin(): void {
     this.#stopping = true;
   }
@@ -39,7 +45,7 @@ export class Draining {
   };
 }
 
-/** Manners of every route: logging, validation, response whitelist, errors, rate limits. */
+/** What every route shares: logging, validation, response whitelist, errors, rate limits. */
 @Module({
   imports: [
     DiscoveryModule,
@@ -61,7 +67,10 @@ export class Draining {
 export class HttpModule implements NestModule {
   constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
-  /** Here and not in front of the application: what the parser refuses is logged like everything else. */
+  /**
+   * Applied here and not in front of the application, so that requests refused by the parser are
+   * logged too.
+   */
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(logRequests, jsonBodyParser(this.config.maxBodyBytes)).forRoutes('{*path}');
   }

@@ -8,10 +8,10 @@ describe('assertModestJson', () => {
   it.each([
     ['a long text', LONG],
     [
-      'a long text with quotes, brackets and commas in it',
+      'a long text that contains quotes, brackets and commas',
       JSON.stringify({ a: `\\"[{,"\\\\`.repeat(100_000) }),
     ],
-    ['many values, but fewer than it takes', `[${'0,'.repeat(250_000)}0]`],
+    ['many values, but fewer than the limit', `[${'0,'.repeat(250_000)}0]`],
     ['deep nesting in a small body', '['.repeat(10_000)],
   ])('takes %s', (_, text) => {
     expect(check(text)).not.toThrow();
@@ -21,7 +21,7 @@ describe('assertModestJson', () => {
     ['empty arrays', `[${'[],'.repeat(400_000)}0]`, 'has more than 300000 values'],
     ['numbers', `[${'0,'.repeat(400_000)}0]`, 'has more than 300000 values'],
     [
-      'objects behind a text that ends with a backslash',
+      'objects after a text that ends with a backslash',
       `["\\\\",${'{},'.repeat(400_000)}0]`,
       '300000 values',
     ],
@@ -31,7 +31,7 @@ describe('assertModestJson', () => {
     expect(check(text)).toThrow(message);
   });
 
-  it('never refuses what holds few values, whatever its texts are', () => {
+  it('never refuses a body with few values, whatever its texts contain', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 5 }), (json) => {
         expect(check(`[${LONG},${json}]`)).not.toThrow();

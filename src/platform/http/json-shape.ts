@@ -1,16 +1,19 @@
 import { DomainError } from '../base/errors/domain-error.ts';
 
-/** Smaller bodies are parsed in a moment, whatever they hold. */
+/** Smaller bodies are always quick to parse. */
 const HARMLESS_BYTES = 64 * 1024;
-/** Three times what validation takes, so that what is a little too large is still refused by the name of the field. */
+/**
+ * Three times the limit of validation. A body that is slightly too large is then still refused with
+ * the name of the field.
+ */
 const MOST_VALUES = 300_000;
-/** More than validation takes (100). */
+/** Higher than the limit of validation (100). */
 const MOST_LEVELS = 200;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Position behind the string that begins at `start`. */
+/** Position after the string that begins at `start`. */
 function endOfString(json: Buffer, start: number): number {
   for (let end = json.indexOf(QUOTE, start + 1); end !== -1; end = json.indexOf(QUOTE, end + 1)) {
     let backslashes = 0;
@@ -25,9 +28,10 @@ function tooMuch(what: string): DomainError {
 }
 
 /**
- * Refuses JSON that costs far more to parse than to send: ten megabytes of `[],[],[]…` make three million objects, which
- * block the process for half a second and take 300 MB. Strings are skipped, so long texts cost next to nothing.
- * @param json UTF-8; need not be valid
+ * Refuses JSON that is far more expensive to parse than to send. Ten megabytes of `[],[],[]…`
+ * create three million objects, block the process for half a second and take 300 MB. Strings are
+ * skipped, so long texts cost almost nothing.
+ * @param json UTF-8; may be invalid JSON
  * @throws {DomainError} 413
  */
 export function assertModestJson(json: Buffer): void {

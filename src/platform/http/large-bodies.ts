@@ -3,14 +3,21 @@ import { clientAddress, clientKey } from '../base/client-address.ts';
 import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 
-/** Bodies up to this size are always received: with all connections of a process they take 160 MB. */
+/**
+ * Bodies up to this size are always received. If every connection of a process sends one, they take
+ * 160 MB.
+ */
 const SMALL_BYTES = 16 * 1024;
-/** Larger bodies are large. */
+/** Bodies above this size are large. */
 const MEDIUM_BYTES = 1024 * 1024;
-/** Bytes of medium bodies that one process receives at a time, and those of one client address. */
-const MEDIUM_ROOM = { most: 96 * MEDIUM_BYTES, ofOne: 24 * MEDIUM_BYTES };
-/** Large bodies that one process receives at a time, and those of one client address. */
-const LARGE_ROOM = { most: 16, ofOne: 8 };
+/**
+ * Bytes of medium bodies received at the same time: by one process, and from one client address.
+ */
+const MEDIUM_CAPACITY = { most: 96 * MEDIUM_BYTES, ofOne: 24 * MEDIUM_BYTES };
+/**
+ * Number of large bodies received at the same time: by one process, and from one client address.
+ */
+const LARGE_CAPACITY = { most: 16, ofOne: 8 };
 
 const isChunked = ({ headers }: Request): boolean => 'transfer-encoding' in headers;
 const announces = ({ headers }: Request): number => Number(headers['content-length'] ?? 0);
@@ -19,23 +26,26 @@ const tooMany = (): DomainError =>
   new DomainError(
     'request.too-many-large',
     'rate-limited',
-    `The server receives few bodies of more than ${SMALL_BYTES / 1024} kB at a time, ${LARGE_ROOM.ofOne} large ones of one client, and has no room for this one; try again`,
-    { limit: LARGE_ROOM.ofOne, retryAfterSeconds: 1 },
+    `The server cannot receive another request body of more than ${SMALL_BYTES / 1024} kB now; it receives at most ${LARGE_CAPACITY.ofOne} bodies of more than 1 MB from one client at a time. Try again`,
+    { limit: LARGE_CAPACITY.ofOne, retryAfterSeconds: 1 },
   );
 
 const isTooLarge = (error: unknown): boolean =>
   (error as { type?: unknown }).type === 'entity.too.large';
 
-/** Room that clients share: nobody takes more than a part of it. */
-class SharedRoom {
+/** Capacity shared by all clients. One client can use only part of it. */
+class SharedCapacity {
   readonly #taken = new KeyedCount();
   #total = 0;
 
-  constructor(private readonly room: { most: number; ofOne: number }) {}
+  constructor(private readonly capacity: { most: number; ofOne: number }) {}
 
-  /** @returns gives it back, to be called once; null: there is not so much left */
+  /**
+   * Reserves an amount.
+   * @returns a function that releases it, to be called once; `null` if too little is left
+   */
   take(client: string, amount: number): (() => void) | null {
-    const { most, ofOne } = this.room;
+    const { most, ofOne } = this.capacity;
     if (this.#total + amount > most || this.#taken.get(client) + amount > ofOne) return null;
     this.#total += amount;
     this.#taken.add(client, amount);
@@ -47,16 +57,18 @@ class SharedRoom {
 }
 
 /**
- * Bounds the memory of bodies that a process receives at a time: they are in memory before anybody knows who sends them. Bodies
- * that find no room are refused with 429; small ones always find room, whether they announce their size or not.
+ * Limits the memory of bodies that one process receives at the same time. Bodies are in memory
+ * before the sender is authenticated. A body is refused with 429 if there is no capacity for it.
+ * Small bodies are always accepted, with or without a Content-Length.
  */
 export class BodyRoom {
-  readonly #medium = new SharedRoom(MEDIUM_ROOM);
-  readonly #large = new SharedRoom(LARGE_ROOM);
+  readonly #medium = new SharedCapacity(MEDIUM_CAPACITY);
+  readonly #large = new SharedCapacity(LARGE_CAPACITY);
 
   /**
-   * @param parserOf makes a parser that refuses larger bodies
-   * @param mostBytes of a body that is taken at all
+   * Wraps a parser with these limits.
+   * @param parserOf creates a parser that refuses bodies above a limit
+   * @param mostBytes maximum size of any body
    */
   limit(parserOf: (limitBytes: number) => RequestHandler, mostBytes: number): RequestHandler {
     const sizes = [mostBytes, ...[MEDIUM_BYTES, SMALL_BYTES].filter((size) => size < mostBytes)];
@@ -66,15 +78,15 @@ export class BodyRoom {
       if (!isChunked(request) && announces(request) <= SMALL_BYTES)
         return parseAny(request, response, next);
       const client = clientKey(clientAddress(request));
-      // A body of unknown size gets as much room as there is.
+      // A body of unknown size gets the largest capacity that is free.
       for (const { size, parse } of isChunked(request) ? parsers : parsers.slice(0, 1)) {
-        const free = this.#take(
+        const release = this.#take(
           client,
           isChunked(request) ? size : Math.min(announces(request), size),
         );
-        if (!free) continue;
+        if (!release) continue;
         return parse(request, response, (error?: unknown) => {
-          free();
+          release();
           next(size < mostBytes && isTooLarge(error ?? {}) ? tooMany() : error);
         });
       }

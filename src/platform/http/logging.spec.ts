@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../config/app-config.ts';
 import { loggerOptions, serializeError } from './logging.ts';
 
-/** As the driver throws it, after the ORM has put the detail into the message. */
+/** An error as the driver throws it, after the ORM has added the detail to the message. */
 const databaseError = (code: string, message: string): Error =>
   Object.assign(new Error(message), { code, detail: 'eve', query: 'eve', parameters: ['eve'] });
 
@@ -31,7 +31,7 @@ describe('serializeError', () => {
       'invalid input syntax for type uuid: "eve\n"eve"',
       'invalid input syntax for type uuid',
     ],
-  ])('leaves out what a %s quotes of rows and values', (code, message, shown) => {
+  ])('removes the rows and values that a %s error quotes', (code, message, shown) => {
     const serialized = serializeError(
       new Error('wrapper', { cause: databaseError(code, message) }),
     );
@@ -39,13 +39,13 @@ describe('serializeError', () => {
     expect(JSON.stringify(serialized)).not.toContain('eve');
   });
 
-  it('takes what is no error', () => {
+  it('accepts a value that is not an error', () => {
     expect(serializeError('text')).toEqual({ message: 'text' });
   });
 });
 
-describe('a line of the log', () => {
-  it('holds text of strangers without characters that a terminal obeys, and means the same', () => {
+describe('a log line', () => {
+  it('contains untrusted text without terminal control characters, and still parses to the same text', () => {
     const config = loadConfig({
       DATABASE_URL: 'postgres://x/y',
       ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,

@@ -12,8 +12,9 @@ import { callerOf } from './caller.ts';
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,100}$/;
 
 /**
- * Names every request, before anything can refuse it: with the caller's request id where it is a sane one, else with a
- * new one. It is answered in `X-Request-Id` and stands in every line of the log.
+ * Gives every request an id, before any other middleware can refuse the request. The client's
+ * `X-Request-Id` is used if it is valid; otherwise a new id is created. The response returns the id
+ * in `X-Request-Id`, and every log line about the request contains it.
  */
 export function nameRequest(request: Request, response: Response, next: NextFunction): void {
   const given = request.headers['x-request-id'];
@@ -22,7 +23,10 @@ export function nameRequest(request: Request, response: Response, next: NextFunc
   next();
 }
 
-/** Paths that are a key by themselves, and paths in which a caller may name a token by itself instead of by its id. */
+/**
+ * Paths that contain a secret: feed addresses, and token paths in which a caller may have put the
+ * token itself instead of its id.
+ */
 const SECRET_PATH = /^(\/+feeds\/|\/+connect\/+grants\/+[^/]+\/+tokens\/+(?![0-9a-f-]{36}$)).*/i;
 
 const requestFields = (request: Request) => ({
@@ -39,8 +43,8 @@ const callerFields = (request: Request) => {
 };
 
 /**
- * Writes one line for each request when its answer has ended, and has every line written meanwhile name the request. Checks
- * of health leave none.
+ * Writes one log line for each request when its response has ended. Every line logged meanwhile
+ * names the request. Health checks are not logged.
  */
 export function logRequests(request: Request, response: Response, next: NextFunction): void {
   if (request.path.startsWith('/health')) return next();
@@ -61,14 +65,16 @@ export function logRequests(request: Request, response: Response, next: NextFunc
 }
 
 /**
- * JSON logs by allow-list: a request is logged with id, method, path (no query: it may hold codes), principal,
- * status and time. Headers and bodies never are.
- * @param logTo where the lines go; null: standard output
+ * Settings of the JSON log. Only listed fields are logged: request id, method, path (without the
+ * query, which may contain codes), application, account, status and time. Headers and bodies are
+ * never logged.
+ * @param logTo destination of the lines; `null` = standard output
  */
 export function loggerOptions(config: AppConfig, logTo: LogDestination | null = null): Params {
   const options = pinoOptions(config);
   return {
-    // `logRequests` does it: a logger of its own for each request, as the library makes, costs more than the line.
+    // `logRequests` does this. The library's own logger for each request costs more than the log
+    // line.
     forRoutes: [],
     pinoHttp: logTo ? [options, logTo] : options,
   };
@@ -82,10 +88,11 @@ function pinoOptions(config: AppConfig): Options {
       return request ? { req: requestFields(request) } : {};
     },
     hooks: {
-      // pino escapes C0 only; C1 and overrides of direction would reach the terminal of whoever reads the log.
+      // pino escapes only C0 characters. C1 characters and direction overrides would reach the
+      // reader's terminal.
       streamWrite: escapedJson,
       logMethod(args, method) {
-        // Left alone, pino would put the error's whole message into the line once more.
+        // Without a text, pino would put the error's whole message into the line a second time.
         const [first, text] = args as unknown[];
         const error =
           first instanceof Error ? first : (first as { err?: unknown } | null | undefined)?.err;
@@ -98,7 +105,7 @@ function pinoOptions(config: AppConfig): Options {
     },
     wrapSerializers: false,
     serializers: {
-      // The library's own expect whole requests and answers.
+      // The library's own serializers expect whole request and response objects.
       req: (fields: unknown) => fields,
       res: (fields: unknown) => fields,
       err: serializeError,
@@ -106,12 +113,17 @@ function pinoOptions(config: AppConfig): Options {
   };
 }
 
-/** Where errors of the database begin to quote rows: `detail` of the server, which the ORM puts into the message. */
+/**
+ * From here on, database errors quote rows. The ORM appends the server's `detail` to the message.
+ */
 const DETAIL = '\n - detail:';
-/** Class 22, data exception: the message quotes the value. */
+/** SQLSTATE class 22, data exception: the message quotes the value. */
 const DATA_EXCEPTION = /^22/;
 
-/** The message without what was in the row or the value it is about: people's mail, addresses and sealed secrets. */
+/**
+ * The message without the quoted row or value, which may be users' mail, addresses or encrypted
+ * secrets.
+ */
 function messageOf(error: Error): string {
   const { code } = error as { code?: unknown };
   const message = error.message.split(DETAIL, 1)[0] ?? '';
@@ -120,7 +132,10 @@ function messageOf(error: Error): string {
     : message;
 }
 
-/** Type, message, code and stack; nothing an error object may carry along (queries, rows, request options). */
+/**
+ * Keeps type, message, code, stack and causes of an error. Drops all other properties, such as
+ * queries, rows and request options.
+ */
 export function serializeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack = '', cause } = error;

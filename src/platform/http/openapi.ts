@@ -1,12 +1,12 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 
-/** The OpenAPI document of everything this program serves; committed as `openapi.json`. */
+/** The OpenAPI document of all endpoints; committed as `openapi.json`. */
 export function createOpenApiDocument(app: INestApplication): OpenAPIObject {
   const options = new DocumentBuilder()
     .setTitle('Carillon')
     .setDescription(
-      'One HTTP API over mail and calendar accounts: read messages, send now or later, watch jobs, keep calendars and events, remind participants, hear of everything by webhook.',
+      'One HTTP API over mail and calendar accounts: read messages, send them now or later, follow job statuses, manage calendars and events, remind participants, and get changes by webhook.',
     )
     .setVersion('2.5')
     .addBearerAuth(
@@ -43,17 +43,23 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** The document as `openapi.json` holds it: keys sorted, so that only a change of the API changes the file. */
+/**
+ * The text of `openapi.json`. Keys are sorted, so that the file changes only if the API changes.
+ */
 export function openApiText(document: OpenAPIObject): string {
   return `${JSON.stringify(sorted(document), null, 2)}\n`;
 }
 
-/** Serves the docs at `/docs` and the document at `/openapi.json`; the document is made when it is first asked for. */
+/**
+ * Serves the API documentation at `/docs` and the document at `/openapi.json`. The document is
+ * created on the first request.
+ */
 export function serveOpenApi(app: INestApplication): void {
   SwaggerModule.setup('docs', app, () => createOpenApiDocument(app), {
     jsonDocumentUrl: 'openapi.json',
     customSiteTitle: 'Carillon API',
-    // Or tokens would stay in the browser's local storage, where any script of this origin finds them.
+    // Otherwise tokens would stay in the browser's local storage, where any script of this
+    // origin can read them.
     swaggerOptions: { persistAuthorization: false },
   });
 }

@@ -43,15 +43,20 @@ const problem = (
   headers: Record<string, string> = {},
 ): Problem => ({ status, message, type, details: {}, headers });
 
-/** Errors of PostgreSQL that are the client's fault, or say that the database is away for the moment. */
+/**
+ * Converts PostgreSQL errors that are the client's fault or mean that the database is temporarily
+ * unavailable.
+ * @returns `undefined` for all others
+ */
 function fromDatabase(error: { code?: unknown }): Problem | undefined {
   const code = typeof error.code === 'string' ? error.code : '';
   if (code === '22021' || code === '22P05')
     return problem(400, 'Text must not contain the NUL character');
-  // Requests look before they write: what they found then has been removed in between.
-  if (code === '23503') return problem(409, 'Something this needs was removed at the same moment');
+  // Requests check what they refer to before they write. It was deleted after that check.
+  if (code === '23503')
+    return problem(409, 'An object that this request refers to was deleted at the same time');
   if (!databaseTrouble(error)) return undefined;
-  const message = 'The database is not available at the moment; try again';
+  const message = 'The database is currently unavailable; try again';
   return problem(503, message, 'database_error', { 'Retry-After': '1' });
 }
 
@@ -92,7 +97,10 @@ const BETA_TYPES: Record<number, string> = {
   429: 'api.rate_limit_error',
 };
 
-/** Turns every error into the API's error body: flat on the main address, an envelope on the integrations address. */
+/**
+ * Converts every error to the API's error body: flat on the main address, an envelope on the
+ * integrations address.
+ */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   readonly #log = new Logger('Error');

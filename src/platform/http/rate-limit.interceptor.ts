@@ -14,7 +14,7 @@ import { clientAddress, clientKey } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { callerOf } from './caller.ts';
 
-/** Groups in which only a few requests of one account may run at a time (api facts 1.8). */
+/** Paths that limit the simultaneous requests of one account. */
 const CONCURRENT_GROUP = /^\/(messages|threads|contacts)(\/|$)/;
 
 class RateLimitedError extends DomainError {
@@ -23,16 +23,20 @@ class RateLimitedError extends DomainError {
   }
 }
 
-/** Whether an application is named in the body or the query, without proof (`/connect/token`, `/oauth/authorize` …). */
+/**
+ * Whether the body or query names an application without proving it (`/connect/token`,
+ * `/oauth/authorize` …).
+ */
 function namesApplication(request: Request): boolean {
   const inBody = (request.body as { client_id?: unknown } | undefined)?.client_id;
   return (inBody ?? request.query['client_id']) !== undefined;
 }
 
 /**
- * Requests per second, per endpoint and application or account, and concurrency per account (api facts 1.8). A client id is
- * public: requests that only name one are counted by the client's address, so that nobody uses up another's limit.
- * Counted in each process: with n replicas the limits are n times as high.
+ * Limits requests per second for each endpoint and application or account, and simultaneous
+ * requests of one account. A client id is public. Requests that only name one count for the
+ * client's address, so that nobody can use up another application's limit. Each process counts by
+ * itself: with n replicas the limits are n times as high.
  */
 @Injectable()
 export class RateLimitInterceptor implements NestInterceptor {

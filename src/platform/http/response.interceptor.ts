@@ -1,9 +1,10 @@
 import { Injectable, StandardSchemaSerializerInterceptor } from '@nestjs/common';
 
 /**
- * Checks every answer against the schema of its `@Endpoint` and removes keys the schema does not have. The framework
- * would check the elements of an array one by one; here the schema describes the answer as a whole, so that it is
- * also what the documentation shows and a list may have several views.
+ * Checks every response against the schema of its `@Endpoint` and removes keys that the schema does
+ * not have. The framework would check the elements of an array one by one. Here the schema
+ * describes the whole response, so that it matches the documentation and a list may have several
+ * views.
  */
 @Injectable()
 export class ResponseInterceptor extends StandardSchemaSerializerInterceptor {

@@ -3,7 +3,7 @@ import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { match } from 'path-to-regexp';
 
-/** The endpoints of all controllers, for the difference between 404 and 405. */
+/** The endpoints of all controllers; distinguishes 404 from 405. */
 @Injectable()
 export class Routes implements OnModuleInit {
   #endpoints: readonly { method: string; covers: (path: string) => unknown }[] = [];
@@ -36,7 +36,7 @@ export class Routes implements OnModuleInit {
     });
   }
 
-  /** Methods that a path supports, sorted. Empty when there is nothing at the path at all. */
+  /** Methods that a path supports, sorted; empty if no endpoint has the path. */
   methodsOf(path: string): string[] {
     return [
       ...new Set(this.#endpoints.filter(({ covers }) => covers(path)).map(({ method }) => method)),

@@ -2,7 +2,10 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { DomainError } from '../base/errors/domain-error.ts';
 import type { AppConfig, Region, Surface } from '../config/app-config.ts';
 
-/** Paths of the integrations and grants address (beta manners: error envelope, page size 10). */
+/**
+ * Whether a path belongs to the address of integrations and grants. That address has its own error
+ * envelope and a page size of 10.
+ */
 export function isIntegrationsPath(path: string): boolean {
   return /^\/connect\/(integrations|grants|auth|login|callback)(\/|$)/.test(path);
 }
@@ -16,8 +19,8 @@ class ServedElsewhereError extends DomainError {
 }
 
 /**
- * Lets through what this process is meant to answer: the surfaces of `SERVE` in processes with the role `api`, and
- * everywhere the health checks.
+ * Passes on requests that this process serves: the surfaces in `SERVE` if it has the role `api`,
+ * and health checks in every process. Refuses all others with 404.
  */
 export function servedPaths({
   roles,
@@ -26,7 +29,7 @@ export function servedPaths({
   return (request: Request, _response: Response, next: NextFunction) => {
     if (HEALTH.test(request.path)) return next();
     if (!roles.includes('api'))
-      return next(new ServedElsewhereError('This process only runs due work'));
+      return next(new ServedElsewhereError('This process is a worker and does not serve the API'));
     const surface: Surface = isIntegrationsPath(request.path) ? 'integrations' : 'main';
     if (surfaces.includes(surface)) return next();
     const where = surface === 'main' ? 'main address' : 'integrations address';
@@ -35,8 +38,8 @@ export function servedPaths({
 }
 
 /**
- * The region a request was addressed to, where the two integrations addresses have hosts of their own.
- * @returns undefined where the host says nothing
+ * The region of the integrations address that a request was sent to.
+ * @returns `undefined` if both regions share one host, or if the host is neither of theirs
  */
 export function addressedRegion(
   host: string | undefined,

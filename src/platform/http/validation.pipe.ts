@@ -8,7 +8,7 @@ type Path = NonNullable<StandardSchemaV1.Issue['path']>;
 const keyOf = (segment: Path[number]): PropertyKey =>
   typeof segment === 'object' ? segment.key : segment;
 
-/** Whether there is nothing at `path` in what was sent. */
+/** Whether the input has no value at `path`. */
 function isAbsent(value: unknown, path: Path): boolean {
   let current = value;
   for (const segment of path) {
@@ -19,9 +19,15 @@ function isAbsent(value: unknown, path: Path): boolean {
 }
 
 const MAX_DEPTH = 100;
-/** Many times what the largest sensible request holds; a schema makes an issue of every wrong one. */
+/**
+ * Many times more than a sensible request contains. A schema creates an issue for every wrong
+ * value.
+ */
 const MAX_VALUES = 100_000;
-/** How much of the path to a wrong value is shown: names of the request's own choosing can be long and many. */
+/**
+ * How much of the path to a wrong value is shown: the client chooses its names, which can be long
+ * and many.
+ */
 const SHOWN_PATH = { segments: 6, characters: 60 } as const;
 
 const shownPath = (path: readonly string[], segments: number = SHOWN_PATH.segments): string =>
@@ -30,17 +36,20 @@ const shownPath = (path: readonly string[], segments: number = SHOWN_PATH.segmen
     .map((name) => name.slice(0, SHOWN_PATH.characters))
     .join('.');
 
-/** What is wrong with a value, and where, innermost name first. */
+/** What is wrong with a value, and its path, innermost name first. */
 interface Flaw {
   what: string;
   path: string[];
-  /** How many names of the path say enough; default: as many as are shown at all. */
+  /** Maximum number of names to show; default: `SHOWN_PATH.segments`. */
   segments?: number;
 }
 
 const flaw = (what: string, segments?: number): Flaw => ({ what, path: [], segments });
 
-/** Names by which objects reach what all objects share. Dropping them silently would lose what somebody sent. */
+/**
+ * Names that reach the prototype of all objects. They are refused, because dropping them would
+ * silently lose the client's data.
+ */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 function flawOfName(name: string): Flaw | undefined {
@@ -54,8 +63,9 @@ function flawOfText(text: string): Flaw | undefined {
 }
 
 /**
- * Finds what no schema allows and no table stores: the NUL character and halves of characters (PostgreSQL refuses
- * them), nesting so deep that walking it would exhaust the stack, and more values than a schema should look at.
+ * Finds values that no schema allows and no table can store: the NUL character and halves of
+ * surrogate pairs, which PostgreSQL refuses. Also finds nesting that would exhaust the stack, and
+ * more values than a schema should check.
  */
 function flawOf(value: unknown, left: { values: number }, depth = 0): Flaw | undefined {
   if (--left.values < 0) return flaw(`has more than ${MAX_VALUES} values`, 1);
@@ -85,8 +95,9 @@ function assertStorable(value: unknown): void {
 const MAX_ISSUES = 10;
 
 /**
- * Validates bodies and queries by the schema given to `@Body({ schema })` and `@Query({ schema })`. The error names
- * every wrong field (the first ten), and lists required ones that are absent in `missing_fields`.
+ * Validates bodies and queries with the schema given to `@Body({ schema })` and `@Query({ schema
+ * })`. The error names the first ten wrong fields. Required fields that are absent are also listed
+ * in `missing_fields`.
  */
 export class SchemaValidationPipe extends StandardSchemaValidationPipe {
   override async transform<T = unknown>(value: T, metadata: ArgumentMetadata): Promise<T> {

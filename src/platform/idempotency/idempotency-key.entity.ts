@@ -8,9 +8,14 @@ const IdempotencyKeySchema = defineEntity({
   properties: {
     account: () => ownedByAccount().primary(),
     key: p.text().primary(),
-    /** SHA-256 of method, path and body: another request under the same key is refused. */
+    /**
+     * SHA-256 of method, path, account and body. A different request with the same key is refused.
+     */
     fingerprint: p.blob(),
-    /** Status and body of the first answer; null while that request is still running. */
+    /**
+     * Status of the first response; `null` while the first request is running. `response` then
+     * contains what `IdempotencyKeys.begin` stored.
+     */
     status: p.smallint().nullable(),
     response: p.json<unknown>().nullable(),
     createdAt: p.datetime().columnType('timestamptz'),

@@ -14,8 +14,8 @@ const request: IdempotentRequest = {
 const print = (changes: Partial<IdempotentRequest>) =>
   fingerprintOf({ ...request, ...changes }).toString('hex');
 
-describe('the fingerprint of a request', () => {
-  it('does not depend on the order of keys, at any depth', () => {
+describe('fingerprintOf', () => {
+  it('ignores the order of object keys at any depth', () => {
     const body = {
       nested: { a: [1, 2], b: 1 },
       subject: 'x',
@@ -32,5 +32,7 @@ describe('the fingerprint of a request', () => {
     { body: undefined },
     { body: { ...(request.body as object), nested: { b: 1, a: [2, 1] } } },
     { body: { ...(request.body as object), subject: null } },
-  ])('differs with %j', (changes) => expect(print(changes)).not.toBe(print({})));
+  ])('gives another fingerprint if the request has %j', (changes) =>
+    expect(print(changes)).not.toBe(print({})),
+  );
 });

@@ -5,51 +5,51 @@ import { Clock } from '../base/time/clock.ts';
 import { KeyedLimit } from '../base/concurrency/keyed-limit.ts';
 import { Database, type Sql } from '../database/sql.ts';
 
-/** A key means its first request for this long; then it is free again. */
+/** How long a key stands for its first request. After that it is free again. */
 const RETENTION_MS = 24 * 3_600_000;
 
-/** A request that carries an `Idempotency-Key`. */
+/** A request with an `Idempotency-Key`. */
 export interface IdempotentRequest {
   accountId: string;
-  /** 1–255 printable characters. */
+  /** 1 to 255 printable ASCII characters. */
   key: string;
   method: string;
   path: string;
-  /** The parsed JSON, as it came. */
+  /** The parsed JSON, before validation. */
   body: unknown;
 }
 
-/** What a request was answered: it is answered the same again. */
+/** The response to the first request with a key. Repetitions get the same response. */
 export interface FirstAnswer {
   status: number;
   /** Plain JSON. */
   body: unknown;
 }
 
-/** A request that can be accepted, with its answer; nothing is written yet. */
+/** An accepted request with its response. Nothing has been written yet. */
 export interface Acceptance {
   answer: FirstAnswer;
-  /** Writes it, in the transaction that takes the key. */
+  /** Writes the request's effect, in the transaction that takes the key. */
   store(sql: Sql): Promise<void>;
 }
 
-/** The key was used for another request: nothing was done. */
+/** The key was used for a different request. Nothing was done. */
 export class IdempotencyKeyReusedError extends ConflictError {
   constructor() {
     super(
       'idempotency-key.reused',
-      'Idempotency-Key: was used for another request within the last 24 hours',
+      'Idempotency-Key: was used for another request within the last 24 hours; use a new key',
     );
   }
 }
 
 /** The first request with the key has not been answered yet. */
 export class IdempotencyKeyBusyError extends ConflictError {
-  /** @param about what `begin` was told of the first request; null: nothing is known of it */
+  /** @param about the value that `begin` stored for the first request; `null` if there is none */
   constructor(readonly about: unknown = null) {
     super(
       'idempotency-key.busy',
-      'Idempotency-Key: the first request with it is still being worked on',
+      'Idempotency-Key: the first request with this key is still running; repeat the request later',
     );
   }
 }
@@ -64,7 +64,8 @@ const FIND = `
   select fingerprint, status, response from idempotency_key
   where account_id = $1 and key = $2 and created_at > $3`;
 
-// Waits for whoever is taking the key just now. One that has expired, and is only not cleared away yet, is free.
+// Waits for a transaction that is taking the key. A key that has expired but is not yet pruned
+// is free.
 const TAKE = `
   insert into idempotency_key as k (account_id, key, fingerprint, status, response, created_at)
   values ($1, $2, $3, $4, $5, $6)
@@ -77,14 +78,21 @@ const TAKE = `
 const FREE = `
   delete from idempotency_key where account_id = $1 and key = $2 and status is null and response = $3::jsonb`;
 
-/** Transactions of one account at a time: each may have to wait, for a copy of itself or for whoever removes the account. */
+/**
+ * Simultaneous transactions of one account. Each may have to wait for a copy of itself, or for the
+ * removal of the account.
+ */
 const MOST_OF_ONE = 2;
-/** Times a key may come free again while it is being looked for: more would be a fault of ours. */
+/**
+ * Maximum attempts to take a key. A further attempt is needed only if another request took the key
+ * and it became free again meanwhile; needing more than this is a bug.
+ */
 const MOST_ROUNDS = 5;
 
 /**
- * Keys that make a repeated request harmless: the first request with a key is accepted, every other within 24 hours gets
- * the first one's answer. Key and effect are one transaction, so that neither exists without the other.
+ * Makes it safe to repeat a request: the first request with a key is executed, and repetitions
+ * within 24 hours get its response. The key and the effect are written in one transaction, so that
+ * neither exists without the other (docs/adr/0020).
  */
 @Injectable()
 export class IdempotencyKeys {
@@ -96,18 +104,20 @@ export class IdempotencyKeys {
   ) {}
 
   /**
-   * What the first request with the key was answered; undefined: the key is free.
-   * @throws {IdempotencyKeyReusedError} the key belongs to another request @throws {IdempotencyKeyBusyError}
+   * The response to the first request with the key; `undefined` if the key is free.
+   * @throws {IdempotencyKeyReusedError} if the key belongs to a different request
+   * @throws {IdempotencyKeyBusyError} if the first request is still running
    */
   find(request: IdempotentRequest): Promise<FirstAnswer | undefined> {
     return this.#known(request, fingerprintOf(request));
   }
 
   /**
-   * Accepts a request once, also when copies of it run at the same moment.
-   * @param accept checks the request; what it throws leaves the key free
-   * @returns the first answer, and whether it was given before
-   * @throws {IdempotencyKeyReusedError} the key belongs to another request @throws {IdempotencyKeyBusyError}
+   * Executes a request once, even if copies of it run at the same time.
+   * @param accept checks the request; if it throws, the key stays free
+   * @returns the first response, and whether it is a repetition
+   * @throws {IdempotencyKeyReusedError} if the key belongs to a different request
+   * @throws {IdempotencyKeyBusyError} if the first request is still running
    */
   async once(
     request: IdempotentRequest,
@@ -129,9 +139,11 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Takes the key for a request whose answer is known only later, in the transaction that stores what it does.
-   * @param about what is told of the request until then
-   * @throws {IdempotencyKeyBusyError} somebody else has it
+   * Takes the key for a request whose response is known only later, in the transaction that stores
+   * its effect.
+   * @param about data about the request for `IdempotencyKeyBusyError`, until its response is
+   *   known
+   * @throws {IdempotencyKeyBusyError} if another request has the key
    */
   async begin(sql: Sql, request: IdempotentRequest, about: Record<string, unknown>): Promise<void> {
     const taken = await this.#insert(sql, request, fingerprintOf(request), null, about);
@@ -139,8 +151,9 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Nothing has come of what `begin` has begun: the key is free again, unless somebody has begun anew with it.
-   * @param about as it was given to `begin`, or to `IdempotencyKeyBusyError`
+   * Frees the key after the request of `begin` has failed without effect. Does nothing if another
+   * request has taken the key since.
+   * @param about the value given to `begin`, or the one in `IdempotencyKeyBusyError`
    */
   async release(sql: Sql, { accountId, key }: IdempotentRequest, about: unknown): Promise<void> {
     await sql.query(FREE, [accountId, key, JSON.stringify(about)]);
@@ -157,7 +170,7 @@ export class IdempotencyKeys {
     return { status: row.status, body: row.response };
   }
 
-  /** @returns false when somebody else has the key: nothing was written */
+  /** @returns `false` if another request has the key; nothing was written */
   #take(
     request: IdempotentRequest,
     fingerprint: Buffer,
@@ -182,13 +195,16 @@ export class IdempotencyKeys {
     return (await sql.query(TAKE, [...row, this.#expired()])).length > 0;
   }
 
-  /** Keys of this instant and older are free. */
+  /** Keys created at or before this time are free. */
   #expired(): Date {
     return new Date(this.clock.now().getTime() - RETENTION_MS);
   }
 }
 
-/** SHA-256 of what makes two requests the same: method, path, account and body, whatever the order of its keys. */
+/**
+ * SHA-256 of what identifies a request: method, path, account and body. The order of object keys
+ * does not matter.
+ */
 export function fingerprintOf({ accountId, method, path, body }: IdempotentRequest): Buffer {
   return createHash('sha256')
     .update(JSON.stringify([method, path, accountId]))
@@ -207,7 +223,10 @@ const PRUNE = `
                               order by created_at limit 1000 for update skip locked)
   returning 1`;
 
-/** Removes idempotency keys that are free again, at most 1000. @returns how many */
+/**
+ * Removes expired idempotency keys, at most 1000.
+ * @returns the number of removed keys
+ */
 export async function pruneIdempotencyKeys(sql: Sql, now: Date): Promise<number> {
   return (await sql.query(PRUNE, [new Date(now.getTime() - RETENTION_MS)])).length;
 }

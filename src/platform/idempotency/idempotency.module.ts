@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { IdempotencyKeys } from './idempotency-keys.ts';
 
-/** Requests that may be repeated without harm. */
+/** Idempotency keys, which make it safe to repeat a request. */
 @Module({ providers: [IdempotencyKeys], exports: [IdempotencyKeys] })
 export class IdempotencyModule {}
