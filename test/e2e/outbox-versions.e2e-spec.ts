@@ -85,7 +85,7 @@ describe('versions and choices of outbox messages', () => {
       const refused = await change(method, id).set('If-Match', tag).send({ subject: 'Three' });
       expect(refused.status).toBe(412);
       expect(refused.body).toEqual({
-        message: 'If-Match: the message has changed, it is "2" now',
+        message: 'If-Match: the message has changed; its version is now "2"',
         type: 'invalid_request_error',
       });
     }
@@ -177,7 +177,7 @@ describe('versions and choices of outbox messages', () => {
   it.each([
     [{ on_missed: 'drop' }, /^on_missed: must be send or skip/],
     [{ on_unknown: 'guess' }, /^on_unknown: must be resend or fail/],
-    [{ max_lateness_seconds: 5 }, /^max_lateness_seconds: goes with on_missed/],
+    [{ max_lateness_seconds: 5 }, /^max_lateness_seconds: only allowed with on_missed/],
     [{ on_missed: 'skip', max_lateness_seconds: -1 }, /^max_lateness_seconds: must be between/],
     [
       { on_missed: 'skip', max_lateness_seconds: 604_801 },

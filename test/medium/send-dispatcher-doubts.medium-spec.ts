@@ -75,7 +75,9 @@ describe('SendDispatcher: unknown outcomes', () => {
       send.clock.advance(86_400_000 + 61_000);
       expect(ended(await send.steps.attempt(id)).next.kind).toBe('done');
       expect(send.server.taken).toHaveLength(1);
-      expect((await send.job(id)).reason).toMatch(/^the outcome is unknown: the retry limit came/);
+      expect((await send.job(id)).reason).toMatch(
+        /^the outcome is unknown: the retry limit passed/,
+      );
     });
 
     it('believe what is found at last', async () => {

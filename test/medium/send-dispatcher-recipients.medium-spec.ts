@@ -65,7 +65,7 @@ describe('SendDispatcher: recipients', () => {
     });
     expect(await send.job(id)).toMatchObject({
       status: 'delayed',
-      reason: `could not be sent yet: 250 ok; refused: ${B} (550 no such user); put off: ${C} (450 greylisted)`,
+      reason: `could not be sent yet: 250 ok; refused: ${B} (550 no such user); deferred: ${C} (450 greylisted)`,
       route: 'account',
       recipients: { accepted: [A], refused: [REFUSED] },
       attempts: [
@@ -165,7 +165,7 @@ describe('SendDispatcher: recipients', () => {
     await send.steps.attempt(id);
     const job = await send.steps.claim(id);
     await send.steps.settle(job, send.dispatcher().onPoison(job));
-    const reason = 'set aside: sending it ended its worker several times';
+    const reason = 'quarantined: workers crashed several times while sending this message';
     expect(await send.job(id)).toMatchObject({
       status: 'successful',
       recipients: { refused: [{ email: C, reason }] },
@@ -187,7 +187,7 @@ describe('SendDispatcher: recipients', () => {
       await send.steps.attempt(id);
       expect(await send.job(id)).toMatchObject({
         status: 'delayed',
-        reason: `could not be sent yet: found among the sent messages; put off: ${C}`,
+        reason: `could not be sent yet: found among the sent messages; deferred: ${C}`,
         route: 'account',
         recipients: { accepted: [A], refused: [REFUSED] },
       });
@@ -311,7 +311,8 @@ describe('SendDispatcher: messages found late', () => {
     expect(send.server.taken).toEqual([]);
     expect(await send.job(id)).toMatchObject({
       status: 'failed',
-      reason: 'missed: found 61 s after its time, and it is to be skipped then',
+      reason:
+        'missed: found 61 s after its send time, which is later than max_lateness_seconds allows',
       attempts: [{ outcome: 'not-sent', route: null, rule: 'missed' }],
     });
   });

@@ -1,8 +1,8 @@
 import { type Database, idsOf } from '../../platform/database/sql.ts';
 import { moveJobs } from '../../platform/job-statuses/jobs.ts';
 
-// A row in the hands of a worker that lives is left to it: what it does cannot be taken back. The others were held by
-// the workers of the installation the copy was made from.
+// A row claimed by a live worker is left alone, because its effect cannot be undone. All other
+// claims belong to workers of the installation this database was copied from.
 const TAKE = `
   with picked as (
     select j.id from send_job j
@@ -16,11 +16,11 @@ const BATCH = 500;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Cancels open messages of all accounts, a transaction per batch, with their notifications; for operators. Messages
- * that a living worker holds are left alone.
+ * Cancels open messages of all accounts and notifies their subscribers, one transaction per batch.
+ * For operators. Messages claimed by a live worker are left alone.
  * @param reason shown to users
- * @param dueBefore only messages whose time to be sent had come by then; null: all
- * @returns how many
+ * @param dueBefore cancels only messages that were due by then; `null` for all
+ * @returns number of cancelled messages
  */
 export async function cancelOpenMessages(
   database: Database,

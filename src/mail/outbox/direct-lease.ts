@@ -2,10 +2,16 @@ import { monotonicMs } from '../../platform/base/time/clock.ts';
 import type { Lease } from '../../platform/work/dispatcher.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** How long a send that its process does not care for any more stays its own; then a worker looks what became of it. */
+/**
+ * How long a send within a request keeps its queue row after the last extension. Then a worker may
+ * claim the row and look the message up.
+ */
 export const LEASE_SECONDS = 60;
 const EXTEND_EVERY_MS = 15_000;
-/** Earlier than the worker, by far more than clocks drift apart in a minute. */
+/**
+ * The process stops trusting its lease this long after the last extension: well before a worker can
+ * claim the row, with a margin far above clock drift.
+ */
 const TRUSTED_MS = 45_000;
 
 const EXTEND = `
@@ -13,22 +19,23 @@ const EXTEND = `
   where id = $1 and account_id = $2 and fence = 0 and state = 0 returning 1`;
 
 /**
- * Holds a send together that a request makes by itself: its queue row waits, and waits on, as long as this process lives. The
- * row is marked as one that may have taken effect from the beginning, so there is no hand-off to commit.
+ * Lease of a send within a request. While this process lives, it keeps postponing the queue row, so
+ * that no worker claims it. The row starts with an unknown outcome, so there is no hand-off marker
+ * to commit.
  */
 export class DirectLease implements Lease {
   readonly #abort = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  #surely: number;
+  #extendedMs: number;
 
-  /** @param storedMs when the row's transaction was begun, in monotonic milliseconds */
+  /** @param storedMs when the transaction that stored the row began, in monotonic milliseconds */
   constructor(
     private readonly sql: Sql,
     private readonly row: { id: string; accountId: string },
     storedMs: number,
     readonly stopping: () => boolean,
   ) {
-    this.#surely = storedMs;
+    this.#extendedMs = storedMs;
     this.#timer = setInterval(() => void this.#extend(), EXTEND_EVERY_MS);
     this.#timer.unref();
   }
@@ -42,10 +49,10 @@ export class DirectLease implements Lease {
   }
 
   trusted(): boolean {
-    return !this.#abort.signal.aborted && monotonicMs() - this.#surely < TRUSTED_MS;
+    return !this.#abort.signal.aborted && monotonicMs() - this.#extendedMs < TRUSTED_MS;
   }
 
-  /** Nothing more is to leave. */
+  /** Aborts the send: nothing more may leave. */
   giveUp(): void {
     this.#abort.abort();
   }
@@ -58,10 +65,11 @@ export class DirectLease implements Lease {
     const begun = monotonicMs();
     try {
       const rows = await this.sql.query(EXTEND, [this.row.id, this.row.accountId]);
-      if (rows.length > 0) this.#surely = begun;
+      if (rows.length > 0) this.#extendedMs = begun;
       else this.#abort.abort();
     } catch {
-      // The database is away: until it is back in time, nothing more leaves (`trusted`).
+      // The database is unreachable. Unless it is back in time, `trusted` returns false and nothing
+      // more leaves.
     }
   }
 }

@@ -21,43 +21,50 @@ import { MessageSender } from './send-message.ts';
 import { recordSends } from './send-recording.ts';
 import { SendRoutes } from './send-routes.ts';
 
-/** A message that is to be sent now, once. */
+/** A message to be sent now, with a single attempt. */
 export interface DirectMessage extends ComposedMessage {
-  /** Becomes the job_status_id. */
+  /** Also its job_status_id. */
   id: string;
   accountId: string;
-  /** What the mirrored copy will be called, and its conversation. */
+  /** Ids that the mirrored copy and its conversation will have. */
   messageId: string;
   threadId: string;
   messageIdHeader: string;
-  /** Whether the Message-ID is the sender's own. */
+  /** Whether the sender chose the Message-ID. */
   foreignHeader: boolean;
   at: Date;
 }
 
-/** What became of a message. */
+/** Result of a send. */
 export interface DirectResult {
-  /** `successful`: somebody has got it; `failed`: nobody has; `delayed`: nobody knows, and it is looked up. */
+  /**
+   * `successful`: at least one recipient has the message. `failed`: no recipient has it, or, with
+   * the code `outcome-unknown`, look-ups could not tell. `delayed`: the outcome is unknown and
+   * being looked up.
+   */
   status: JobState;
-  /** Null: nothing has gone wrong. */
+  /** `null` if nothing went wrong. */
   code: ProviderErrorCode | null;
   phase: SendPhase | null;
-  /** The provider's words. */
+  /** Text of the provider's response. */
   detail: string;
-  /** Recipients that have not got it. */
+  /** Recipients that have not received the message. */
   refused: readonly RefusedRecipient[];
   retryAfterSeconds: number | null;
 }
 
-/** What goes along with a send, in its two transactions. */
+/** Work of the caller in the two transactions of a send. */
 export interface DirectHooks {
-  /** In the one that accepts it; what it throws keeps it from being sent. */
+  /**
+   * Runs in the transaction that accepts the message. An error keeps the message from being sent.
+   */
   accepted?(sql: Sql): Promise<void>;
-  /** In the one that writes down what became of it. */
+  /** Runs in the transaction that records the result. */
   ended?(sql: Sql, result: DirectResult): Promise<void>;
 }
 
-// Its deadline has come, so nobody sends it again, and its outcome is unknown from the beginning: a worker that gets it looks it up.
+// The deadline is the send time, so no worker ever sends this message. The row starts with an
+// unknown outcome, so a worker that claims it only looks the message up.
 const ACCEPT = `
   with status as (
     insert into job_status (id, account_id, action, object, object_id, status, send_at, original_send_at,
@@ -84,13 +91,14 @@ const FIND = `
     left join lateral (select code, phase from job_attempt where job_id = s.id order by id desc limit 1) a on true
   where s.id = $1 and s.account_id = $2 and s.action = 'send_message'`;
 
-/** Attempts to write down what became of a message. */
+/** Tries to record the result of a send. */
 const MOST_TRIES = 5;
 const PAUSE_MS = 500;
 
 /**
- * Sends within a request, by the code that sends the outbox (docs/adr/0034): stored before the first byte leaves, tried
- * once. Where this process dies in between, a worker looks up what became of it, and never sends it again.
+ * Sends messages within a request, with the code that sends the outbox (ADR 0034). A message is
+ * stored before its first byte leaves, and gets a single attempt. If this process dies in between,
+ * a worker looks the message up and never sends it again.
  */
 @Injectable()
 export class DirectSends implements OnModuleDestroy {
@@ -109,9 +117,10 @@ export class DirectSends implements OnModuleDestroy {
   ) {}
 
   /**
-   * Sends a message and waits for its end. Once begun it goes on whether or not anybody waits.
-   * @throws {NotFoundError} the account or the draft is gone
-   * @throws {ConflictError} the draft has another version, or is being sent
+   * Sends a message and waits for the result. Once begun, the send continues even if the caller
+   * stops waiting.
+   * @throws {NotFoundError} if the account or the draft does not exist
+   * @throws {ConflictError} if the draft has another version or is being sent
    */
   async send(message: DirectMessage, hooks: DirectHooks = {}): Promise<DirectResult> {
     const account = await this.accounts.find(message.accountId);
@@ -132,12 +141,18 @@ export class DirectSends implements OnModuleDestroy {
     }
   }
 
-  /** What is known by now of a send; `pending`: it is under way. Undefined: the account has no such send. */
+  /**
+   * The result of a send as known so far, with the status `pending` while the send is running.
+   * @returns `undefined` if the account has no such send
+   */
   async find(accountId: string, id: string): Promise<DirectResult | undefined> {
     return (await this.database.query<DirectResult>(FIND, [id, accountId]))[0];
   }
 
-  /** What is under way is finished, or given up before its content leaves when there is no more time. */
+  /**
+   * Lets running sends finish. When half of the shutdown time is over, sends whose content has not
+   * left are aborted.
+   */
   async onModuleDestroy(): Promise<void> {
     this.#stopping = true;
     const all = () => Promise.allSettled(this.#running.values());
@@ -149,7 +164,7 @@ export class DirectSends implements OnModuleDestroy {
 
   async #accept(sql: Sql, message: DirectMessage, hooks: DirectHooks): Promise<void> {
     const { id, accountId, content } = message;
-    if (content.draft) await this.#holdDraft(sql, accountId, content.draft);
+    if (content.draft) await this.#lockDraft(sql, accountId, content.draft);
     await sql.query(ACCEPT, [
       id,
       accountId,
@@ -166,8 +181,8 @@ export class DirectSends implements OnModuleDestroy {
     await hooks.accepted?.(sql);
   }
 
-  /** Held by whoever sends it: nobody else can send it at the same time. */
-  async #holdDraft(sql: Sql, accountId: string, draft: DraftVersion): Promise<void> {
+  /** Locks the draft, so that two requests cannot send it at the same time. */
+  async #lockDraft(sql: Sql, accountId: string, draft: DraftVersion): Promise<void> {
     await holdDraft(sql, accountId, draft);
     const sending = await sql.query(IS_BEING_SENT, [accountId, draft.id]);
     if (sending.length > 0)
@@ -199,7 +214,7 @@ export class DirectSends implements OnModuleDestroy {
   ): Promise<Outcome<SendResult>> {
     const ended = await this.#ending(job, message, lease);
     const { move } = ended.result;
-    // Whoever waits for the answer need not be told besides.
+    // The response reports the result, so no notification is sent.
     return { ...ended, result: { ...ended.result, move: move && { ...move, quiet: true } } };
   }
 
@@ -209,10 +224,10 @@ export class DirectSends implements OnModuleDestroy {
     lease: DirectLease,
   ): Promise<Outcome<SendResult>> {
     try {
-      // Nothing comes back when it was given up before the content had left, or others have taken it over.
+      // `null`: the send was aborted before the content left, or a worker has taken over the row.
       return (
         (await this.sender.send(job, message, lease)) ??
-        this.sender.afterError(job, new Error('given up before it was sent'))
+        this.sender.afterError(job, new Error('aborted before the message was sent'))
       );
     } catch (error) {
       this.#log.error(error);
@@ -220,18 +235,26 @@ export class DirectSends implements OnModuleDestroy {
     }
   }
 
-  /** A first look-up at once: a message whose answer was lost is often found. One that is not found may only lag behind. */
+  /**
+   * Looks the message up at once: a message whose response was lost is often found. If it is not
+   * found, the Sent folder may only lag behind.
+   */
   async #wasSent(message: StoredMessage): Promise<boolean> {
     try {
       const opened = await this.routes.find('account', message);
       return opened !== null && (await opened.findSent(message.messageIdHeader)).found;
     } catch (error) {
-      this.#log.warn(`message ${message.id} could not be looked up: ${String(error)}`);
+      this.#log.warn(
+        `message ${message.id} could not be looked up at once; a worker will look it up later: ${String(error)}`,
+      );
       return false;
     }
   }
 
-  /** What has happened is told whether or not it can be written down: a worker will look it up then. */
+  /**
+   * Records the result and returns it. The caller gets the result even if it cannot be recorded; a
+   * worker will then look the message up.
+   */
   async #settle(
     job: SendJobRow,
     outcomes: readonly Outcome<SendResult>[],
@@ -267,7 +290,8 @@ export class DirectSends implements OnModuleDestroy {
         id,
         accountId,
       ]);
-      // Sent is sent, also where a worker has taken the row over meanwhile and could not find it.
+      // A message that was sent stays sent, even if a worker has taken over the row and did not
+      // find the message.
       const wasSent = last.result.move?.to === 'successful';
       const ended = resultOf(
         last,

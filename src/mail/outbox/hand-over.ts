@@ -7,21 +7,26 @@ import {
   type SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
 
-/** The claim was lost before the end of the content left: nothing was sent, and somebody else may be sending it. */
+/**
+ * The claim was lost before the end of the content left. Nothing was sent, and another worker may
+ * be sending the message.
+ */
 export class LeaseLostError extends Error {
   override name = 'LeaseLostError';
 
   constructor() {
-    super('given up before the end of the content was sent: the claim may be lost');
+    super('stopped before the end of the content was sent, because the claim may be lost');
   }
 }
 
 const IRREVOCABLE: readonly SendPhase[] = ['content', 'confirmation'];
 
 /**
- * Controls one send under a claim: a process that was paused or cut off on the way to the end of the content, perhaps for so
- * long that another has taken over and found nothing, finds out here. A long content may take minutes.
- * @param onPhase called with each phase that begins
+ * Controls one send under a claim. Before the content begins, and again before its end, it checks
+ * that the claim is still ours. A process that was paused or cut off may have lost it: another
+ * worker may have looked the message up, found nothing and sent it. A long content may take
+ * minutes.
+ * @param onPhase called when a phase begins
  */
 export function sendControl(lease: Lease, onPhase: (phase: SendPhase) => void): SendControl {
   return {
@@ -35,18 +40,22 @@ export function sendControl(lease: Lease, onPhase: (phase: SendPhase) => void): 
 
 export interface HandOverFailure {
   code: ProviderErrorCode;
-  /** How far it came; null: not even to a connection. */
+  /** The last phase that was reached, or `null` if there was no connection. */
   phase: SendPhase | null;
-  /** The provider's words. */
+  /** Text of the provider's response. */
   detail: string;
   retryAfterSeconds: number | null;
-  /** A bug or our own database: it says nothing about the provider. */
+  /**
+   * True for a bug or a failure of our own database. The failure then says nothing about the
+   * provider.
+   */
   internal: boolean;
 }
 
 /**
- * What an error of a hand-over says, for messages and reminders alike. One that is no `ProviderError` is a bug or the database:
- * after the content began to leave, the outcome is unknown.
+ * Describes an error of a hand-over, for messages and reminders alike. An error that is no
+ * `ProviderError` is a bug or a database failure; once the content has begun to leave, its outcome
+ * is unknown.
  * @param reached the last phase that has begun
  */
 export function failureOf(error: unknown, reached: SendPhase | null): HandOverFailure {

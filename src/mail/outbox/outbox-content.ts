@@ -1,27 +1,35 @@
 import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
 import type { OutgoingContent } from '../composing/outgoing-content.ts';
 
-/** What becomes of a message that is found late, after the server was down (never attempted until then). */
+/**
+ * What to do with a message that is picked up late, after the server was down, and was never
+ * attempted.
+ */
 export const ON_MISSED = ['send', 'skip'] as const;
 export type OnMissed = (typeof ON_MISSED)[number];
 
-/** What is done when nobody can tell whether a message was sent: perhaps twice, or perhaps not at all. */
+/**
+ * What to do if the outcome of a message stays unknown: `resend` may deliver it twice, `fail`
+ * perhaps not at all.
+ */
 export const ON_UNKNOWN = ['resend', 'fail'] as const;
 export type OnUnknown = (typeof ON_UNKNOWN)[number];
 
-/** What the sender has decided for the cases nobody hopes for. */
+/** The sender's choices for exceptional cases. */
 export interface OutboxChoices {
   onMissed: OnMissed;
-  /** How late it may be found and still be sent; null unless `onMissed` is `skip`. */
+  /**
+   * How late the message may be picked up and still be sent; `null` unless `onMissed` is `skip`.
+   */
   maxLatenessSeconds: number | null;
-  /** Null: what the server does by default. */
+  /** `null` for the server's default. */
   onUnknown: OnUnknown | null;
 }
 
-/** When a message is to be sent, and until when it is tried. */
+/** When a message is sent, and until when it is attempted. */
 export interface OutboxTimes {
   sendAt: Date;
-  /** Equal to `sendAt`: a single attempt. */
+  /** Instant of the last attempt. Equal to `sendAt` for a single attempt. */
   retryLimitAt: Date;
 }
 
@@ -37,9 +45,9 @@ export interface OutboxItem extends OutboxChoices {
   retryLimitAt: Date;
   messageId: string;
   threadId: string;
-  /** Which way it went; null: nobody has got it yet. */
+  /** Route over which it was sent, or `null` if no recipient has accepted it yet. */
   route: SendRoute | null;
   createdAt: Date;
-  /** 1 when accepted; grows with each edit. */
+  /** 1 when the message is accepted; grows with each edit. */
   version: number;
 }

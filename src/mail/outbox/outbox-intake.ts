@@ -4,23 +4,30 @@ import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import { type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
 
-/** Statements under way at a time: while one waits for the disk, the next is put together. */
+/** Statements that run at a time: while one waits for the disk, the next is assembled. */
 const MOST_RUNNING = 2;
 const MOST_MESSAGES = 100;
-/** MIME of one statement; a message beyond it goes alone. */
+/** MIME bytes of one statement. A larger message is stored alone. */
 const MOST_BYTES = 4 * 1024 * 1024;
-/** While the database is away nobody waits longer than for a connection of their own. */
+/**
+ * While the database is unreachable, a message waits no longer than a request waits for a
+ * connection.
+ */
 const PATIENCE_MS = 5_000;
 
-/** Messages of one account that wait for whoever is removing it; each holds a connection. */
-const MOST_OF_REMOVED = 2;
+/**
+ * Messages of one account that wait at a time for the account's removal to finish; each occupies a
+ * connection.
+ */
+const MOST_WAITING_OF_ACCOUNT = 2;
 
-/** Deadlock, serialization: somebody is removing one of the accounts. */
+/** SQLSTATE of deadlocks and serialization failures: one of the accounts is being removed. */
 const CROSSED = /^40/;
 
 /**
- * Whether the error is about one message and not about the database: then the statement has left nothing behind, and the
- * others can be stored without it. Where a connection was lost, all of them may be stored already.
+ * Whether the error is about one message and not about the database. Then the statement has stored
+ * nothing, and the other messages can be stored without that one. After a lost connection, all of
+ * them may be stored already.
  */
 function isAboutOne(error: unknown): boolean {
   const { code } = error as { code?: unknown };
@@ -35,23 +42,25 @@ interface Waiting {
 }
 
 /**
- * Stores new messages. What arrives while statements are under way is written together by the next one: requests that
- * come at the same time share one statement and one commit, and none waits for company when there is none.
+ * Stores new messages in batches. Messages that arrive while statements are running share the next
+ * statement and its commit. Otherwise a message is stored at once.
  */
 @Injectable()
 export class OutboxIntake {
   #waiting: Waiting[] = [];
   #running = 0;
   #planned = false;
-  /** Why the last statement could not reach the database; null: it could. */
+  /** Error of the last statement if the database was unreachable, else `null`. */
   #away: unknown = null;
-  readonly #removed = new KeyedLimit(MOST_OF_REMOVED);
+  readonly #waitingForAccount = new KeyedLimit(MOST_WAITING_OF_ACCOUNT);
 
   constructor(private readonly repository: OutboxRepository) {}
 
   /**
-   * Resolves when the message is committed; nothing is stored alongside. A message that cannot be stored fails alone.
-   * @throws the driver's error: then it is not stored, or, where the connection was lost, perhaps
+   * Stores a message that needs no other rows, and resolves once it is committed. A message that
+   * cannot be stored fails without the others.
+   * @throws the driver's error. The message is not stored then; after a lost connection it may
+   *   be.
    */
   accept(message: NewOutboxMessage): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -63,7 +72,7 @@ export class OutboxIntake {
   #plan(): void {
     if (this.#planned || this.#running >= MOST_RUNNING || this.#waiting.length === 0) return;
     this.#planned = true;
-    // After what has been received in this turn of the event loop.
+    // Wait for everything that arrives in this iteration of the event loop.
     setImmediate(() => {
       this.#planned = false;
       this.#start();
@@ -100,7 +109,8 @@ export class OutboxIntake {
       this.#away = null;
       for (const waiting of batch) {
         if (stored.has(waiting.message.id)) waiting.resolve();
-        // It waits for its account, and nobody for it.
+        // Insert it alone: it is waiting for a lock on its account and must not delay the rest of
+        // the batch.
         else this.#insertAlone(waiting.message).then(waiting.resolve, waiting.reject);
       }
     } catch (error) {
@@ -109,7 +119,7 @@ export class OutboxIntake {
         for (const { reject } of batch) reject(error);
         return;
       }
-      // The statement left nothing behind: halves, until whoever is wrong is alone.
+      // The statement has stored nothing. Halve the batch until the message that fails is alone.
       const middle = batch.length >> 1;
       await this.#write(batch.slice(0, middle));
       await this.#write(batch.slice(middle));
@@ -117,7 +127,7 @@ export class OutboxIntake {
   }
 
   #insertAlone(message: NewOutboxMessage): Promise<void> {
-    return this.#removed.run(message.accountId, () => this.repository.insert(message));
+    return this.#waitingForAccount.run(message.accountId, () => this.repository.insert(message));
   }
 
   #giveUp(error: unknown): void {

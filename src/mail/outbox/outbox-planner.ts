@@ -9,22 +9,25 @@ import { type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts'
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
 import { plannedAttempts, plannedAttemptsWithRelay } from './retry-policy.ts';
 
-/** More than a message can have: hourly attempts over seven days are 175. */
+/** Above what any message can have: hourly attempts over seven days are 175. */
 const MOST_ATTEMPTS = 200;
 
-/** What would become of a message. */
+/** What would happen to a message if it were accepted. */
 export interface OutboxPlan {
   message: Omit<NewOutboxMessage, 'mime'>;
   /** Bytes of the composed message. */
   size: number;
-  /** Attempts until the deadline if each failed at once, the first one where nothing goes wrong. */
+  /**
+   * Attempts until the deadline if each failed at once. If nothing goes wrong, only the first is
+   * made.
+   */
   attempts: readonly { at: Date; route: SendRoute }[];
   /** Whether the application's mailing service would take over. */
   relayAvailable: boolean;
   delay: RateGateDelay;
 }
 
-/** Says what would happen to a message, by the code that would accept it; stores nothing. */
+/** Predicts what would happen to a message, with the code that would accept it. Stores nothing. */
 @Injectable()
 export class OutboxPlanner {
   constructor(
@@ -34,7 +37,7 @@ export class OutboxPlanner {
     private readonly relays: RelayRoutes,
   ) {}
 
-  /** @throws {InvalidInputError} exactly where the real request is refused */
+  /** @throws {InvalidInputError} in the same cases as the real request */
   async plan(account: AccountPrincipal, request: OutboxRequest): Promise<OutboxPlan> {
     const checked = await this.preparation.check(account, request);
     const { mime, ...message } = await this.turns.run(
@@ -47,7 +50,7 @@ export class OutboxPlanner {
       this.repository.accountDelay(account.accountId),
     ]);
     const { sendAt, retryLimitAt } = message;
-    // At its deadline a message is tried also while its account is closed.
+    // At its deadline a message is attempted even while its account's rate gate is closed.
     const opens = delay.closedUntil && delay.closedUntil > sendAt ? delay.closedUntil : sendAt;
     const first = opens < retryLimitAt ? opens : retryLimitAt;
     return {

@@ -23,20 +23,22 @@ import {
   resolveTimes,
 } from './outbox-terms.ts';
 
-/** What a request asks of the outbox: a new message, or an edit of one. */
+/** A request to the outbox: a new message, or an edit of one. */
 export interface OutboxRequest {
   fields: MessageFields;
   times: RequestedTimes;
   choices: RequestedChoices;
 }
 
-/** A message of the outbox that has been checked: what is stored of it besides what composing it makes. */
+/**
+ * An outbox message that has been checked: its row, except for the parts that composing it adds.
+ */
 export interface CheckedOutbox<T extends ComposedMessage> {
   row: Omit<T, keyof ComposedMessage>;
   message: CheckedMessage;
 }
 
-/** Turns requests into messages that can be stored, or refuses them; writes nothing. */
+/** Turns requests into messages that can be stored, or refuses them. Writes nothing. */
 @Injectable()
 export class OutboxPreparation {
   constructor(
@@ -47,9 +49,10 @@ export class OutboxPreparation {
   ) {}
 
   /**
-   * Checks a new message whole: whatever is accepted, at once, under a key or as a mere plan, has passed here.
+   * Checks a new message completely. Every new message passes this check: with or without an
+   * idempotency key, and for a dry run.
    * @throws {InvalidInputError} naming the field
-   * @throws {DomainError} 413 when the attachments are too large
+   * @throws {DomainError} 413 if the attachments are too large
    */
   async check(
     account: AccountPrincipal,
@@ -80,8 +83,10 @@ export class OutboxPreparation {
   }
 
   /**
-   * Checks a stored message as it is after an edit; what the edit does not name stays.
-   * @param current as it was read; the edit holds as long as it has the same version
+   * Checks a stored message as it will be after an edit. Fields that the edit does not name stay
+   * unchanged.
+   * @param current the message as it was read; the result is valid while the message has this
+   *   version
    * @throws as `check`
    */
   async checkEdit(
@@ -95,7 +100,7 @@ export class OutboxPreparation {
     const content = mergeContent(current.content, request.fields);
     const { messageId, messageIdHeader } = current;
     const named = await this.replies.named(account, request.fields.reply_to_message_id);
-    // What was answered before may have been deleted since.
+    // The message that is replied to may have been deleted since.
     const answered = content.reply_to_message_id;
     const target = named ?? (answered ? await this.replies.find(account, answered) : undefined);
     const draft = {
@@ -119,9 +124,9 @@ export class OutboxPreparation {
 }
 
 /**
- * Content after an edit: what is absent stays. The official clients send every address list with each edit, empty
- * where nothing was set, and empty `file_ids`: when all recipient lists are empty, all address lists stay as they are,
- * and so do the attachments.
+ * Content after an edit: absent fields stay unchanged. The official clients send every address list
+ * with each edit, empty if it was not set, and an empty `file_ids`. So if `to`, `cc` and `bcc` are
+ * all empty, the address lists and the attachments stay unchanged.
  */
 function mergeContent(current: OutgoingContent, body: MessageFields): OutgoingContent {
   const lists = [body.to, body.cc, body.bcc];

@@ -11,12 +11,12 @@ import type { CreateOutboxMessage } from './outbox.schema.ts';
 import { OutboxService } from './outbox.service.ts';
 import { entityTag } from './version-guard.ts';
 
-/** An answer with the headers that belong to it. */
+/** A response with its headers. */
 export interface RequestAnswer extends FirstAnswer {
   headers: Readonly<Record<string, string>>;
 }
 
-/** What is answered to a request for the outbox, whichever path it came by. */
+/** Makes the responses to requests for the outbox, for all paths that lead there. */
 @Injectable()
 export class OutboxRequests {
   constructor(
@@ -59,7 +59,10 @@ function toFirstAnswer(item: OutboxItem): FirstAnswer {
   return { status: 202, body: toOutboxView(item) };
 }
 
-/** Gives an answer: its status and headers to the response, its body to the caller. */
+/**
+ * Sets the status and the headers of a response.
+ * @returns the body to be sent
+ */
 export function answerRequest(
   { status, body, headers }: RequestAnswer,
   response: { status(code: number): unknown; setHeader(name: string, value: string): unknown },

@@ -6,21 +6,21 @@ const at = (seconds: number) => new Date(seconds * 1000);
 const none = { sendAt: undefined, retryLimit: undefined };
 
 describe('resolveTimes', () => {
-  it.each([undefined, 0])('means now by a send_at of %p', (sendAt) => {
+  it.each([undefined, 0])('treats a send_at of %p as now', (sendAt) => {
     expect(resolveTimes({ ...none, sendAt }, now)).toEqual({
       sendAt: now,
       retryLimitAt: new Date(now.getTime() + 86_400_000),
     });
   });
 
-  it('takes up to a minute in the past as now and refuses what is older', () => {
+  it('treats a send_at up to a minute in the past as now and refuses an older one', () => {
     expect(resolveTimes({ ...none, sendAt: second - 59 }, now).sendAt).toEqual(now);
     expect(() => resolveTimes({ ...none, sendAt: second - 61 }, now)).toThrow(
       'send_at: must not be in the past',
     );
   });
 
-  it('sets no limit after the year 9999', () => {
+  it('sets no retry limit after the year 9999', () => {
     const last = 253_402_300_799;
     expect(resolveTimes({ ...none, sendAt: last - 10 }, now)).toEqual({
       sendAt: at(last - 10),
@@ -28,19 +28,19 @@ describe('resolveTimes', () => {
     });
   });
 
-  it('makes a single attempt by a limit of 0', () => {
+  it('plans a single attempt for a retry limit of 0', () => {
     const times = resolveTimes({ sendAt: second + 10, retryLimit: 0 }, now);
     expect(times.retryLimitAt).toEqual(times.sendAt);
   });
 
-  it('accepts a limit in the second of an immediate send', () => {
+  it('accepts a retry limit in the second of an immediate send', () => {
     expect(resolveTimes({ sendAt: undefined, retryLimit: second }, now)).toEqual({
       sendAt: now,
       retryLimitAt: now,
     });
   });
 
-  it('refuses a limit before the send time or more than seven days after it', () => {
+  it('refuses a retry limit before the send time or more than seven days after it', () => {
     expect(() => resolveTimes({ sendAt: second + 10, retryLimit: second + 9 }, now)).toThrow(
       'retry_limit_datetime',
     );
@@ -52,7 +52,7 @@ describe('resolveTimes', () => {
     ).toEqual(at(second + 10 + 604_800));
   });
 
-  it('keeps both times on an edit that names neither, and resets the limit with a new send time', () => {
+  it('keeps both times on an edit that names neither, and resets the retry limit with a new send time', () => {
     const current = { sendAt: at(second + 100), retryLimitAt: at(second + 200) };
     expect(resolveTimes(none, now, current)).toEqual(current);
     expect(resolveTimes({ ...none, sendAt: second + 500 }, now, current)).toEqual({
@@ -69,7 +69,7 @@ describe('resolveTimes', () => {
 describe('resolveChoices', () => {
   const none = { onMissed: undefined, maxLatenessSeconds: undefined, onUnknown: undefined };
 
-  it('sends late and leaves doubts to the server unless told otherwise', () => {
+  it('sends late messages and leaves unknown outcomes to the server by default', () => {
     expect(resolveChoices(none)).toEqual({
       onMissed: 'send',
       maxLatenessSeconds: null,
@@ -77,7 +77,7 @@ describe('resolveChoices', () => {
     });
   });
 
-  it('allows a minute of lateness where skip names none, and 0 where it does', () => {
+  it('allows a minute of lateness by default with skip, and accepts 0', () => {
     expect(resolveChoices({ ...none, onMissed: 'skip' }).maxLatenessSeconds).toBe(
       DEFAULT_MAX_LATENESS_SECONDS,
     );
@@ -86,8 +86,8 @@ describe('resolveChoices', () => {
     ).toBe(0);
   });
 
-  it('refuses a lateness without skip, also where it is the edit that takes skip away', () => {
-    const message = 'max_lateness_seconds: goes with on_missed "skip" only';
+  it('refuses a lateness without skip, also when the edit itself removes skip', () => {
+    const message = 'max_lateness_seconds: only allowed with on_missed "skip"';
     const current = { onMissed: 'skip', maxLatenessSeconds: 5, onUnknown: null } as const;
     expect(() => resolveChoices({ ...none, maxLatenessSeconds: 5 })).toThrow(message);
     expect(() =>
@@ -95,7 +95,7 @@ describe('resolveChoices', () => {
     ).toThrow(message);
   });
 
-  it('keeps what an edit does not name, and forgets the lateness with skip', () => {
+  it('keeps choices that an edit does not name, and drops the lateness together with skip', () => {
     const current = { onMissed: 'skip', maxLatenessSeconds: 5, onUnknown: 'fail' } as const;
     expect(resolveChoices(none, current)).toEqual(current);
     expect(resolveChoices({ ...none, maxLatenessSeconds: 7 }, current)).toEqual({

@@ -6,19 +6,21 @@ import type { OnMissed, OnUnknown, OutboxChoices, OutboxTimes } from './outbox-c
 const GRACE_MS = 60_000;
 const DEFAULT_RETRY_MS = 24 * 3_600_000;
 const LONGEST_RETRY_MS = 7 * 24 * 3_600_000;
-/** Later instants have years of five digits, which nobody writes alike. */
+/** Later instants have years of five digits, which formats write in different ways. */
 const LAST_INSTANT_MS = MAX_UNIX_SECONDS * 1000;
 
-/** What the caller gave, in Unix seconds; undefined: nothing. */
+/** Times from the request, in Unix seconds; `undefined` if absent. */
 export interface RequestedTimes {
   sendAt: number | undefined;
   retryLimit: number | undefined;
 }
 
 /**
- * The rules of times (spec 4.3 rules 1–4): no `send_at` or 0 means now, up to 60 s in the past too; no
- * `retry_limit_datetime` means 24 h later, 0 a single attempt, 7 days is the most.
- * @param current times of the message that is being edited: a new `send_at` resets the default deadline
+ * Applies the rules for times. No `send_at`, 0, or up to 60 s in the past means now. No
+ * `retry_limit_datetime` means 24 h after `send_at`, 0 means a single attempt, and 7 days after
+ * `send_at` is the maximum.
+ * @param current times of the message that is being edited; a new `send_at` resets the default
+ *   deadline
  * @throws {InvalidInputError} naming the field
  */
 export function resolveTimes(
@@ -39,11 +41,12 @@ export function resolveTimes(
   }
   if (requested.retryLimit === 0) return { sendAt, retryLimitAt: sendAt };
   const retryLimitAt = fromUnixSeconds(requested.retryLimit);
-  // Whole seconds on the wire: a limit in the very second of the send time is not before it.
+  // Times have whole seconds on the wire, so a limit in the same second as the send time is
+  // allowed.
   if (requested.retryLimit < Math.floor(sendAt.getTime() / 1000)) {
     throw new InvalidInputError('retry_limit_datetime: must not be before send_at');
   }
-  // An edit of a message that is late already: a limit in the past would end it unsent.
+  // When a message that is late is edited, a limit in the past would end it unsent.
   if (requested.retryLimit < Math.floor(now.getTime() / 1000)) {
     throw new InvalidInputError('retry_limit_datetime: must not be in the past');
   }
@@ -66,13 +69,19 @@ function resolveSendAt(seconds: number, now: Date): Date {
   return now;
 }
 
-/** Lateness that `skip` allows where the caller names none: ordinary lateness is far below, an outage above. */
+/**
+ * Lateness that `skip` allows by default, in seconds. Ordinary lateness is far below it, an outage
+ * above.
+ */
 export const DEFAULT_MAX_LATENESS_SECONDS = 60;
 
-/** As `retry_limit_datetime`: nothing is sent more than seven days after its time. */
+/**
+ * The same maximum as for `retry_limit_datetime`: nothing is sent more than seven days after its
+ * time.
+ */
 export const MOST_LATENESS_SECONDS = 7 * 24 * 3600;
 
-/** What the caller gave; undefined: nothing. */
+/** Choices from the request; `undefined` if absent. */
 export interface RequestedChoices {
   onMissed: OnMissed | undefined;
   maxLatenessSeconds: number | undefined;
@@ -82,7 +91,7 @@ export interface RequestedChoices {
 const DEFAULTS: OutboxChoices = { onMissed: 'send', maxLatenessSeconds: null, onUnknown: null };
 
 /**
- * What applies after a request: what it does not name stays as it is.
+ * Choices after a request. Choices that the request does not name stay unchanged.
  * @param current choices of the message that is being edited
  * @throws {InvalidInputError} for a lateness without `skip`
  */
@@ -99,6 +108,6 @@ export function resolveChoices(
     return { onMissed, maxLatenessSeconds: lateness, onUnknown };
   }
   if (maxLatenessSeconds !== undefined)
-    throw new InvalidInputError('max_lateness_seconds: goes with on_missed "skip" only');
+    throw new InvalidInputError('max_lateness_seconds: only allowed with on_missed "skip"');
   return { onMissed, maxLatenessSeconds: null, onUnknown };
 }

@@ -47,16 +47,16 @@ import { OutboxService } from './outbox.service.ts';
 import { entityTag, IfMatch, type VersionGuard } from './version-guard.ts';
 
 const CREATE_RULE =
-  'Accepted messages are kept until they are sent, cancelled, or their retry limit is reached. With `dry_run=true` nothing is stored: the request is checked exactly as the real one, and answered with 200 and what would happen.';
+  'Accepted messages are kept until they are sent, cancelled, or their retry limit is reached. With `dry_run=true` nothing is stored: the request is checked like a real one, and the 200 response describes what would happen.';
 const EDIT_RULE =
-  'Applies in full while no attempt to send has begun, also within the last five minutes; afterwards 409 and nothing is changed.';
+  'The edit applies in full while no attempt to send has begun, even in the last five minutes before `send_at`. Afterwards the response is 409 and nothing is changed.';
 const CANCEL_RULE =
-  'Applies while nobody is sending the message, also between two attempts; otherwise 409 and nothing is changed. The reason says who has accepted it already.';
+  'The cancellation applies while the message is not being sent, also between two attempts. Otherwise the response is 409 and nothing is changed. If some recipients have already accepted the message, `reason` lists them.';
 const IF_MATCH = {
   name: 'If-Match',
   required: false,
   description:
-    'The version that is meant, as ETag gave it, or `*`; 412 when the message has another',
+    'The expected version, as returned in ETag, or `*` for any version. 412 if the message has another version',
 };
 const HEADERS = { ETag: 'The version of the message, for If-Match' };
 const CURRENT = { response: outboxMessage, headers: HEADERS };
@@ -72,7 +72,7 @@ export class OutboxController {
   ) {}
 
   @Get()
-  @Endpoint({ summary: 'List the messages that are still to be sent', response: outboxMessages })
+  @Endpoint({ summary: 'List messages that are still to be sent', response: outboxMessages })
   async list(
     @CurrentAccount() account: AccountPrincipal,
     @Query({ schema: listOutboxQuery }) query: z.infer<typeof listOutboxQuery>,
@@ -82,7 +82,7 @@ export class OutboxController {
 
   @Get(':job_status_id')
   @ApiErrors(404)
-  @Endpoint({ summary: 'Read a message of the outbox, whatever became of it', ...CURRENT })
+  @Endpoint({ summary: 'Read an outbox message, whatever its status', ...CURRENT })
   async get(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,
@@ -108,7 +108,7 @@ export class OutboxController {
     headers: {
       ...HEADERS,
       'Idempotent-Replayed':
-        '`true`: what the first request with this Idempotency-Key was answered',
+        '`true` if this is the response to an earlier request with this Idempotency-Key',
     },
   })
   async create(
@@ -141,7 +141,11 @@ export class OutboxController {
   @Access(WRITE)
   @ApiErrors(404, 409, 412, 413, 501)
   @ApiHeader(IF_MATCH)
-  @Endpoint({ summary: 'The same as PATCH', description: EDIT_RULE, ...CURRENT })
+  @Endpoint({
+    summary: 'Change a message before it is sent (same as PATCH)',
+    description: EDIT_RULE,
+    ...CURRENT,
+  })
   replace(
     @CurrentAccount() account: AccountPrincipal,
     @Param('job_status_id') id: string,

@@ -5,7 +5,7 @@ import type { OutboxPlan } from './outbox-planner.ts';
 import type { OutboxRequest } from './outbox-preparation.ts';
 import type { CreateOutboxMessage, OutboxMessageView, OutboxPlanView } from './outbox.schema.ts';
 
-/** What a body asks for. */
+/** Converts a request body to an outbox request. */
 export function toOutboxRequest(body: CreateOutboxMessage): OutboxRequest {
   return {
     fields: body,
@@ -21,7 +21,10 @@ export function toOutboxRequest(body: CreateOutboxMessage): OutboxRequest {
   };
 }
 
-/** The times of `original_data`; a limit at the send time itself means a single attempt and is shown as 0. */
+/**
+ * Content and times as `original_data` shows them. A retry limit at the send time means a single
+ * attempt and is shown as 0.
+ */
 export function toOriginalData(
   item: Pick<OutboxItem, 'content' | 'sendAt' | 'originalSendAt' | 'retryLimitAt'>,
 ) {

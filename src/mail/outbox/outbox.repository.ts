@@ -25,8 +25,9 @@ export interface EditedMessage extends ComposedMessage, OutboxTimes, OutboxChoic
 }
 
 /**
- * One statement for any number of messages: status, content and schedule stand or fall together, in one round trip and
- * one commit. $1 is an array of everything but the MIME, $2 all MIME in one piece: nothing has to be escaped.
+ * One statement stores any number of messages. Status, content and queue row are stored together or
+ * not at all, in one round trip and one commit. $1 is a JSON array of everything but the MIME. $2
+ * is all MIME in one piece, so that nothing has to be escaped.
  */
 const insertText = (accounts: string, action: 'new_outbox' | 'send_invitation' = 'new_outbox') => `
   with given as materialized (
@@ -53,7 +54,8 @@ const insertText = (accounts: string, action: 'new_outbox' | 'send_invitation' =
 
 const INSERT = insertText('');
 const INSERT_INVITATIONS = insertText('', 'send_invitation');
-// The lock that the foreign keys take: whoever is removing an account has it for as long as that takes.
+// Takes the lock that the foreign keys take, and skips accounts that are locked: removing an
+// account locks it until the removal is finished.
 const INSERT_WITHOUT_WAITING = insertText(`
     where g.account_id in (select a.id from "grant" a where a.id = any($3::uuid[]) for key share skip locked)`);
 
@@ -72,8 +74,8 @@ const LOCK_WAITING = `
   select attempt, attempt = 0 and run_at > due_at and run_at > now() as paced from send_job
   where id = $1 and account_id = $2 and state = 0 and not ambiguous for update`;
 
-// A message that keeps its time keeps its place: edited, it would otherwise go through the account's pace once more. But
-// none waits beyond its deadline.
+// An edited message that keeps its send time keeps its slot. Otherwise it would wait for the
+// account's pace once more. No message waits beyond its deadline.
 const UPDATE = `
   with schedule as (
     update send_job set due_at = $3, retry_limit_at = $4, held = held and due_at = $3,
@@ -89,25 +91,28 @@ const UPDATE = `
 
 const REMOVE = 'delete from send_job where id = $1 and account_id = $2';
 
-/** A message as edits see it. */
+/** A message as edits need it. */
 export interface StoredItem extends OutboxItem {
   messageIdHeader: string;
-  /** Recipients that have accepted it in an earlier attempt. */
+  /** Recipients that accepted the message in an earlier attempt. */
   accepted: string[];
 }
 
-/** The schedule of a message that nobody is sending. */
+/** Schedule of a message that is not being sent. */
 export interface WaitingSchedule {
   /** Attempts made so far. */
   attempt: number;
-  /** Whether it waits for nothing but a slot of its account's pace. */
+  /** Whether the message waits only for a slot of its account's pace. */
   paced: boolean;
 }
 
-/** Transactions of one account at a time: each may have to wait for another's locks, or for whoever removes the account. */
+/**
+ * Transactions of one account at a time. Each may have to wait for another's locks, or for the
+ * removal of the account.
+ */
 const MOST_OF_ONE = 2;
 
-/** SQL of the outbox; every statement carries the account. */
+/** SQL of the outbox. Every statement names the account. */
 @Injectable()
 export class OutboxRepository {
   readonly #limit = new KeyedLimit(MOST_OF_ONE);
@@ -115,23 +120,26 @@ export class OutboxRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Stores a message. It may have to wait for somebody who is removing the account.
-   * @param sql the transaction that also stores what belongs to it; default: none
+   * Stores a message. Waits while the account is being removed.
+   * @param sql the transaction that also stores rows belonging to the message; default: none
    */
   async insert(message: NewOutboxMessage, sql: Sql = this.database): Promise<void> {
     await sql.query(INSERT, insertValues([message]));
     if (message.sendAt <= message.at) wakeAfterCommit(sql, 'send');
   }
 
-  /** Stores messages about events: they are sent as any other, but are neither listed nor changed. */
+  /**
+   * Stores messages about events. They are sent like all others, but cannot be listed or changed.
+   */
   async insertInvitations(messages: readonly NewOutboxMessage[], sql: Sql): Promise<void> {
     await sql.query(INSERT_INVITATIONS, insertValues(messages));
     wakeAfterCommit(sql, 'send');
   }
 
   /**
-   * Stores messages together, but leaves out those whose account is gone or just being removed: nobody waits for them.
-   * @returns ids of the messages that are stored
+   * Stores messages together. Leaves out messages whose account is removed or being removed, so
+   * that the others need not wait.
+   * @returns ids of the messages that were stored
    */
   async insertTogether(messages: readonly NewOutboxMessage[]): Promise<ReadonlySet<string>> {
     const accounts = [...new Set(messages.map(({ accountId }) => accountId))];
@@ -149,7 +157,10 @@ export class OutboxRepository {
     return (await sql.query<StoredItem>(FIND, [id, accountId]))[0];
   }
 
-  /** Messages that are still to be sent, oldest first. @throws {PageTooLargeError} */
+  /**
+   * Lists messages that are still to be sent, oldest first.
+   * @throws {PageTooLargeError}
+   */
   listOpen(accountId: string, page: Page): Promise<Listing<OutboxItem>> {
     const conditions = new Conditions();
     conditions.add(`s.account_id = ${conditions.value(accountId)}`);
@@ -158,7 +169,8 @@ export class OutboxRepository {
       columns: ITEM,
       from: 'job_status s join outbox_message m using (id)',
       id: 's.id',
-      // The MIME is about as long as the content, and its length is known without being read.
+      // The MIME is about as long as the content, and PostgreSQL knows its length without reading
+      // it.
       bytes: 'octet_length(m.mime)',
       orderBy: 's.id',
       conditions,
@@ -167,8 +179,8 @@ export class OutboxRepository {
   }
 
   /**
-   * Locks the schedule of a message that nobody is sending.
-   * @returns undefined while it is being sent, may have been sent, or is finished
+   * Locks the queue row of a message that is not being sent.
+   * @returns `undefined` if the message is being sent, may have been sent, or is finished
    */
   async lockWaiting(sql: Sql, accountId: string, id: string): Promise<WaitingSchedule | undefined> {
     return (await sql.query<WaitingSchedule>(LOCK_WAITING, [id, accountId]))[0];
@@ -192,7 +204,7 @@ export class OutboxRepository {
     wakeAfterCommit(sql, 'send');
   }
 
-  /** What holds up an account's messages at the moment. */
+  /** What currently delays the account's messages. */
   accountDelay(accountId: string): Promise<RateGateDelay> {
     return rateGateDelay(this.database, accountId);
   }
@@ -201,7 +213,10 @@ export class OutboxRepository {
     await sql.query(REMOVE, [id, accountId]);
   }
 
-  /** The one transaction helper of this module; a few of one account at a time. */
+  /**
+   * The only transaction helper of this module. It limits the transactions of one account at a
+   * time.
+   */
   transaction<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#limit.run(accountId, () => this.database.transaction(work));
   }

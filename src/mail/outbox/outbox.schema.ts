@@ -18,30 +18,32 @@ const fields = {
   retry_limit_datetime: unixSeconds()
     .nullish()
     .describe(
-      'Unix time of the last attempt; default 24 hours after send_at, at most 7 days after it, 0: a single attempt',
+      'Unix time of the last attempt. Default: 24 hours after send_at. At most 7 days after send_at; 0: a single attempt',
     ),
   on_missed: z
     .enum(ON_MISSED, 'must be send or skip')
     .nullish()
-    .describe('What becomes of it when it is found late and no attempt has begun; default send'),
+    .describe(
+      'What to do if no attempt has begun and the message is late: send it all the same, or skip it; default send',
+    ),
   max_lateness_seconds: integerLike({ min: 0, max: MOST_LATENESS_SECONDS })
     .nullish()
     .describe(
-      `How late it may be found with on_missed "skip" and still be sent; default ${DEFAULT_MAX_LATENESS_SECONDS}`,
+      `Seconds a message with on_missed "skip" may be late and still be sent; default ${DEFAULT_MAX_LATENESS_SECONDS}`,
     ),
   on_unknown: z
     .enum(ON_UNKNOWN, 'must be resend or fail')
     .nullish()
     .describe(
-      'What is done when nobody can tell whether it was sent: perhaps twice, or perhaps not at all; default: what the server is set to',
+      'What to do if it stays unknown whether the message was sent: resend it (perhaps twice) or fail (perhaps not sent at all). Default: the server setting',
     ),
 };
 
 const expectedVersion = integerLike({ min: 0 })
   .nullish()
-  .describe('The version that is meant; 409 when the message has another');
+  .describe('The expected version; 409 if the message has another version');
 
-/** Body of POST /v2/outbox (spec 4.3). */
+/** Body of POST /v2/outbox. */
 export const createOutboxMessage = z.object(fields).meta({
   id: 'CreateOutboxMessage',
   example: {
@@ -71,12 +73,12 @@ export type CancelOutboxMessage = z.infer<typeof cancelOutboxMessage>;
 export const createOutboxQuery = z.object({
   dry_run: queryBoolean()
     .optional()
-    .describe('true: validate and answer what would happen, store nothing'),
+    .describe('true: check the request and return what would happen, without storing anything'),
 });
 
 export const listOutboxQuery = z.object(pageQuery);
 
-/** Content of an outbox message (spec 2.5). */
+/** Content of an outbox message. */
 export const originalData = z
   .object({
     from: z.array(addressView),
@@ -96,7 +98,7 @@ export const originalData = z
   })
   .meta({ id: 'OutboxOriginalData' });
 
-/** An outbox message (spec 2.5), with what the official clients read besides. */
+/** An outbox message, with the additional fields that the official clients read. */
 export const outboxMessage = z
   .object({
     job_status_id: z.string(),
@@ -104,23 +106,26 @@ export const outboxMessage = z
     object: z.literal('message'),
     action: z.literal('new_outbox'),
     status: z.enum(JOB_STATES),
-    reason: z.string().optional().describe('Present when delayed, failed or cancelled'),
+    reason: z.string().optional().describe('Present if the status is delayed, failed or cancelled'),
     created_at: z.number().int(),
     send_at: z.number().int(),
     original_send_at: z.number().int(),
-    message_id: z.string().nullable().describe('The message in the mailbox, once it was sent'),
+    message_id: z
+      .string()
+      .nullable()
+      .describe('Id of the message in the mailbox, once it was sent'),
     thread_id: z.string().nullable(),
     route: z
       .enum(SEND_ROUTES)
       .nullable()
       .describe(
-        "Which way it went: the account's provider or the mailing service; null: not sent yet",
+        "Route over which the message was sent: the account's provider or the mailing service. Null: not sent yet",
       ),
     original_data: originalData,
-    version: z.number().int().describe('Grows with each edit; also in ETag, for If-Match'),
+    version: z.number().int().describe('Grows with each edit. Also in ETag, for If-Match'),
     on_missed: z.enum(ON_MISSED),
     max_lateness_seconds: z.number().int().nullable().describe('Null unless on_missed is skip'),
-    on_unknown: z.enum(ON_UNKNOWN).nullable().describe('Null: what the server is set to'),
+    on_unknown: z.enum(ON_UNKNOWN).nullable().describe('Null: the server setting applies'),
   })
   .meta({
     id: 'OutboxMessage',
@@ -157,19 +162,19 @@ export const outboxMessage = z
 export type OutboxMessageView = z.infer<typeof outboxMessage>;
 export const outboxMessages = z.array(outboxMessage).meta({ id: 'OutboxMessages' });
 
-/** What would happen to a message: the answer to `dry_run=true`. */
+/** What would happen to a message: the response with `dry_run=true`. */
 export const outboxPlan = z
   .object({
     dry_run: z.literal(true),
     account_id: z.string(),
-    send_at: z.number().int().describe('When it would be due'),
+    send_at: z.number().int().describe('When the message would be due'),
     retry_limit_datetime: z.number().int().describe('The deadline; 0: a single attempt'),
     planned_attempts: z
       .array(z.object({ at: z.number().int(), route: z.enum(SEND_ROUTES) }))
       .describe(
-        'All attempts until the deadline if each failed for a reason that may pass; give or take 10 %',
+        'All attempts until the deadline if each failed for a temporary reason. Actual times vary by up to 10 %',
       ),
-    route: z.enum(SEND_ROUTES).describe('Which way the first attempt would go'),
+    route: z.enum(SEND_ROUTES).describe('Route of the first attempt'),
     relay_available: z
       .boolean()
       .describe(
@@ -180,7 +185,7 @@ export const outboxPlan = z
       .int()
       .nullable()
       .describe(
-        'Nothing of the account is sent until then, but for last attempts; the attempts are planned from there',
+        'Until then nothing of the account is sent, except last attempts at a deadline. The plan begins there',
       ),
     account_closed_reason: z.string().nullable(),
     account_queue_until: z
@@ -188,10 +193,10 @@ export const outboxPlan = z
       .int()
       .nullable()
       .describe(
-        "Messages that were due before wait for the account's pace until then; this one may have to as well",
+        "Until then messages that were due earlier wait for the account's pace. This message may have to wait as well",
       ),
-    size: z.number().int().describe('Bytes of the composed message'),
-    recipients: z.number().int().describe('Different addresses in to, cc and bcc'),
+    size: z.number().int().describe('Size of the composed message in bytes'),
+    recipients: z.number().int().describe('Number of different addresses in to, cc and bcc'),
     on_missed: z.enum(ON_MISSED),
     max_lateness_seconds: z.number().int().nullable(),
     on_unknown: z.enum(ON_UNKNOWN).nullable(),
@@ -199,5 +204,5 @@ export const outboxPlan = z
   })
   .meta({ id: 'OutboxPlan' });
 export type OutboxPlanView = z.infer<typeof outboxPlan>;
-/** The answer to POST: a message, or with `dry_run` a plan. */
+/** Response to POST: a message, or a plan with `dry_run`. */
 export const outboxMessageOrPlan = z.union([outboxMessage, outboxPlan]);

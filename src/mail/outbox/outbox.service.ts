@@ -28,13 +28,13 @@ import { assertVersion, type VersionGuard } from './version-guard.ts';
 
 export type { NewOutboxMessage };
 
-/** States in which a message is still to be sent. */
+/** States of a message that is still to be sent. */
 const OPEN: readonly string[] = ['pending', 'delayed'];
 
-/** An edit that others get in the way of is begun anew so often. */
+/** How often an edit starts over because of concurrent changes. */
 const MOST_TRIES = 5;
 
-/** The message is being sent, may have been sent, or is finished: nothing was changed. */
+/** The message is being sent, may have been sent, or is finished. Nothing was changed. */
 export class OutboxMessageNotEditableError extends ConflictError {
   constructor(status: string) {
     const state = OPEN.includes(status) ? 'is being sent or has been attempted' : `is ${status}`;
@@ -42,7 +42,7 @@ export class OutboxMessageNotEditableError extends ConflictError {
   }
 }
 
-/** Accepting, editing and cancelling messages (spec 4.3). What it promises is committed before it returns. */
+/** Accepts, edits and cancels messages. Each change is committed before its method returns. */
 @Injectable()
 export class OutboxService {
   constructor(
@@ -56,7 +56,7 @@ export class OutboxService {
   ) {}
 
   /**
-   * Accepts a message that is to leave at once or later.
+   * Accepts a message to be sent now or later.
    * @throws {InvalidInputError} naming the field
    */
   async create(account: AccountPrincipal, request: OutboxRequest): Promise<OutboxItem> {
@@ -72,8 +72,8 @@ export class OutboxService {
   }
 
   /**
-   * The same under an idempotency key.
-   * @param toAnswer what the request is answered; it is answered the same again
+   * Accepts a message under an idempotency key.
+   * @param toAnswer makes the response; repeated requests get the same one
    * @throws {InvalidInputError} @throws {IdempotencyKeyReusedError}
    */
   async createOnce(
@@ -99,8 +99,9 @@ export class OutboxService {
   }
 
   /**
-   * Accepts messages about events in the caller's transaction, to be sent at once by the rules of the outbox. They have
-   * jobs of their own (`send_invitation`) and can be neither edited nor cancelled.
+   * Accepts messages about events in the caller's transaction. They are sent at once by the rules
+   * of the outbox. They have jobs of their own (`send_invitation`) and can be neither edited nor
+   * cancelled.
    */
   async acceptInvitations(sql: Sql, messages: readonly NewOutboxMessage[]): Promise<void> {
     if (messages.length > 0) await this.repository.insertInvitations(messages, sql);
@@ -113,13 +114,13 @@ export class OutboxService {
     return item;
   }
 
-  /** Messages that are still to be sent. */
+  /** Lists messages that are still to be sent. */
   list(account: AccountPrincipal, page: Page): Promise<Listing<OutboxItem>> {
     return this.repository.listOpen(account.accountId, page);
   }
 
   /**
-   * Applies an edit in full or not at all; possible until the first attempt has begun.
+   * Applies an edit in full or not at all. Possible until the first attempt has begun.
    * @throws {OutboxMessageNotEditableError} @throws {NotFoundError} @throws {InvalidInputError}
    * @throws {DomainError} as `assertVersion`
    */
@@ -131,7 +132,7 @@ export class OutboxService {
   ): Promise<OutboxItem> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const seen = await this.#editable(account, id, guard);
-      // Attachments may have to be fetched: nothing is held meanwhile.
+      // Attachments may have to be fetched, so no lock is taken yet.
       const checked = await this.preparation.checkEdit(account, seen, request);
       const item = await this.turns.run(account.accountId, checked.message.bytes, async () =>
         this.#store(seen, await this.preparation.compose(checked), guard),
@@ -141,11 +142,11 @@ export class OutboxService {
     }
     throw new ConflictError(
       'outbox.changing',
-      'The message is being changed by others at the same time.',
+      'The message is being changed by other requests at the same time. Read it again and repeat the edit.',
     );
   }
 
-  /** As it is read, before anything is done for an edit that is in vain anyhow. */
+  /** Reads the message, and refuses an edit that cannot succeed before any work is done for it. */
   async #editable(account: AccountPrincipal, id: string, guard: VersionGuard): Promise<StoredItem> {
     const item = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
     if (!item) throw new NotFoundError('outbox message', id);
@@ -154,7 +155,7 @@ export class OutboxService {
     return item;
   }
 
-  /** @returns null: somebody else has changed it since it was seen */
+  /** @returns `null` if the message was changed since it was read */
   async #store(
     seen: StoredItem,
     edited: EditedMessage,
@@ -168,7 +169,7 @@ export class OutboxService {
       await this.repository.update(sql, accountId, id, edited);
       await this.outgoing.storeAlongside(sql, accountId, edited);
       const moved = edited.sendAt.getTime() !== current.sendAt.getTime();
-      // Its reason was that of a time that no longer counts.
+      // The old reason belongs to a send time that no longer applies.
       const status = edited.sendAt > edited.at ? 'pending' : current.status;
       const reason = status === 'pending' ? null : current.reason;
       if (status !== current.status) await moveJobs(sql, [{ id, to: 'pending' }], edited.at);
@@ -179,7 +180,7 @@ export class OutboxService {
   }
 
   /**
-   * Cancels a message nobody is sending; afterwards it cannot leave any more.
+   * Cancels a message that is not being sent. Afterwards it can no longer be sent.
    * @throws {OutboxMessageNotEditableError} @throws {NotFoundError}
    * @throws {DomainError} as `assertVersion`
    */
@@ -197,8 +198,10 @@ export class OutboxService {
   }
 
   /**
-   * Takes the lock that the sender takes: from here to the commit nobody sends, edits or cancels it.
+   * Takes the lock that the sender takes. Until the commit, the message is not sent, edited or
+   * cancelled by anything else.
    * @throws {NotFoundError} @throws {OutboxMessageNotEditableError}
+   * @throws {DomainError} as `assertVersion`
    */
   async #lock(
     sql: Sql,
@@ -230,7 +233,9 @@ function accepted(message: NewOutboxMessage): OutboxItem {
 
 const SHOWN_RECIPIENTS = 20;
 
-/** Says who has it already, when some recipients accepted it in an earlier attempt. */
+/**
+ * Reason of a cancellation. It lists recipients that accepted the message in an earlier attempt.
+ */
 function cancellationReason({ accepted: recipients }: StoredItem): string {
   if (recipients.length === 0) return 'cancelled by the user';
   const shown = recipients.slice(0, SHOWN_RECIPIENTS).join(', ');

@@ -36,7 +36,7 @@ const input = (code: ProviderErrorCode, overrides: Partial<RetryInput> = {}): Re
 const decide = (code: ProviderErrorCode, overrides: Partial<RetryInput> = {}) =>
   decideRetry(input(code, overrides));
 
-/** Numbers that look random and are the same in each run. */
+/** Numbers that look random and are the same in every run. */
 function* numbers(seed: number): Generator<number, never> {
   for (let state = seed; ;) {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -45,14 +45,16 @@ function* numbers(seed: number): Generator<number, never> {
 }
 
 describe('backoffSeconds', () => {
-  it('doubles from 30 s and is hourly from the eighth failure on', () => {
+  it('doubles from 30 s and stays at an hour from the eighth failure on', () => {
     const seconds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 100, 30_000].map(backoffSeconds);
     expect(seconds).toEqual([30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600]);
   });
 });
 
 describe('decideRetry', () => {
-  /** What each code comes to after a first and a fifth failure, without and with a mailing service. */
+  /**
+   * Decision for each code after a first and a fifth failure, without and with a mailing service.
+   */
   const TABLE: Readonly<Record<ProviderErrorCode, readonly [string, string, string, string]>> = {
     'auth-invalid': [
       'stop auth-invalid',
@@ -89,16 +91,19 @@ describe('decideRetry', () => {
     return `${kind} ${rule}`;
   };
 
-  it.each(PROVIDER_ERROR_CODES)('decides over the account by the table: %s', (code) => {
-    expect([
-      outcome(input(code)),
-      outcome(input(code, { failures: 5 })),
-      outcome(input(code, { relayAvailable: true })),
-      outcome(input(code, { failures: 5, relayAvailable: true })),
-    ]).toEqual(TABLE[code]);
-  });
+  it.each(PROVIDER_ERROR_CODES)(
+    'follows the table for an attempt over the account that failed with %s',
+    (code) => {
+      expect([
+        outcome(input(code)),
+        outcome(input(code, { failures: 5 })),
+        outcome(input(code, { relayAvailable: true })),
+        outcome(input(code, { failures: 5, relayAvailable: true })),
+      ]).toEqual(TABLE[code]);
+    },
+  );
 
-  it.each(PROVIDER_ERROR_CODES)('never leaves the mailing service again: %s', (code) => {
+  it.each(PROVIDER_ERROR_CODES)('never switches back from the mailing service after %s', (code) => {
     for (const failures of [1, 5, 50]) {
       const over = input(code, { route: 'relay', failures, relayAvailable: true });
       expect(decideRetry(over).kind).not.toBe('switch');
@@ -106,7 +111,7 @@ describe('decideRetry', () => {
     }
   });
 
-  it('retries over the mailing service when its own credentials are refused: they are not the account’s', () => {
+  it('retries when the mailing service refuses its own credentials, which are not the account’s', () => {
     expect(decide('auth-invalid', { route: 'relay' })).toEqual({
       kind: 'retry',
       at: inSeconds(30),
@@ -114,7 +119,7 @@ describe('decideRetry', () => {
     });
   });
 
-  it('asks whether there is a mailing service exactly where the answer decides', () => {
+  it('asks for the mailing service exactly when the decision depends on it', () => {
     for (const code of PROVIDER_ERROR_CODES) {
       for (const route of SEND_ROUTES) {
         for (const failures of [1, 4, 5, 6, 40]) {
@@ -132,14 +137,14 @@ describe('decideRetry', () => {
     }
   });
 
-  it('goes to the mailing service after the fifth failed attempt, not before', () => {
+  it('switches to the mailing service after the fifth failed attempt, not before', () => {
     const kinds = [1, 2, 3, 4, 5, 6].map(
       (failures) => decide('temporary', { failures, relayAvailable: true }).kind,
     );
     expect(kinds).toEqual(['retry', 'retry', 'retry', 'retry', 'switch', 'switch']);
   });
 
-  it('makes the attempts of a day: 8 growing, then hourly, then one at the deadline', () => {
+  it('plans the attempts of a day: 8 with growing waits, then hourly ones, then one at the deadline', () => {
     const limit = inSeconds(DAY);
     let at = now;
     const rules: string[] = [];
@@ -159,12 +164,12 @@ describe('decideRetry', () => {
     [0, 27],
     [0.5, 30],
     [0.999_999, 33],
-  ])('spreads by ten percent (random %p)', (random, seconds) => {
+  ])('varies the wait by ten percent (random %p)', (random, seconds) => {
     const decision = decide('temporary', { random });
     expect(decision.kind === 'retry' && Math.round(secondsAfter(decision.at))).toBe(seconds);
   });
 
-  it('sets no attempt after the deadline, the last one exactly at it, and spreads the others by ten percent', () => {
+  it('makes no attempt after the deadline, the last one exactly at it, and varies the others by ten percent', () => {
     const random = numbers(7);
     for (let round = 0; round < 60; round += 1) {
       const limit = inSeconds(Math.floor(random.next().value * 7 * DAY));
@@ -194,7 +199,7 @@ describe('decideRetry', () => {
     }
   });
 
-  it('never grows less with more failures', () => {
+  it('never waits less after more failures', () => {
     for (const random of [0, 0.5, 0.99]) {
       const waits = Array.from({ length: 60 }, (_, index) => {
         const decision = decide('temporary', { failures: index + 1, random });
@@ -204,7 +209,7 @@ describe('decideRetry', () => {
     }
   });
 
-  it('stops on a definite rejection, unless told to retry those too', () => {
+  it('retries a definite rejection if it is configured to', () => {
     expect(decide('rejected', { retryRejected: true })).toMatchObject({
       kind: 'retry',
       rule: 'backoff',
@@ -230,21 +235,18 @@ describe('decideRetry', () => {
     });
   });
 
-  it.each(SEND_ROUTES)(
-    'makes a single attempt when the deadline is the send time (%s)',
-    (route) => {
-      for (const code of ['temporary', 'quota-exhausted'] as const) {
-        expect(
-          decide(code, { route, failures: 5, retryLimitAt: now, relayAvailable: true }),
-        ).toEqual({
+  it.each(SEND_ROUTES)('makes a single attempt if the deadline is the send time (%s)', (route) => {
+    for (const code of ['temporary', 'quota-exhausted'] as const) {
+      expect(decide(code, { route, failures: 5, retryLimitAt: now, relayAvailable: true })).toEqual(
+        {
           kind: 'stop',
           rule: 'deadline',
-        });
-      }
-    },
-  );
+        },
+      );
+    }
+  });
 
-  it('looks up a doubtful send even after the deadline', () => {
+  it('looks up an unknown outcome even after the deadline', () => {
     expect(decide('outcome-unknown', { failures: 9, retryLimitAt: now })).toEqual({
       kind: 'retry',
       at: inSeconds(15),
@@ -252,7 +254,7 @@ describe('decideRetry', () => {
     });
   });
 
-  it('looks later each time the outcome is unknown again: what follows may be another send', () => {
+  it('delays the look-up more each time the outcome is unknown again, because another send may follow', () => {
     const waits = [1, 2, 3, 9, 100].map((failures) => {
       const decision = decide('outcome-unknown', { failures });
       return decision.kind === 'retry' && secondsAfter(decision.at);
@@ -262,7 +264,7 @@ describe('decideRetry', () => {
 });
 
 describe('decideLookUp', () => {
-  it('keeps a doubt open that cannot be looked into, for a day beyond the deadline', () => {
+  it('repeats failing look-ups for a day beyond the deadline, then gives up', () => {
     const look = (looked: number, retryLimitAt: Date) => decideLookUp(looked, now, retryLimitAt);
     expect(look(1, inSeconds(60))).toEqual({ kind: 'retry', at: inSeconds(15), rule: 'look-up' });
     expect(look(30, inSeconds(-DAY))).toEqual({
@@ -277,7 +279,7 @@ describe('decideLookUp', () => {
 describe('decideUnproven', () => {
   const limit = inSeconds(DAY);
 
-  it('looks at 15, 60 and 180 s after the doubt began', () => {
+  it('schedules look-ups 15, 60 and 180 s after the outcome became unknown', () => {
     const first = decide('outcome-unknown');
     const second = decideUnproven(1, now, limit, 'resend');
     const third = decideUnproven(2, now, limit, 'resend');
@@ -287,19 +289,19 @@ describe('decideUnproven', () => {
     expect(waits).toEqual([15, 60 - 15, 180 - 60]);
   });
 
-  it('then does what the sender wants', () => {
+  it('follows on_unknown after the third look-up', () => {
     expect(decideUnproven(3, now, limit, 'resend')).toEqual({ kind: 'resend', rule: 'resend' });
     expect(decideUnproven(3, now, limit, 'fail')).toEqual({ kind: 'stop', rule: 'unknown' });
   });
 
-  it('sends nothing after the deadline, but looks all the same', () => {
+  it('sends nothing after the deadline, but still looks the message up', () => {
     expect(decideUnproven(1, now, now, 'resend')).toMatchObject({ kind: 'retry', rule: 'look-up' });
     expect(decideUnproven(3, now, now, 'resend')).toEqual({ kind: 'stop', rule: 'unknown' });
   });
 });
 
 describe('isRelayDue', () => {
-  it('is when the account has had its five attempts', () => {
+  it('is true once the account has used up its five attempts', () => {
     expect([4, 5, 6].map((failures) => isRelayDue('account', failures))).toEqual([
       false,
       true,
@@ -310,7 +312,7 @@ describe('isRelayDue', () => {
 });
 
 describe('plannedAttempts', () => {
-  it('lists 31 attempts of a day, the last exactly at the deadline', () => {
+  it('lists 31 attempts for a day, the last exactly at the deadline', () => {
     const planned = plannedAttempts(now, inSeconds(DAY), 1000);
     expect(planned.slice(0, 10).map((at) => secondsAfter(at) / 60)).toEqual([
       0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 63.5, 123.5, 183.5,
@@ -319,18 +321,18 @@ describe('plannedAttempts', () => {
     expect(planned.at(-1)).toEqual(inSeconds(DAY));
   });
 
-  it('lists 175 of a week, and no more than wanted', () => {
+  it('lists 175 attempts for a week, and no more than the given maximum', () => {
     expect(plannedAttempts(now, inSeconds(7 * DAY), 1000)).toHaveLength(175);
     expect(plannedAttempts(now, inSeconds(7 * DAY), 20)).toHaveLength(20);
     expect(plannedAttempts(now, inSeconds(DAY), 0)).toEqual([]);
   });
 
-  it('is a single one when the deadline is the send time', () => {
+  it('lists a single attempt if the deadline is the send time or before it', () => {
     expect(plannedAttempts(now, now, 10)).toEqual([now]);
     expect(plannedAttempts(now, inSeconds(-5), 10)).toEqual([now]);
   });
 
-  it('agrees with what the policy decides', () => {
+  it('lists the same attempts as decideRetry decides', () => {
     const limit = inSeconds(3 * DAY);
     const made: Date[] = [now];
     for (let failures = 1; ; failures += 1) {
@@ -341,7 +343,7 @@ describe('plannedAttempts', () => {
     expect(plannedAttempts(now, limit, 1000)).toEqual(made);
   });
 
-  it('goes on over the mailing service after the fifth, at once, and begins its schedule anew', () => {
+  it('switches to the mailing service at once after the fifth attempt, and restarts the schedule', () => {
     const planned = plannedAttemptsWithRelay(now, inSeconds(DAY), 9);
     expect(planned.map(({ at, route }) => [secondsAfter(at) / 60, route])).toEqual([
       [0, 'account'], [0.5, 'account'], [1.5, 'account'], [3.5, 'account'], [7.5, 'account'],
@@ -353,7 +355,7 @@ describe('plannedAttempts', () => {
     });
   });
 
-  it('does not reach the mailing service when the deadline comes first', () => {
+  it('lists no attempt over the mailing service if the deadline comes first', () => {
     const routes = plannedAttemptsWithRelay(now, inSeconds(300), 1000).map(({ route }) => route);
     expect(routes).toEqual(['account', 'account', 'account', 'account', 'account']);
   });
@@ -371,7 +373,7 @@ describe('docs/outbox.md', () => {
     return `${Math.floor(seconds / 3600)}:${digits(seconds / 60)}:${digits(seconds)}`;
   };
 
-  it('has the times the policy makes', () => {
+  it('lists the times that the policy computes', () => {
     const day = plannedAttempts(now, inSeconds(DAY), 1000);
     const week = plannedAttempts(now, inSeconds(7 * DAY), 1000);
     const table = rows.filter(([, attempt]) => /^\d+$/.test(attempt ?? ''));

@@ -3,46 +3,52 @@ import { backoff, spread } from '../../platform/work/backoff.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import type { OnUnknown } from './outbox-content.ts';
 
-/** Rules of the policy by name: attempts record which one decided (docs/outbox.md lists them). */
+/**
+ * Names of the policy's rules. Each attempt records the rule that decided (docs/outbox.md lists
+ * them).
+ */
 export const RETRY_RULES = [
-  'backoff', // 30 s doubling
-  'hourly', // the interval would exceed an hour
-  'provider-asked', // the provider named a later time
-  'last-attempt', // the next attempt is the one at the deadline
-  'daily-limit-to-relay', // the account may send no more today: the mailing service goes on
-  'five-attempts-to-relay', // five attempts over the account have failed: the mailing service goes on
-  'look-up', // it may have been sent: look before sending again
-  'resend', // nobody can tell whether it was sent: sent again, perhaps twice
-  'unknown', // nobody can tell whether it was sent: given up
-  'deadline', // no time left
-  'auth-invalid', // never again with these credentials
-  'rejected', // never again with this content or these recipients
-  'missed', // found too late for its sender
+  'backoff', // retry after 30 s, doubling each time
+  'hourly', // retry in an hour, because doubling would take longer
+  'provider-asked', // retry at the later time that the provider asked for
+  'last-attempt', // retry at the deadline, for the last time
+  'daily-limit-to-relay', // the account may send no more today: the mailing service takes over
+  'five-attempts-to-relay', // five attempts over the account have failed: it takes over, too
+  'look-up', // the message may have been sent: look it up before sending again
+  'resend', // the outcome stayed unknown: send again, perhaps twice
+  'unknown', // the outcome stayed unknown: give up
+  'deadline', // the deadline has passed
+  'auth-invalid', // the account's credentials were refused: give up
+  'rejected', // the content or the recipients were refused: give up
+  'missed', // picked up later than its sender allows: give up
 ] as const;
 export type RetryRule = (typeof RETRY_RULES)[number];
 
-/** What the policy looks at after a failed attempt. */
+/** Facts about a failed attempt that the policy decides from. */
 export interface RetryInput {
   /** Why the attempt failed. */
   code: ProviderErrorCode;
-  /** Which way it went. */
+  /** Route of the attempt. */
   route: SendRoute;
-  /** Failed attempts over this route so far, this one included. */
+  /** Failed attempts over this route so far, including this one. */
   failures: number;
   now: Date;
-  /** The last attempt is made at this instant. */
+  /** Instant of the last attempt. */
   retryLimitAt: Date;
-  /** What the provider asked for, if anything. */
+  /** Seconds that the provider asked to wait, or `null`. */
   retryAfterSeconds: number | null;
-  /** Whether definite rejections are retried as well (the literal rule of spec 8). */
+  /** Whether definite rejections are retried as well (`OUTBOX_RETRY_REJECTED`). */
   retryRejected: boolean;
-  /** Whether the application's mailing service takes this message; only asked where `wantsRelay` says so. */
+  /**
+   * Whether the application's mailing service takes this message. Only relevant if `wantsRelay`
+   * returns true.
+   */
   relayAvailable: boolean;
-  /** 0 ≤ random < 1: spreads retries by ±10 %. */
+  /** Random number, 0 ≤ random < 1, that spreads retries by ±10 %. */
   random: number;
 }
 
-/** Stop for good. */
+/** End the message for good. */
 export interface Stop {
   kind: 'stop';
   rule: RetryRule;
@@ -55,25 +61,30 @@ export interface Retry {
   rule: RetryRule;
 }
 
-/** Try again, over the mailing service and at once, or stop for good. */
+/** Try again over the same route, switch to the mailing service at once, or end the message. */
 export type RetryDecision =
   Retry | { kind: 'switch'; rule: 'daily-limit-to-relay' | 'five-attempts-to-relay' } | Stop;
 
 const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
 const JITTER = 0.1;
-/** Attempts over the account before the mailing service takes over (spec 8 rule 3). */
+/** Attempts over the account before the mailing service takes over. */
 const ATTEMPTS_BEFORE_RELAY = 5;
-/** Seconds from one look-up to the next: 15, 60 and 180 s after the outcome became unknown. Sent folders lag behind. */
+/**
+ * Seconds from one look-up to the next. They are made 15, 60 and 180 s after the outcome became
+ * unknown, because Sent folders lag behind.
+ */
 const LOOK_UP_SECONDS = [15, 45, 120] as const;
-/** How long after the deadline a message that cannot be looked up is kept open. */
+/** How long after the deadline failing look-ups are repeated. */
 const UNKNOWN_MS = 24 * 3_600_000;
 
-/** Seconds after the k-th failure, without jitter: 30 s doubling, an hour at most (spec 8 rule 4). */
+/** Seconds to wait after this many failures, without jitter: 30 s, doubling up to an hour. */
 export function backoffSeconds(failures: number): number {
   return backoff(BACKOFF_SECONDS, failures);
 }
 
-/** Why the mailing service should take over, if there is one (spec 8 rules 1 and 3); null: it should not. */
+/**
+ * The rule by which the mailing service should take over, if there is one; `null` if it should not.
+ */
 function relayRule(input: Omit<RetryInput, 'relayAvailable' | 'random'>) {
   const { code, route, failures, now, retryLimitAt } = input;
   if (route === 'relay' || code === 'outcome-unknown' || now >= retryLimitAt || isFinal(input))
@@ -82,12 +93,19 @@ function relayRule(input: Omit<RetryInput, 'relayAvailable' | 'random'>) {
   return failures >= ATTEMPTS_BEFORE_RELAY ? ('five-attempts-to-relay' as const) : null;
 }
 
-/** Whether the decision depends on a mailing service: nobody else need ask whether there is one. */
+/**
+ * Whether the decision depends on the mailing service. If not, the caller need not ask whether
+ * there is one.
+ */
 export function wantsRelay(input: Omit<RetryInput, 'relayAvailable' | 'random'>): boolean {
   return relayRule(input) !== null;
 }
 
-/** Refused credentials and definite rejections end a message; those of the service are its application's to repair. */
+/**
+ * Whether the failure ends the message: the account's credentials were refused, or the message was
+ * definitely rejected. Refused credentials of the mailing service do not end it, because its
+ * application can repair them.
+ */
 function isFinal({
   code,
   route,
@@ -98,14 +116,16 @@ function isFinal({
 }
 
 /**
- * When, if at all, and which way a failed message is attempted again: the four rules of spec 8. No attempt is set after
- * the deadline, and the last one is set exactly at it. A switch begins the schedule of the other route anew.
+ * Decides whether, when and over which route a failed message is attempted again. No attempt is
+ * made after the deadline, and the last one is made exactly at it. A switch to the mailing service
+ * restarts the schedule, with the same deadline.
  */
 export function decideRetry(input: RetryInput): RetryDecision {
   const { code, now, retryLimitAt } = input;
   if (isFinal(input))
     return { kind: 'stop', rule: code === 'auth-invalid' ? 'auth-invalid' : 'rejected' };
-  // A look-up sends nothing: it is made even at the deadline, and before any change of route.
+  // A look-up sends nothing, so it is made even after the deadline, and before any switch of the
+  // route.
   if (code === 'outcome-unknown') return { kind: 'retry', at: firstLookUp(input), rule: 'look-up' };
   if (now >= retryLimitAt) return { kind: 'stop', rule: 'deadline' };
   const rule = relayRule(input);
@@ -120,9 +140,10 @@ export function decideRetry(input: RetryInput): RetryDecision {
 }
 
 /**
- * Soon after the first unknown outcome. Later with each further one: what follows a look-up that finds nothing may be another
- * send, and a server that never answers would otherwise deliver one message every quarter of a minute. No send
- * follows the deadline, so the last look-up need not wait.
+ * Time of the first look-up: 15 s after the first unknown outcome, later after each further one. If
+ * the look-up finds nothing, the message may be sent again. Without the growing delay, a server
+ * that never answers would deliver a copy every 15 s. After the deadline nothing is sent again, so
+ * 15 s are enough.
  */
 function firstLookUp({ failures, now, retryLimitAt }: RetryInput): Date {
   return after(now, now >= retryLimitAt ? LOOK_UP_SECONDS[0] : lookUpSeconds(failures));
@@ -133,9 +154,9 @@ function lookUpSeconds(times: number): number {
 }
 
 /**
- * When, if at all, a message is looked up again whose look-up has failed: until the provider answers, but not longer than a
- * day beyond the deadline.
- * @param looked look-ups so far, this one included; later each time
+ * Decides what follows a failed look-up: the next one, later each time, until a day after the
+ * deadline.
+ * @param looked look-ups so far, including this one
  */
 export function decideLookUp(looked: number, now: Date, retryLimitAt: Date): Retry | Stop {
   if (now.getTime() > retryLimitAt.getTime() + UNKNOWN_MS) return { kind: 'stop', rule: 'unknown' };
@@ -143,9 +164,9 @@ export function decideLookUp(looked: number, now: Date, retryLimitAt: Date): Ret
 }
 
 /**
- * What follows a look-up that found nothing and proves nothing: two more, then what the sender wants. After the deadline
- * nothing is sent.
- * @param lookUps such look-ups since the outcome became unknown, this one included
+ * Decides what follows a look-up that neither found the message nor proved that it was not sent:
+ * two more look-ups, then `onUnknown`. Nothing is sent after the deadline.
+ * @param lookUps such look-ups since the outcome became unknown, including this one
  */
 export function decideUnproven(
   lookUps: number,
@@ -159,21 +180,27 @@ export function decideUnproven(
   return { kind: 'resend', rule: 'resend' };
 }
 
-/** Whether a message that was looked up and not sent has had its attempts over the account (spec 8 rule 3). */
+/**
+ * Whether a message that was proved unsent by a look-up has used up its attempts over the account.
+ */
 export function isRelayDue(route: SendRoute, failures: number): boolean {
   return route === 'account' && failures >= ATTEMPTS_BEFORE_RELAY;
 }
 
 /**
- * The attempts a message has until its deadline when each fails at once for a reason that may pass, without jitter:
- * the first at `sendAt`, the last exactly at `retryLimitAt`. A deadline at or before `sendAt` is a single attempt.
- * @param most how many are listed at most
+ * Attempts of a message if each one fails at once for a temporary reason, without jitter. The first
+ * is at `sendAt`, the last exactly at `retryLimitAt`. If the deadline is at or before `sendAt`,
+ * there is a single attempt.
+ * @param most maximum length of the list
  */
 export function plannedAttempts(sendAt: Date, retryLimitAt: Date, most: number): Date[] {
   return plannedRoutes(sendAt, retryLimitAt, most, Infinity).map(({ at }) => at);
 }
 
-/** The same for a message that can go by a mailing service: five attempts over the account, the others over it. */
+/**
+ * Like `plannedAttempts`, for a message that the mailing service can take over: five attempts over
+ * the account, the others over the service.
+ */
 export function plannedAttemptsWithRelay(
   sendAt: Date,
   retryLimitAt: Date,

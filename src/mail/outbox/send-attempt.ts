@@ -18,107 +18,131 @@ export interface StoredMessage {
   status: JobState;
   envelope: { from: string; recipients: readonly string[] };
   bcc: OutgoingContent['bcc'];
-  /** The draft it was; null: none. */
+  /** The draft the message was made from, or `null`. */
   draft: DraftVersion | null;
   messageIdHeader: string;
-  /** Null where it is a long one: it is fetched when it is about to be sent. */
+  /** `null` for a long message: its text is loaded just before it is sent. */
   mime: Buffer | null;
-  /** Of the MIME text. */
+  /** Length of the MIME text. */
   bytes: number;
-  /** Who has accepted it, and who has refused it for good. */
+  /** Recipients that have accepted the message, and recipients that have refused it for good. */
   accepted: readonly string[];
   refused: readonly RefusedRecipient[];
   onMissed: OnMissed;
   maxLatenessSeconds: number | null;
-  /** Null: the server's default. */
+  /** `null` for the server's default. */
   onUnknown: OnUnknown | null;
   account: ConnectedAccount;
 }
 
-/** How far a message has come with its recipients, over all attempts. */
+/** State of the recipients over all attempts. */
 export interface RecipientProgress {
-  /** Those who have accepted it. */
+  /** Recipients that have accepted the message. */
   accepted: readonly string[];
-  /** Those who have refused it for good. */
+  /** Recipients that have refused it for good. */
   refused: readonly RefusedRecipient[];
 }
 
-/** What a row that goes on carries along. */
+/** What the queue row keeps for the next attempt. */
 export interface RouteProgress {
   route: SendRoute;
-  /** Attempts over this route that have failed. */
+  /** Failed attempts over this route. */
   failures: number;
-  /** Look-ups of the present unknown outcome that proved nothing. */
+  /**
+   * Look-ups since the outcome became unknown that neither found the message nor proved that it was
+   * not sent.
+   */
   lookUps: number;
-  /** The attempt that sends again without a look-up, because an outcome stayed unknown (ADR 0019). Null: none. */
+  /**
+   * The attempt that may send again without a look-up, because the outcome stayed unknown (ADR
+   * 0019); `null` if none.
+   */
   resendAttempt: number | null;
   /**
-   * Recipients that the server put off when the outcome of `attempt` became unknown: they have not got it. Of no meaning after
-   * another attempt.
+   * Recipients that the server had deferred when the outcome for the others became unknown: they
+   * have not received the message. Valid only if `attempt` is the attempt just before the current
+   * one.
    */
   putOff: { attempt: number; emails: readonly string[] } | null;
 }
 
 export interface SendJobRow extends ClaimedJob, RouteProgress {
   retryLimitAt: Date;
-  /** Its account was moved to another mailbox since it was accepted: it must not be sent from there unasked. */
+  /**
+   * Whether the message is on hold, because its account was moved to another mailbox after the
+   * message was accepted (ADR 0056).
+   */
   held: boolean;
 }
 
-/** What an attempt came to. */
+/** Result of an attempt, for `recordSends` to write. */
 export interface SendResult {
   move: JobMove | null;
-  /** Its line in the timeline. */
+  /** The attempt's line in the timeline. */
   attempt: AttemptRecord | null;
-  /** The account's credentials were refused for good. */
+  /** Set if the provider refused the account's credentials for good. */
   refusal: CredentialsRefusal | null;
-  /** Null: the row does not go on. */
+  /** `null` if there is no next attempt. */
   progress: RouteProgress | null;
-  /** Recipients to be written down; null: the message's row lists them all. */
+  /**
+   * New state of the recipients, or `null` to leave the message row as it is. A message that all
+   * recipients accepted in one attempt writes nothing (ADR 0019).
+   */
   recipients: RecipientProgress | null;
-  /** Whether the sender's own copy has to be filed. Default false. */
+  /** Whether the sender's own copy has to be filed. Default: false. */
   filesCopy?: boolean;
-  /** The draft it was, which disappears once it is sent. */
+  /** The draft the message was made from; it is deleted once the message is sent. */
   draft?: SentDraft;
-  /** What the provider asked for when it failed. */
+  /** Wait that the provider asked for when the attempt failed, in seconds. */
   retryAfterSeconds?: number | null;
 }
 
-/** One attempt as it goes on. */
+/** One attempt while it runs. */
 export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
   job: SendJobRow;
   startedAt: Date;
-  /** Null: it did not come to that. */
+  /** `null` when only the queue row is known, as after an unexpected error. */
   message: StoredMessage | null;
-  /** Whether it came to sending. */
+  /**
+   * Whether the hand-off marker was committed, so that the provider may have received the message.
+   */
   handedOff: boolean;
 }
 
-/** The same with its message. */
+/** An attempt whose message is loaded. */
 export type LoadedAttempt = Attempt & { message: StoredMessage };
 
 export interface AttemptEnd {
   code: ProviderErrorCode;
   phase: SendPhase | null;
-  /** The provider's words. */
+  /** Text of the provider's response, or our own reason. */
   detail: string;
   retryAfterSeconds?: number | null;
-  /** Recipients that were refused, where the whole message was. */
+  /** Recipients that were refused, if the server rejected the whole message. */
   refused?: readonly RefusedRecipient[];
-  /** Set when the provider accepted the message, but put off some recipients: who has it by now. */
+  /**
+   * New state of the recipients. Set if the provider accepted the message and deferred some
+   * recipients, or refused some before the outcome became unknown.
+   */
   recipients?: RecipientProgress;
-  /** With an unknown outcome: recipients the provider had put off before. */
+  /** Set with an unknown outcome: recipients the provider had deferred by then. */
   putOff?: readonly string[];
-  /** Whether this attempt has brought it to somebody. */
+  /** Whether at least one recipient accepted the message in this attempt. */
   taken?: boolean;
-  /** A bug or our own database: it says nothing about the provider. */
+  /**
+   * True for a bug or a failure of our own database. The attempt then says nothing about the
+   * provider.
+   */
   internal?: boolean;
 }
 
-/** A message whose deadline is longer ago has missed it: nothing was attempted in time. */
+/**
+ * A message whose deadline passed more than this many seconds ago fails without an attempt: no
+ * worker picked it up in time.
+ */
 export const OVERDUE_SECONDS = 60;
 
-/** There is nothing left to send. */
+/** Outcome of a row that has nothing left to send, for example because its account was deleted. */
 export const NOTHING: Outcome<SendResult> = {
   next: { kind: 'done' },
   result: { move: null, attempt: null, refusal: null, progress: null, recipients: null },

@@ -23,7 +23,11 @@ import { HELD } from './sends-of-account.ts';
 
 export type LoadedMessage = Omit<StoredMessage, 'account'> & AccountRow;
 
-/** What it takes to send a row of `send_job`. What has to be decided or fetched first is not handed off before that. */
+/**
+ * Data that the engine loads with a row of `send_job`. `ready` selects the rows that are handed off
+ * in the same round trip. It excludes rows that need a decision, or a long text, before they can be
+ * sent.
+ */
 const LOADING: RowLoading = {
   columns: `
     s.status, m.envelope, m.bcc, m.draft, m.message_id_header as "messageIdHeader",
@@ -39,7 +43,7 @@ const LOADING: RowLoading = {
     and (j.retry_limit_at <= j.due_at or now() <= j.retry_limit_at + interval '${OVERDUE_SECONDS} s')`,
 };
 
-/** The queue of mail: what the engine asks about its rows. Each is sent by `MessageSender`. */
+/** Dispatcher of the outbox queue. `MessageSender` sends each row. */
 @Injectable()
 export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, LoadedMessage> {
   readonly table: QueueTable = {
@@ -77,7 +81,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
     loaded: LoadedMessage | undefined,
   ): Promise<Outcome<SendResult> | null> {
     if (job.held && this.clock.now() < job.retryLimitAt) return heldUntilDeadline(job);
-    // The account was deleted, or the job settled by somebody else: there is nothing left to send.
+    // The account was deleted, or the row was settled elsewhere: nothing is left to send.
     if (loaded?.status !== 'pending' && loaded?.status !== 'delayed') return NOTHING;
     return this.sender.send(job, { ...loaded, account: this.accounts.open(loaded) }, lease);
   }
@@ -99,7 +103,10 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
   }
 }
 
-/** What is held is not sent by the servers of another mailbox: it waits for a new time, or for its deadline. */
+/**
+ * Keeps a message on hold from being sent by the servers of another mailbox. The message waits for
+ * a new `send_at`, or for its deadline.
+ */
 function heldUntilDeadline(job: SendJobRow): Outcome<SendResult> {
   const move = { id: job.id, to: 'delayed', reason: HELD } as const;
   const next = { kind: 'again', at: job.retryLimitAt, ambiguous: job.ambiguous } as const;

@@ -13,24 +13,33 @@ const SendJobSchema = defineEntity({
     ...queueColumns,
     accountId: p.uuid(),
     retryLimitAt: p.datetime().columnType('timestamptz'),
-    /** Which way the next attempt goes: `account` or `relay`. */
+    /** Route of the next attempt: `account` or `relay`. */
     route: p.text().default('account'),
-    /** Its account was moved to another mailbox since: nothing is sent until it gets a new time (ADR 0056). */
+    /**
+     * Whether the message is on hold, because its account was moved to another mailbox. It is not
+     * sent until it gets a new `send_at` (ADR 0056).
+     */
     held: p.boolean().default(false),
-    /** Attempts over this route that have failed. */
+    /** Failed attempts over this route. */
     failures: p.smallint().default(0),
-    /** Look-ups of the present unknown outcome that proved nothing. */
+    /**
+     * Look-ups since the outcome became unknown that neither found the message nor proved that it
+     * was not sent.
+     */
     lookUps: p.smallint().default(0),
-    /** The attempt that sends again without a look-up, because an outcome stayed unknown (ADR 0019). Null: none. */
+    /**
+     * The attempt that may send again without a look-up, because the outcome stayed unknown (ADR
+     * 0019); `null` if none.
+     */
     resendAttempt: p.smallint().nullable(),
     /**
-     * `{ attempt, emails }`: recipients the server had put off when the outcome of an attempt became unknown, and the
-     * last attempt that left this doubt open. Null: none.
+     * `{ attempt, emails }`: recipients that the server had deferred when an outcome became
+     * unknown, and the last attempt that left it unknown; `null` if none.
      */
     putOff: p.json<{ attempt: number; emails: string[] }>().nullable(),
   },
 });
 
-/** Queue of mail to be sent. */
+/** Queue row of a message to be sent. */
 export class SendJob extends SendJobSchema.class {}
 SendJobSchema.setClass(SendJob);

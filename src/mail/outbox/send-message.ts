@@ -31,21 +31,28 @@ import {
 } from './send-verdict.ts';
 import { SendRoutes, type OpenRoute } from './send-routes.ts';
 
-const HELD_TOO_LONG =
-  'the account was moved to another mailbox after this message was accepted, and it got no new send_at';
-/** Bytes of long messages in hand while servers take them. */
+const ON_HOLD_TOO_LONG =
+  'the account was moved to another mailbox after this message was accepted, and its send_at was not changed before the retry limit';
+/** Total bytes of long messages in memory while servers receive them. */
 const MOST_LONG_BYTES = 256 * 1024 * 1024;
-/** Longer ones are fetched one by one: a hundred are loaded at a time, which is 13 MB at most. */
+/**
+ * Longer texts are loaded one by one. The engine loads up to 100 rows at once, so short texts take
+ * at most 13 MB.
+ */
 const MOST_SHORT_BYTES = 128 * 1024;
-/** Condition on the row `m` of a message that is loaded with its text. */
+/** SQL condition on the row `m` of a message whose text is loaded together with the row. */
 export const SHORT_MIME = `octet_length(m.mime) <= ${MOST_SHORT_BYTES}`;
 const LONG_MIME = 'select mime from outbox_message where id = $1 and account_id = $2';
 
 /**
- * Sends one message (spec 8, docs/outbox.md), for the queue and for requests that send at once. In the order of the steps: an
- * earlier attempt of unknown outcome is looked up; a message that must not be sent any more ends; the message is prepared; the
- * hand-off marker is committed; the server gets it, for those who have not got it yet; what came back becomes the next
- * state, by the retry policy. The caller writes that down.
+ * Sends one message (docs/outbox.md), for the queue and for requests that send at once. The caller
+ * records the result.
+ *
+ * 1. If an earlier attempt has an unknown outcome, the message is looked up.
+ * 2. If the message must not be sent any more, it ends.
+ * 3. The message is prepared, and the hand-off marker is committed.
+ * 4. The server gets the message, for the recipients that have neither accepted nor refused it.
+ * 5. The retry policy turns the result into the next state.
  */
 @Injectable()
 export class MessageSender {
@@ -63,8 +70,9 @@ export class MessageSender {
 
   /**
    * Makes one attempt.
-   * @returns null: nothing was done, because the lease is lost or the account has new credentials
-   * @throws what is no answer of a provider, before the hand-off
+   * @returns `null` if nothing was done, because the lease was lost or the account has new
+   *   credentials
+   * @throws any error before the hand-off that is no `ProviderError`
    */
   async send(
     job: SendJobRow,
@@ -73,7 +81,7 @@ export class MessageSender {
   ): Promise<Outcome<SendResult> | null> {
     const attempt = { ...this.#begin(job), message };
     const outcome =
-      this.#heldTooLong(attempt) ??
+      this.#onHoldTooLong(attempt) ??
       (await this.#lookUp(attempt)) ??
       this.#outdated(attempt) ??
       this.#overdue(attempt) ??
@@ -84,7 +92,7 @@ export class MessageSender {
     return { ...outcome, result: { ...outcome.result, draft } };
   }
 
-  /** What becomes of a message when sending it has thrown. The caller has logged the error. */
+  /** Result of an attempt that threw an error. The caller has logged the error. */
   afterError(job: SendJobRow, error: unknown): Outcome<SendResult> {
     const attempt = this.#begin(job);
     if (needsLookUp(job)) return this.unknown.stillUnknown(attempt, error);
@@ -97,9 +105,9 @@ export class MessageSender {
     return this.#conclude(attempt, end, false);
   }
 
-  /** What becomes of a message that has ended its worker several times. */
+  /** Result for a message in quarantine: workers crashed several times while sending it. */
   setAside(job: SendJobRow): Outcome<SendResult> {
-    const reason = 'set aside: sending it ended its worker several times';
+    const reason = 'quarantined: workers crashed several times while sending this message';
     const attempt = lineOf(this.#begin(job), this.clock.now(), {
       outcome: 'unknown',
       detail: reason,
@@ -113,25 +121,34 @@ export class MessageSender {
     return { job, startedAt: this.clock.now(), message: null, route, failures, handedOff: false };
   }
 
-  /** Held until its retry limit: it ends here, and the new mailbox is not asked about an attempt at the old one. */
-  #heldTooLong(attempt: LoadedAttempt): Outcome<SendResult> | null {
+  /**
+   * Ends a message that was on hold until its retry limit. Earlier attempts used the old mailbox,
+   * so the new one is not searched for them.
+   */
+  #onHoldTooLong(attempt: LoadedAttempt): Outcome<SendResult> | null {
     const { job, startedAt } = attempt;
     if (!job.held) return null;
     const [code, rule] = job.ambiguous
       ? (['outcome-unknown', 'unknown'] as const)
       : (['temporary', 'deadline'] as const);
-    const detail = job.ambiguous ? `${HELD_TOO_LONG}; ${UNSURE}` : HELD_TOO_LONG;
+    const detail = job.ambiguous ? `${ON_HOLD_TOO_LONG}; ${UNSURE}` : ON_HOLD_TOO_LONG;
     return concluded(attempt, startedAt, { code, phase: null, detail }, { kind: 'stop', rule });
   }
 
-  /** @returns null: there is no earlier attempt of unknown outcome, or it has not sent the message */
+  /**
+   * @returns `null` if no earlier attempt has an unknown outcome, or if the look-up proved that
+   *   the message was not sent
+   */
   async #lookUp(attempt: LoadedAttempt): Promise<Outcome<SendResult> | null> {
     if (!needsLookUp(attempt.job)) return null;
     const outdated = attempt.route === 'account' ? this.#outdated(attempt) : null;
     return outdated ?? this.unknown.settle(attempt);
   }
 
-  /** The user has to authenticate again. What else waits for the account need not wait to hear it. */
+  /**
+   * Ends the message if the user has to authenticate again. Its signal reopens the rate gate, so
+   * that the account's other messages end now instead of waiting.
+   */
   #outdated(attempt: LoadedAttempt): Outcome<SendResult> | null {
     if (attempt.message.account.grantStatus !== 'invalid') return null;
     const unsure = needsLookUp(attempt.job) ? `; ${UNSURE}` : '';
@@ -144,7 +161,10 @@ export class MessageSender {
     return withSignal(outcome, signalOf(attempt, end));
   }
 
-  /** Found when it must not be sent any more; null: it is in time. */
+  /**
+   * Ends a message that was picked up too late to be sent.
+   * @returns `null` if the message is in time
+   */
   #overdue(attempt: LoadedAttempt): Outcome<SendResult> | null {
     const { job, startedAt } = attempt;
     const stop = (rule: 'unknown' | 'deadline' | 'missed', detail: string) => {
@@ -152,10 +172,13 @@ export class MessageSender {
       return concluded(attempt, startedAt, { code, phase: null, detail }, { kind: 'stop', rule });
     };
     if (isResent(job) && isTooLate(job, startedAt))
-      return stop('unknown', 'the retry limit came before it could be sent again');
+      return stop('unknown', 'the retry limit passed before the message could be sent again');
     const missed = secondsMissed(attempt);
     if (missed > 0)
-      return stop('missed', `found ${missed} s after its time, and it is to be skipped then`);
+      return stop(
+        'missed',
+        `found ${missed} s after its send time, which is later than max_lateness_seconds allows`,
+      );
     return isTooLate(job, startedAt)
       ? stop('deadline', 'no attempt was possible before the retry limit')
       : null;
@@ -185,10 +208,10 @@ export class MessageSender {
       return received;
     } catch (error) {
       if (error instanceof LeaseLostError) return null;
-      // Nothing has begun: the engine knows what to do.
+      // Nothing was handed off: the engine handles the error.
       if (!(error instanceof ProviderError) && !attempt.handedOff) throw error;
       const end = endOf(error, phase, message);
-      // Refused were the credentials of before: as if it had never been tried.
+      // The provider refused credentials that have been renewed since: this attempt does not count.
       if (end.code === 'auth-invalid' && attempt.route === 'account') {
         if (await this.accounts.isRenewed(message.account)) return null;
       }
@@ -196,7 +219,10 @@ export class MessageSender {
     }
   }
 
-  /** A mailing service that has gone leaves the message to its account. */
+  /**
+   * Opens the route of the attempt. A message whose mailing service was removed goes over its
+   * account.
+   */
   async #openRoute(attempt: LoadedAttempt): Promise<OpenRoute> {
     const opened = await this.routes.find(attempt.route, attempt.message);
     if (opened) return opened;
@@ -204,7 +230,7 @@ export class MessageSender {
     return (await this.routes.find('account', attempt.message)) as OpenRoute;
   }
 
-  /** @returns null: the message is gone */
+  /** @returns `null` if the message was deleted */
   async #prepare(message: StoredMessage): Promise<OutgoingMessage | null> {
     const mime = message.mime ?? (await this.#fetch(message));
     if (!mime) return null;
@@ -213,13 +239,16 @@ export class MessageSender {
     return { mime, envelope: { from: envelope.from, recipients }, messageIdHeader, bcc };
   }
 
-  /** Long texts one after the other: on their way from the database they take several times their length. */
+  /**
+   * Loads long texts one at a time: on its way from the database, each takes several times its
+   * length in memory.
+   */
   #fetch({ id, account }: StoredMessage): Promise<Buffer | undefined> {
     const fetched = this.#fetching.then(async () => {
       const [row] = await this.database.query<{ mime: Buffer }>(LONG_MIME, [id, account.accountId]);
       return row?.mime;
     });
-    // Whoever asked is told of an error; the next one's turn comes all the same.
+    // The caller receives the error; the next text is loaded in any case.
     this.#fetching = fetched.catch(() => undefined);
     return fetched;
   }
@@ -257,7 +286,8 @@ export class MessageSender {
     const signal = signalOf(attempt, end);
     if (!signal || signal.kind === 'well') return withSignal(outcome, signal);
     if (!relay && !(await this.routes.isRelayOpen(message))) return withSignal(outcome, signal);
-    // A message that goes by the mailing service next leaves its account alone: nothing has to wait for it.
+    // This message can go over the mailing service, so trouble with the account's server must not
+    // make messages wait.
     return withSignal(outcome, attempt.job.gateFailures > 0 ? { kind: 'well' } : undefined);
   }
 
@@ -276,7 +306,8 @@ export class MessageSender {
       code: end.code,
       route,
       failures: failures + 1,
-      // Clocks differ by milliseconds, and a single attempt has its deadline at its due time.
+      // Clocks differ by milliseconds. A message with a single attempt has its deadline at its due
+      // time, and a clock that is behind would allow it a second attempt.
       now: now < job.dueAt ? job.dueAt : now,
       retryLimitAt: job.retryLimitAt,
       retryAfterSeconds: end.retryAfterSeconds ?? null,
@@ -298,7 +329,7 @@ function endOf(error: unknown, reached: SendPhase | null, message: StoredMessage
   const { refused, deferred } = error;
   if (end.code === 'rejected') return { ...end, refused };
   if (end.code !== 'outcome-unknown') return end;
-  // What is unknown is what became of the others.
+  // Only the outcome for the other recipients is unknown.
   const putOff = deferred.map(({ email }) => email);
   return {
     ...end,

@@ -28,14 +28,17 @@ const PARTLY_ACCEPTED = `
   select id, envelope -> 'recipients' as recipients, accepted, refused
   from outbox_message where id = any($1::uuid[]) and cardinality(accepted) > 0`;
 
-// One that was edited meanwhile has another time: it is not late.
+// A message that was edited meanwhile has a new time, so it is not late.
 const STILL_WAITING = `
   select j.id from send_job j join job_status s using (id)
   where j.id = any($1::uuid[]) and j.state = 0 and j.attempt = 0 and not j.ambiguous and s.status = 'pending'
     and j.run_at > j.due_at + interval '60 s'
   order by j.id for update of j skip locked`;
 
-/** A counter that overflows would keep its result from being written; beyond this every wait is the longest. */
+/**
+ * Limit of the `failures` counter. An overflow would keep the result from being written; beyond
+ * this number every wait has its maximum anyway.
+ */
 const MOST_FAILURES = 30_000;
 
 const withoutDetail = ({ email, reason }: RefusedRecipient) => ({
@@ -43,7 +46,7 @@ const withoutDetail = ({ email, reason }: RefusedRecipient) => ({
   reason: storable(reason),
 });
 
-/** Writes what attempts came to, in the transaction that settles their queue rows. */
+/** Writes the results of attempts, in the transaction that settles their queue rows. */
 export async function recordSends(
   sql: Sql,
   settled: readonly Settled<SendJobRow, SendResult>[],
@@ -55,9 +58,9 @@ export async function recordSends(
   await recordProgress(sql, settled);
   await recordRecipients(sql, settled);
   const moves = results.flatMap(({ move }) => move ?? []);
-  const told = await withPartlySent(sql, moves);
-  const moved = await moveJobs(sql, told, now);
-  const sent = new Set(told.flatMap(({ id, to }) => (to === 'successful' ? [id] : [])));
+  const reported = await withPartlySent(sql, moves);
+  const moved = await moveJobs(sql, reported, now);
+  const sent = new Set(reported.flatMap(({ id, to }) => (to === 'successful' ? [id] : [])));
   const drafts = settled.flatMap(({ job, result }) =>
     result.draft && sent.has(job.id) && moved.includes(job.id) ? [result.draft] : [],
   );
@@ -99,8 +102,8 @@ async function recordRecipients(sql: Sql, settled: readonly Settled<SendJobRow, 
 }
 
 /**
- * A message that some have got is not failed, whatever ends it, and whoever says so: those who have not got it are
- * listed as refused, with the reason.
+ * Turns `failed` into `successful` for messages that some recipients have accepted, whatever ended
+ * them. The other recipients are listed as refused, with the reason of the failure.
  */
 async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<readonly JobMove[]> {
   const failed = moves.filter(({ to }) => to === 'failed').map(({ id }) => id);
@@ -113,7 +116,7 @@ async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<read
   }>(PARTLY_ACCEPTED, [failed]);
   if (rows.length === 0) return moves;
   const partly = new Map(rows.map((row) => [row.id, row]));
-  const told = moves.map((move): JobMove => {
+  const reported = moves.map((move): JobMove => {
     const row = move.to === 'failed' ? partly.get(move.id) : undefined;
     if (!row) return move;
     const reason = move.reason ?? '';
@@ -135,10 +138,13 @@ async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<read
     all.map(({ accepted }) => JSON.stringify(accepted)),
     all.map(({ refused }) => JSON.stringify(refused.map(withoutDetail))),
   ]);
-  return told;
+  return reported;
 }
 
-/** Messages that wait for their account's gate and have never been attempted are `delayed`, with the gate's reason. */
+/**
+ * Marks messages as `delayed` that wait for their account's rate gate and have never been
+ * attempted. Their reason is that of the rate gate.
+ */
 export async function recordLateSends(
   sql: Sql,
   late: readonly LateRow[],

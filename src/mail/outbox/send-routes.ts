@@ -13,20 +13,24 @@ import { RelayRoutes } from '../relay/relay-routes.ts';
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
 import type { StoredMessage } from './send-attempt.ts';
 
-/** A route by which a message can be sent now. */
+/** A route over which a message can be sent now. */
 export interface OpenRoute {
   /** As `MailPort.send`. */
   send(message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
   /** As `MailPort.findSent`. */
   findSent(messageIdHeader: string): Promise<SentLookup>;
-  /** Whether the sender's own copy has to be filed when it was sent. */
+  /**
+   * Whether Carillon has to file the sender's copy after sending, because the provider does not.
+   */
   filesCopy?: boolean;
 }
 
-/** Whose message it is, and who it says it is from. */
+/** The account of a message, and the sender address of its envelope. */
 export type Sending = Pick<StoredMessage, 'account'> & { envelope: { from: string } };
 
-/** Opens the routes of a message: its account's own provider, and its application's mailing service. */
+/**
+ * Opens the routes of a message: its account's own provider, and its application's mailing service.
+ */
 @Injectable()
 export class SendRoutes {
   readonly #log = new Logger(SendRoutes.name);
@@ -37,8 +41,10 @@ export class SendRoutes {
   ) {}
 
   /**
-   * @returns null: there is no mailing service (any more) that takes this message
-   * @throws {UnsupportedProviderError} @throws {ProviderError} when the service could not be asked
+   * Opens a route.
+   * @returns `null` if no mailing service takes this message (any more)
+   * @throws {UnsupportedProviderError} if the account's provider offers no mail
+   * @throws {ProviderError} if the mailing service could not be asked
    */
   async find(route: SendRoute, { account, envelope }: Sending): Promise<OpenRoute | null> {
     if (route === 'relay')
@@ -51,12 +57,18 @@ export class SendRoutes {
     };
   }
 
-  /** Whether the mailing service would take over now; one that cannot be asked would not. */
+  /**
+   * Whether the mailing service would take this message now. Asks the service; false if it cannot
+   * be asked.
+   */
   async hasRelay(sending: Sending): Promise<boolean> {
     return this.#unlessAway(async () => (await this.find('relay', sending)) !== null);
   }
 
-  /** The same, by what is known here. */
+  /**
+   * Whether the mailing service would take this message, according to our own records. Does not ask
+   * the service.
+   */
   async isRelayOpen({ account, envelope }: Sending): Promise<boolean> {
     return (
       isFromItself(envelope.from, account) && this.#unlessAway(() => this.relays.isOpen(account))
@@ -64,8 +76,9 @@ export class SendRoutes {
   }
 
   /**
-   * What an attempt came to is settled whether or not somebody else can be asked: if not, no. That holds for settings
-   * that do not open, too: an error here would cost what is known of those who have got the message.
+   * Runs `ask`; returns false if it fails. An attempt must be settled even if the service or the
+   * database is unreachable, or stored settings cannot be decrypted. An error here would lose what
+   * is known about recipients that have the message.
    */
   async #unlessAway(ask: () => Promise<boolean>): Promise<boolean> {
     try {

@@ -9,17 +9,22 @@ import {
 } from './send-attempt.ts'; // prettier-ignore
 
 /*
- * What becomes of a message after an attempt, as values: next state and reason, line of the timeline, what the row
- * carries on. Nothing here asks or writes.
+ * Pure functions that turn the end of an attempt into its result: the next state and its reason,
+ * the line in the timeline, and what the queue row keeps. They neither query nor write.
  */
 
-/** What any part of the policy decided. */
+/** A decision of any part of the policy. */
 export type Decision = RetryDecision | ReturnType<typeof decideUnproven>;
 
-/** Said of a message that ends while nobody knows what became of an earlier attempt. */
+/**
+ * Added to the reason of a message that ends while the outcome of an earlier attempt is unknown.
+ */
 export const UNSURE = 'whether an earlier attempt succeeded is unknown';
 
-/** How long an account is left alone that has reached its daily limit, unless its provider names a time. */
+/**
+ * How long an account that has reached its daily limit sends nothing, unless its provider names a
+ * time.
+ */
 const DAILY_LIMIT_SECONDS = 3_600;
 
 /** Whether an earlier attempt has to be looked up before this one may send. */
@@ -27,42 +32,55 @@ export function needsLookUp(job: SendJobRow): boolean {
   return job.ambiguous && !isResent(job);
 }
 
-/** Whether this attempt sends a second copy on purpose: the outcome of an earlier attempt stayed unknown. */
+/**
+ * Whether this attempt sends a second copy on purpose, because the outcome of an earlier attempt
+ * stayed unknown.
+ */
 export function isResent({ ambiguous, resendAttempt, attempt }: SendJobRow): boolean {
   return ambiguous && resendAttempt === attempt;
 }
 
-/** Recipients that the server had put off when the outcome became unknown: a copy that is found is not theirs. */
+/**
+ * Recipients that the server had deferred when the outcome became unknown. A copy that a look-up
+ * finds did not go to them.
+ */
 export function putOffBefore({ putOff, attempt }: SendJobRow): readonly string[] {
-  // A worker may have died in a later attempt, in which they were not put off.
+  // A worker may have died in a later attempt, in which the server may have accepted these
+  // recipients.
   return putOff?.attempt === attempt - 1 ? putOff.emails : [];
 }
 
 /**
- * Whether the deadline passed before a worker picked the message up: sending it that late would surprise the recipient. False for a
- * message with a single attempt.
+ * Whether the deadline passed before a worker picked the message up. Sending it that late would
+ * surprise the recipient. Always false for a message with a single attempt.
  */
 export function isTooLate({ retryLimitAt, dueAt }: SendJobRow, now: Date): boolean {
   return retryLimitAt > dueAt && now.getTime() > retryLimitAt.getTime() + OVERDUE_SECONDS * 1000;
 }
 
-/** Whole seconds a message that was never attempted is later than its sender allows; 0: it may go. */
+/**
+ * Whole seconds by which a message that was never attempted is later than its sender allows. 0
+ * means the message may be sent now.
+ */
 export function secondsMissed({ job, message, startedAt }: Attempt): number {
   if (!message || message.onMissed !== 'skip' || job.attempt > 1 || job.ambiguous) return 0;
   const late = Math.floor((startedAt.getTime() - job.dueAt.getTime()) / 1000);
   return late > (message.maxLatenessSeconds ?? 0) ? late : 0;
 }
 
-/** The provider's answer to a message it accepted. */
+/**
+ * Text of the provider's response to a message it accepted, with the recipients it refused or
+ * deferred.
+ */
 export function words({ response, refused, deferred }: SendReceipt): string {
   const list = (what: string, of: SendReceipt['refused']) =>
     of.length > 0
       ? `; ${what}: ${of.map(({ email, reason }) => `${email} (${reason})`).join(', ')}`
       : '';
-  return `${response}${list('refused', refused)}${list('put off', deferred)}`;
+  return `${response}${list('refused', refused)}${list('deferred', deferred)}`;
 }
 
-/** What a line of the timeline has of its own. */
+/** A line of the timeline for this attempt. */
 export function lineOf(
   { job, startedAt, route, handedOff }: Attempt,
   endedAt: Date,
@@ -84,7 +102,10 @@ export function lineOf(
   };
 }
 
-/** Everybody has it who has not refused it. @param recipients null: nobody has refused it, in no attempt */
+/**
+ * Result of an attempt after which every recipient has either accepted or refused the message.
+ * @param recipients `null` if no recipient has refused the message in any attempt
+ */
 export function sent(
   attempt: Attempt,
   now: Date,
@@ -105,7 +126,7 @@ export function sent(
   };
 }
 
-/** What follows an attempt by which not everybody has got the message. */
+/** Result of an attempt after which some recipients have not received the message. */
 export function concluded(
   attempt: Attempt,
   now: Date,
@@ -124,14 +145,14 @@ export function concluded(
     rule: decision.rule,
   });
   const unknown = code === 'outcome-unknown';
-  // That it fails now says nothing about the attempt nobody knows of.
+  // A failure of this attempt leaves the outcome of the earlier attempt unknown.
   const open = !unknown && isResent(job);
   const reason = reasonOf(decision.rule, open ? `${detail}; ${UNSURE}` : detail);
   if (nextAt) {
     return {
       next: { kind: 'again', at: nextAt, ambiguous: unknown || open },
       result: {
-        move: { id: job.id, to: 'delayed', reason, ...wayOf(attempt, end) },
+        move: { id: job.id, to: 'delayed', reason, ...acceptedRoute(attempt, end) },
         attempt: line,
         refusal: null,
         progress: {
@@ -153,7 +174,7 @@ export function concluded(
         id: job.id,
         to: 'failed',
         reason,
-        ...wayOf(attempt, end),
+        ...acceptedRoute(attempt, end),
         ...(refused.length > 0 ? { refused } : {}),
       },
       attempt: line,
@@ -170,8 +191,8 @@ function outcomeOf({ taken, code }: AttemptEnd): AttemptRecord['outcome'] {
   return code === 'outcome-unknown' ? 'unknown' : 'not-sent';
 }
 
-/** Told from the first recipient on who has got it. */
-function wayOf({ route }: Attempt, { taken }: AttemptEnd): { route?: Attempt['route'] } {
+/** The route is reported as soon as one recipient has accepted the message. */
+function acceptedRoute({ route }: Attempt, { taken }: AttemptEnd): { route?: Attempt['route'] } {
   return taken ? { route } : {};
 }
 
@@ -227,9 +248,11 @@ function reasonOf(rule: RetryRule, detail: string): string {
 }
 
 /**
- * What an attempt says about its account's server. One over the mailing service says only that nothing need wait for
- * that server any more.
- * @param end null: it was sent
+ * Signal of an attempt about the account's server, for the circuit breaker. An attempt over the
+ * mailing service can only reset the breaker: the account's messages no longer depend on that
+ * server.
+ * @param end `null` if the message was sent
+ * @returns `undefined` if the attempt says nothing about the server
  */
 export function signalOf({ job, route }: Attempt, end: AttemptEnd | null): GateSignal | undefined {
   if (end?.internal) return undefined;
@@ -242,12 +265,14 @@ export function signalOf({ job, route }: Attempt, end: AttemptEnd | null): GateS
       reason: `the account's daily limit is reached: ${end.detail}`,
     };
   }
-  const atTheDoor = end?.phase === 'connect' || end?.phase === 'login';
-  if (atTheDoor && (end.code === 'temporary' || end.code === 'rate-limited')) {
+  const connecting = end?.phase === 'connect' || end?.phase === 'login';
+  if (connecting && (end.code === 'temporary' || end.code === 'rate-limited')) {
     return { kind: 'trouble', reason: `the account's server could not be reached: ${end.detail}` };
   }
-  // It was reached, unless nobody knows: an answer about the message, a login that was refused, or success.
-  const reached = end === null || end.code === 'auth-invalid' || (end.phase !== null && !atTheDoor);
+  // The server was reached if it accepted the message, refused the login or answered about the
+  // message. An unknown outcome proves nothing.
+  const reached =
+    end === null || end.code === 'auth-invalid' || (end.phase !== null && !connecting);
   return reached && end?.code !== 'outcome-unknown' && job.gateFailures > 0
     ? { kind: 'well' }
     : undefined;
@@ -255,7 +280,10 @@ export function signalOf({ job, route }: Attempt, end: AttemptEnd | null): GateS
 
 const key = (email: string) => email.toLowerCase();
 
-/** Recipients who have neither accepted nor refused the message: those of the next attempt. */
+/**
+ * Recipients that have neither accepted nor refused the message: the recipients of the next
+ * attempt.
+ */
 export function remaining(
   recipients: readonly string[],
   { accepted, refused }: RecipientProgress,
@@ -265,7 +293,10 @@ export function remaining(
   return recipients.filter((email) => !settled.has(key(email)));
 }
 
-/** Adds those who are refused from now on; the first reason of an address stays. */
+/**
+ * Adds recipients that have refused the message. An address that is listed already keeps its first
+ * reason.
+ */
 export function withRefused(
   { accepted, refused }: RecipientProgress,
   more: readonly RefusedRecipient[],
@@ -275,10 +306,10 @@ export function withRefused(
 }
 
 /**
- * How far a message has come after an attempt that the provider accepted.
+ * State of the recipients after an attempt that the provider accepted. If the provider deferred no
+ * recipient, all it did not refuse have the message.
  * @param asked recipients of the attempt
- * @returns `rest`: those it is to be sent to again. Without any whom the provider puts off, everybody it did not refuse
- *   has it.
+ * @returns the state, and in `rest` the recipients the message has to be sent to again
  */
 export function afterReceipt(
   before: RecipientProgress,

@@ -1,13 +1,14 @@
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import type { JobMove } from '../../platform/job-statuses/jobs.ts';
 
-/** Shown as the reason of a message that is held (`send_job.held`). */
+/** Reason shown for a message that is on hold (`send_job.held`). */
 export const HELD =
-  'held: the account was moved to another mailbox after this message was accepted; give it a new send_at to send it from there, or cancel it';
+  'on hold: the account was moved to another mailbox after this message was accepted; set a new send_at to send it from the new mailbox, or cancel it';
 
-// A worker that has claimed the row loses its claim with the fence. A message that is being handed over at this moment still
-// goes by the servers before, and what comes of it is recorded. A send within a request (fence 0, in doubt from the
-// beginning) is never repeated, so it needs no hold.
+// A worker that has claimed the row loses its claim, because the fencing token grows. A message
+// that was already handed off still leaves over the old servers, and its result is recorded. A send
+// within a request (fence 0, outcome unknown from the beginning) is never repeated, so it is not
+// put on hold.
 const IS_HANDED_OFF = 'state <> 0 and handoff_at is not null';
 const HOLD = `
   update send_job j set held = true,
@@ -21,12 +22,15 @@ const HOLD = `
         order by id for update) m
   where j.id = m.mine
   returning j.id, ${IS_HANDED_OFF} as going`;
-// By the index of job_status: the queue has none for accounts.
+// Uses the index of job_status, because the queue has no index of all rows of an account.
 const DELETE = `
   delete from send_job where id in (
     select id from send_job where id in (select id from job_status where account_id = $1) order by id for update)`;
 
-/** Open messages of an account that is moved are held until they get a new time; those of a removed one are gone. */
+/**
+ * Puts open messages of a moved account on hold until they get a new `send_at`. Deletes the queue
+ * rows of a removed account.
+ */
 export const SENDS_OF_ACCOUNT: AccountListener = {
   queue: 'send',
   async endWork(sql, accountId, cause) {

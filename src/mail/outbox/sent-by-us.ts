@@ -1,13 +1,13 @@
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** A message that was sent through the outbox: its ids have been told already. */
+/** A message that was sent through the outbox. Clients already know its ids. */
 export interface SentByUs {
   messageIdHeader: string;
   messageId: string;
   threadId: string;
   metadata: Record<string, string> | null;
-  /** Whether the mirror has a message with that id. */
+  /** Whether the mirror has a message with this id. */
   mirrored: boolean;
 }
 
@@ -23,7 +23,11 @@ const SENT = `
   where s.message_id is not null and s.thread_id is not null
   order by s.status <> 'failed', o.id`;
 
-/** Those of the Message-IDs that were sent from here: most begin with the id of their row, some are the sender's own. */
+/**
+ * Finds messages that were sent from here. Most of their Message-IDs begin with the id of the row;
+ * some were chosen by the sender.
+ * @returns messages by Message-ID
+ */
 export async function sentByUs(
   sql: Sql,
   accountId: string,

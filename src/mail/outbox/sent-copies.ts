@@ -9,9 +9,9 @@ import {
 import type { MailPort } from '../../providers/port/connector.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
-/** What a job `save_sent_email` is opened with. */
+/** Payload of a job `save_sent_email`. */
 interface Payload {
-  /** The message of the outbox. */
+  /** Id of the outbox message. */
   outboxId: string;
 }
 
@@ -25,7 +25,7 @@ const READ = `
   select mime, message_id_header as "messageIdHeader", bcc
   from outbox_message where id = $1 and account_id = $2`;
 
-/** Files the sender's own copies of what was sent, for providers that do not do so by themselves. */
+/** Files the sender's own copies of sent messages, for providers that do not do so. */
 @Injectable()
 export class SentCopies implements OnModuleInit {
   constructor(
@@ -40,20 +40,20 @@ export class SentCopies implements OnModuleInit {
   readonly #file: ProviderWriteHandler<MailPort> = async (port, account, write) => {
     const { outboxId } = write.payload as unknown as Payload;
     const [message] = await this.database.query<SentMessage>(READ, [outboxId, account.accountId]);
-    if (!message) return { kind: 'superseded', reason: 'The message is not kept any more' };
+    if (!message) return { kind: 'superseded', reason: 'The message was deleted' };
     await port.fileSent?.(account, message.messageIdHeader, ownCopy(message));
     return { kind: 'written' };
   };
 }
 
-/** The message as it was sent, with the header that only the sender sees (RFC 5322, 3.6.3). */
+/** The message as it was sent, with the Bcc header that only the sender sees (RFC 5322, 3.6.3). */
 export function ownCopy({ mime, bcc }: Pick<SentMessage, 'mime' | 'bcc'>): Buffer {
   if (bcc.length === 0) return mime;
   const header = `Bcc: ${bcc.map(({ email }) => `<${email}>`).join(',\r\n ')}\r\n`;
   return Buffer.concat([Buffer.from(header), mime]);
 }
 
-// The mirrored copy takes the id that was promised for the message: the job is about that.
+// The mirrored copy gets the id that was announced for the message, so the job refers to that id.
 const OPEN = openingProviderJobs(`
   select x.job_id as id, s.account_id, 'save_sent_email' as action, 'message' as object, s.message_id as object_id,
     jsonb_build_object('outboxId', s.id) as payload, $3::timestamptz as at

@@ -16,7 +16,7 @@ const PROVES_NOTHING = 'it was not found among the sent messages, which proves n
 const FOUND = 'found among the sent messages';
 const NOT_FOUND = 'the outcome is unknown, and it was not found among the sent messages';
 
-/** Finds out what became of an earlier attempt of unknown outcome (docs/adr/0019). */
+/** Finds out whether an earlier attempt of unknown outcome sent its message (ADR 0019). */
 @Injectable()
 export class UnknownOutcomes {
   constructor(
@@ -28,7 +28,7 @@ export class UnknownOutcomes {
 
   /**
    * Looks the message up where it was handed over.
-   * @returns null: it was not sent, and may be sent now over `attempt.route`
+   * @returns `null` if the message was not sent; it may be sent now over `attempt.route`
    */
   async settle(attempt: LoadedAttempt): Promise<Outcome<SendResult> | null> {
     let looked: SentLookup;
@@ -38,7 +38,8 @@ export class UnknownOutcomes {
       return this.#failed(attempt, error);
     }
     const { job, message, startedAt } = attempt;
-    // All attempts have one Message-ID: what is found may be the copy of those who have accepted it before.
+    // All attempts use one Message-ID: the copy that was found may be that of recipients who
+    // accepted the message before.
     if (looked.found && message.accepted.length === 0)
       return this.#found({ ...attempt, handedOff: true });
     if (looked.found || !looked.conclusive) return this.#unproven(attempt);
@@ -53,27 +54,28 @@ export class UnknownOutcomes {
     return null;
   }
 
-  /** The look-up failed: whatever happens next, the message may have been sent. */
+  /** Result of a look-up that failed: the outcome stays unknown. */
   stillUnknown(attempt: Attempt, error: unknown): Outcome<SendResult> {
     const { attempt: made, retryLimitAt } = attempt.job;
     const words = error instanceof ProviderError ? error.message : internalReason(error);
     const detail = `it could not be looked up: ${words}`;
     const now = this.clock.now();
-    // What was made besides the failed attempts are look-ups.
+    // All attempts except the failed ones were look-ups.
     const decision = decideLookUp(made - attempt.failures, now, retryLimitAt);
     return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
   }
 
   async #lookUp({ route, message }: LoadedAttempt): Promise<SentLookup> {
     const opened = await this.routes.find(route, message);
-    // The mailing service it went by is gone: there is nobody to ask.
+    // The mailing service that received the message was removed, so the message cannot be looked
+    // up.
     if (!opened) return { found: false, conclusive: false };
     return opened.findSent(message.messageIdHeader);
   }
 
   async #failed(attempt: LoadedAttempt, error: unknown): Promise<Outcome<SendResult>> {
     if (!(error instanceof ProviderError)) {
-      // Our own database being away says nothing: the engine asks again.
+      // A failure of our own database says nothing about the message: the engine tries again.
       if (databaseTrouble(error)) throw error;
       return this.stillUnknown(attempt, error);
     }
@@ -105,7 +107,7 @@ export class UnknownOutcomes {
     const rest = {
       code,
       phase: end.phase,
-      detail: `${FOUND}; put off: ${putOff.join(', ')}`,
+      detail: `${FOUND}; deferred: ${putOff.join(', ')}`,
       recipients: { accepted, refused: message.refused },
       taken: true,
     };

@@ -6,9 +6,12 @@ import {
   InvalidInputError,
 } from '../../platform/base/errors/domain-error.ts';
 
-/** What the caller has seen of a message; an edit under a guard applies to that version only. */
+/** The version that the caller has seen. A guarded edit applies to that version only. */
 export interface VersionGuard {
-  /** Entity tags of `If-Match`, without the quotes; `*` any version at all; absent: no such header. */
+  /**
+   * Entity tags of `If-Match` without the quotes, or `*` for any version; absent if there was no
+   * header.
+   */
   ifMatch?: '*' | readonly string[];
   version?: number;
 }
@@ -16,7 +19,8 @@ export interface VersionGuard {
 const LIST = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"([ \t]*,[ \t]*(W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/;
 
 /**
- * Reads `If-Match` (RFC 9110 13.1.1). Weak tags are read and match nothing.
+ * Parses `If-Match` (RFC 9110 13.1.1). Weak tags are accepted and match no version.
+ * @returns `undefined` if there is no header
  * @throws {InvalidInputError} for anything that is neither `*` nor a list of entity tags
  */
 export function parseIfMatch(header: string | undefined): VersionGuard['ifMatch'] {
@@ -34,19 +38,20 @@ export const IfMatch = createParamDecorator((_: unknown, context: ExecutionConte
   parseIfMatch(context.switchToHttp().getRequest<Request>().headers['if-match']),
 );
 
-/** The entity tag of a version, as `ETag` carries it. */
+/** The entity tag of a version, as in `ETag`. */
 export const entityTag = (version: number): string => `"${version}"`;
 
 /**
- * Call it under the lock of the row, before anything is written.
- * @throws {DomainError} 412 or 409: the message is not the one the caller has seen
+ * Compares a version with its guard. Call it under the row lock, before anything is written.
+ * @throws {DomainError} 412 (`If-Match`) or 409 (`version`) if the caller has seen another
+ *   version
  */
 export function assertVersion({ ifMatch, version: given }: VersionGuard, version: number): void {
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(String(version)))
     throw new DomainError(
       'outbox.changed-since',
       'precondition',
-      `If-Match: the message has changed, it is ${entityTag(version)} now`,
+      `If-Match: the message has changed; its version is now ${entityTag(version)}`,
     );
   if (given !== undefined && given !== version)
     throw new ConflictError(
