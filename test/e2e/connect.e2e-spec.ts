@@ -169,7 +169,7 @@ describe('native authentication', () => {
     ],
     ['a name of an integration', { provider: 'google' }, 400, 'supported: sandbox'],
     [
-      'keys of another application',
+      'tokens of another application',
       { provider: 'gmail', settings: { google_refresh_token: 'p4ssw0rd-of-ada' } },
       400,
       'settings.google_refresh_token: tokens',

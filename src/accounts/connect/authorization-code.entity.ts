@@ -14,13 +14,19 @@ const AuthorizationCodeSchema = defineEntity({
     application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
     /** SHA-256 of the code. */
     hash: p.blob().unique(),
-    /** JSON of the account to be connected, sealed: no grant exists before the code is exchanged. */
+    /**
+     * JSON of an `AuthorizedRequest`, encrypted. In native sign-in, no grant exists before the code
+     * is exchanged.
+     */
     requestSealed: p.text(),
     createdAt: p.datetime().columnType('timestamptz'),
     expiresAt: p.datetime().columnType('timestamptz'),
   },
 });
 
-/** A single-use code between `/connect/authorize` and `/connect/token`; deleted when it is exchanged. */
+/**
+ * A single-use code between `/connect/authorize` and `/connect/token`. Deleted when it is
+ * exchanged.
+ */
 export class AuthorizationCode extends AuthorizationCodeSchema.class {}
 AuthorizationCodeSchema.setClass(AuthorizationCode);

@@ -10,18 +10,21 @@ import type { VerifiedCredentials } from '../grants/credentials.ts';
 import type { ConnectOptions } from '../grants/grant-connections.service.ts';
 import { AuthorizationCode } from './authorization-code.entity.ts';
 
-/** What waits behind a code: an account that may be connected, or the token of one that is. */
+/**
+ * The request behind a code: an account to connect, or the token of an account that is already
+ * connected.
+ */
 export type AuthorizedRequest = AuthorizedAccount | AuthorizedToken;
 
 export interface AuthorizedAccount extends Omit<ConnectOptions, 'integrationRequired'> {
   credentials: VerifiedCredentials;
 }
 
-/** The access token of an account that is connected already. */
+/** The access token of an account that is already connected. */
 export interface AuthorizedToken {
   grantId: string;
   accessToken: string;
-  /** ISO 8601; null: it does not expire. */
+  /** ISO 8601; `null` if the token does not expire. */
   expiresAt: string | null;
 }
 
@@ -29,7 +32,7 @@ const CODE_LENGTH = 40;
 /** How long a code can be exchanged. */
 const LIFETIME_MS = 10 * 60_000;
 
-/** What the sealed request behind a code is bound to. */
+/** Context that the encrypted request of a code is bound to. */
 export const authorizationCodeContext = (codeId: string): string =>
   `authorization_code.request:${codeId}`;
 
@@ -45,14 +48,17 @@ export class AuthorizationCodes {
     private readonly clock: Clock,
   ) {}
 
-  /** Stores the request sealed, in the caller's transaction. @returns the code; only its hash is kept */
+  /**
+   * Stores the request encrypted, in the caller's transaction. @returns the code; only its hash is
+   * stored
+   */
   async issue(
     em: EntityManager,
     applicationId: string,
     request: AuthorizedRequest,
   ): Promise<string> {
     const now = this.clock.now();
-    // Whoever adds one clears away what nobody came for.
+    // Each new code first deletes the codes that have expired.
     await em.nativeDelete(AuthorizationCode, { expiresAt: { $lte: now } });
     const id = newId();
     const code = randomBase36(CODE_LENGTH);
@@ -69,8 +75,9 @@ export class AuthorizationCodes {
   }
 
   /**
-   * Uses the code up, in the caller's transaction: of several at once, one gets the request.
-   * @returns undefined when the code is unknown, used, expired or another application's
+   * Uses the code up, in the caller's transaction. If several callers send the same code, only one
+   * gets the request.
+   * @returns `undefined` if the code is unknown, used, expired or belongs to another application
    */
   async take(
     em: EntityManager,
@@ -96,7 +103,7 @@ const PRUNE = `
   delete from authorization_code
   where id = any(array(select id from authorization_code where expires_at < $1 limit 1000)) returning 1`;
 
-/** Removes authorization codes that have expired: nobody can redeem them any more. @returns how many */
+/** Deletes expired authorization codes, at most 1000 per call. @returns how many it deleted */
 export async function pruneAuthorizationCodes(sql: Sql, now: Date): Promise<number> {
   return (await sql.query(PRUNE, [now])).length;
 }

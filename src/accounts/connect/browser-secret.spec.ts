@@ -1,9 +1,9 @@
 import { BrowserCookie, formToken, isFormToken, newBrowserSecret } from './browser-secret.ts';
 
-describe('the cookie of the sign-in pages', () => {
+describe('BrowserCookie', () => {
   const secret = newBrowserSecret();
 
-  it('is bound to the host and to https where there is https', () => {
+  it('sets the __Host- prefix and Secure only on https', () => {
     expect(new BrowserCookie(true).write(secret)).toBe(
       `__Host-carillon-sign-in=${secret}; Path=/; HttpOnly; SameSite=Lax; Secure`,
     );
@@ -15,20 +15,20 @@ describe('the cookie of the sign-in pages', () => {
   it.each([
     ['alone', (name: string) => `${name}=${secret}`],
     ['among others', (name: string) => `a=b; ${name}=${secret}; x${name}=c`],
-  ])('is read %s', (_, header) => {
+  ])('reads its cookie %s', (_, header) => {
     expect(new BrowserCookie(true).read(header('__Host-carillon-sign-in'))).toBe(secret);
   });
 
   it.each([
     ['no cookie at all', undefined],
-    ['the name without the prefix, which anybody near may set', `carillon-sign-in=${secret}`],
+    ['the name without the prefix, which neighbouring hosts can set', `carillon-sign-in=${secret}`],
     ['a short value', '__Host-carillon-sign-in=abc'],
     ['strange characters', `__Host-carillon-sign-in=${'A'.repeat(40)}`],
-  ])('is not read from %s', (_, header) => {
+  ])('returns undefined for %s', (_, header) => {
     expect(new BrowserCookie(true).read(header)).toBeUndefined();
   });
 
-  it('makes tokens that are good for one browser and one link', () => {
+  it('creates form tokens that are valid for one browser and one link only', () => {
     const token = formToken(secret, 'link');
     expect(isFormToken(token, secret, 'link')).toBe(true);
     expect(isFormToken(token, secret, 'link2')).toBe(false);

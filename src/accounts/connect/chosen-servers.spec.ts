@@ -22,7 +22,7 @@ const failure = (code: ProviderErrorCode, setting: string | null, byConnecting =
     ...(setting ? { setting } : {}),
     ...(byConnecting ? { cause: new Error('of the socket') } : {}),
   });
-  return new DomainError('x', 'invalid', 'told', { cause });
+  return new DomainError('x', 'invalid', 'message', { cause });
 };
 const isHidden = (error: unknown, change: object = {}) =>
   servers.withoutDetails(error, { ...TYPED, ...change }) instanceof UnusableServersError;
@@ -30,33 +30,33 @@ const isHidden = (error: unknown, change: object = {}) =>
 beforeAll(() => Logger.overrideLogger(false));
 afterAll(() => Logger.overrideLogger(new ConsoleLogger()));
 
-describe('what somebody unknown is told of servers they have chosen', () => {
+describe('ChosenServers.withoutDetails', () => {
   it.each([
     ['a closed port', 'unsupported', 'imap_port'],
     ['a silent port', 'temporary', 'imap_port'],
     ['a private address', 'unsupported', 'smtp_host'],
     ['another protocol', 'unsupported', 'smtp_port'],
-    ['a server that turns us away', 'temporary', 'imap_host'],
-    ['a mailbox that is missing', 'not-found', 'imap_host'],
+    ['a server that refuses the connection', 'temporary', 'imap_host'],
+    ['a missing mailbox', 'not-found', 'imap_host'],
     ['calendars that refuse the login', 'auth-invalid', 'caldav_url'],
     ['address books at another place', 'rejected', 'carddav_url'],
-    ['something about no setting', 'temporary', null],
-  ] as const)('is the same of %s', (_, code, setting) => {
+    ['a failure without a setting', 'temporary', null],
+  ] as const)('hides the reason for %s', (_, code, setting) => {
     expect(isHidden(failure(code, setting))).toBe(true);
     // Servers are also chosen by the domain of an address.
     expect(isHidden(failure(code, setting), { settings: {} })).toBe(true);
   });
 
-  it('is that the login was refused, and what is missing', () => {
+  it('shows that the login was refused, and which settings are missing', () => {
     expect(isHidden(failure('auth-invalid', 'imap_password'))).toBe(false);
     expect(isHidden(failure('unsupported', 'imap_host', false))).toBe(false);
     expect(isHidden(new DomainError('x', 'invalid', 'settings.imap_port: must be a number'))).toBe(
       false,
     );
-    expect(isHidden(new Error('a mistake of ours'))).toBe(false);
+    expect(isHidden(new Error('an unexpected error'))).toBe(false);
   });
 
-  it('is everything of servers in our table, and of providers without servers', () => {
+  it('shows all details of well-known servers, and of providers without servers', () => {
     const known = { email: 'ada@known.test', settings: {} };
     expect(isHidden(failure('temporary', 'imap_port'), known)).toBe(false);
     expect(isHidden(failure('temporary', 'imap_port'), { settings: { preset: 'gmail' } })).toBe(
@@ -71,7 +71,7 @@ describe('what somebody unknown is told of servers they have chosen', () => {
   });
 });
 
-it('a password is tried for the address and for every user name', () => {
+it('namesTried returns the address and every user name in the settings', () => {
   const settings = { imap_username: 'ada', smtp_username: 'bo', username: 7, password: 'x' };
   expect(namesTried('ada@example.test', settings)).toEqual(['ada@example.test', 'ada', 'bo']);
 });

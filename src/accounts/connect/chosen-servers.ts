@@ -3,12 +3,12 @@ import { DomainError, InvalidInputError } from '../../platform/base/errors/domai
 import { MailDiscovery } from '../../providers/port/mail-discovery.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 
-/** Settings that say where a connection goes. */
+/** Settings that decide which server a connection goes to. */
 const SERVERS = ['imap_host', 'smtp_host', 'caldav_url', 'carddav_url'] as const;
 const DAV: readonly (string | null)[] = ['caldav_url', 'carddav_url'];
 const NAMES = ['imap_username', 'smtp_username', 'username', 'eas_username'] as const;
 
-/** An attempt to sign in, as far as it says where connections go. */
+/** The part of a sign-in that decides which servers are contacted. */
 interface Attempt {
   applicationId: string;
   provider: string;
@@ -16,7 +16,10 @@ interface Attempt {
   settings: Readonly<Record<string, unknown>>;
 }
 
-/** Servers that somebody unknown had this server connect to could not be used. Why is not told. */
+/**
+ * The mail servers that an unauthenticated user has named could not be used. The response does not
+ * give the reason.
+ */
 export class UnusableServersError extends InvalidInputError {
   constructor() {
     super(
@@ -27,8 +30,8 @@ export class UnusableServersError extends InvalidInputError {
 }
 
 /**
- * Sign-ins at servers that whoever signs in has chosen, by name or by the domain of an address. Telling them why a server could
- * not be used would make this server a scanner of ports and networks.
+ * Hides errors of servers that the user has chosen, by name or by the domain of an address.
+ * Detailed errors would let users scan ports and networks through this server.
  */
 @Injectable()
 export class ChosenServers {
@@ -37,20 +40,21 @@ export class ChosenServers {
   constructor(private readonly discovery: MailDiscovery) {}
 
   /**
-   * What somebody unknown may know of a failed attempt: that a login was refused, what is missing, and everything about servers
-   * of our own table. All other failures are one and the same; the log has the reason.
-   * @returns the error itself, or another one in its place
+   * Removes details that an unauthenticated user must not see. Users may learn that a login was
+   * refused, which settings are missing, and everything about well-known servers. All other
+   * failures become the same `UnusableServersError`, and the reason is logged.
+   * @returns the error itself, or the `UnusableServersError` in its place
    */
   withoutDetails(error: unknown, attempt: Attempt): unknown {
     const cause = error instanceof DomainError ? error.details.cause : undefined;
-    if (!(cause instanceof ProviderError) || !this.#isChosen(attempt) || mayBeTold(cause))
+    if (!(cause instanceof ProviderError) || !this.#isChosen(attempt) || revealsNoServer(cause))
       return error;
-    // Servers like to repeat who signs in.
+    // Servers often repeat the address of the user. Keep it out of the log.
     const words = cause.message
       .replaceAll(attempt.email, '…')
       .replaceAll(attempt.email.toLowerCase(), '…');
     this.#log.log(
-      `sign-in to application ${attempt.applicationId}: ${cause.code} ${cause.setting ?? ''}: ${words}`,
+      `sign-in to application ${attempt.applicationId} failed: ${cause.code} ${cause.setting ?? ''}: ${words}`,
     );
     return new UnusableServersError();
   }
@@ -62,13 +66,19 @@ export class ChosenServers {
   }
 }
 
-/** Whether an error says nothing about what is listening anywhere. What was found out by connecting has a cause. */
-function mayBeTold({ code, setting, cause }: ProviderError): boolean {
+/**
+ * Whether an error reveals nothing about listening servers. Errors that come from connecting have a
+ * cause.
+ */
+function revealsNoServer({ code, setting, cause }: ProviderError): boolean {
   if (DAV.includes(setting)) return false;
   return code === 'auth-invalid' || (code === 'unsupported' && cause === undefined);
 }
 
-/** Names that a password is tried for in one attempt: the address, and the user names among the settings. */
+/**
+ * User names that one attempt tries a password for: the address, and the user names in the
+ * settings.
+ */
 export function namesTried(email: string, settings: Readonly<Record<string, unknown>>): string[] {
   const named = NAMES.map((name) => settings[name]);
   return [email, ...named.filter((name) => typeof name === 'string')];

@@ -19,7 +19,7 @@ export class ConnectAuthController {
 
   @Post()
   @Endpoint({
-    summary: 'Make a sign-in link for a user',
+    summary: 'Create a sign-in link for a user',
     description:
       'The link works once and expires. In the end the browser is sent to `redirect_uri` with `success=true`, `grant_id`, `provider`, `email`, `state` and a `code` for /oauth/token, or with `success=false`, `error`, `error_description` and `state` (docs/hosted-sign-in.md).',
     response: loginInfoEnvelope,

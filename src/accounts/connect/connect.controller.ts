@@ -19,7 +19,7 @@ import {
 } from './connect.schema.ts';
 import { ConnectService } from './connect.service.ts';
 
-/** Credentials are in the body here; an Authorization header is ignored (api facts 1.2). */
+/** Credentials are in the body. An Authorization header is ignored. */
 @ApiTags('connect')
 @Public()
 @ApiErrors(400, 401, 429)
@@ -32,7 +32,7 @@ export class ConnectController {
   @Endpoint({
     summary: 'Authenticate an account with its credentials',
     description:
-      'The provider is asked at once; nothing is connected before the code is exchanged at /connect/token. Without `client_secret` nothing is told about servers that could not be used, and wrong passwords of one client are limited. Besides `sandbox` and `imap`: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), and exchange where the server has IMAP; and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
+      'The provider verifies the credentials at once. The account is connected only when the code is exchanged at /connect/token. Without `client_secret`, errors do not say why a server could not be used, and wrong passwords are limited per client. Besides `sandbox` and `imap`, these providers are accepted: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), exchange if the server has IMAP, and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
     response: codeView,
   })
   async authorize(
@@ -60,7 +60,7 @@ export class ConnectController {
   @Endpoint({
     summary: 'Find the provider of an address',
     description:
-      'Well-known domains are answered at once. For others DNS, configuration files of the domain and usual host names are asked, for at most ten seconds; `imap`: mail servers were found.',
+      'Well-known domains get a response at once. For other domains Carillon asks DNS, configuration files of the domain and usual host names, for at most ten seconds. `imap` means that mail servers were found.',
     response: detectedProviderView,
   })
   async detect(

@@ -1,20 +1,20 @@
 import { DomainError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 
-/** The client id, or the client id and secret, in the body are not right. */
+/** The client id, or the client id and secret, in the body are wrong. */
 export class ClientCredentialsError extends DomainError {
   constructor() {
     super('connect.client-credentials', 'unauthorized', 'Could not verify access credential.');
   }
 }
 
-/** The code cannot be exchanged. Which of the reasons it is, is not told. */
+/** The code cannot be exchanged. The error does not say which of the reasons applies. */
 export class CodeError extends InvalidInputError {
   constructor() {
     super('code: is unknown, expired or already used');
   }
 }
 
-/** The provider is not one this version can connect by credentials. */
+/** The provider cannot be connected with credentials in this version. */
 export class NativeProviderError extends InvalidInputError {
   constructor(provider: string, supported: readonly string[]) {
     super(
@@ -23,11 +23,11 @@ export class NativeProviderError extends InvalidInputError {
   }
 }
 
-/** The browser would be sent to an address that nobody has registered. */
+/** The redirect address is not registered, so the browser is not sent there. */
 export class RedirectUriError extends InvalidInputError {
   constructor() {
     super(
-      'redirect_uri: is not registered: it has to be one of the redirect_uris of the application or its integration, to the letter',
+      'redirect_uri: is not registered: it must be identical to one of the redirect_uris of the application or its integration',
       { betaType: 'grant.callback_uri_not_allowed' },
     );
   }

@@ -15,7 +15,7 @@ export function toConnectedAccountView({
   return { ...toAccountView(grant), access_token: accessToken, ...expiry(expiresAt) };
 }
 
-/** When a token stops working, where it does. */
+/** The field `expires_at`, if the token expires. */
 function expiry(expiresAt: Date | null): { expires_at?: number } {
   return expiresAt ? { expires_at: toUnixSeconds(expiresAt) } : {};
 }

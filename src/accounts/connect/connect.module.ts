@@ -24,7 +24,7 @@ import { SignInOauth } from './sign-in-oauth.service.ts';
 import { SignInVisits } from './sign-in-visits.ts';
 import { SignIn } from './sign-in.service.ts';
 
-/** How accounts authenticate and how tokens are given back. */
+/** Sign-in of accounts, and exchange of codes for tokens. */
 @Module({
   imports: [ApplicationsModule, GrantsModule, IntegrationsModule, OauthModule, ProvidersModule],
   controllers: [

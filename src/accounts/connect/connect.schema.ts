@@ -15,9 +15,7 @@ export const authorizeSchema = z
     client_id: credential,
     client_secret: credential
       .nullish()
-      .describe(
-        'Proves that the application itself asks: errors then say what is wrong with a server',
-      ),
+      .describe('Authenticates the application; error messages then contain details about servers'),
     name: z
       .string()
       .trim()
@@ -29,15 +27,11 @@ export const authorizeSchema = z
     settings: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe('Credentials as the provider needs them'),
+      .describe('Credentials that the provider needs'),
     scopes: scopeList()
       .optional()
-      .describe('Comma separated or an array; absent: the scopes of the integration, or all'),
-    reauth_account_id: z
-      .string()
-      .max(100)
-      .nullish()
-      .describe('The account that authenticates again'),
+      .describe('Comma separated or an array; if absent, the scopes of the integration, or all'),
+    reauth_account_id: z.string().max(100).nullish().describe('The account to authenticate again'),
   })
   .meta({
     id: 'Authorize',
@@ -53,7 +47,7 @@ export const authorizeSchema = z
 export type Authorize = z.infer<typeof authorizeSchema>;
 
 export const codeView = z
-  .object({ code: z.string().describe('Good for one exchange within ten minutes') })
+  .object({ code: z.string().describe('Valid for one exchange within ten minutes') })
   .meta({ id: 'AuthorizationCode', example: { code: 'q8w4e6r2t8y5f2p0a8k3n1m7q9w4e6r2t8y5f2p0' } });
 
 export const exchangeCodeSchema = z
@@ -68,7 +62,7 @@ export const exchangeCodeSchema = z
   });
 export type ExchangeCode = z.infer<typeof exchangeCodeSchema>;
 
-/** The same by GET as query, by POST as form or as JSON (api facts 3.1). */
+/** Clients send the same fields by GET as query, or by POST as form or JSON. */
 export const oauthTokenSchema = z
   .object({
     client_id: credential,
@@ -92,12 +86,16 @@ export type OauthToken = z.infer<typeof oauthTokenSchema>;
 
 export const tokenView = z
   .object({
-    access_token: z.string().describe('Shown this once'),
+    access_token: z.string().describe('Shown only in this response'),
     account_id: z.string(),
     email_address: z.string(),
     provider: z.string(),
     token_type: z.literal('bearer'),
-    expires_at: z.number().int().optional().describe('Absent: it works until it is revoked'),
+    expires_at: z
+      .number()
+      .int()
+      .optional()
+      .describe('Absent if the token works until it is revoked'),
   })
   .meta({
     id: 'Token',
@@ -113,8 +111,12 @@ export type TokenView = z.infer<typeof tokenView>;
 
 export const connectedAccountView = accountView
   .extend({
-    access_token: z.string().describe('Shown this once'),
-    expires_at: z.number().int().optional().describe('Absent: the token works until it is revoked'),
+    access_token: z.string().describe('Shown only in this response'),
+    expires_at: z
+      .number()
+      .int()
+      .optional()
+      .describe('Absent if the token works until it is revoked'),
   })
   .meta({ id: 'ConnectedAccount' });
 export type ConnectedAccountView = z.infer<typeof connectedAccountView>;
@@ -133,11 +135,11 @@ export type DetectProviderBody = z.infer<typeof detectProviderSchema>;
 
 export const detectedProviderView = z
   .object({
-    auth_name: z.string().nullable().describe('Null: not known'),
+    auth_name: z.string().nullable().describe('Null if the provider is not known'),
     detected: z.boolean(),
     email_address: z.string(),
     is_imap: z.boolean(),
-    provider_name: z.string().nullable().describe('Null: not known'),
+    provider_name: z.string().nullable().describe('Null if the provider is not known'),
   })
   .meta({
     id: 'DetectedProvider',
@@ -152,8 +154,8 @@ export const detectedProviderView = z
 export type DetectedProviderView = z.infer<typeof detectedProviderView>;
 
 /**
- * @param client network address of the client
- * @throws {InvalidInputError} when neither of the two names of the address is given
+ * @param client IP address of the client
+ * @throws {InvalidInputError} if neither `email_address` nor `email` is given
  */
 export function toNativeRequest(body: Authorize, client: string): NativeRequest {
   const email = body.email_address ?? body.email;

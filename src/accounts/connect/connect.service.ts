@@ -22,25 +22,28 @@ import { ChosenServers, namesTried } from './chosen-servers.ts';
 import { ClientCredentialsError, CodeError, NativeProviderError } from './connect.errors.ts';
 import { type DetectedProvider, detectProvider } from './detect-provider.ts';
 
-/** Who calls without an Authorization header. */
+/** A client that sends its credentials in the body, without an Authorization header. */
 export interface Caller {
   clientId: string;
-  /** Null: none was sent. */
+  /** `null` if the client sent no secret. */
   clientSecret: string | null;
-  /** Network address of the client. */
+  /** IP address of the client. */
   client: string;
 }
 
-/** An account to be connected with credentials the application has collected itself. */
+/** An account to connect with credentials that the application has collected itself. */
 export interface NativeRequest {
   caller: Caller;
   credentials: AccountCredentials;
-  /** Absent: as they are, or none of its own. */
+  /** If absent, an existing grant keeps its scopes and a new one has none of its own. */
   scope?: Scope[] | null;
   reauthAccountId?: string;
 }
 
-/** Native authentication: credentials for a code, the code and the client secret for an account (api facts 3.2). */
+/**
+ * Native authentication: credentials are exchanged for a code, then the code and the client secret
+ * for an account.
+ */
 @Injectable()
 export class ConnectService {
   constructor(
@@ -59,10 +62,12 @@ export class ConnectService {
   ) {}
 
   /**
-   * Verifies the credentials with the provider. No account is connected yet. A caller who sends no secret may be anybody: wrong
-   * passwords are limited, and errors about servers say nothing of them.
+   * Verifies the credentials with the provider. No account is connected yet. A caller without a
+   * secret is not authenticated, so wrong passwords are limited and errors do not describe servers.
    * @returns a code for one exchange
-   * @throws {ClientCredentialsError} {TooManyFailuresError}, {NativeProviderError}, {InvalidInputError} for scopes the provider does not have, and what `CredentialCheck.verify` throws
+   * @throws {ClientCredentialsError} {TooManyFailuresError} {NativeProviderError}
+   * @throws {InvalidInputError} for scopes that the provider does not have
+   * @throws errors of `CredentialCheck.verify`
    */
   async authorize({ caller, scope, reauthAccountId, ...request }: NativeRequest): Promise<string> {
     const { id: applicationId, allowedScopes } = await this.#applicationOf(caller);
@@ -103,7 +108,8 @@ export class ConnectService {
    * Connects the account behind the code.
    * @throws {ClientCredentialsError}
    * @throws {CodeError}
-   * @throws {QuickstartLimitError} the code stays good until it expires
+   * @throws {QuickstartLimitError} if the application is at its limit; the code stays valid until
+   *   it expires
    */
   async exchange(caller: Caller, code: string): Promise<Connection> {
     const { applicationId } = await this.#authenticate(caller);
@@ -119,7 +125,7 @@ export class ConnectService {
     });
   }
 
-  /** @throws {ClientCredentialsError} */
+  /** Detects the provider of an address. @throws {ClientCredentialsError} */
   async detect(caller: Caller, email: string): Promise<DetectedProvider> {
     const { applicationId } = await this.#authenticate(caller);
     const hosts = [email.slice(email.lastIndexOf('@') + 1)];
@@ -128,7 +134,10 @@ export class ConnectService {
     );
   }
 
-  /** @throws {ClientCredentialsError} @throws {TooManyFailuresError} instead, when this client was wrong too often */
+  /**
+   * @throws {ClientCredentialsError}
+   * @throws {TooManyFailuresError} instead, if this client sent wrong credentials too often
+   */
   async #authenticate({
     clientId,
     clientSecret,
@@ -143,7 +152,10 @@ export class ConnectService {
     throw new ClientCredentialsError();
   }
 
-  /** As `#authenticate` where a secret was sent; else the application of that name, whoever asks. */
+  /**
+   * Same as `#authenticate` if the caller sent a secret. Otherwise returns the application of the
+   * client id without authentication.
+   */
   async #applicationOf(caller: Caller): Promise<Application> {
     if (caller.clientSecret !== null) await this.#authenticate(caller);
     try {
@@ -155,7 +167,10 @@ export class ConnectService {
     }
   }
 
-  /** One answer for every mismatch: whoever knows a client id may ask, and learns nothing of the account. */
+  /**
+   * Throws the same error for every mismatch. Any caller that knows a client id can call this, and
+   * must learn nothing about the account.
+   */
   async #assertReauthenticates(
     applicationId: string,
     accountId: string,
@@ -173,7 +188,7 @@ export class ConnectService {
   }
 }
 
-/** @throws {CodeError} when the account was disconnected meanwhile */
+/** @throws {CodeError} if the account has been disconnected since the code was issued */
 async function connectedAlready(
   em: EntityManager,
   applicationId: string,

@@ -1,20 +1,21 @@
 import type { MailDiscovery } from '../../providers/port/mail-discovery.ts';
 
-/** What is known of the provider of an address. */
+/** The provider of an address, as far as it was detected. */
 export interface DetectedProvider {
   detected: boolean;
-  /** Provider names of `/connect/authorize`; null: not known. */
+  /** Provider name for `/connect/authorize`; `null` if unknown. */
   providerName: string | null;
-  /** Whether it is reached by IMAP and SMTP with a password. */
+  /** Whether the provider is used by IMAP and SMTP with a password. */
   isImap: boolean;
 }
 
 const UNKNOWN: DetectedProvider = { detected: false, providerName: null, isImap: false };
 
 /**
- * The provider of an address: at once for domains in our tables (`sandbox.test` and what is below it is the sandbox), within ten
- * seconds for others, whose servers are looked for.
- * @param sandbox whether accounts of the sandbox can be connected: it is not named otherwise
+ * Detects the provider of an address. Well-known domains are answered at once; `sandbox.test` and
+ * its subdomains are the sandbox. For other domains the search for servers takes up to ten seconds.
+ * @param sandbox whether accounts of the sandbox can be connected; otherwise the sandbox is not
+ *   named
  */
 export async function detectProvider(
   email: string,

@@ -9,7 +9,7 @@ import type { ReturnError } from './sign-in-return.ts';
 
 const LONGEST_STATE = 255;
 
-/** Text that a table can store and a header can carry. */
+/** Text that can be stored in a table and sent in a header. */
 const plain = (most: number) =>
   z
     .string()
@@ -23,25 +23,25 @@ const loginHint = () => z.union([z.literal(''), emailAddress()]);
 
 export const hostedAuthSchema = z
   .object({
-    provider: providerField.nullish().describe('Absent: whoever signs in chooses'),
+    provider: providerField.nullish().describe('If absent, the user chooses'),
     redirect_uri: plain(2048).describe(
-      'Registered with the application or the integration, to the letter',
+      'Must be identical to an address registered with the application or the integration',
     ),
     grant_id: z
       .string()
       .max(100)
       .nullish()
-      .describe('The grant that authenticates again; it keeps its id'),
+      .describe('The grant to authenticate again; it keeps its id'),
     account_id: z.string().max(100).nullish().describe('Other name of `grant_id`'),
-    login_hint: loginHint().nullish().describe('Address to begin with'),
+    login_hint: loginHint().nullish().describe('Address to suggest to the user'),
     state: plain(LONGEST_STATE).nullish().describe('Handed back'),
     expires_in: integerLike({ min: 61, max: 315_359_999 })
       .nullish()
-      .describe('Seconds the link works; default: as the integration says'),
+      .describe('Lifetime of the link in seconds; default: `expires_in` of the integration'),
     settings: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe('Settings of the provider that are known already, such as imap_host'),
+      .describe('Provider settings that are already known, such as imap_host'),
     metadata: grantMetadataInput.nullish(),
     scope: scopeList().optional().describe('Instead of the scopes of the integration'),
   })
@@ -108,17 +108,21 @@ export function toHostedRequest(body: HostedAuth): HostedRequest {
   };
 }
 
-/** `true` or `false`; anything else counts as absent, as unknown parameters do. */
+/** `true` or `false`. Any other value counts as absent, as unknown parameters do. */
 const flag = z
   .string()
   .optional()
   .transform((value) => value?.toLowerCase() === 'true');
 
-/** `GET /oauth/authorize`, but for `client_id` and `redirect_uri`, which are looked at first. */
+/**
+ * Parameters of `GET /oauth/authorize`, except `client_id` and `redirect_uri`, which are checked
+ * first.
+ */
 const authorizeQuerySchema = z.object({
   response_type: z.enum(['code', 'token'], 'must be code or token').default('code'),
   scopes: scopeList().optional(),
-  // Clients put addresses into the query as they are: a `+` arrives as a space, which no address has.
+  // Clients often do not encode addresses in the query. An unencoded `+` arrives as a space, which
+  // no address contains.
   login_hint: z
     .string()
     .transform((value) => value.trim().replaceAll(' ', '+'))
@@ -130,7 +134,10 @@ const authorizeQuerySchema = z.object({
   force_password: flag,
 });
 
-/** Errors that OAuth names for a parameter (RFC 6749 4.1.2.1); for every other parameter `invalid_request`. */
+/**
+ * Errors that OAuth defines for a parameter (RFC 6749 4.1.2.1). Every other parameter gets
+ * `invalid_request`.
+ */
 const FIELD_ERRORS: Readonly<Record<string, ReturnError>> = {
   response_type: 'unsupported_response_type',
   scopes: 'invalid_scope',
@@ -168,7 +175,7 @@ function toAuthorizeWishes(query: Readonly<Record<string, unknown>>): AuthorizeR
   };
 }
 
-/** Parameters must not be repeated (RFC 6749 3.1). */
+/** Parameters must not be repeated (RFC 6749 3.1), so a repeated one counts as empty. */
 function single(query: Readonly<Record<string, unknown>>, name: string): string {
   const value = query[name];
   return typeof value === 'string' ? value : '';

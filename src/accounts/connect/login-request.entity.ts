@@ -13,41 +13,47 @@ const LoginRequestSchema = defineEntity({
   properties: {
     ...idColumn,
     application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
-    /** SHA-256 of what the link holds. */
+    /** SHA-256 of the secret in the link. */
     hash: p.blob().unique(),
     flow: p.enum(LOGIN_FLOWS),
     state: p.enum(LOGIN_REQUEST_STATES),
-    /** Why it failed. */
+    /** Why the request failed. */
     reason: p.text().nullable(),
-    /** Name of a connector; null: whoever signs in chooses. */
+    /** Name of a connector; `null` if the user chooses. */
     provider: p.text().nullable(),
     redirectUri: p.text(),
     responseType: p.enum(RESPONSE_TYPES),
-    /** Whether failures are told to the application; cancelling always is. */
+    /** Whether the application is sent failures. It is always sent a cancellation. */
     redirectOnError: p.boolean(),
-    /** The application's own value, handed back. */
+    /** Value from the application, returned unchanged. */
     clientState: p.text().nullable(),
-    /** Null: the integration's, or all. */
+    /** `null` for the integration's scopes, or all if it has none. */
     scope: p.array().nullable(),
     metadata: p.json<Record<string, string | number | boolean>>().nullable(),
     loginHint: p.text().nullable(),
-    /** The grant that authenticates again; no other may come out of it. */
+    /** The grant to authenticate again. The sign-in must result in this grant. */
     grantId: p.uuid().nullable(),
-    /** JSON of provider settings the application has given, sealed. */
+    /** JSON of provider settings from the application, encrypted. */
     settingsSealed: p.text().nullable(),
-    /** JSON of `PendingLogin`, sealed; null before and after. */
+    /**
+     * JSON of `AtProvider` while the user is at an OAuth provider, or of `VerifiedCredentials` once
+     * an account is accepted; encrypted. `null` in all other states.
+     */
     pendingSealed: p.text().nullable(),
-    /** SHA-256 of the secret of the browser that has begun: nobody else may go on. */
+    /**
+     * SHA-256 of the secret of the browser that started the sign-in. No other browser may continue
+     * it.
+     */
     browserHash: p.blob().nullable(),
-    /** SHA-256 of the `state` that is at the provider; null: nobody is there. */
+    /** SHA-256 of the `state` sent to the provider; `null` if the user is not at a provider. */
     oauthStateHash: p.blob().nullable().unique(),
-    /** Credentials that were tried and refused. */
+    /** Number of attempts with refused credentials. */
     refusals: p.smallint().default(0),
     expiresAt: p.datetime().columnType('timestamptz'),
     ...timestampColumns,
   },
 });
 
-/** Somebody is to sign in: made by an application, used once (docs/hosted-sign-in.md). */
+/** A sign-in that an application has requested. It can be used once (docs/hosted-sign-in.md). */
 export class LoginRequest extends LoginRequestSchema.class {}
 LoginRequestSchema.setClass(LoginRequest);

@@ -18,10 +18,10 @@ import {
   type ResponseType,
 } from './login-request-state.ts';
 
-/** What an application asks for. */
+/** The values of a new login request. */
 export interface NewLoginRequest {
   flow: LoginFlow;
-  /** Null: whoever signs in chooses. */
+  /** `null` if the user chooses. */
   provider: string | null;
   redirectUri: string;
   responseType: ResponseType;
@@ -32,29 +32,29 @@ export interface NewLoginRequest {
   loginHint: string | null;
   grantId: string | null;
   settings: Readonly<Record<string, unknown>> | null;
-  /** Seconds. */
+  /** Lifetime in seconds. */
   expiresIn: number;
 }
 
-/** What is kept while somebody is at their provider. */
+/** State that is stored while the user is at the OAuth provider. */
 export interface AtProvider {
   provider: string;
-  /** What the link holds: the way back into the pages. */
+  /** The secret of the link, which leads back to the sign-in pages. */
   link: string;
   pkceVerifier: string;
   nonce: string | null;
 }
 
-/** What a link leads to. */
+/** The result of looking up a link. */
 export type FoundLogin =
   | { is: 'usable'; request: LoginRequest; application: Application }
   | { is: 'unknown' | 'used' | 'expired' };
 
 const LINK_LENGTH = 40;
-/** Refused credentials that one link bears. */
+/** Number of attempts with refused credentials that one link allows. */
 const MOST_REFUSED = 10;
 
-/** What the sealed values of a login request are bound to. */
+/** Contexts that the encrypted values of a login request are bound to. */
 export const loginPendingContext = (id: string): string => `login_request.pending:${id}`;
 export const loginSettingsContext = (id: string): string => `login_request.settings:${id}`;
 
@@ -64,17 +64,20 @@ const MOVE = `
   where id = $1 and state = any($8) and expires_at > $7 and ($9::bytea is null or browser_hash = $9)
   returning 1`;
 
-/** Values that a move sets; absent: null. */
+/** Values that a transition sets; absent values become `null`. */
 interface Moved {
   pending?: unknown;
   browser?: Buffer;
   oauthState?: string;
   reason?: string;
-  /** The move is made only for this browser. */
+  /** If set, the transition applies only for this browser. */
   only?: Buffer;
 }
 
-/** Login requests: every move is a compare-and-set, so that of several at once one is made. */
+/**
+ * Login requests. Every transition is a compare-and-set, so only one of several concurrent
+ * transitions succeeds.
+ */
 @Injectable()
 export class LoginRequests {
   constructor(
@@ -84,7 +87,7 @@ export class LoginRequests {
     private readonly clock: Clock,
   ) {}
 
-  /** @returns the request, and what its link has to hold; that cannot be read again */
+  /** @returns the request and the secret of its link; the secret cannot be read again */
   create(
     applicationId: string,
     asked: NewLoginRequest,
@@ -111,7 +114,7 @@ export class LoginRequests {
     });
   }
 
-  /** Looks a link up. */
+  /** Looks up a link by its secret. */
   async find(link: string): Promise<FoundLogin> {
     if (link.length !== LINK_LENGTH) return { is: 'unknown' };
     const em = this.em.fork();
@@ -123,7 +126,7 @@ export class LoginRequests {
     return { is: 'usable', request, application };
   }
 
-  /** What the application has given for the provider. @throws {UnsealError} */
+  /** The provider settings that the application has given. @throws {UnsealError} */
   settingsOf({ id, settingsSealed }: LoginRequest): Record<string, unknown> {
     return settingsSealed === null || settingsSealed === undefined
       ? {}
@@ -134,8 +137,9 @@ export class LoginRequests {
   }
 
   /**
-   * Whom the provider has accepted in this browser, before anything was agreed to.
-   * @returns undefined where nobody has got so far, or somebody in another browser
+   * The account that the provider has accepted in this browser, and that the user has not agreed to
+   * connect yet.
+   * @returns `undefined` if no account was accepted, or if it was accepted in another browser
    * @throws {UnsealError}
    */
   authenticatedIn(request: LoginRequest, browser: Buffer): VerifiedCredentials | undefined {
@@ -145,19 +149,27 @@ export class LoginRequests {
     return this.secretBox.openJson(pendingSealed, loginPendingContext(id)) as VerifiedCredentials;
   }
 
-  /** The provider has accepted an account. @returns false when the request has ended meanwhile */
+  /**
+   * Records that the provider has accepted an account. @returns `false` if the request has ended in
+   * the meantime
+   */
   authenticate(id: string, browser: Buffer, credentials: VerifiedCredentials): Promise<boolean> {
     return this.#move(this.database, id, 'authenticated', { pending: credentials, browser });
   }
 
-  /** Somebody goes to the provider. Whoever was there before does not get back. @returns as `authenticate` */
+  /**
+   * Records that the user goes to the provider. An earlier visit to a provider can no longer
+   * return. @returns `false` if the request has ended in the meantime
+   */
   leave(id: string, browser: Buffer, oauthState: string, pending: AtProvider): Promise<boolean> {
     return this.#move(this.database, id, 'open', { pending, browser, oauthState });
   }
 
   /**
-   * Somebody is back from the provider, in the browser they left with: good once.
-   * @returns undefined when nobody left with this state, or in another browser, or the request has ended
+   * Records that the user has returned from the provider in the same browser. Each `state` is
+   * accepted once.
+   * @returns `undefined` if the state is unknown, belongs to another browser, or the request has
+   *   ended
    * @throws {UnsealError}
    */
   async comeBack(
@@ -180,19 +192,22 @@ export class LoginRequests {
     );
   }
 
-  /** Uses the request up, in the caller's transaction. @returns false unless it is this browser's, and not yet used */
+  /**
+   * Uses the request up, in the caller's transaction. @returns `false` if the request belongs to
+   * another browser or has already ended
+   */
   finish(em: EntityManager, id: string, browser: Buffer): Promise<boolean> {
     return this.#move(sqlOf(em), id, 'finished', { only: browser });
   }
 
-  /** It came to nothing. @returns false when it has ended already */
+  /** Ends the request without an account. @returns `false` if it had already ended */
   end(id: string, state: 'failed' | 'cancelled', reason: string): Promise<boolean> {
     return this.#move(this.database, id, state, { reason });
   }
 
   /**
    * Counts an attempt with credentials, before it is made.
-   * @returns false when there were too many
+   * @returns `false` if there were too many attempts
    */
   async countAttempt(id: string): Promise<boolean> {
     const rows = await this.database.query(
@@ -202,7 +217,7 @@ export class LoginRequests {
     return rows.length > 0;
   }
 
-  /** The attempt was not refused: it does not count. */
+  /** Removes an attempt from the count, because the credentials were not refused. */
   async uncountAttempt(id: string): Promise<void> {
     await this.database.query(
       'update login_request set refusals = greatest(refusals - 1, 0) where id = $1',

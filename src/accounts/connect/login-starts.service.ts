@@ -17,32 +17,32 @@ import { ProviderOffers } from './provider-offers.ts';
 import { RedirectUriError } from './connect.errors.ts';
 import { stepPath } from './pages/form.ts';
 
-/** What `POST /connect/auth` asks for; null: not said. */
+/** The values of `POST /connect/auth`; `null` if not given. */
 export interface HostedRequest {
   provider: string | null;
   redirectUri: string;
   grantId: string | null;
-  /** Under which of its names the grant was given. */
+  /** The name of the field that contained the grant's id. */
   grantField: 'grant_id' | 'account_id';
   loginHint: string | null;
   clientState: string | null;
-  /** Seconds. */
+  /** Lifetime of the link in seconds. */
   expiresIn: number | null;
   settings: Readonly<Record<string, unknown>> | null;
   metadata: GrantMetadata | null;
   scope: readonly Scope[] | null;
 }
 
-/** A login request, and where to send the user. */
+/** A login request, and the URL to send the user to. */
 export interface StartedLogin {
   request: LoginRequest;
   url: string;
 }
 
-/** How long a link works where nothing else is said. */
+/** Default lifetime of a link. */
 const DEFAULT_SECONDS = 3600;
 
-/** Where sign-ins begin. */
+/** Creates login requests. */
 @Injectable()
 export class LoginStarts {
   constructor(
@@ -54,10 +54,11 @@ export class LoginStarts {
   ) {}
 
   /**
-   * A link for a user of the application (api facts 2).
+   * Creates a sign-in link for a user of the application.
    * @throws {RedirectUriError}
    * @throws {IntegrationRequiredError}
-   * @throws {InvalidInputError} when there is no such grant, it is another provider's, or the scopes are more than the application allows
+   * @throws {InvalidInputError} if the grant does not exist or has another provider, or the
+   *   scopes exceed those the application allows
    */
   async connect(applicationId: string, asked: HostedRequest): Promise<StartedLogin> {
     const em = this.em.fork();
@@ -88,7 +89,10 @@ export class LoginStarts {
     return { request, url: this.#urlOf(application) + stepPath('', link) };
   }
 
-  /** A sign-in that a browser begins itself, at `GET /oauth/authorize`. Everything has been looked at. @returns its address */
+  /**
+   * Creates a sign-in that a browser starts itself, at `GET /oauth/authorize`. The caller has
+   * checked all values. @returns the URL of the sign-in page
+   */
   async authorize(
     application: Application,
     asked: Pick<
@@ -117,8 +121,9 @@ export class LoginStarts {
   }
 
   /**
-   * Redirect addresses are compared to the letter (RFC 9700 4.1.3) with those of the application, and of the integration of the
-   * provider; where the user chooses, of any of its integrations.
+   * Checks that a redirect address is registered. Addresses must be identical (RFC 9700 4.1.3) to
+   * one of the application or of the provider's integration. If the user chooses the provider, any
+   * integration of the application counts.
    * @throws {RedirectUriError}
    */
   async assertRegistered(

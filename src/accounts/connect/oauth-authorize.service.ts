@@ -10,31 +10,31 @@ import { type Offer, providerNamed, ProviderOffers } from './provider-offers.ts'
 import { SignInProblem } from './sign-in-problem.ts';
 import { failureAddress, type ReturnError } from './sign-in-return.ts';
 
-/** What a browser asks for at `/oauth/authorize`. */
+/** The values a browser sends to `/oauth/authorize`. */
 export interface AuthorizeRequest {
-  /** Empty: there is none. */
+  /** Empty if the parameter is missing. */
   clientId: string;
   redirectUri: string;
-  /** Whether the application hears of failures. */
+  /** Whether to redirect failures to the application. */
   redirectOnError: boolean;
-  /** What the application gets back; null: there is none that can be handed back. */
+  /** Value that the application gets back; `null` if it sent none or an invalid one. */
   clientState: string | null;
   asked: AuthorizeWishes | { error: ReturnError; message: string };
 }
 
-/** The parameters, where all are well formed. */
+/** The parameters, if all are valid. */
 export interface AuthorizeWishes {
   responseType: 'code' | 'token';
-  /** Null or absent: none of its own. */
+  /** `null` or absent if the request names no scopes. */
   scope?: readonly Scope[] | null | undefined;
   loginHint: string | null;
   provider: string | null;
-  /** No choice of a provider is shown. */
+  /** Whether to skip the choice of a provider. */
   noChoice: boolean;
   byPassword: boolean;
 }
 
-/** A request that cannot be gone on with, although it is known whose it is. */
+/** A request that cannot continue although its client and redirect address are registered. */
 class AuthorizeError extends Error {
   constructor(
     readonly error: ReturnError,
@@ -44,7 +44,7 @@ class AuthorizeError extends Error {
   }
 }
 
-/** `GET /oauth/authorize` (api facts 3.1; RFC 6749 4.1.1, 4.2.1). */
+/** `GET /oauth/authorize` (RFC 6749 4.1.1, 4.2.1). */
 @Injectable()
 export class OauthAuthorize {
   constructor(
@@ -54,8 +54,11 @@ export class OauthAuthorize {
   ) {}
 
   /**
-   * @returns where the browser goes: to the sign-in, or, where the application wants to hear of failures, back to it
-   * @throws {SignInProblem} for all others; always before the redirect address is known to be registered
+   * Starts a sign-in.
+   * @returns the URL for the browser: the sign-in page, or the application's redirect address if
+   *   the request failed and asked for `redirect_on_error`
+   * @throws {SignInProblem} if the client or its redirect address is not registered, or the
+   *   request failed without `redirect_on_error`
    */
   async begin(request: AuthorizeRequest): Promise<string> {
     const { redirectUri, redirectOnError, clientState, asked } = request;
@@ -69,7 +72,7 @@ export class OauthAuthorize {
         asked,
         await this.offers.of(application.id, 'oauth'),
       );
-      // The pages look at the address the same way.
+      // The sign-in pages check the redirect address against the same provider later.
       await this.#assertRegistered(application, redirectUri, provider);
       return await this.starts.authorize(application, {
         provider,
@@ -113,7 +116,10 @@ export class OauthAuthorize {
     }
   }
 
-  /** A provider that is named is gone to; without one, `disable_provider_selection` means any mailbox. */
+  /**
+   * Uses the provider that the request names. Without a name, `disable_provider_selection` means
+   * any mailbox by IMAP.
+   */
   #choice(
     { provider: name, noChoice, byPassword }: AuthorizeWishes,
     offers: readonly Offer[],
@@ -134,7 +140,7 @@ export class OauthAuthorize {
   }
 }
 
-/** What an application has not allowed its sign-ins. @throws {AuthorizeError} */
+/** Checks that the application allows the response type and the scopes. @throws {AuthorizeError} */
 function assertPermitted(
   { allowsTokenResponse, allowedScopes }: Application,
   { responseType, scope }: AuthorizeWishes,

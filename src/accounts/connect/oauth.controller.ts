@@ -26,23 +26,31 @@ import { sendStep } from './page-response.ts';
 import { PageFilter } from './page.filter.ts';
 
 const AUTHORIZE_PARAMETERS: readonly [name: string, required: boolean, description: string][] = [
-  ['client_id', true, 'Of the application'],
-  ['redirect_uri', true, 'Registered, to the letter'],
+  ['client_id', true, 'Client id of the application'],
+  ['redirect_uri', true, 'Must be identical to a registered address'],
   ['response_type', false, '`code` (default), or `token`: behind `#`'],
-  ['scopes', false, 'Comma separated; default: those of the integration, or all'],
-  ['state', false, 'At most 255 characters; handed back'],
-  ['login_hint', false, 'Address to begin with'],
-  ['provider', false, 'gmail, office365, icloud, imap, … : no choice of provider is shown'],
+  ['scopes', false, 'Comma separated; default: the scopes of the integration, or all'],
+  ['state', false, 'At most 255 characters; returned unchanged'],
+  ['login_hint', false, 'Address to suggest to the user'],
+  ['provider', false, 'gmail, office365, icloud, imap, … Skips the choice of a provider'],
   [
     'redirect_on_error',
     false,
-    '`true`: failures go to `redirect_uri` too, with `error` and `error_description`',
+    '`true`: failures are also redirected to `redirect_uri`, with `error` and `error_description`',
   ],
-  ['disable_provider_selection', false, '`true`: without `provider`, any mailbox by IMAP'],
-  ['force_password', false, '`true`: by password also where the provider has a sign-in of its own'],
+  [
+    'disable_provider_selection',
+    false,
+    '`true`: without `provider`, the user connects any mailbox by IMAP',
+  ],
+  [
+    'force_password',
+    false,
+    '`true`: sign-in with a password, even if the provider has its own sign-in',
+  ],
 ];
 
-/** Documents them: they are read by hand, since what is wrong with them is told on a page. */
+/** Documents the parameters. The handler parses them itself, because errors are shown on a page. */
 const AuthorizeParameters = (): MethodDecorator =>
   applyDecorators(
     ...AUTHORIZE_PARAMETERS.map(([name, required, description]) =>
@@ -50,7 +58,7 @@ const AuthorizeParameters = (): MethodDecorator =>
     ),
   );
 
-/** Browsers begin here. */
+/** The endpoint that browsers open to start a sign-in. */
 @ApiTags('connect')
 @Public()
 @Controller('oauth')
@@ -62,10 +70,10 @@ export class OauthAuthorizeController {
   @ApiOperation({
     summary: 'Send a user here to connect an account',
     description:
-      'After the sign-in the browser is sent to `redirect_uri` with `code` and `state`. An address that is not registered is never gone to: a page says so.',
+      'After the sign-in the browser is sent to `redirect_uri` with `code` and `state`. If the address is not registered, the browser stays on a page that says so.',
   })
-  @ApiResponse({ status: 302, description: 'To the sign-in' })
-  @ApiResponse({ status: 400, description: 'A page that says what is wrong' })
+  @ApiResponse({ status: 302, description: 'Redirect to the sign-in' })
+  @ApiResponse({ status: 400, description: 'A page that explains the error' })
   @AuthorizeParameters()
   async authorize(
     @Res() response: Response,
@@ -74,7 +82,7 @@ export class OauthAuthorizeController {
     sendStep(response, { redirect: await this.oauth.begin(toAuthorizeRequest(query)) });
   }
 }
-/** Credentials are in the query or the body here; an Authorization header is ignored. */
+/** Credentials are in the query or the body. An Authorization header is ignored. */
 @ApiTags('connect')
 @Public()
 @ApiErrors(400, 401, 403, 429)
@@ -86,7 +94,7 @@ export class OauthTokenController {
   @Endpoint({
     summary: 'Exchange a code for an access token (form or JSON)',
     description:
-      'A code is good once, for ten minutes. It may also be exchanged at /connect/token.',
+      'A code can be exchanged once, within ten minutes. It may also be exchanged at /connect/token.',
     response: tokenView,
   })
   byBody(@Body({ schema: oauthTokenSchema }) body: OauthToken, @ClientAddress() client: string) {
@@ -98,7 +106,7 @@ export class OauthTokenController {
     deprecated: true,
     summary: 'Exchange a code for an access token (query): use POST instead',
     description:
-      'For clients that know nothing else. The client secret stands in the address, which proxies in front of this server may log; this server does not.',
+      'Only for clients that cannot use POST. The client secret is part of the URL, which proxies in front of this server may log. This server does not log it.',
     response: tokenView,
   })
   byQuery(@Query({ schema: oauthTokenSchema }) query: OauthToken, @ClientAddress() client: string) {
@@ -127,7 +135,7 @@ export class OauthController {
   @Post('revoke')
   @Endpoint({
     summary: 'Revoke the access token of this request',
-    description: 'Also of an account that has been cancelled.',
+    description: 'Also works for a cancelled account.',
     response: doneView,
   })
   async revoke(@PresentedToken() token: string) {

@@ -3,9 +3,10 @@ import type { Page } from './pages/layout.ts';
 import type { Step } from './sign-in-visits.ts';
 
 /**
- * What a page may do: show our stylesheet and the application's icon, send forms to us, and be framed by nobody. Forms of
- * pages that lead back to applications or on to providers may be answered with a redirect elsewhere, which browsers count
- * among what `form-action` forbids; those pages hold nothing secret.
+ * Content security policy of a page: it may load our stylesheet and the application's icon and send
+ * forms to us, and may not be framed. On pages that lead to applications or providers, the response
+ * to a form may redirect elsewhere. Browsers apply `form-action` to such redirects, so these pages
+ * allow other targets; they contain no secrets.
  */
 function policyOf({ pictures, leaves }: Page): string {
   return [
@@ -18,28 +19,31 @@ function policyOf({ pictures, leaves }: Page): string {
   ].join('; ');
 }
 
-/** Sends a page with its policy; `Cache-Control: no-store` and `Referrer-Policy: no-referrer` are on every answer of the server. */
+/**
+ * Sends a page with its policy. Every response of the server already has `Cache-Control: no-store`
+ * and `Referrer-Policy: no-referrer`.
+ */
 export function sendPage(response: Response, page: Page): void {
   response
     .status(page.status)
     .set({
       'Content-Security-Policy': policyOf(page),
       'X-Frame-Options': 'DENY',
-      // Applications open sign-ins in windows of their own, and want them back.
+      // Applications open sign-ins in separate windows and need access to those windows.
       'Cross-Origin-Opener-Policy': 'unsafe-none',
     })
     .type('html')
     .send(page.html);
 }
 
-/** Sends a page, or the browser on: by GET, whatever it came with. */
+/** Sends a page, or redirects the browser with GET. */
 export function sendStep(response: Response, step: Step): void {
   if ('page' in step) {
     if (step.retryAfterSeconds !== undefined)
       response.set('Retry-After', String(step.retryAfterSeconds));
     return sendPage(response, step.page);
   }
-  // After a form 303, so that it is not sent once more; after a GET the usual 302.
+  // 303 after a form, so that the browser does not send the form again; the usual 302 after a GET.
   response.set('Cross-Origin-Opener-Policy', 'unsafe-none');
   response.redirect(response.req.method === 'GET' ? 302 : 303, step.redirect);
 }

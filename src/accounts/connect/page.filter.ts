@@ -7,7 +7,7 @@ import { problemPage } from './pages/sign-in.pages.ts';
 import { TEXTS } from './pages/texts.ts';
 import { SignInProblem } from './sign-in-problem.ts';
 
-/** Turns every error of a page into a page. */
+/** Turns every error of a page into an error page. */
 @Catch()
 export class PageFilter implements ExceptionFilter {
   readonly #log = new Logger('SignIn');

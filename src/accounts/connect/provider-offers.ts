@@ -5,19 +5,19 @@ import { OauthIntegrations } from '../integrations/oauth-integrations.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { LoginFlow } from './login-request-state.ts';
 
-/** A way to sign in that an application offers. */
+/** A sign-in method that an application offers. */
 export interface Offer {
-  /** Names it in addresses of pages. */
+  /** Identifies the offer in URLs of pages. */
   id: string;
   /** Name of the connector. */
   provider: string;
-  /** Whether one signs in at the provider, instead of with a password here. */
+  /** Whether the user signs in at the provider instead of with a password on our page. */
   oauth: boolean;
-  /** What its integration is called; null: it has none. */
+  /** Name of the provider's integration; `null` if there is none. */
   name: string | null;
 }
 
-/** Names that `provider` of `GET /oauth/authorize` may have (api facts 3.1, 3.2), and what they are here. */
+/** Names that `provider` of `GET /oauth/authorize` may have, and the connectors they stand for. */
 const FAMILIES: Readonly<Record<string, 'google' | 'microsoft' | 'imap'>> = {
   gmail: 'google',
   google: 'google',
@@ -34,10 +34,10 @@ const FAMILIES: Readonly<Record<string, 'google' | 'microsoft' | 'imap'>> = {
   imap: 'imap',
 };
 
-/** Most people are with the big ones; the sandbox is for developers. */
+/** Display order: the providers with the most users first. The sandbox is for developers. */
 const ORDER: readonly string[] = ['google', 'microsoft', 'imap', 'sandbox'];
 
-/** Which ways to sign in an application offers. */
+/** The sign-in methods that an application offers. */
 @Injectable()
 export class ProviderOffers {
   constructor(
@@ -47,8 +47,9 @@ export class ProviderOffers {
   ) {}
 
   /**
-   * In the order they are shown. `connect`: those the application has integrations for, as the integrations address asks for.
-   * `oauth`: besides, any mail account; the sandbox only where it is registered, or nothing is.
+   * The offers in display order. For `connect`: providers with an integration, because the
+   * integrations address requires one. For `oauth`: also any mail account by IMAP. The sandbox is
+   * offered only if it has an integration, or if the application has no integration at all.
    */
   async of(applicationId: string, flow: LoginFlow): Promise<Offer[]> {
     const integrations = await this.em.fork().find(Integration, { application: applicationId });
@@ -58,7 +59,7 @@ export class ProviderOffers {
     const known = this.connectors.connectable().map(({ name }) => name as string);
     const unregistered =
       flow === 'connect' ? [] : registered.size === 0 ? ['imap', 'sandbox'] : ['imap'];
-    const ways = ORDER.filter(
+    const methods = ORDER.filter(
       (provider) =>
         known.includes(provider) && (registered.has(provider) || unregistered.includes(provider)),
     ).map(async (provider): Promise<Offer[]> => {
@@ -68,14 +69,14 @@ export class ProviderOffers {
         registered.has(provider) && (await this.oauth.find(applicationId, provider)) !== null;
       return oauth ? [{ id: `${provider}-oauth`, provider, oauth, name }, password] : [password];
     });
-    return (await Promise.all(ways)).flat();
+    return (await Promise.all(methods)).flat();
   }
 }
 
 /**
- * Name of the connector that a provider name of `GET /oauth/authorize` stands for: the provider's own where the application
- * offers it, else any mailbox by password.
- * @returns undefined when the application offers neither
+ * The connector for a provider name of `GET /oauth/authorize`: the provider's own if the
+ * application offers it, else any mailbox by IMAP.
+ * @returns `undefined` if the application offers neither
  */
 export function providerNamed(name: string, offers: readonly Offer[]): string | undefined {
   const family = Object.hasOwn(FAMILIES, name) ? FAMILIES[name] : undefined;

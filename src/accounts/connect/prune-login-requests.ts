@@ -1,9 +1,9 @@
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** How long a link that is used or expired is remembered, so that its page can say so. */
+/** How long a used or expired link is remembered, so that its page can say so. */
 const REMEMBERED_MS = 7 * 86_400_000;
 
-/** What was given for a sign-in that is over. */
+/** Clears the secrets of sign-ins that have ended. */
 const FORGET = `
   update login_request set pending_sealed = null, settings_sealed = null, oauth_state_hash = null
   where id = any(array(
@@ -12,8 +12,9 @@ const FORGET = `
       and (pending_sealed is not null or settings_sealed is not null) limit 1000))`;
 
 /**
- * Forgets the credentials and settings of login requests that ended or expired, and removes those that did so a week ago.
- * @returns how many were removed
+ * Clears the credentials and settings of login requests that have ended or expired, and deletes
+ * requests that ended a week ago. Handles at most 1000 of each per call.
+ * @returns how many it deleted
  */
 export async function pruneLoginRequests(sql: Sql, now: Date): Promise<number> {
   await sql.query(FORGET, [now]);

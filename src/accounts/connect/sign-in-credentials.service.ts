@@ -31,7 +31,10 @@ import {
 import { SignInProblem } from './sign-in-problem.ts';
 import { type Step, type Visit, wayBack } from './sign-in-visits.ts';
 
-/** Address and password, from the page to the provider. Nothing is kept that the provider has not accepted. */
+/**
+ * Checks an address and a password from the sign-in page with the provider. Credentials are stored
+ * only if the provider accepts them.
+ */
 @Injectable()
 export class SignInCredentials {
   constructor(
@@ -44,9 +47,10 @@ export class SignInCredentials {
   ) {}
 
   /**
-   * @param body what the form sent
-   * @param client network address of the browser
-   * @throws {SignInProblem} when the request bears no further attempt, or has ended
+   * Handles the form with address and password.
+   * @param body fields of the form
+   * @param client IP address of the browser
+   * @throws {SignInProblem} if the request has ended or allows no further attempt
    */
   async enter(
     visit: Visit,
@@ -83,18 +87,21 @@ export class SignInCredentials {
     }
   }
 
-  /** The address that has to sign in again; null: any may. */
+  /** The address that must sign in again; `null` if any address may sign in. */
   async #expectedEmail({ request, application }: Visit): Promise<string | null> {
     if (!request.grantId) return null;
     const grant = await this.em
       .fork()
       .findOne(Grant, { id: request.grantId, application: application.id }, { fields: ['email'] });
-    // Of a grant that is gone nothing can come.
+    // A deleted grant cannot authenticate again.
     if (!grant) throw new SignInProblem('used');
     return grant.email;
   }
 
-  /** Every attempt counts until the provider has not refused it. @throws {DomainError} when nothing comes of it */
+  /**
+   * Tries the credentials. Every attempt is counted first, and removed from the count unless the
+   * provider refused it. @throws {DomainError} if the account cannot be connected
+   */
   async #try(
     visit: Visit,
     offer: Offer,
@@ -131,7 +138,10 @@ export class SignInCredentials {
     }
   }
 
-  /** What failed, at its field. Servers that could not be found are asked for; doubtful ones are shown to be looked at. */
+  /**
+   * The form with an error at the field that caused it. If no servers were found, the form asks for
+   * them. If only uncertain servers were found, the form shows them for the user to check.
+   */
   async #explained(
     visit: Visit,
     offer: Offer,
@@ -146,13 +156,13 @@ export class SignInCredentials {
       return sameCredentials(visit, offer, typed, errorsOf(error, hint));
     }
     const texts = TEXTS.errors;
-    const [doubtful] = (await this.discovery.discover(typed.email)).candidates;
+    const [candidate] = (await this.discovery.discover(typed.email)).candidates;
     const errors = {
-      ...(doubtful ? { '': texts.serversCheck } : { imap_host: texts.serversMissing }),
+      ...(candidate ? { '': texts.serversCheck } : { imap_host: texts.serversMissing }),
       password: texts.passwordAgain,
     };
-    return doubtful
-      ? sameCredentials(visit, offer, asTyped(typed, doubtful), errors, 'check')
+    return candidate
+      ? sameCredentials(visit, offer, asTyped(typed, candidate), errors, 'check')
       : sameCredentials(visit, offer, typed, errors, 'missing');
   }
 }

@@ -9,7 +9,7 @@ const GIVEN = {
   caldav_url: 'https://dav.example.test/',
   smtp_files_sent: true,
 };
-/** What a browser sends of the page that shows the given servers. */
+/** Form that a browser sends from the page that shows the given servers. */
 const PAGE = {
   email: 'ada@example.test',
   password: 'of ada',
@@ -22,12 +22,12 @@ const PAGE = {
 const settings = (change: object = {}, given: object = {}) =>
   settingsOf(typedIn({ ...PAGE, ...change }), 'imap', { ...GIVEN, ...given });
 
-describe('settings of a sign-in', () => {
-  it('are those the application has given, where the page is sent as it was shown', () => {
+describe('settingsOf', () => {
+  it("returns the application's settings if the form is sent unchanged", () => {
     expect(settings()).toEqual({ ...GIVEN, imap_port: '993', password: 'of ada' });
   });
 
-  it('have no server that was emptied on the page', () => {
+  it('leaves out servers that the user has cleared', () => {
     const { imap_host, imap_port, caldav_url, ...rest } = settings({
       imap_host: '',
       imap_port: '',
@@ -42,12 +42,12 @@ describe('settings of a sign-in', () => {
     ['another port', { smtp_port: '2525' }],
     ['another user', { smtp_username: 'eve' }],
     ['no encryption', { smtp_security: 'none' }],
-    ['a server that is to be found', { smtp_host: '' }],
-  ])("send the application's password for sending not to %s", (_, change) => {
+    ['a server that must be discovered', { smtp_host: '' }],
+  ])("does not send the application's SMTP password to %s", (_, change) => {
     expect(settings(change)).not.toHaveProperty('smtp_password');
   });
 
-  it('have the password that was typed, and no other credentials', () => {
+  it('uses the typed password and no other credentials', () => {
     const given = { password: 'x', imap_password: 'y', refresh_token: 'z' };
     expect(settings({}, given)).toEqual(settings());
   });

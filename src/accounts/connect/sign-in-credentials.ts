@@ -8,11 +8,11 @@ import type { Offer } from './provider-offers.ts';
 import type { Visit } from './sign-in-visits.ts';
 
 /*
- * What is typed into the page of credentials: what it says, what is wrong with it, and how the provider's refusals find
- * their fields. Pure.
+ * Pure functions for the page with address and password: parse the form, find invalid fields, and
+ * map errors of the provider to fields.
  */
 
-/** Fields of the servers, as settings of an imap account are named. */
+/** Form fields for the servers, with the names of the settings of an imap account. */
 const SERVER_FIELDS = [
   'imap_host', 'imap_port', 'imap_security', 'imap_username',
   'smtp_host', 'smtp_port', 'smtp_security', 'smtp_username', 'smtp_password', 'caldav_url', 'carddav_url',
@@ -20,14 +20,19 @@ const SERVER_FIELDS = [
 const FIELDS = ['email', 'password', ...SERVER_FIELDS] as const;
 type FieldName = (typeof FIELDS)[number];
 
-/** Never shown again. */
+/** Fields whose values are never shown again. */
 const SECRET: readonly string[] = ['password', 'smtp_password'];
-/** Credentials that an application may have given; whoever signs in here types their own. */
+/**
+ * Credentials that an application may have given. They are ignored, because users type their own.
+ */
 const NOT_THE_USERS: readonly string[] = ['password', 'imap_password', 'refresh_token'];
 const LONGEST = 1_000;
 const HOST = /^[\p{L}\p{N}.:_-]{1,253}$/u;
 
-/** What was typed, by name of the field; empty: nothing. Passwords as they are, all others trimmed. */
+/**
+ * The typed values by field name; empty if nothing was typed. Passwords are unchanged, other values
+ * are trimmed.
+ */
 export type Typed = Record<FieldName, string>;
 
 export function typedIn(body: Readonly<Record<string, unknown>>): Typed {
@@ -40,9 +45,9 @@ export function typedIn(body: Readonly<Record<string, unknown>>): Typed {
 }
 
 /**
- * The page before anything was typed. Servers that the application has named are shown: whoever types a password there has
- * to see where it goes.
- * @param given settings the application has given
+ * The form before the user has typed anything. It shows servers that the application has named,
+ * because users must see where their password goes.
+ * @param given settings from the application
  */
 export function firstCredentials(
   { request }: Visit,
@@ -65,7 +70,7 @@ export function firstCredentials(
 
 const isWord = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
 
-/** The page again, with what was typed but for passwords, and what is wrong. */
+/** The form again, with the typed values except passwords, and with the errors. */
 export function sameCredentials(
   visit: Visit,
   offer: Offer,
@@ -85,11 +90,11 @@ export function sameCredentials(
   };
 }
 
-/** Whether servers were typed: then nothing is looked for. */
+/** Whether the user has typed servers. Then there is no discovery. */
 export const namesServers = (typed: Typed): boolean =>
   typed.imap_host !== '' || typed.smtp_host !== '';
 
-/** What is wrong before anybody is asked, by field. */
+/** Errors that can be found without asking a provider, by field. */
 export function flawsOf(
   typed: Typed,
   provider: string,
@@ -120,9 +125,9 @@ export function flawsOf(
 }
 
 /**
- * Settings for the provider: what was typed, and what the application has given besides. Servers are those on the page, where
- * the given ones were shown: one that was emptied is not used, and the provider finds it out itself. A password the
- * application has given for sending goes only to the server it was given for.
+ * Settings for the provider: the typed values, and the application's other settings. Servers are
+ * those on the page; a server that the user has cleared is left out, and the connector discovers
+ * it. The application's SMTP password is sent only to the server it was given for.
  */
 export function settingsOf(
   typed: Typed,
@@ -140,7 +145,10 @@ export function settingsOf(
   };
 }
 
-/** Whether mail is sent over the server that the application has named, with the login it has given. */
+/**
+ * Whether mail is sent through the server that the application has named, with the login it has
+ * given.
+ */
 function isSmtpAsGiven(typed: Typed, given: Readonly<Record<string, unknown>>): boolean {
   if (!given['smtp_host'] || given['smtp_password'] === undefined) return false;
   const parts = ['smtp_host', 'smtp_port', 'smtp_security', 'smtp_username'] as const;
@@ -149,7 +157,7 @@ function isSmtpAsGiven(typed: Typed, given: Readonly<Record<string, unknown>>): 
   );
 }
 
-/** Servers that were found as if they had been typed, to be looked at. */
+/** Discovered servers as if the user had typed them, for the user to check. */
 export function asTyped(typed: Typed, { servers }: MailCandidate): Partial<Typed> {
   const { imap_host, imap_port, imap_security, smtp_host, smtp_port, smtp_security } = servers;
   return {
@@ -163,14 +171,14 @@ export function asTyped(typed: Typed, { servers }: MailCandidate): Partial<Typed
   };
 }
 
-/** The field a setting was typed into. */
+/** The form field of a setting; empty if there is none. */
 function fieldOf(setting: string | null): string {
   if (setting === 'imap_password' || setting === null) return 'password';
   if (setting === 'preset') return 'email';
   return (FIELDS as readonly string[]).includes(setting) ? setting : '';
 }
 
-/** Whether nobody knows the servers. */
+/** Whether the attempt failed because no servers are known. */
 export function isAboutServers(error: DomainError): boolean {
   const { cause } = error.details;
   return (
@@ -181,8 +189,8 @@ export function isAboutServers(error: DomainError): boolean {
 }
 
 /**
- * What a failed check says, at the field it is about.
- * @param hint what is known of the provider of the address
+ * Errors of a failed check, by field.
+ * @param hint what is known about the provider of the address
  */
 export function errorsOf(error: DomainError, hint: string | null): Record<string, string> {
   const { cause } = error.details;

@@ -20,7 +20,10 @@ import { SignInVisits, type Step, type Visit } from './sign-in-visits.ts';
 
 const STATE_LENGTH = 40;
 
-/** To the provider and back (RFC 6749 4.1). The state is bound to the login request and to the browser. */
+/**
+ * Sends users to an OAuth provider and back (RFC 6749 4.1). The state is bound to the login request
+ * and to the browser.
+ */
 @Injectable()
 export class SignInOauth {
   constructor(
@@ -37,11 +40,11 @@ export class SignInOauth {
   async leave(visit: Visit, offerId: unknown): Promise<Step> {
     const { request, application, key, browser } = visit;
     const offer = visit.offers.find(({ id, oauth }) => oauth && id === offerId);
-    const way = offer && (await this.integrations.find(application.id, offer.provider));
-    if (!offer || !way) return { redirect: stepPath('', key.link) };
+    const oauth = offer && (await this.integrations.find(application.id, offer.provider));
+    if (!offer || !oauth) return { redirect: stepPath('', key.link) };
     const state = randomBase36(STATE_LENGTH);
     try {
-      const { url, pkceVerifier, nonce } = await this.clients.authorizationUrl(way.registration, {
+      const { url, pkceVerifier, nonce } = await this.clients.authorizationUrl(oauth.registration, {
         redirectUri: this.#callback(visit),
         state,
         loginHint: request.loginHint ?? null,
@@ -57,9 +60,10 @@ export class SignInOauth {
   }
 
   /**
-   * The browser is back, with a code or with a refusal.
-   * @param secret the browser's; undefined: it has none
-   * @throws {SignInProblem} `elsewhere` unless this browser has left with this state, and not come back yet
+   * Handles the browser's return from the provider, with a code or an error.
+   * @param secret the browser's secret; `undefined` if it has none
+   * @throws {SignInProblem} `elsewhere` if this browser did not leave with this state, or has
+   *   already returned with it
    */
   async comeBack(parameters: URLSearchParams, secret: string | undefined): Promise<Step> {
     const state = parameters.get('state') ?? '';
@@ -82,16 +86,16 @@ export class SignInOauth {
     state: string,
   ): Promise<Step> {
     const { request, application, browser, key } = visit;
-    const way = await this.integrations.find(application.id, provider);
-    if (!way) throw new SignInProblem('request', TEXTS.errors.provider);
-    const signedIn = await this.clients.exchange(way.registration, {
+    const oauth = await this.integrations.find(application.id, provider);
+    if (!oauth) throw new SignInProblem('request', TEXTS.errors.provider);
+    const signedIn = await this.clients.exchange(oauth.registration, {
       parameters,
       redirectUri: this.#callback(visit),
       state,
       pkceVerifier,
       nonce,
     });
-    const email = await this.#emailOf(visit, way, signedIn);
+    const email = await this.#emailOf(visit, oauth, signedIn);
     if (typeof email !== 'string') return this.#again(visit, email);
     const { tokens, name } = signedIn;
     const credentials = {
@@ -103,10 +107,13 @@ export class SignInOauth {
     return { redirect: stepPath('', key.link) };
   }
 
-  /** Whose mailbox it is: what the provider says, else what the application has said. @returns or what is wrong */
+  /**
+   * The address of the mailbox: from the provider, else the application's `login_hint`. @returns
+   * the address, or errors for the form
+   */
   async #emailOf(
     { request, application }: Visit,
-    way: OauthWay,
+    oauth: OauthWay,
     { email, tokens }: SignedIn,
   ): Promise<string | Record<string, string>> {
     if (!request.grantId) return email ?? request.loginHint ?? { '': TEXTS.errors.oauthNobody };
@@ -115,8 +122,8 @@ export class SignInOauth {
       .findOne(Grant, { id: request.grantId, application: application.id }, { fields: ['email'] });
     if (!grant) throw new SignInProblem('used');
     if (email === null || email === grant.email) return grant.email;
-    // Nobody keeps them.
-    await this.clients.revoke(way.registration, tokens).catch((error: unknown) => {
+    // These tokens are not stored, so revoke them. A failure does not matter here.
+    await this.clients.revoke(oauth.registration, tokens).catch((error: unknown) => {
       if (!(error instanceof OauthError)) throw error;
     });
     return { '': TEXTS.errors.otherAccount(grant.email) };
@@ -136,7 +143,7 @@ export class SignInOauth {
     return { page: oauthPage(visit.asking, visit.key, offered(offer), errors) };
   }
 
-  /** Registered at the provider (spec 5). */
+  /** Redirect address that is registered at the provider. */
   #callback({ application }: Visit): string {
     return `${this.config.integrationsUrl[application.region as Region]}/connect/callback`;
   }

@@ -1,9 +1,9 @@
 import { TEXTS } from './pages/texts.ts';
 
-/** Why a sign-in page shows nothing but a sentence. */
+/** Name of a problem for which a sign-in page shows only a message. */
 export type ProblemName = keyof typeof TEXTS.problem;
 
-/** Status of the page. */
+/** HTTP status of the page. */
 const STATUS: Readonly<Record<ProblemName, number>> = {
   unknown: 404,
   missing: 404,
@@ -19,14 +19,17 @@ const STATUS: Readonly<Record<ProblemName, number>> = {
   broken: 500,
 };
 
-/** The sign-in cannot go on; told to whoever sits before the browser, who cannot put it right there. */
+/**
+ * The sign-in cannot continue, and the user cannot fix it on the page. The message is shown to the
+ * user.
+ */
 export class SignInProblem extends Error {
   override name = 'SignInProblem';
   readonly status: number;
 
   /**
-   * @param text instead of the usual one
-   * @param wayBack the user may go back to the application this way
+   * @param text replaces the usual text
+   * @param wayBack name and URL for a link back to the application
    */
   constructor(
     readonly problem: ProblemName,

@@ -1,6 +1,6 @@
 import type { LoginRequest } from './login-request.entity.ts';
 
-/** Why a sign-in did not end well, as the application is told (RFC 6749 4.1.2.1). */
+/** Error code that the application gets if a sign-in fails (RFC 6749 4.1.2.1). */
 export type ReturnError =
   | 'access_denied'
   | 'invalid_request'
@@ -18,7 +18,7 @@ function appended(redirectUri: string, values: Values, part: 'search' | 'hash'):
   const url = new URL(redirectUri);
   const parameters = part === 'search' ? url.searchParams : new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
-    // An address that has such a parameter already does not decide what we say.
+    // Replace or remove parameters that the redirect address already has.
     if (value === null || value === undefined) parameters.delete(name);
     else parameters.set(name, value);
   }
@@ -26,7 +26,7 @@ function appended(redirectUri: string, values: Values, part: 'search' | 'hash'):
   return url.href;
 }
 
-/** Where the browser goes with what was asked for. */
+/** Redirect URL after a successful sign-in. */
 export function successAddress(request: Asked, values: Values): string {
   const success = request.flow === 'connect' ? { success: 'true' } : {};
   return appended(
@@ -37,14 +37,14 @@ export function successAddress(request: Asked, values: Values): string {
 }
 
 /**
- * Where the browser goes with an access token: behind `#`, which is not sent to servers and stands in none of their logs (RFC 6749
- * 4.2.2).
+ * Redirect URL with an access token. The token is in the fragment, after `#`, so browsers do not
+ * send it to servers and it appears in no server log (RFC 6749 4.2.2).
  */
 export function tokenAddress(request: Asked, values: Values): string {
   return appended(request.redirectUri, { ...values, state: request.clientState }, 'hash');
 }
 
-/** Where the browser goes when it came to nothing. */
+/** Redirect URL after a failed sign-in. */
 export function failureAddress(request: Asked, error: ReturnError, description: string): string {
   const success = request.flow === 'connect' ? { success: 'false' } : {};
   return appended(

@@ -14,7 +14,7 @@ import { type Offer, ProviderOffers } from './provider-offers.ts';
 import { SignInProblem } from './sign-in-problem.ts';
 import { failureAddress, type ReturnError } from './sign-in-return.ts';
 
-/** A browser with a link that works. */
+/** A browser that has opened a valid link. */
 export interface Visit {
   request: LoginRequest;
   application: Application;
@@ -22,14 +22,14 @@ export interface Visit {
   browser: Buffer;
   key: FormKey;
   asking: Asking;
-  /** The ways to sign in that this request leaves. */
+  /** The sign-in methods that this request allows. */
   offers: readonly Offer[];
 }
 
-/** What happens next in the browser. */
+/** The server's response to the browser: a page or a redirect. */
 export type Step = { page: Page; retryAfterSeconds?: number } | { redirect: string };
 
-/** Opens links: whatever is wrong with one is found here, before anything is done. */
+/** Opens links and checks them before anything else runs. */
 @Injectable()
 export class SignInVisits {
   readonly cookie: BrowserCookie;
@@ -47,8 +47,9 @@ export class SignInVisits {
   }
 
   /**
-   * @param secret the browser's
-   * @throws {SignInProblem} when the link is unknown, used or expired, or the application's address is not registered any more
+   * @param secret the browser's secret
+   * @throws {SignInProblem} if the link is unknown, used or expired, or the application's
+   *   redirect address is no longer registered
    */
   async open(link: string, secret: string): Promise<Visit> {
     const found = await this.requests.find(link);
@@ -70,9 +71,10 @@ export class SignInVisits {
   }
 
   /**
-   * As `open`, for a form that was sent.
-   * @param secret undefined: the browser sent no cookie
-   * @throws {SignInProblem} `cookies` also when the form is not from a page this browser was given for this link
+   * Same as `open`, for a submitted form.
+   * @param secret `undefined` if the browser sent no cookie
+   * @throws {SignInProblem} `cookies` if there is no cookie, or the form is not from a page that
+   *   this browser received for this link
    */
   async submit(link: string, secret: string | undefined, token: unknown): Promise<Visit> {
     if (secret === undefined || !isFormToken(token, secret, link))
@@ -80,7 +82,10 @@ export class SignInVisits {
     return this.open(link, secret);
   }
 
-  /** Whoever signs in again does it the way they did before. */
+  /**
+   * The offers that fit the request. If a grant authenticates again, only the method it used
+   * before, if that is still offered.
+   */
   async #offers(request: LoginRequest, application: Application): Promise<Offer[]> {
     const { flow, provider, grantId } = request;
     const all = await this.offers.of(application.id, flow);
@@ -92,13 +97,13 @@ export class SignInVisits {
     return same.length > 0 ? same : fitting;
   }
 
-  /** A picture without https would be shown by no page with it. */
+  /** Pages served by https would not show an icon without https. */
   #icon({ iconUrl }: Application): string | null {
     return iconUrl && (!this.#secure || iconUrl.startsWith('https:')) ? iconUrl : null;
   }
 }
 
-/** The way back to the application, with what went wrong. */
+/** Link back to the application, with the error. */
 export function wayBack(
   { request, application }: Pick<Visit, 'request' | 'application'>,
   error: ReturnError,

@@ -37,7 +37,10 @@ function agreementOf(body: Fields): Agreement {
   return { account: text(body['account']), scopes: named ?? null };
 }
 
-/** The pages of the hosted sign-in (docs/hosted-sign-in.md). The link is in the query, which no log has. */
+/**
+ * The pages of the hosted sign-in (docs/hosted-sign-in.md). The link's secret is in the query,
+ * which is not logged.
+ */
 @ApiExcludeController()
 @Public()
 @UseFilters(PageFilter)
@@ -71,7 +74,10 @@ export class SignInController {
     sendStep(response, await this.signIn.view(visit, provider, query['again'] === 'true'));
   }
 
-  /** Pages that answer a form have its address; browsers that were closed, and people, open them once more by GET. */
+  /**
+   * Pages that answer a form have the form's URL. Reopened browsers and users load that URL again
+   * with GET.
+   */
   @Get(['credentials', 'provider', 'consent', 'deny'])
   goOn(@Res() response: Response): void {
     sendStep(response, { redirect: stepPath('', linkIn(response.req)) });
@@ -118,7 +124,7 @@ export class SignInController {
     sendStep(response, await this.signIn.cancel(await this.#sent(response), RETURNED.cancelled));
   }
 
-  /** A browser that has no secret gets one with its first page. */
+  /** A browser without a secret gets one with its first page. */
   async #visit(response: Response): Promise<Visit> {
     const { cookie } = this.visits;
     const known = cookie.read(response.req.headers.cookie);
@@ -134,7 +140,7 @@ export class SignInController {
   }
 }
 
-/** Where providers send browsers back to (spec 5). */
+/** The URL to which providers send browsers back. */
 @ApiExcludeController()
 @Public()
 @UseFilters(PageFilter)

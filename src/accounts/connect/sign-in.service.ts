@@ -26,29 +26,31 @@ import { SignInProblem } from './sign-in-problem.ts';
 import { failureAddress, successAddress, tokenAddress } from './sign-in-return.ts';
 import { type Step, type Visit, wayBack } from './sign-in-visits.ts';
 
-/** What the browser says of itself, for the grant. */
+/** User agent and IP address of the browser, stored with the grant. */
 export interface Browser {
   userAgent: string | undefined;
   ip: string | undefined;
 }
 
-/** What a consent form says: what its page has shown. */
+/** The values of a consent form: the account and scopes that its page has shown. */
 export interface Agreement {
   account: string;
   scopes: readonly Scope[] | null;
 }
 
-/** The application answered tokens when this sign-in began, and does not any more. */
+/**
+ * The application allowed the response type `token` when this sign-in started, and no longer does.
+ */
 class TokenResponseError extends ForbiddenError {
   constructor() {
     super(
       'sign-in.token-response',
-      'response_type: token is not allowed for this application any more',
+      'response_type: token is no longer allowed for this application',
     );
   }
 }
 
-/** The pages of a sign-in and what they lead to. */
+/** The pages of a sign-in and their results. */
 @Injectable()
 export class SignIn {
   constructor(
@@ -61,14 +63,15 @@ export class SignIn {
   ) {}
 
   /**
-   * The page a link opens: consent where somebody has signed in in this browser, else a provider's, else the choice.
+   * The page that a link opens: consent if this browser has already signed in, else the page of the
+   * chosen or only provider, else the choice of providers.
    * @param chosen id of an offer
-   * @param again another account is wanted
+   * @param again whether the user wants to use another account
    */
   async view(visit: Visit, chosen: string | undefined, again: boolean): Promise<Step> {
     const { request, asking, key, offers, browser } = visit;
     const named = offers.find(({ id }) => id === chosen);
-    // Whoever chooses a provider wants to sign in there, also after signing in somewhere else.
+    // Choosing a provider starts a new sign-in there, even after an earlier sign-in.
     const verified = again || named ? undefined : this.requests.authenticatedIn(request, browser);
     if (verified) {
       const scopes = await this.#asked(visit, verified);
@@ -82,12 +85,15 @@ export class SignIn {
     return { page: credentialsPage(asking, key, firstCredentials(visit, offer, given)) };
   }
 
-  /** Asks whether to leave. */
+  /** Asks the user to confirm leaving. */
   confirmCancel({ asking, key }: Visit): Step {
     return { page: cancelPage(asking, key) };
   }
 
-  /** Leaves: the application is told, whatever it said about errors; nobody is left standing here who wants to go. */
+  /**
+   * Ends the sign-in for a user who leaves. The application always gets this error, even without
+   * `redirect_on_error`, so that the user does not stay on our page.
+   */
   async cancel({ request }: Visit, description: string): Promise<Step> {
     if (!(await this.requests.end(request.id, 'cancelled', description)))
       throw new SignInProblem('used');
@@ -95,14 +101,14 @@ export class SignIn {
   }
 
   /**
-   * The user agrees: the account is connected, or a code for it is given, once.
-   * @throws {SignInProblem} when the request was used up meanwhile
+   * Handles the user's consent: connects the account, or issues a code for it.
+   * @throws {SignInProblem} if the request has been used in the meantime
    */
   async consent(visit: Visit, agreement: Agreement, browser: Browser): Promise<Step> {
     const { request } = visit;
     const verified = this.requests.authenticatedIn(request, visit.browser);
     const shown = verified && (await this.#asked(visit, verified));
-    // What was shown is not what is there any more: it is shown again.
+    // The account or scopes have changed since the page was shown, so show them again.
     if (
       !verified ||
       agreement.account !== verified.email ||
@@ -168,8 +174,8 @@ export class SignIn {
   }
 
   /**
-   * The scopes that will apply: the request's, else the grant's own, else the integration's, as far as the application lets a
-   * sign-in grant them; null: all.
+   * The scopes that will apply: those of the request, else of the grant, else of the integration,
+   * limited to those that the application lets a sign-in grant. `null` for all.
    */
   async #asked(
     { request, application }: Visit,
@@ -189,7 +195,7 @@ export class SignIn {
   }
 }
 
-/** What is told to the application when somebody leaves. */
+/** Error descriptions that the application gets when the user leaves. */
 export const RETURNED = TEXTS.returned;
 
 function optionsOf({ request }: Visit, { userAgent, ip }: Browser): ConnectOptions {
