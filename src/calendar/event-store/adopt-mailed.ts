@@ -3,14 +3,15 @@ import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import { objectChange } from '../../platform/changes/object-change.ts';
 import type { RemoteEvent } from '../../providers/port/connector.ts';
 
-/** Into which of the account's calendars events come. */
+/** The account and calendar that adopt the events, and the time of the change. */
 export interface AdoptingCalendar {
   account: { accountId: string; applicationId: string };
   calendar: { id: string };
   at: Date;
 }
 
-// They keep their ids and the mails they came by; from now on they are the provider's.
+// Adopted events keep their ids and the mail they came by. From now on they belong to the
+// provider's calendar.
 const ADOPT = `
   with given as (
     select distinct on (x.provider_id) x.* from jsonb_to_recordset($3::jsonb)
@@ -28,7 +29,8 @@ const ADOPT = `
   from mailed m where e.id = m.id
   returning e.id`;
 
-// Instances that the provider's copy of the series does not tell apart.
+// Deletes mailed instances whose series was adopted, but which the provider does not list as
+// separate instances.
 const DROP = `
   delete from event e using calendar c, event s
   where e.account_id = $1 and e.ical_uid = any($2::text[]) and e.original_start is not null and c.id = e.calendar_id
@@ -36,8 +38,10 @@ const DROP = `
   returning e.id`;
 
 /**
- * Events that came by mail and are in a calendar of the provider now, as the user or the server has put them there: they are
- * the same events, and move there. In the transaction that mirrors the calendar, before its events are compared.
+ * Moves events that came by mail into a calendar of the provider, if that calendar now has the same
+ * events. The user or the mail server has added them there; they keep their ids (ADR 0044). Call it
+ * in the transaction that mirrors the calendar, before the events of the calendar are compared.
+ * @returns change log records for the moved and deleted events; subscribers are not notified
  */
 export async function adoptMailed(
   sql: Sql,

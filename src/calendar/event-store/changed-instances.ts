@@ -8,7 +8,10 @@ import { Event } from './event.entity.ts';
 import { openSeries, type Series, TooManyOccurrencesError } from './recurrence/series.ts';
 import { isAllDay } from './when.ts';
 
-/** A time in the zone it was in before, where it names none. @param zone of the series; undefined: not known */
+/**
+ * Gives `after` the zone of `before` if `after` names no zone itself.
+ * @param zone of the series; `undefined` if not known
+ */
 export function inZoneOf(before: When, after: When, zone: string | undefined): When {
   const own =
     'timezone' in before
@@ -23,9 +26,10 @@ export function inZoneOf(before: When, after: When, zone: string | undefined): W
 }
 
 /**
- * The row of an instance that is changed by itself for the first time. It remembers what its series says of it: that is what
- * the change is told from at the provider.
- * @param instance as its series says
+ * Creates the row of an instance that is changed on its own for the first time. `providerContent`
+ * of the row is the instance as its series described it. The provider write compares the change
+ * with that content (ADR 0042).
+ * @param instance as described by its series
  */
 export function createInstance(
   em: EntityManager,
@@ -53,7 +57,7 @@ export function createInstance(
   });
 }
 
-/** A changed instance that has come to its end, for those who are told of it. */
+/** A changed instance that was cancelled together with its series or by a change of it. */
 export interface EndedInstance {
   id: string;
   metadata: Record<string, string>;
@@ -74,7 +78,10 @@ const OF_SERIES = `
   where account_id = $1 and master_event_id = $2 and original_start is not null and not released
   order by id for update`;
 
-/** Ends all changed instances of a series, which itself has been deleted. */
+/**
+ * Cancels all changed instances of a deleted series.
+ * @returns the instances that were not cancelled before
+ */
 export function endInstances(
   sql: Sql,
   { accountId, id }: SeriesKey,
@@ -84,10 +91,11 @@ export function endInstances(
 }
 
 /**
- * Puts right the changed instances of a series whose times have changed. One that would have begun when the series takes
- * place no more ends with the change; one that was deleted comes back where its EXDATE has been taken away. The others stay
- * as they are.
- * @throws {InvalidInputError} when that takes too long to be worked out
+ * Adjusts the changed instances of a series after its times have changed. An instance is cancelled
+ * if its original start is no longer a time of the series. A deleted instance comes back if the
+ * change removed its EXDATE. All other instances stay as they are.
+ * @returns the cancelled instances
+ * @throws {InvalidInputError} if the rules take too long to expand
  */
 export async function refitInstances(
   sql: Sql,
@@ -103,7 +111,7 @@ export async function refitInstances(
   if (rows.length === 0) return [];
   const starts = rows.map(({ startMs }) => startMs);
   const old = openedSeries(before);
-  // A day is never the same as a time.
+  // An original start that is a day never equals one that is a time, so no instance is kept.
   const same = isAllDay(before.when) === isAllDay(after.when);
   const kept = same ? startsAmong(openedSeries(after), starts) : new Set<number>();
   const [back, ended]: [string[], string[]] = [[], []];

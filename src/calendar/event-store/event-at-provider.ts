@@ -4,27 +4,36 @@ import type { EventContent, WrittenEvent } from '../../providers/port/connector.
 import { RECORD_FIELDS, selected } from './event-columns.ts';
 import type { EventRecord } from './event-record.ts';
 
-/** What the provider needs to know of an event, and where in the provider it belongs. */
+/**
+ * An event with everything that a provider write needs: its content and its position at the
+ * provider.
+ */
 export interface EventAtProvider extends EventRecord {
   providerId: string | null;
   calendarProviderId: string | null;
-  /** What the provider had when it was last read or written; null: not known. */
+  /** The content at the provider when it was last read or written; `null` if not known. */
   providerContent: EventContent | null;
   version: number;
-  /** SEQUENCE of iCalendar. */
+  /** SEQUENCE of the iCalendar event. */
   sequence: number;
-  /** Of a changed instance: its series. */
+  /** The series of a changed instance; `null` for all other events. */
   series: {
     providerId: string | null;
     allDay: boolean;
-    /** As `calendarBusyUntil`. */
+    /** Like `calendarBusyUntil`, for the series. */
     busyUntil: Date | null;
   } | null;
-  /** Of a changed instance: it is over, its series decides again. */
+  /**
+   * True for a changed instance whose row no longer counts: the series decides again what takes
+   * place at that time.
+   */
   released: boolean;
-  /** Of a series: `providerId`s of changed instances that are over here, but not at the provider. */
+  /** For a series: `providerId`s of released instances that the provider still has. */
   over: string[];
-  /** When the writes of its calendar that are still open will be through at the earliest; null: there are none. */
+  /**
+   * Earliest time at which the open provider writes of the calendar may be finished; `null` if
+   * there are none.
+   */
   calendarBusyUntil: Date | null;
 }
 
@@ -35,7 +44,8 @@ interface EventAtProviderRow extends Omit<EventAtProvider, 'series'> {
   seriesBusyUntil: Date | null;
 }
 
-// One statement, so that a calendar without an id at the provider and without open writes has failed for good.
+// One statement reads the calendar's id and its open writes. So a calendar with neither of them has
+// failed for good; two statements could miss a write that finishes in between.
 const FIND_AT_PROVIDER = `
   select ${selected(RECORD_FIELDS)}, e.provider_id as "providerId", e.provider_content as "providerContent", e.version, e.sequence, e.released,
     c.provider_id as "calendarProviderId",
@@ -49,7 +59,7 @@ const FIND_AT_PROVIDER = `
     left join event s on s.id = e.master_event_id and s.account_id = e.account_id
   where e.id = $1 and e.account_id = $2`;
 
-/** An event of an account as its provider has to get it; undefined: it is gone. */
+/** Finds an event of an account with what a provider write needs; `undefined` if it was deleted. */
 export async function findEventAtProvider(
   sql: Sql,
   accountId: string,
@@ -66,7 +76,10 @@ const BRING_BACK = `
   update event set released = true
   where id = $1 and account_id = $2 and master_event_id is not null and provider_id is null and status = 'cancelled'`;
 
-/** A cancelled instance that is not at its provider is what its series says again. */
+/**
+ * Releases a cancelled instance that the provider does not have: its series decides again what
+ * takes place at that time.
+ */
 export async function releaseInstance(sql: Sql, accountId: string, id: string): Promise<void> {
   await sql.query(BRING_BACK, [id, accountId]);
 }
@@ -75,7 +88,7 @@ const STORE_OVER = `
   update event set provider_id = null, provider_version = version
   where master_event_id = $1 and account_id = $2 and released and provider_id = any($3::text[])`;
 
-/** Changed instances that are over are not at the provider any more. */
+/** Stores that the provider no longer has the released instances in `over`. */
 export async function storeOver(sql: Sql, { id, accountId, over }: EventAtProvider): Promise<void> {
   if (over.length > 0) await sql.query(STORE_OVER, [id, accountId, over]);
 }
@@ -83,7 +96,10 @@ export async function storeOver(sql: Sql, { id, accountId, over }: EventAtProvid
 const STORE_SEEN = `
   update event set provider_content = $2, provider_version = $3, provider_seen_at = $4 where id = $1`;
 
-/** Stores what the provider has now, and which version of ours that is: later ones may be on their way already. */
+/**
+ * Stores the content that the provider now has and the version of our event it corresponds to. The
+ * row may already have a later version whose write is still open.
+ */
 export async function storeSeen(
   sql: Sql,
   { id, version }: EventAtProvider,
@@ -93,36 +109,38 @@ export async function storeSeen(
   await sql.query(STORE_SEEN, [id, content && JSON.stringify(content), version, at]);
 }
 
-/** SEQUENCE of an event becomes greater by so much. */
+/** Raises the SEQUENCE of an event by the given number. */
 export async function raiseSequence(sql: Sql, id: string, by: number): Promise<void> {
   await sql.query('update event set sequence = sequence + $2 where id = $1', [id, by]);
 }
 
-const DELETE_TWINS = `
+const DELETE_DUPLICATES = `
   delete from event where account_id = $2 and provider_id = $3 and id <> $1 returning id`;
 
 const STORE = `
   update event set provider_id = $3, ical_uid = $4
   where id = $1 and account_id = $2 and provider_id is null returning id`;
 
-/** Instances that were changed before their series was there. */
+/** Updates instances that were changed before their series had an id at the provider. */
 const STORE_SERIES = `
   update event set master_provider_id = $3
   where master_event_id = $1 and account_id = $2 and master_provider_id is distinct from $3`;
 
 /**
- * Stores what an event is called at its provider. Other rows of it go: the mirror may have met it there before we knew its id.
- * @returns the ids of those; `isNew`: it had no id yet
+ * Stores the ids that the provider gave to an event. Deletes duplicates: a sync pass may have
+ * stored the event under its provider id before this write knew the id.
+ * @returns `duplicates`: ids of the deleted rows; `isNew`: true if the event had no provider id
+ *   before
  */
 export async function storeProviderIds(
   sql: Sql,
   accountId: string,
   eventId: string,
   { providerId, icalUid }: Pick<WrittenEvent, 'providerId' | 'icalUid'>,
-): Promise<{ twins: string[]; isNew: boolean }> {
+): Promise<{ duplicates: string[]; isNew: boolean }> {
   const key = [eventId, accountId, providerId];
-  const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
+  const duplicates = await sql.query<{ id: string }>(DELETE_DUPLICATES, key);
   const stored = await sql.query<{ id: string }>(STORE, [...key, icalUid]);
   await sql.query(STORE_SERIES, [eventId, accountId, providerId]);
-  return { twins: idsOf(twins), isNew: stored.length > 0 };
+  return { duplicates: idsOf(duplicates), isNew: stored.length > 0 };
 }

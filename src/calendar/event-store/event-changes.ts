@@ -6,7 +6,7 @@ import {
 } from '../../platform/changes/object-change.ts';
 import type { Metadata } from '../../platform/database/metadata-filter.ts';
 
-/** An event, as far as notices of its changes describe it. */
+/** The fields of an event that a change record needs. */
 export interface ChangedEvent {
   id: string;
   calendarId: string;
@@ -14,8 +14,9 @@ export interface ChangedEvent {
 }
 
 /**
- * What a change of an event looks like in the change log and to subscribers (api facts 10.4).
- * @param dedupe makes a second notice of the same happening impossible; null: subscribers are not told
+ * Describes a change of an event for the change log and for webhooks.
+ * @param dedupe key that prevents a second notification about the same change; `null` to notify
+ *   no subscribers
  */
 export function eventChange(
   owner: ChangeOwner,

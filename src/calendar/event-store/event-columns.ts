@@ -1,11 +1,12 @@
 import type { EventFields, EventRecord } from './event-record.ts';
 
 /*
- * The one list of an event's fields. Statements that read, write and compare events are built from it: a new field takes a
- * line here, in `EventFields`, in the entity, and where it comes in and goes out (schema, mapper, `applyInput`).
+ * The one list of an event's fields. Statements that read, write and compare events are built from
+ * it. A new field needs a line here, in `EventFields`, in the entity, and where requests and
+ * responses are converted (schema, mapper, `applyInput`).
  */
 
-/** Fields that callers decide: each with its column and the type of that. */
+/** Fields that callers set, each with its column and the column's type. */
 const DECIDED = {
   title: 'title text',
   description: 'description text',
@@ -29,7 +30,7 @@ const DECIDED = {
   roundRobinOrder: 'round_robin_order text[]',
 } as const satisfies Record<keyof EventFields, string>;
 
-/** All fields of a record. */
+/** All fields of a record, each with its column and the column's type. */
 const COLUMNS = {
   id: 'id uuid',
   accountId: 'account_id uuid',
@@ -51,21 +52,21 @@ type Field = keyof EventRecord;
 export const DECIDED_FIELDS = Object.keys(DECIDED) as (keyof EventFields)[];
 export const RECORD_FIELDS = Object.keys(COLUMNS) as Field[];
 
-/** What files of events show to others. */
+/** Fields that calendar files and invitations show to other people. */
 export const SHOWN_FIELDS = [
   'title', 'description', 'location', 'when', 'busy', 'status', 'visibility', 'recurrence', 'conferencing',
 ] as const satisfies readonly Field[]; // prettier-ignore
 
-/** What providers keep of an event, by the names of `EventContent`. */
+/** Fields that providers store, named as in `EventContent`. */
 export const CONTENT_FIELDS = [...SHOWN_FIELDS, 'participants', 'reminders'] as const;
 
-/** What the mirror writes of an event. */
+/** Fields that a sync pass writes. */
 export const PROVIDER_FIELDS = [...CONTENT_FIELDS, 'startsAt', 'endsAt'] as const;
 
-/** The part of an event that providers keep. */
+/** The part of an event that providers store, with its bounds in time. */
 export type ProviderFields = Pick<EventRecord, (typeof PROVIDER_FIELDS)[number]>;
 
-/** Some fields of an event; what has no value is null. */
+/** Some fields of an event; a field without a value is `null`. */
 export function pickFields<F extends Field>(
   event: { [K in F]?: EventRecord[K] | null | undefined },
   fields: readonly F[],
@@ -78,23 +79,23 @@ export function pickFields<F extends Field>(
 
 const columnOf = (field: Field): string => COLUMNS[field].split(' ')[0]!;
 
-/** For SELECT: columns of `event e`, called as the fields are. */
+/** Column list for SELECT from `event e`, with fields as column aliases. */
 export const selected = (fields: readonly Field[]): string =>
   fields.map((field) => `e.${columnOf(field)} as "${field}"`).join(', ');
 
-/** For INSERT: names of columns, of a table where one is given. */
+/** Column list for INSERT; `table` is an optional prefix. */
 export const columnNames = (fields: readonly Field[], table?: string): string =>
   fields.map((field) => (table === undefined ? '' : `${table}.`) + columnOf(field)).join(', ');
 
-/** For `jsonb_to_recordset`: columns with their types. */
+/** Columns with their types, for `jsonb_to_recordset`. */
 export const typedColumns = (fields: readonly Field[]): string =>
   fields.map((field) => COLUMNS[field]).join(', ');
 
-/** For UPDATE: columns that are set to those of `x`. */
+/** Assignments for UPDATE that take every value from the column of the same name in `x`. */
 export const assignments = (fields: readonly Field[]): string =>
   fields.map((field) => `${columnOf(field)} = x.${columnOf(field)}`).join(', ');
 
-/** An entry of what `jsonb_to_recordset` reads. */
+/** One element of the JSON array that `jsonb_to_recordset` reads, keyed by column. */
 export const columnValues = <F extends Field>(
   event: Pick<EventRecord, F>,
   fields: readonly F[],

@@ -12,8 +12,9 @@ const FORGET = `
   where e.id = x.id and e.autocreate ->> 'provider' = x.provider`;
 
 /**
- * Shows a meeting in the event that it was made for, if the event still wants this one.
- * @returns undefined: nothing has changed
+ * Stores the conferencing details of a meeting in its event, if the event is not cancelled and
+ * still wants this meeting.
+ * @returns the event's calendar and metadata; `undefined` if nothing has changed
  */
 export async function showMeeting(
   sql: Sql,
@@ -33,7 +34,7 @@ export async function showMeeting(
   )[0];
 }
 
-/** Events want no meeting at these providers any more. */
+/** Clears `autocreate` of events that ask for a meeting at these providers. */
 export async function forgetWantedMeetings(
   sql: Sql,
   meetings: readonly { eventId: string; provider: string }[],

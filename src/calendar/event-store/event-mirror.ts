@@ -6,21 +6,28 @@ import {
 } from './event-columns.ts'; // prettier-ignore
 import type { EventRecord } from './event-record.ts';
 
-/* Events as they are at their provider: what the mirror reads of them and writes. Set-based: the number of statements does not
- * depend on the number of events. */
+/*
+ * Statements with which a sync pass reads and writes the events of a provider's calendar. They are
+ * set-based: their number does not depend on the number of events.
+ */
 
-/** An event of the mirror, with what is known of it at its provider. */
+/** An event of the mirror, with the state in which the provider was last seen. */
 export interface MirrorEvent extends EventRecord {
-  /** Null: of an instance that was changed here and is not there yet. */
+  /** `null` for an instance that was changed here and has not reached the provider yet. */
   providerId: string | null;
   masterProviderId: string | null;
   providerContent: EventContent | null;
   version: number;
-  /** Of a changed instance that is over: its series decides again. */
+  /**
+   * True for a changed instance whose row no longer counts: the series decides again what takes
+   * place at that time.
+   */
   released: boolean;
-  /** A write of ours is under way: of the event, or of its series. */
+  /** True if the event or its series has an open provider write. */
   writing: boolean;
-  /** When it was last changed here, read or written there. */
+  /**
+   * When the event was last changed here, or read or written at the provider, whichever is later.
+   */
   touchedAt: Date;
 }
 
@@ -37,7 +44,8 @@ const IN_GROUPS = `
     and ($3 or coalesce(e.master_provider_id, e.provider_id) = any($2::text[]))
   order by e.id for update of e`;
 
-// Version and queue are looked at together: a write that ends in between has stored what it brought there.
+// One statement checks both the version and the queue. With two statements, a provider write that
+// finishes in between would look like one that failed.
 const DIVERGED = `
   select ${COLUMNS} from event e
   where e.calendar_id = $1 and e.provider_id is not null and e.provider_content is not null
@@ -45,7 +53,10 @@ const DIVERGED = `
     and not ${hasOpenWrite('e.id', 'e.master_event_id')}
   order by e.id limit 100 for update of e`;
 
-/** Those of ours that are being created there: their UIDs may be listed before their ids are known. */
+/**
+ * Events that are being created at the provider. The provider may list their UIDs before we know
+ * their provider ids.
+ */
 const COMING = `
   select id from event where calendar_id = $1 and provider_id is null and id = any($2::uuid[])`;
 
@@ -95,20 +106,24 @@ const RELEASE = `
   update event set released = true, provider_id = null
   where id = any($1::uuid[]) and master_event_id is not null and status = 'cancelled'`;
 
-/** A remote event with the fields it is stored with. */
+/** An event that is new in the mirror, with the fields to store. */
 export interface NewMirrorEvent {
   id: string;
   remote: RemoteEvent;
   fields: ProviderFields;
 }
 
-/** What was seen of an event at its provider. */
+/** An event of the mirror, with what a sync pass read at its provider. */
 export interface SeenEvent {
   id: string;
   remote: RemoteEvent;
 }
 
-/** Events of these series, or all of the calendar, held until the transaction ends. */
+/**
+ * Events of these series, or all events of the calendar. Their rows stay locked until the
+ * transaction ends.
+ * @param groups provider ids of series or single events
+ */
 export function holdGroups(
   sql: Sql,
   calendarId: string,
@@ -118,12 +133,15 @@ export function holdGroups(
   return sql.query<MirrorEvent>(IN_GROUPS, [calendarId, groups, all]);
 }
 
-/** Events that show what never came to the provider, as the write of it has failed; held. */
+/**
+ * Up to 100 events that differ from the provider and have no open write, because their provider
+ * write failed. Their rows stay locked until the transaction ends.
+ */
 export function holdDiverged(sql: Sql, calendarId: string): Promise<MirrorEvent[]> {
   return sql.query<MirrorEvent>(DIVERGED, [calendarId]);
 }
 
-/** Those of the ids that are events of ours without an id at the provider. */
+/** Which of the ids belong to our events that have no provider id yet. */
 export async function comingEvents(
   sql: Sql,
   calendarId: string,
@@ -147,7 +165,10 @@ function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
   };
 }
 
-/** @returns the ids that are really new */
+/**
+ * @returns ids of the rows that were inserted; an event whose provider id already exists is
+ *   skipped
+ */
 export async function insertMirrored(
   sql: Sql,
   accountId: string,
@@ -180,7 +201,10 @@ export async function updateMirrored(
   await sql.query(UPDATE, [JSON.stringify(rows), at]);
 }
 
-/** After `update`: the version that is stored now is the provider's. */
+/**
+ * Stores what was read at the provider, and that the provider has the current version. Call it
+ * after `updateMirrored`.
+ */
 export async function storeSeenEvents(
   sql: Sql,
   events: readonly SeenEvent[],
@@ -193,7 +217,10 @@ export async function storeSeenEvents(
   ]);
 }
 
-/** Ties changed instances to their series. @returns those that say so now; not cancelled ones */
+/**
+ * Links changed instances to the rows of their series.
+ * @returns ids of the newly linked instances that are not cancelled
+ */
 export async function tieInstances(
   sql: Sql,
   calendarId: string,
@@ -207,12 +234,15 @@ export async function tieInstances(
   return tied.flatMap(({ id, status }) => (status === 'cancelled' ? [] : [id]));
 }
 
-/** Cancels events that are gone at the provider. */
+/** Cancels events that were deleted at the provider. */
 export async function cancelMirrored(sql: Sql, ids: readonly string[], at: Date): Promise<void> {
   if (ids.length > 0) await sql.query(CANCEL, [ids, at]);
 }
 
-/** Of cancelled instances that are not at the provider: their series decides again. Others stay as they are. */
+/**
+ * Releases cancelled instances that the provider does not list: the series decides again what takes
+ * place at that time. Other events in `ids` stay as they are.
+ */
 export async function releaseInstances(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql.query(RELEASE, [ids]);
 }

@@ -7,13 +7,20 @@ import { boundsOf } from './when.ts';
 import type { EventContent, RemoteEvent } from '../../providers/port/connector.ts';
 
 /*
- * What an event of a provider makes of an event of ours. Pure: `EventSync` reads and writes.
+ * Computes how an event at a provider changes our event. These are pure functions; `EventSync`
+ * reads and writes.
  */
 
-/** The API takes no longer ones either, but what providers have is not cut below what people write. */
+/**
+ * Longest text stored, in characters. The API allows no longer texts, and people do not write
+ * longer ones.
+ */
 const MOST_TEXT = 65_536;
 
-/** A provider's content without what PostgreSQL cannot store. */
+/**
+ * A provider's content without characters that PostgreSQL cannot store, and with its texts cut to
+ * `MOST_TEXT`.
+ */
 export function storableContent(content: EventContent): EventContent {
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return storable(value, MOST_TEXT);
@@ -25,8 +32,10 @@ export function storableContent(content: EventContent): EventContent {
 }
 
 /**
- * What changes in an event of ours when its provider has `content`; null: nothing that anybody sees.
- * @param asStored how our content reads once it has been at the provider: what that cannot hold is no difference
+ * The fields of our event after it takes over `content` from its provider; `null` if nothing
+ * visible changes.
+ * @param asStored converts our content to what the provider would return for it. Data that the
+ *   provider cannot store is then no difference.
  * @param zone of the calendar, for all-day events
  */
 export function changeOf(
@@ -51,13 +60,18 @@ export function changeOf(
   };
 }
 
-/** The fields of an event that is new here. @param zone as for `changeOf` */
+/**
+ * The fields of an event that is new in the mirror. @param zone of the calendar, for all-day events
+ */
 export function fieldsOf(content: EventContent, zone: string): ProviderFields {
   const fields = content as unknown as ProviderFields;
   return { ...fields, ...boundsOf(fields.when, zone) };
 }
 
-/** Telephone numbers, and what was said here, are not kept by providers. */
+/**
+ * Keeps the phone numbers and comments of our participants where the provider has none: providers
+ * do not store them.
+ */
 function withOwnFacts(theirs: readonly Participant[], ours: readonly Participant[]): Participant[] {
   return theirs.map((their) => {
     const our = ours.find(({ email }) => email === their.email);
@@ -69,7 +83,7 @@ function withOwnFacts(theirs: readonly Participant[], ours: readonly Participant
   });
 }
 
-/** The series, or the single event, that a remote event belongs to. */
+/** Provider id of the series, or of the single event, that an event belongs to. */
 export function groupOf({
   masterProviderId,
   providerId,
@@ -81,8 +95,8 @@ export function groupOf({
 }
 
 /**
- * Finds the rows of remote events: by `providerId`, and those of instances that were changed here, and are not known to be
- * there yet, by when they would have begun.
+ * Returns a function that finds our row of a remote event. It matches by `providerId`. Instances
+ * that were changed here and have no provider id yet are matched by series and original start.
  */
 export function rowFinder<Row extends MirrorRow>(
   rows: readonly Row[],

@@ -2,12 +2,12 @@ import type { PageOfView } from '../../platform/database/listing.ts';
 import type { MetadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { TimeBounds } from './recurrence/instances.ts';
 
-/** Which events are listed: all that is given has to hold. */
+/** Filters for a list of events. An event has to match all filters that are given. */
 export interface EventFilter extends TimeBounds {
   calendarId?: string | undefined;
-  /** Also of an instance: `<id of the series>_<original start>`. */
+  /** Id of an event, or of an instance as `<id of the series>_<original start>`. */
   eventId?: string | undefined;
-  /** Parts of texts, in any case. */
+  /** Substring of the title; case is ignored. The same holds for `description` and `location`. */
   title?: string | undefined;
   description?: string | undefined;
   location?: string | undefined;
@@ -16,9 +16,12 @@ export interface EventFilter extends TimeBounds {
   busy?: boolean | undefined;
   updatedBefore?: Date | undefined;
   updatedAfter?: Date | undefined;
-  /** Default: cancelled events are left out, but for instances of series. */
+  /**
+   * Include cancelled events. Default: they are left out, except cancelled instances of series when
+   * `expandRecurring` is not set.
+   */
   showCancelled?: boolean | undefined;
-  /** Instances in the place of recurring events. */
+  /** List instances instead of recurring events. */
   expandRecurring?: boolean | undefined;
   customerEventId?: string | undefined;
   metadata?: MetadataFilter | undefined;

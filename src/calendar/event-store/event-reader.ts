@@ -8,7 +8,7 @@ import { EventsRepository } from './events.repository.ts';
 import { ExpandedEvents } from './expanded-events.ts';
 import { readInstanceId } from './recurrence/instances.ts';
 
-/** Events of an account (spec 4.5), as the mirror has them. */
+/** Reads an account's events from the mirror. */
 @Injectable()
 export class EventReader {
   constructor(
@@ -17,8 +17,11 @@ export class EventReader {
   ) {}
 
   /**
-   * By start, earliest first; a recurring event once, or each of its instances. The `eventId` of an instance finds that one.
-   * @throws {InvalidInputError} when there are too many instances
+   * Lists events by start, earliest first. A recurring event appears once, or as its instances if
+   * `expandRecurring` is set. If `eventId` is the id of an instance, the list contains that
+   * instance.
+   * @throws {InvalidInputError} if there are too many instances, or the rules take too long to
+   *   expand
    */
   list(accountId: string, query: EventQuery): Promise<Listing<EventRecord>> {
     const isInstance = query.eventId !== undefined && readInstanceId(query.eventId) !== undefined;
@@ -28,12 +31,19 @@ export class EventReader {
     );
   }
 
-  /** Those of the events that the account has, also cancelled ones, in no order. @throws {PageTooLargeError} */
+  /**
+   * Returns those of the given events that the account has, in no particular order. Cancelled
+   * events are included.
+   * @throws {PageTooLargeError}
+   */
   findMany(accountId: string, ids: readonly string[]): Promise<EventRecord[]> {
     return this.repository.findMany(accountId, ids);
   }
 
-  /** Also cancelled ones, and instances of recurring events. @throws {NotFoundError} */
+  /**
+   * Returns an event or an instance of a recurring event, also if it is cancelled.
+   * @throws {NotFoundError}
+   */
   async get(accountId: string, id: string): Promise<EventRecord> {
     const event = await (isId(id) ? this.repository : this.expanded).find(accountId, id);
     if (!event) throw new NotFoundError('event', id);

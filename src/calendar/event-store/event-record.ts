@@ -13,7 +13,7 @@ import type {
 import { CONTENT_FIELDS, DECIDED_FIELDS, pickFields, RECORD_FIELDS } from './event-columns.ts';
 import type { Event } from './event.entity.ts';
 
-/** What callers decide about an event. */
+/** The fields of an event that callers set. */
 export interface EventFields {
   title: string;
   description: string;
@@ -33,7 +33,7 @@ export interface EventFields {
   metadata: Metadata;
   customerEventId: string | null;
   eventCollectionId: string | null;
-  /** -1: no limit. */
+  /** Maximum number of participants; -1 means no limit. */
   capacity: number | null;
   roundRobinOrder: string[];
 }
@@ -44,11 +44,17 @@ export interface EventRecord extends EventFields {
   accountId: string;
   calendarId: string;
   icalUid: string | null;
-  /** The mail that it was invited to by, which may be gone; null: it is no invitation. */
+  /**
+   * The message that invited the account to the event; it may have been deleted. `null` if the
+   * event is no invitation.
+   */
   messageId: string | null;
   status: EventStatus;
   readOnly: boolean;
-  /** Of a changed instance of a series: the series; null also where the account has only been given the instance. */
+  /**
+   * The series of a changed instance. `null` for other events, and if the account was invited to
+   * the instance only.
+   */
   masterEventId: string | null;
   originalStart: Date | null;
   organizerEmail: string | null;
@@ -56,18 +62,18 @@ export interface EventRecord extends EventFields {
   updatedAt: Date;
 }
 
-/** The part of an entity that callers decide. */
+/** The fields of an entity that callers set. */
 export function eventFields(event: Event | EventFields): EventFields {
   return pickFields(event, DECIDED_FIELDS);
 }
 
-/** The plain value of an entity. */
+/** An entity as a plain value. */
 export function eventRecord(event: Event): EventRecord {
   const { account, calendar } = event;
   return { ...pickFields(event, RECORD_FIELDS), accountId: account.id, calendarId: calendar.id };
 }
 
-/** The part of an event the provider keeps, by the wire's names. */
+/** The part of an event that the provider stores, with the field names of the API. */
 export function toEventContent(event: EventFields & Pick<EventRecord, 'status'>): EventContent {
   return { ...pickFields(event, CONTENT_FIELDS), hide_participants: event.hideParticipants };
 }

@@ -5,7 +5,10 @@ import { EventReader } from './event-reader.ts';
 import { EVENTS_OF_ACCOUNT, EventsRepository } from './events.repository.ts';
 import { ExpandedEvents } from './expanded-events.ts';
 
-/** The table of events: what is read of it and written to it, series with their instances, and files of events. */
+/**
+ * Reads and writes the table of events, expands series into instances, and converts events to and
+ * from calendar files.
+ */
 @Module({
   imports: [GrantsModule],
   providers: [EventReader, EventsRepository, ExpandedEvents],

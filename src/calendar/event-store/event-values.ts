@@ -1,4 +1,7 @@
-/** Values inside an event, as they are stored and (but for ids of notifications) as the wire has them. */
+/**
+ * Values inside an event. They are stored in the form the API uses, except that notifications also
+ * have an id.
+ */
 
 export const EVENT_STATUSES = ['confirmed', 'tentative', 'cancelled'] as const;
 export type EventStatus = (typeof EVENT_STATUSES)[number];
@@ -15,7 +18,7 @@ export interface Participant {
   comment: string | null;
 }
 
-/** The four forms of `when` (api facts 7.3); times in Unix seconds, dates as YYYY-MM-DD. */
+/** The four forms of `when`; times are in Unix seconds, dates are YYYY-MM-DD. */
 export type When =
   | { object: 'time'; time: number; timezone?: string }
   | {
@@ -44,7 +47,9 @@ export interface Conferencing {
   };
 }
 
-/** Conferencing that is made for the event; it stays there when the conferencing has been made. */
+/**
+ * A request to create a meeting for the event. It stays in the event after the meeting was created.
+ */
 export interface EventAutocreate {
   provider: string;
   settings: Record<string, unknown>;
@@ -56,11 +61,11 @@ export interface ReminderSettings {
   reminder_method: string;
 }
 
-/** A reminder as the caller set it (spec 2.9). */
+/** A reminder as the caller set it. */
 export type EventNotification =
   | { type: 'email'; minutes_before_event: number; subject: string; body: string }
   | { type: 'sms'; minutes_before_event: number; message: string }
   | { type: 'webhook'; minutes_before_event: number; url: string; payload: string };
 
-/** With the id that ties its reminders to it. */
+/** A reminder with the id that links its planned reminders to it. */
 export type StoredNotification = EventNotification & { id: string };

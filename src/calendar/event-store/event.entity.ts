@@ -62,35 +62,50 @@ const EventSchema = defineEntity({
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
     calendar: () => p.manyToOne(Calendar).ref().deleteRule('cascade'),
-    /** Null until the provider has it. */
+    /** `null` until the provider has the event. */
     providerId: p.text().nullable(),
     icalUid: p.text().nullable(),
-    /** The mail that it was invited to by; the message may be gone. */
+    /** The message that invited the account to the event; it may have been deleted. */
     messageId: p.uuid().nullable(),
-    /** Of a changed instance of a series: `provider_id` of the series, which may not be there itself. */
+    /**
+     * `provider_id` of the series of a changed instance. The account may not have the series
+     * itself.
+     */
     masterProviderId: p.text().nullable(),
     masterEventId: p.uuid().nullable(),
-    /** Of a changed instance: when it would have begun. */
+    /** When a changed instance would have begun without the change. */
     originalStart: p.datetime().columnType('timestamptz').nullable(),
-    /** Of a changed instance that is over: its series decides again whether there is one at that time. */
+    /**
+     * True for a changed instance whose row no longer counts: the series decides again whether an
+     * instance takes place at that time (ADR 0042).
+     */
     released: p.boolean().default(false),
-    /** What the provider had when it was last read or written: what changes are compared with. Null: not known. */
+    /**
+     * Content at the provider when it was last read or written. Changes are compared with it.
+     * `null` if not known.
+     */
     providerContent: p.json<Record<string, unknown>>().nullable(),
-    /** `version` that the provider has. */
+    /** The `version` that the provider has. */
     providerVersion: p.integer().nullable(),
     providerSeenAt: p.datetime().columnType('timestamptz').nullable(),
     title: p.text(),
     description: p.text(),
     location: p.text(),
-    /** As given, after normalising (equal ends collapse, numbers). */
+    /**
+     * As the caller gave it, after normalisation: equal ends are collapsed, and numbers are
+     * converted.
+     */
     when: p.json<When>().fieldName('when_value'),
-    /** First and last instant of `when`; all-day events in the calendar's zone, else UTC. */
+    /**
+     * First and last instant of `when`. All-day events use the calendar's zone, or UTC if it has
+     * none.
+     */
     startsAt: p.datetime().columnType('timestamptz'),
     endsAt: p.datetime().columnType('timestamptz'),
     busy: p.boolean(),
     readOnly: p.boolean(),
     status: p.enum(EVENT_STATUSES),
-    /** `public`, `private` or null. */
+    /** `public`, `private` or `null`. */
     visibility: p.text().nullable(),
     hideParticipants: p.boolean(),
     participants: p.json<Participant[]>(),
@@ -98,17 +113,20 @@ const EventSchema = defineEntity({
     organizerName: p.text().nullable(),
     recurrence: p.json<Recurrence>().nullable(),
     conferencing: p.json<Conferencing>().nullable(),
-    /** A meeting that is wanted, or was made: `conferencing` shows it then. */
+    /**
+     * The meeting that is to be created for the event. Once it is created, `conferencing` has its
+     * details.
+     */
     autocreate: p.json<EventAutocreate>().nullable(),
     reminders: p.json<ReminderSettings>().nullable(),
     notifications: p.json<StoredNotification[]>(),
     metadata: p.json<Record<string, string>>(),
     customerEventId: p.text().nullable(),
     eventCollectionId: p.text().nullable(),
-    /** -1: no limit. Null: not given. */
+    /** Maximum number of participants; -1 means no limit, `null` means not given. */
     capacity: p.integer().nullable(),
     roundRobinOrder: p.array(),
-    /** Grows with each change; reminders carry the version they were planned for. */
+    /** Grows with each change. Reminders carry the version they were planned for. */
     version: p.integer().default(1),
     /** SEQUENCE of iCalendar (RFC 5546 2.1.4): the revision that participants know. */
     sequence: p.integer().default(0),
@@ -116,6 +134,6 @@ const EventSchema = defineEntity({
   },
 });
 
-/** An event (spec 2.8, api facts 7.3). A deleted event stays as `cancelled`. */
+/** An event. A deleted event stays as a row with the status `cancelled`. */
 export class Event extends EventSchema.class {}
 EventSchema.setClass(Event);

@@ -22,17 +22,23 @@ const TAKE_OVER = `
   where c.id = e.calendar_id and c.account_id = $2 and c.provider_id = $3 and c.id <> $1
   returning e.id, e.status`;
 
-const OF_TWINS = `
+const OF_DUPLICATES = `
   select e.id, e.status from event e join calendar c on c.id = e.calendar_id
   where c.account_id = $2 and c.provider_id = $3 and c.id <> $1`;
 
-/** An all-day event, as far as the zone of its calendar matters to it. */
+/**
+ * The fields of an all-day event that depend on the calendar's zone, or are needed to plan its
+ * reminders.
+ */
 export type AllDayEvent = Pick<
   EventRecord,
   'id' | 'title' | 'when' | 'notifications' | 'status' | 'participants'
 >;
 
-/** Events of a calendar that are not cancelled, held; `reminding`: with notifications. */
+/**
+ * Events of a calendar that are not cancelled; `reminding` is true for events with notifications.
+ * Their rows stay locked until the transaction ends.
+ */
 export function holdEvents(
   sql: Sql,
   calendarId: string,
@@ -40,7 +46,11 @@ export function holdEvents(
   return sql.query(ALIVE, [calendarId]);
 }
 
-/** All-day events of a calendar by their ids, from the one after `last` on, held. Participants only of those with notifications. */
+/**
+ * Up to `most` all-day events of a calendar, ordered by id, starting after the id `last`. Their
+ * rows stay locked until the transaction ends. Participants are read only for events with
+ * notifications.
+ */
 export function holdAllDayEvents(
   sql: Sql,
   calendarId: string,
@@ -50,7 +60,7 @@ export function holdAllDayEvents(
   return sql.query<AllDayEvent>(ALL_DAY, [calendarId, last, most]);
 }
 
-/** Stores other bounds of events whose `when` has not changed. */
+/** Stores new start and end instants of events whose `when` has not changed. */
 export async function moveEvents(
   sql: Sql,
   events: readonly Pick<EventRecord, 'id' | 'startsAt' | 'endsAt'>[],
@@ -64,9 +74,9 @@ export async function moveEvents(
 }
 
 /**
- * Events of the account's other calendars with this id at the provider.
- * @param move whether they come into the calendar, or stay where they are
- * @returns ids of those that are not cancelled
+ * Finds the events of duplicate calendars: other rows of the account with the same provider id.
+ * @param move true to move these events into the calendar, false to leave them where they are
+ * @returns ids of the events that are not cancelled
  */
 export async function eventsOfTwins(
   sql: Sql,
@@ -77,7 +87,7 @@ export async function eventsOfTwins(
   }: { calendarId: string; accountId: string; providerId: string },
   move: boolean,
 ): Promise<string[]> {
-  const text = move ? TAKE_OVER : OF_TWINS;
+  const text = move ? TAKE_OVER : OF_DUPLICATES;
   const events = await sql.query<{ id: string; status: string }>(text, [
     calendarId,
     accountId,

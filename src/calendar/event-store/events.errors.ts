@@ -1,13 +1,13 @@
 import { ConflictError, DomainError } from '../../platform/base/errors/domain-error.ts';
 
-/** The provider, or whoever created it, does not let anybody change this event. */
+/** The provider, or the application that created the event, made it read-only. */
 export class ReadOnlyEventError extends DomainError {
   constructor() {
     super('event.read-only', 'invalid', 'Cannot change a read_only event.');
   }
 }
 
-/** Nothing in a read_only calendar can be created, changed or deleted. */
+/** Events cannot be created, changed or deleted in a read-only calendar. */
 export class EventInReadOnlyCalendarError extends DomainError {
   constructor() {
     super(
@@ -18,7 +18,7 @@ export class EventInReadOnlyCalendarError extends DomainError {
   }
 }
 
-/** A deleted event stays readable but cannot be changed any more. */
+/** A deleted event stays readable but can no longer be changed. */
 export class CancelledEventError extends ConflictError {
   constructor() {
     super('event.cancelled', 'This event has been cancelled and cannot be changed.');

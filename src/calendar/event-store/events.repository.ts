@@ -14,7 +14,10 @@ import { readInstanceId } from './recurrence/instances.ts';
 
 const COLUMNS = selected(RECORD_FIELDS);
 
-/** Reminders and participants can hold megabytes; the length of JSON is only known when it is read. */
+/**
+ * Size of an event in bytes. Reminders and participants can have megabytes, and the length of JSON
+ * is known only after PostgreSQL has read it.
+ */
 const BYTES = `
   octet_length(e.title) + octet_length(e.description) + octet_length(e.location) + octet_length(e.notifications::text) + octet_length(e.participants::text)
   + coalesce(octet_length(e.recurrence::text), 0)`;
@@ -29,12 +32,15 @@ const LISTED = {
   orderBy: 'e.starts_at, e.id',
 };
 
-/** A recurring event, with what is needed to tell its times. */
+/** A recurring event, with everything needed to compute its instances. */
 export interface SeriesRecord extends EventRecord {
   recurrence: Recurrence;
-  /** Of all-day events: the calendar's, or UTC. */
+  /** Zone of all-day events: the calendar's zone, or UTC if it has none. */
   zone: string;
-  /** When instances would have begun that were changed or cancelled by themselves; Unix milliseconds. */
+  /**
+   * Original starts of the instances that were changed or cancelled on their own, in Unix
+   * milliseconds.
+   */
   replaced: number[];
 }
 
@@ -51,18 +57,21 @@ const FIND_INSTANCE = `
   where e.account_id = $1 and e.master_event_id = $2 and e.original_start = $3
   order by e.released, e.updated_at desc limit 1`;
 
-/** More than anybody has, and than one request should work out. */
+/** Limit for one request. No known account has that many series. */
 const MOST_SERIES = 2_000;
 
 class TooManySeriesError extends InvalidInputError {
   constructor() {
     super(
-      `expand_recurring: more than ${MOST_SERIES} recurring events match; narrow it by calendar_id or another filter`,
+      `expand_recurring: more than ${MOST_SERIES} recurring events match; narrow the list with calendar_id or another filter`,
     );
   }
 }
 
-/** They are deleted with their calendars. */
+/**
+ * What a new application sees of an account's events. There is nothing to delete here: events are
+ * deleted with their calendars.
+ */
 export const EVENTS_OF_ACCOUNT: AccountListener = {
   shown: [
     `select id, 'event' as object from event where account_id = $1 and status <> 'cancelled'`,
@@ -77,7 +86,10 @@ export class EventsRepository {
     return (await this.database.query<EventRecord>(FIND, [id, accountId]))[0];
   }
 
-  /** What takes place once: single events, and instances of series that were changed by themselves. By start. */
+  /**
+   * Events that take place once: single events, and instances that were changed on their own.
+   * Ordered by start, at most `most`.
+   */
   async listSingle(accountId: string, filter: EventFilter, most: number): Promise<EventRecord[]> {
     const conditions = new Conditions();
     conditions.add(`e.account_id = ${conditions.value(accountId)} and e.recurrence is null`);
@@ -91,7 +103,10 @@ export class EventsRepository {
     return listing.view === 'items' ? listing.items : [];
   }
 
-  /** Series that begin before an instant, with what they do not tell of themselves. */
+  /**
+   * Series that begin before an instant, with everything needed to compute their instances.
+   * @throws {InvalidInputError} if more than 2,000 series match
+   */
   async listSeries(accountId: string, filter: EventFilter, before: Date): Promise<SeriesRecord[]> {
     const conditions = new Conditions();
     conditions.add(`e.account_id = ${conditions.value(accountId)} and e.recurrence is not null`);
@@ -113,8 +128,9 @@ export class EventsRepository {
   }
 
   /**
-   * The instance of a series that was changed by itself; rather one that stands for it than one that is over (`released`).
-   * @param originalStart when it would have begun
+   * The row of an instance that was changed on its own. A row that counts is preferred to one that
+   * is `released`.
+   * @param originalStart when the instance would have begun without the change
    */
   async findInstance(
     accountId: string,
@@ -125,7 +141,10 @@ export class EventsRepository {
     return (await this.database.query<EventRecord & { released: boolean }>(FIND_INSTANCE, key))[0];
   }
 
-  /** Those that the account has, in no order. @throws {PageTooLargeError} */
+  /**
+   * Returns those of the given events that the account has, in no particular order. @throws
+   * {PageTooLargeError}
+   */
   async findMany(accountId: string, ids: readonly string[]): Promise<EventRecord[]> {
     const conditions = new Conditions();
     conditions.add(`e.account_id = ${conditions.value(accountId)}`);
@@ -135,7 +154,7 @@ export class EventsRepository {
     return listing.view === 'items' ? listing.items : [];
   }
 
-  /** By start, earliest first. */
+  /** Lists events by start, earliest first. A recurring event appears once. */
   list(accountId: string, query: EventQuery): Promise<Listing<EventRecord>> {
     const conditions = new Conditions();
     conditions.add(`e.account_id = ${conditions.value(accountId)}`);
@@ -150,10 +169,10 @@ export class EventsRepository {
   }
 }
 
-/** Every filter that was given has to hold; comparisons of times are strict (api facts 7.3). */
+/** Adds a condition for every filter that is given. Comparisons of times are strict. */
 function addFilters(conditions: Conditions, filter: EventFilter): void {
   if (!filter.showCancelled) {
-    // Who works out instances by the rules needs to know of those that do not take place.
+    // Clients that expand the rules themselves need to know which instances do not take place.
     const needed = filter.expandRecurring
       ? ''
       : ' or (e.master_event_id is not null and not e.released)';
@@ -180,13 +199,13 @@ function addFilters(conditions: Conditions, filter: EventFilter): void {
     conditions.add(`e.customer_event_id = ${conditions.value(filter.customerEventId)}`);
   addComparisons(conditions, [
     ['e.updated_at <', filter.updatedBefore],
-    // Clients see whole seconds: after a second means from the next one on.
+    // Clients see whole seconds, so "after a second" means from the next second on.
     ['e.updated_at >=', updatedAfter && new Date(updatedAfter.getTime() + 1000)],
   ]);
   if (filter.metadata) addMetadataCondition(conditions, 'e.metadata', filter.metadata);
 }
 
-/** An event by its id; also an instance that was changed by itself, by the id it had before. */
+/** Matches an event by its id, or a changed instance by the id it had before the change. */
 function addIdFilter(conditions: Conditions, id: string): void {
   const name = isId(id) ? undefined : readInstanceId(id);
   if (isId(id)) conditions.add(`e.id = ${conditions.value(id)}`);
@@ -197,7 +216,10 @@ function addIdFilter(conditions: Conditions, id: string): void {
     );
 }
 
-/** When an event takes place: of a series that is when each of its instances does. */
+/**
+ * Filters events by their own start and end. A list that expands series checks each instance
+ * separately.
+ */
 function addTimeFilters(conditions: Conditions, filter: EventFilter): void {
   addComparisons(conditions, [
     ['e.starts_at <', filter.startsBefore],
@@ -216,7 +238,7 @@ function addComparisons(
   }
 }
 
-/** A LIKE pattern for texts that contain this one, whatever signs it has. */
+/** A LIKE pattern for texts that contain `part`; wildcards in `part` are escaped. */
 function containing(part: string): string {
   return `%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
 }

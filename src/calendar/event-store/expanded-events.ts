@@ -15,54 +15,67 @@ import {
 } from './recurrence/instances.ts';
 import { openSeries, type Series, TooManyOccurrencesError } from './recurrence/series.ts';
 
-/** A participant is an object of its own, which takes several times as much memory as its text. */
+/** Memory for one participant. The parsed object takes several times as much memory as its text. */
 const PARTICIPANT_BYTES = 400;
-/** About what an event takes in an answer: each time of a series repeats what may be half a megabyte. */
+/**
+ * Approximate size of an event in a response. A series of up to half a megabyte is repeated for
+ * each instance.
+ */
 const bytesOf = ({ title, description, location, participants }: EventRecord): number =>
   title.length + description.length + location.length + participants.length * PARTICIPANT_BYTES;
 
-/** Without an upper bound instances are told for so long from now, or from the lower bound. */
+/**
+ * How far a list without an upper bound reaches: from now, or from the lower bound if that is
+ * later.
+ */
 const HORIZON_MS = 366 * 86_400_000;
-/** The first piece of time that is looked at; each next one is twice as long. */
-const FIRST_PIECE_MS = 32 * 86_400_000;
+/** Length of the first time span that is expanded; each later span is twice as long. */
+const FIRST_SPAN_MS = 32 * 86_400_000;
 const DAY_MS = 86_400_000;
 /**
- * Processor time for the rules of one series, of all unusual rules, and of all rules, for one answer. A quarter of the first one is
- * enough for an hourly rule over a year. Rules from elsewhere may be as wild as they like.
+ * Limits of processor time for one response, in milliseconds: for the rules of one series, for all
+ * unusual rules, and for all rules. An hourly rule over a year needs a quarter of the first limit.
+ * Rules from other calendar programs can be arbitrarily expensive.
  */
 const MOST_SERIES_MS = 600;
 const MOST_UNUSUAL_MS = 1_500;
 const MOST_WORK_MS = 5_000;
-/** Unusual rules are worked out for so long at a time. */
-const MOST_PIECE_MS = 128 * 86_400_000;
-/** Other requests are answered in between after this. */
-const TURN_MS = 25;
-/** Series that took too long are not tried again for a while; so many are remembered. */
-const WILD_FOR_MS = 600_000;
-const MOST_WILD = 10_000;
-/** Instances of one answer, those before its page included. */
+/** Longest time span for which an unusual rule is expanded at once. */
+const MOST_UNUSUAL_SPAN_MS = 128 * 86_400_000;
+/** After this time slice, the event loop gets a chance to serve other requests. */
+const TIME_SLICE_MS = 25;
+/**
+ * A series that took too long is skipped for this time. At most `MOST_SLOW` such series are
+ * remembered.
+ */
+const SLOW_FOR_MS = 600_000;
+const MOST_SLOW = 10_000;
+/** Most instances of one response, including those before its page. */
 const MOST_INSTANCES = 20_000;
 
 interface Expandable {
   master: SeriesRecord;
   series: Series;
-  /** Processor time that it took so far. */
+  /** Processor time that the series has taken so far. */
   spentMs: number;
 }
 
-/** What one answer has taken so far: milliseconds of processor time, and when it last let others go on. */
+/** Processor time that one response has taken so far, and when its current time slice began. */
 interface Spent {
   allMs: number;
   unusualMs: number;
-  turnBegan: number;
+  sliceBegan: number;
 }
 
-/** Recurring events as their instances (`expand_recurring`, api facts 7.3). */
+/** Lists recurring events as their instances (`expand_recurring`). */
 @Injectable()
 export class ExpandedEvents {
   readonly #log = new Logger(ExpandedEvents.name);
-  /** Until when a series that took too long is passed, on the clock of `performance`; by its id and last change. */
-  readonly #wild = new Map<string, number>();
+  /**
+   * Series that took too long, by id and last change. The value is the time until which the series
+   * is skipped, on the clock of `performance`.
+   */
+  readonly #slowUntil = new Map<string, number>();
 
   constructor(
     private readonly repository: EventsRepository,
@@ -70,8 +83,11 @@ export class ExpandedEvents {
   ) {}
 
   /**
-   * Single events, and instances of series in the place of the series, by start; paged after that.
-   * @throws {InvalidInputError} when there are too many of them @throws {PageTooLargeError}
+   * Lists single events and instances of series, ordered by start. The page is cut from the ordered
+   * list.
+   * @throws {InvalidInputError} if there are too many events, or the rules take too long to
+   *   expand
+   * @throws {PageTooLargeError}
    */
   async list(accountId: string, query: EventQuery): Promise<Listing<EventRecord>> {
     const { limit, offset, view } = query;
@@ -101,7 +117,10 @@ export class ExpandedEvents {
     return admitPage(items.length, bytes, async () => ({ view: 'items', items }));
   }
 
-  /** An instance by its id: as it was changed by itself, or as the rules say; undefined: there is none. */
+  /**
+   * Finds an instance by its id: the changed instance if there is one, else the instance that the
+   * rules give. `undefined` if no such instance exists.
+   */
   async find(accountId: string, id: string): Promise<EventRecord | undefined> {
     const name = readInstanceId(id);
     if (!name) return undefined;
@@ -113,7 +132,7 @@ export class ExpandedEvents {
     return (master && occurrence && instanceOf(master, occurrence)) ?? changed;
   }
 
-  /** The one instance that an id means, where it is what its series says and within the bounds. */
+  /** The instance that an id names, if it was not changed on its own and lies within the bounds. */
   #named(
     masters: readonly SeriesRecord[],
     bounds: TimeBounds,
@@ -128,18 +147,21 @@ export class ExpandedEvents {
     return instances.filter((instance) => isWithin(instance, bounds));
   }
 
-  /** The earliest of them, as many as are wanted: piece of time by piece of time, until there are enough. */
+  /**
+   * The earliest instances, at least `wanted` of them if there are so many. Expands one time span
+   * after the other until there are enough.
+   */
   async #instances(
     masters: readonly SeriesRecord[],
     bounds: TimeBounds,
     end: Date,
     wanted: number,
   ): Promise<EventRecord[]> {
-    const spent: Spent = { allMs: 0, unusualMs: 0, turnBegan: performance.now() };
+    const spent: Spent = { allMs: 0, unusualMs: 0, sliceBegan: performance.now() };
     let expandables: Expandable[] = [];
     for (const master of masters) {
       expandables.push(...this.#open(master));
-      await breathe(spent);
+      await yieldAfterSlice(spent);
     }
     const first = expandables.reduce(
       (least, { master }) => Math.min(least, master.startsAt.getTime()),
@@ -147,24 +169,24 @@ export class ExpandedEvents {
     );
     const found: EventRecord[] = [];
     let from = Math.max(first, this.#lowestStart(bounds, expandables));
-    for (let piece = FIRST_PIECE_MS; from < end.getTime() && found.length < wanted; piece *= 2) {
-      const before = Math.min(from + piece, end.getTime());
-      const left = new Set<Expandable>();
+    for (let span = FIRST_SPAN_MS; from < end.getTime() && found.length < wanted; span *= 2) {
+      const before = Math.min(from + span, end.getTime());
+      const tooSlow = new Set<Expandable>();
       for (const one of expandables) {
         const instances = await this.#expandOne(one, from, before, spent);
-        if (!instances) left.add(one);
+        if (!instances) tooSlow.add(one);
         for (const instance of instances ?? [])
           if (isWithin(instance, bounds)) found.push(instance);
         if (found.length > MOST_INSTANCES) throw tooMany();
-        await breathe(spent);
+        await yieldAfterSlice(spent);
       }
-      if (left.size > 0) expandables = this.#without(left, expandables);
+      if (tooSlow.size > 0) expandables = this.#without(tooSlow, expandables);
       from = before;
     }
     return found;
   }
 
-  /** @returns null for a series that is left out from now on */
+  /** @returns `null` if the series must be left out from now on */
   async #expandOne(
     one: Expandable,
     from: number,
@@ -176,13 +198,15 @@ export class ExpandedEvents {
     if (!one.series.isUsual && spent.unusualMs > MOST_UNUSUAL_MS) return null;
     const instances = await expand(one, from, before, spent);
     if (!instances && one.spentMs > MOST_SERIES_MS) {
-      if (this.#wild.size >= MOST_WILD) this.#wild.clear();
-      this.#wild.set(nameOf(one.master), performance.now() + WILD_FOR_MS);
+      if (this.#slowUntil.size >= MOST_SLOW) this.#slowUntil.clear();
+      this.#slowUntil.set(nameOf(one.master), performance.now() + SLOW_FOR_MS);
     }
     return instances;
   }
 
-  /** What ends after an instant may begin before it. */
+  /**
+   * The earliest start that can match. An event that ends after `endsAfter` may begin before it.
+   */
   #lowestStart({ startsAfter, endsAfter }: TimeBounds, expandables: readonly Expandable[]): number {
     const longest = expandables.reduce(
       (most, { master: { startsAt, endsAt } }) =>
@@ -206,42 +230,50 @@ export class ExpandedEvents {
     return new Date(lower + HORIZON_MS);
   }
 
-  /** A series that came from elsewhere with rules that take too long must not take all lists of the account with it. */
-  #without(left: ReadonlySet<Expandable>, expandables: readonly Expandable[]): Expandable[] {
-    for (const { master } of left)
+  /**
+   * Drops series that are too expensive, so that one series from another calendar program cannot
+   * make every list of the account fail.
+   */
+  #without(tooSlow: ReadonlySet<Expandable>, expandables: readonly Expandable[]): Expandable[] {
+    for (const { master } of tooSlow)
       this.#log.warn(
-        `event ${master.id}: its recurrence has too many times, or takes too long to be worked out`,
+        `event ${master.id}: left out of the expanded list, because its recurrence has too many instances or takes too long to expand`,
       );
-    return expandables.filter((one) => !left.has(one));
+    return expandables.filter((one) => !tooSlow.has(one));
   }
 
-  /** A series that came from elsewhere with rules nobody understands has no instances: it is passed. */
+  /** Opens a series. A series whose rules cannot be parsed has no instances and is skipped. */
   #open(master: SeriesRecord): Expandable[] {
-    const wildUntil = this.#wild.get(nameOf(master)) ?? 0;
-    if (wildUntil > performance.now()) return [];
+    const skippedUntil = this.#slowUntil.get(nameOf(master)) ?? 0;
+    if (skippedUntil > performance.now()) return [];
     const series = openSeries(master);
     if (series) return [{ master, series, spentMs: 0 }];
-    this.#log.debug(`event ${master.id}: its recurrence cannot be read`);
+    this.#log.debug(
+      `event ${master.id}: left out of the expanded list, because its recurrence cannot be parsed`,
+    );
     return [];
   }
 }
 
 const nameOf = ({ id, updatedAt }: SeriesRecord): string => `${id} ${updatedAt.getTime()}`;
 
-/** Lets other requests be answered after a turn. */
-async function breathe(spent: Spent): Promise<void> {
-  if (performance.now() - spent.turnBegan < TURN_MS) return;
+/** Lets the event loop serve other requests if the time slice is over. */
+async function yieldAfterSlice(spent: Spent): Promise<void> {
+  if (performance.now() - spent.sliceBegan < TIME_SLICE_MS) return;
   await new Promise((resolve) => setImmediate(resolve));
-  spent.turnBegan = performance.now();
+  spent.sliceBegan = performance.now();
 }
 
-/** Of this thread alone: how busy the machine is must not decide which events are listed. */
+/**
+ * Processor time of this thread, in milliseconds. Wall-clock time would let the machine's load
+ * decide which events are listed.
+ */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
-/** Instances in a piece of time; null: there are too many on a single day, or they take too long. */
+/** Instances in a time span; `null` if a single day has too many of them, or they take too long. */
 async function expand(
   one: Expandable,
   fromMs: number,
@@ -249,15 +281,18 @@ async function expand(
   spent: Spent,
 ): Promise<EventRecord[] | null> {
   if (one.spentMs > MOST_SERIES_MS) return null;
-  await breathe(spent);
+  await yieldAfterSlice(spent);
   const span = beforeMs - fromMs;
   try {
-    // The library cannot be stopped: unusual rules are worked out in pieces that it does in a few milliseconds.
-    if (one.series.isUsual || span <= MOST_PIECE_MS) return workOut(one, fromMs, beforeMs, spent);
+    // The library cannot be interrupted, so unusual rules are expanded in spans that take a few
+    // milliseconds each.
+    if (one.series.isUsual || span <= MOST_UNUSUAL_SPAN_MS)
+      return expandTimed(one, fromMs, beforeMs, spent);
   } catch (error) {
     if (!(error instanceof TooManyOccurrencesError)) throw error;
     if (span <= DAY_MS) return null;
-    // Whatever has too many times on its first day need not be halved down to it.
+    // Try the first day alone. If it already has too many instances, halving the span further is
+    // useless.
     if (!(await expand(one, fromMs, fromMs + DAY_MS, spent))) return null;
   }
   const middle = Math.floor((fromMs + beforeMs) / 2);
@@ -267,8 +302,16 @@ async function expand(
   return second && [...first, ...second];
 }
 
-/** Instances in a piece of time, counted for what they cost. @throws {TooManyOccurrencesError} */
-function workOut(one: Expandable, fromMs: number, beforeMs: number, spent: Spent): EventRecord[] {
+/**
+ * Expands a series over a time span and records the processor time.
+ * @throws {TooManyOccurrencesError}
+ */
+function expandTimed(
+  one: Expandable,
+  fromMs: number,
+  beforeMs: number,
+  spent: Spent,
+): EventRecord[] {
   const began = processorMs();
   try {
     return instancesBetween(one.master, one.series, fromMs, beforeMs);
@@ -282,12 +325,12 @@ function workOut(one: Expandable, fromMs: number, beforeMs: number, spent: Spent
 
 const tooMuch = () =>
   new InvalidInputError(
-    'expand_recurring: it takes too long to be worked out; narrow it by starts_after, starts_before or another filter',
+    'expand_recurring: expanding the recurring events takes too long; narrow the list with starts_after, starts_before or another filter',
   );
 
 const tooMany = () =>
   new InvalidInputError(
-    `expand_recurring: more than ${MOST_INSTANCES} events; narrow it by starts_after, starts_before or another filter`,
+    `expand_recurring: more than ${MOST_INSTANCES} events match; narrow the list with starts_after, starts_before or another filter`,
   );
 
 const byStart = (a: EventRecord, b: EventRecord): number =>

@@ -10,8 +10,9 @@ import { type InstanceName, instanceOf, readInstanceId } from './recurrence/inst
 import { openSeries } from './recurrence/series.ts';
 
 /*
- * Rows that a write holds until its transaction ends. Always in this order: the calendar, as those do who change a
- * calendar; the series; its instances.
+ * Locks the rows of a change until its transaction ends. The order is always: the calendar, the
+ * series, its instances. Changes of a calendar lock the calendar first as well, so that no deadlock
+ * arises.
  */
 
 /** An event that may be changed, with its calendar. */
@@ -20,14 +21,17 @@ export interface HeldEvent {
   calendar: Calendar;
 }
 
-/** An instance nobody has changed yet: it is what its series says, and has no row. */
+/** An instance that has never been changed on its own. It has no row; its series describes it. */
 export interface HeldInstance {
   series: Event;
   instance: EventRecord;
   calendar: Calendar;
 }
 
-/** A calendar that will neither go nor change; null: the account has none of this id. */
+/**
+ * Locks a calendar against changes and deletion; `null` if the account has no calendar with this
+ * id.
+ */
 export async function holdCalendar(
   em: EntityManager,
   accountId: string,
@@ -42,8 +46,8 @@ export async function holdCalendar(
 }
 
 /**
- * An event, or an instance of a series, held against every other change.
- * @param id also of an instance: `<series>_<original start>`
+ * Locks an event, or an instance of a series, against every other change.
+ * @param id of an event, or of an instance: `<series>_<original start>`
  * @throws {NotFoundError}
  * @throws {ReadOnlyEventError}
  * @throws {EventInReadOnlyCalendarError}
@@ -64,7 +68,7 @@ export async function holdEvent(
   throw new NotFoundError('event', id);
 }
 
-/** The row of an instance; rather one that stands for it than one that is over. */
+/** The row of an instance. A row that counts is preferred to one that is `released`. */
 function holdChanged(
   em: EntityManager,
   accountId: string,
@@ -108,7 +112,7 @@ async function holdById(em: EntityManager, accountId: string, id: string): Promi
   return { event, calendar };
 }
 
-/** The zone of all-day events. */
+/** The zone of all-day events: the calendar's zone, or UTC if it has none. */
 export function zoneOf(calendar: Calendar): string {
   return calendar.timezone ?? 'UTC';
 }

@@ -4,24 +4,24 @@ import {
 } from './event-columns.ts'; // prettier-ignore
 import type { Participant, StoredNotification } from './event-values.ts';
 
-/* Events that mails are about. */
+/* Statements for events that invitations in mail create, change or cancel. */
 
 export interface MailedEvent {
   id: string;
   fields: ProviderFields;
   messageId: string | null;
   masterEventId: string | null;
-  /** Of an instance of a series: when it would have begun. */
+  /** For an instance of a series: when it would have begun without a change. */
   originalStart: Date | null;
 }
 
-/** An event of the account that mails may be about. */
+/** An event of the account that a mail may refer to. */
 export interface StoredEvent extends MailedEvent {
   calendarId: string;
   icalUid: string | null;
-  /** In the calendar of mailed events. */
+  /** True if the event is in the account's calendar of emailed events. */
   emailed: boolean;
-  /** The message is still there. */
+  /** True if the message still exists. */
   messageKept: boolean;
   organizerEmail: string | null;
   organizerName: string | null;
@@ -35,10 +35,10 @@ export interface NewMailedEvent {
   event: MailedEvent;
 }
 
-/** Alarms in mail are not the account's. */
+/** Alarms in mail are the organizer's, so the account's reminders are not taken from them. */
 const MAILED_FIELDS = PROVIDER_FIELDS.filter((field) => field !== 'reminders');
 
-// Changes through the API hold the event first as well. Instances that are over stand for nothing.
+// Changes through the API lock the event first as well. Released instances are left out.
 const EVENTS = `
   select e.id, e.calendar_id as "calendarId", e.ical_uid as "icalUid", c.is_emailed as emailed,
     e.message_id as "messageId", m.id is not null as "messageKept", e.master_event_id as "masterEventId",
@@ -88,7 +88,7 @@ function rowOf({ id, fields, ...event }: MailedEvent): Record<string, unknown> {
 
 type EventRow = Omit<StoredEvent, 'fields'> & ProviderFields;
 
-/** Events with these UIDs or ids, held until the transaction ends. */
+/** Events with these UIDs or ids. Their rows stay locked until the transaction ends. */
 export async function holdMailedEvents(
   sql: Sql,
   accountId: string,
@@ -125,7 +125,7 @@ export async function updateMailedEvents(
   if (events.length > 0) await sql.query(UPDATE, [JSON.stringify(events.map(rowOf)), at]);
 }
 
-/** Says which mails events were invited to by. */
+/** Stores for each event the message that invited the account to it. */
 export async function linkEvents(sql: Sql, links: readonly { id: string; messageId: string }[]) {
   if (links.length > 0)
     await sql.query(LINK, [idsOf(links), links.map(({ messageId }) => messageId)]);
@@ -147,7 +147,9 @@ export async function writeParticipants(
 const INSTANCE = `
   select id from event where account_id = $1 and master_event_id = $2 and original_start = $3`;
 
-/** Id of the event that an instance of a series has become; undefined: it is as the series says. */
+/**
+ * Id of the row of an instance that was changed on its own; `undefined` if its series describes it.
+ */
 export async function findInstance(
   sql: Sql,
   accountId: string,

@@ -30,9 +30,9 @@ describe('readWhen', () => {
       { start_date: '2026-01-02', end_date: '2026-01-03' },
       { object: 'datespan', start_date: '2026-01-02', end_date: '2026-01-03' },
     ],
-  ])('%j', (fields, when) => expect(read(fields)).toEqual({ when }));
+  ])('reads %j', (fields, when) => expect(read(fields)).toEqual({ when }));
 
-  it('collapses equal ends to the singular form', () => {
+  it('turns a timespan or datespan with equal ends into a single time or date', () => {
     expect(read({ start_time: 5, end_time: 5, start_timezone: 'UTC' })).toEqual({
       when: { object: 'time', time: 5, timezone: 'UTC' },
     });
@@ -69,7 +69,7 @@ describe('readWhen', () => {
 });
 
 describe('isDate', () => {
-  it.each(['2026-01-02', '2024-02-29', '1000-01-01', '9999-12-31'])('takes %s', (text) =>
+  it.each(['2026-01-02', '2024-02-29', '1000-01-01', '9999-12-31'])('accepts %s', (text) =>
     expect(isDate(text)).toBe(true),
   );
 
@@ -85,7 +85,7 @@ describe('boundsOf', () => {
     return [startsAt.toISOString(), endsAt.toISOString()];
   };
 
-  it('takes instants as they are, whatever the zone', () => {
+  it('returns the instants of a time or timespan unchanged, whatever the zone', () => {
     expect(bounds({ object: 'time', time: 1_700_000_000 }, 'Asia/Tokyo')).toEqual([
       '2023-11-14T22:13:20.000Z',
       '2023-11-14T22:13:20.000Z',
@@ -96,7 +96,7 @@ describe('boundsOf', () => {
     ]);
   });
 
-  it('lets a day last from its first to its last instant in the zone', () => {
+  it('lets an all-day event last from the first to the last instant of its day in the zone', () => {
     expect(bounds({ object: 'date', date: '2026-03-29' }, 'Europe/Berlin')).toEqual([
       '2026-03-28T23:00:00.000Z',
       '2026-03-29T22:00:00.000Z',
@@ -109,7 +109,7 @@ describe('boundsOf', () => {
     ).toEqual(['2026-01-30T00:00:00.000Z', '2026-02-02T00:00:00.000Z']);
   });
 
-  it('has an end for the last day there is', () => {
+  it('ends the last possible day one millisecond before the year 10000', () => {
     expect(bounds({ object: 'date', date: '9999-12-31' })[1]).toBe('9999-12-31T23:59:59.999Z');
   });
 });

@@ -2,7 +2,10 @@ import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { startOfDay } from '../../platform/base/time/time-zone.ts';
 import type { When } from './event-values.ts';
 
-/** Fields of `when` as they come in, each one already of its type; which ones are there decides the form. */
+/**
+ * Fields of `when` as the caller sent them, with their types checked. The set of fields decides the
+ * form.
+ */
 export interface WhenFields {
   time?: number;
   timezone?: string;
@@ -15,7 +18,7 @@ export interface WhenFields {
   end_date?: string;
 }
 
-/** Result of reading a `when`: the value, or what is wrong with it. */
+/** Result of reading a `when`: the value, or an error text. */
 export type WhenResult = { when: When } | { problem: string };
 
 const FORMS: readonly { required: readonly string[]; optional: readonly string[] }[] = [
@@ -30,14 +33,15 @@ const INVALID_KEYS: WhenResult = {
     'When object had invalid keys. Use time, start_time with end_time, date, or start_date with end_date.',
 };
 
-/** A key on its own, or nothing. */
+/** An object with this key, or an empty object if there is no value. */
 const given = <K extends string, V>(key: K, value: V | undefined) =>
   (value === undefined ? {} : { [key]: value }) as Partial<Record<K, V>>;
 
 /**
- * Decides the form of `when` by its keys (api facts 7.3): time, timespan, date or datespan. Equal ends collapse to
- * the singular form; a start after the end is a problem, as is any other set of keys.
- * @param keys every key that was sent with a value, `object` apart
+ * Reads `when`; its keys decide the form: time, timespan, date or datespan. A timespan or datespan
+ * with equal ends becomes a time or date. A start after the end, and any other set of keys, is a
+ * problem.
+ * @param keys every key that was sent with a value, except `object`
  */
 export function readWhen(fields: WhenFields, keys: readonly string[]): WhenResult {
   const form = FORMS.find(
@@ -88,27 +92,27 @@ function readDatespan(start_date: string, end_date: string): WhenResult {
 const DATE = /^[1-9]\d{3}-\d{2}-\d{2}$/;
 const dayMs = (date: string): number => Date.parse(`${date}T00:00:00Z`);
 
-/** Whether `text` is a day that exists, as YYYY-MM-DD, of the years 1000 to 9999. */
+/** Whether `text` is an existing day of the years 1000 to 9999, as YYYY-MM-DD. */
 export function isDate(text: string): boolean {
   if (!DATE.test(text)) return false;
   const parsed = dayMs(text);
-  // The parser takes the 31st of every month.
+  // The parser accepts the 31st of every month.
   return !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(text);
 }
 
-/** Whether it is made of days. */
+/** Whether an event with this `when` lasts whole days. */
 export function isAllDay({ object }: When): boolean {
   return object === 'date' || object === 'datespan';
 }
 
 const ONE_DAY_MS = 86_400_000;
-/** Years of five digits are understood by nobody. */
+/** Years of five digits are not valid in most date formats. */
 const END_OF_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * First instant of `when` and the instant it is over. All-day events last from the first instant of their first day
- * to the last of their last day, both included.
- * @param zone zone of all-day events: the calendar's, or UTC
+ * Start and end instant of `when`. All-day events last from the first instant of their first day to
+ * the last instant of their last day, both included.
+ * @param zone of all-day events: the calendar's zone, or UTC
  */
 export function boundsOf(when: When, zone: string): { startsAt: Date; endsAt: Date } {
   switch (when.object) {

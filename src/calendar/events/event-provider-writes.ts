@@ -216,11 +216,11 @@ async function store(
   { providerId, icalUid }: WrittenEvent,
   at: Date,
 ): Promise<void> {
-  const { twins, isNew } = await storeProviderIds(sql, accountId, eventId, { providerId, icalUid });
+  const { duplicates, isNew } = await storeProviderIds(sql, accountId, eventId, { providerId, icalUid });
   const change = (id: string, verb: ChangeVerb) =>
     objectChange('event', { applicationId, accountId, at }, id, verb, null);
   await recordChanges(sql, [
-    ...twins.map((id) => change(id, 'deleted')),
+    ...duplicates.map((id) => change(id, 'deleted')),
     ...(isNew ? [change(eventId, 'updated')] : []),
   ]);
 }
