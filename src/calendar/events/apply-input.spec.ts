@@ -22,7 +22,7 @@ const ada = {
 } as const;
 
 describe('applyInput', () => {
-  it('changes what is given and keeps the rest', () => {
+  it('changes the given fields and keeps all others', () => {
     const before = event({
       title: 'a',
       description: 'b',
@@ -33,7 +33,7 @@ describe('applyInput', () => {
     expect(apply(before, { description: 'new' })).toEqual({ ...before, description: 'new' });
   });
 
-  it('takes null for "not given"', () => {
+  it('treats null as "not given"', () => {
     const before = event({
       title: 'a',
       busy: false,
@@ -52,7 +52,7 @@ describe('applyInput', () => {
     expect(apply(before, { ...nulls, location: 'x' })).toEqual({ ...before, location: 'x' });
   });
 
-  it('clears by empty strings', () => {
+  it('clears fields that are given as empty strings', () => {
     const before = event({
       title: 'a',
       visibility: 'public',
@@ -69,13 +69,13 @@ describe('applyInput', () => {
     });
   });
 
-  it('moves the start with when, all-day events by the zone of the calendar', () => {
+  it('computes the start from `when`, in the zone of the calendar for all-day events', () => {
     const after = apply(event(), { when: { date: '2026-07-15' } }, 'Europe/Berlin');
     expect(after.startsAt.toISOString()).toBe('2026-07-14T22:00:00.000Z');
     expect(after.endsAt.toISOString()).toBe('2026-07-15T22:00:00.000Z');
   });
 
-  it('replaces participants, and keeps by address what they have answered', () => {
+  it('replaces participants and keeps the answers of those with the same address', () => {
     const before = event({ participants: [ada] });
     const after = apply(before, {
       participants: [{ email: 'ADA@example.test', name: 'A.' }, { email: 'bo@example.test' }],
@@ -93,19 +93,19 @@ describe('applyInput', () => {
     expect(apply(before, { participants: [] }).participants).toEqual([]);
   });
 
-  it('takes a new answer and an emptied comment', () => {
+  it('takes a new answer and clears the comment given as an empty string', () => {
     const body = { participants: [{ email: ada.email, status: 'no', comment: '' }] };
     expect(apply(event({ participants: [ada] }), body).participants).toMatchObject([
       { status: 'no', comment: null },
     ]);
   });
 
-  it('brings phone numbers into one form', () => {
+  it('removes separators from phone numbers', () => {
     const body = { participants: [{ email: 'a@b.test', phone_number: '+1 (555) 010-0123' }] };
     expect(apply(event(), body).participants[0]?.phone_number).toBe('+15550100123');
   });
 
-  it('gives a recurrence the zone of the calendar', () => {
+  it('gives a recurrence without a zone the zone of the calendar', () => {
     const rrule = ['RRULE:FREQ=WEEKLY;BYDAY=MO', 'EXDATE:20260101T000000Z'];
     expect(apply(event(), { recurrence: { rrule } }, 'Europe/Rome').recurrence).toEqual({
       rrule,
@@ -117,7 +117,7 @@ describe('applyInput', () => {
     ).toBe('UTC');
   });
 
-  it('keeps the ids of notifications that stay', () => {
+  it('keeps the ids of unchanged notifications', () => {
     const stored = {
       id: 'n1',
       type: 'webhook',
@@ -135,7 +135,7 @@ describe('applyInput', () => {
     );
   });
 
-  it('reads popup reminders', () => {
+  it('reads popup reminders and keeps the parts that are not given', () => {
     expect(
       apply(event(), { reminder_minutes: '[20]', reminder_method: 'email' }).reminders,
     ).toEqual({

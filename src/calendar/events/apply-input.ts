@@ -14,7 +14,7 @@ import { InvalidRecurrenceError } from '../event-store/recurrence/recurrence-lin
 import { Series, TooManyOccurrencesError } from '../event-store/recurrence/series.ts';
 import { boundsOf } from '../event-store/when.ts';
 
-/** Fields that are stored as they come in. */
+/** Fields that are stored as they are given. */
 const PLAIN_FIELDS = [
   'title', 'description', 'location', 'busy', 'visibility', 'hideParticipants', 'metadata', 'customerEventId',
   'eventCollectionId', 'capacity', 'roundRobinOrder',
@@ -23,10 +23,10 @@ const PLAIN_FIELDS = [
 type Wanted<T> = { [K in keyof T]?: T[K] | undefined };
 type ParticipantInput = Pick<Participant, 'email'> & Wanted<Omit<Participant, 'email'>>;
 
-/** What a client says of an event; undefined: nothing. */
+/** The fields of an event that a client can set; `undefined` means not given. */
 export type EventInput = Wanted<Pick<EventFields, (typeof PLAIN_FIELDS)[number] | 'when'>> & {
   participants?: readonly ParticipantInput[] | undefined;
-  /** Without a zone: the calendar's. */
+  /** Default zone: the calendar's. */
   recurrence?: (Pick<Recurrence, 'rrule'> & Wanted<Recurrence>) | undefined;
   conferencing?:
     | (Conferencing & { autocreate?: undefined })
@@ -37,17 +37,17 @@ export type EventInput = Wanted<Pick<EventFields, (typeof PLAIN_FIELDS)[number] 
   reminderMethod?: string | undefined;
 }; // prettier-ignore
 
-/** What a client says of an event that is there. */
+/** Input for a change of an existing event. */
 export type EventUpdate = EventInput & { calendarId?: string | undefined };
 
-/** What a client says of a new event. */
+/** Input for a new event. */
 export type NewEvent = EventInput & {
   calendarId: string;
   when: When;
   readOnly?: boolean | undefined;
 };
 
-/** An event nothing has been said about yet, `when` apart. */
+/** Defaults of a new event; `when` has no default. */
 export const NEW_EVENT: Omit<EventFields, 'when' | 'startsAt' | 'endsAt'> = {
   title: '',
   description: '',
@@ -71,9 +71,10 @@ export const NEW_EVENT: Omit<EventFields, 'when' | 'startsAt' | 'endsAt'> = {
 const DEFAULT_METHOD = 'popup';
 
 /**
- * What an event becomes when a client sends `input` for it: what is absent stays. Pure.
- * @param zone of all-day events and of a recurrence without its own: the calendar's, or UTC
- * @throws {InvalidInputError} when the parts do not fit together
+ * Computes the fields of an event after a client has sent `input` for it. Fields that are not given
+ * stay as they are. This function is pure.
+ * @param zone of all-day events, and of a recurrence without a zone: the calendar's zone, or UTC
+ * @throws {InvalidInputError} if the fields contradict each other
  */
 export function applyInput(before: EventFields, input: EventInput, zone: string): EventFields {
   const { notifications, participants, recurrence } = input;
@@ -103,7 +104,7 @@ export function applyInput(before: EventFields, input: EventInput, zone: string)
 }
 
 /**
- * What only whole series can have.
+ * Rejects fields that only a whole series can have.
  * @throws {InvalidInputError}
  */
 export function assertInstanceInput({ recurrence, notifications }: EventInput): void {
@@ -115,7 +116,10 @@ export function assertInstanceInput({ recurrence, notifications }: EventInput): 
     throw new InvalidInputError('notifications: a recurring event cannot have notifications');
 }
 
-/** A list replaces the one before; what participants themselves have answered is kept by their address. */
+/**
+ * The new list replaces the old one. Answers of participants are kept by address unless `input` has
+ * new ones.
+ */
 function mergeParticipants(
   before: readonly Participant[],
   input: readonly ParticipantInput[],
@@ -133,7 +137,10 @@ function mergeParticipants(
   });
 }
 
-/** Clients send back what they have read: that is no other conferencing. */
+/**
+ * Clients send back the conferencing they have read. That must not replace a meeting that was
+ * created for the event.
+ */
 function mergeConferencing(
   before: Pick<EventFields, 'conferencing' | 'autocreate'>,
   input: EventInput['conferencing'],
@@ -180,9 +187,9 @@ function assertRecurrence({ when, recurrence }: EventFields): void {
   const refuse = (why: string) => new InvalidInputError(`recurrence.rrule: ${why}`);
   try {
     const series = new Series({ when, recurrence });
-    const restless = series.restlessFrequency;
-    if (restless) throw refuse(`FREQ=${restless} needs COUNT or UNTIL`);
-    if (!series.takesPlace) throw refuse('no time meets the rule');
+    const frequency = series.restlessFrequency;
+    if (frequency) throw refuse(`FREQ=${frequency} needs COUNT or UNTIL`);
+    if (!series.takesPlace) throw refuse('the rule never matches a date');
     series.tryOut();
   } catch (error) {
     if (error instanceof InvalidRecurrenceError || error instanceof TooManyOccurrencesError)

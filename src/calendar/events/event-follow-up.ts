@@ -14,32 +14,32 @@ import type { EndedInstance } from '../event-store/changed-instances.ts';
 import { type EventFields, type EventRecord, eventRecord } from '../event-store/event-record.ts';
 import type { Event } from '../event-store/event.entity.ts';
 
-/** An event after a write, with what the write brings about. */
+/** An event after a change, with the provider write and the reminders that the change led to. */
 export interface FollowedUpEvent {
   event: EventRecord;
   jobId: string;
   planned: PlannedReminder[];
 }
 
-/** One change of an event, with what decides what follows from it. */
+/** A change of an event, with everything that decides about its consequences. */
 export interface ChangeToFollowUp {
-  /** Of the job. */
+  /** Action of the provider write. */
   action: 'create_event' | 'update_event' | 'delete_event';
-  /** Null: nothing has changed. */
+  /** Verb for the change log; `null` if nothing has changed. */
   change: ChangeVerb | null;
-  /** Only readers of the change log are told, no subscribers. */
+  /** True to record the change in the change log without notifying subscribers. */
   quiet?: boolean;
-  /** Instances of the event that end with it. */
+  /** Instances that were cancelled because of the change. */
   ended?: readonly EndedInstance[];
-  /** Reminders may be there although the event has no notifications any more. */
+  /** True if reminders may be planned even though the event no longer has notifications. */
   reminding?: boolean;
-  /** The event as it was; absent: it is new. */
+  /** The event before the change; absent for a new event. */
   before?: EventFields;
-  /** Whether participants are told. */
+  /** Whether participants are notified by mail. */
   notify?: boolean | undefined;
 }
 
-/** What follows from every change of an event, in the transaction of the change. */
+/** Carries out the consequences of a change of an event, in the same transaction. */
 @Injectable()
 export class EventFollowUp {
   constructor(
@@ -47,7 +47,10 @@ export class EventFollowUp {
     private readonly invitations: Invitations,
   ) {}
 
-  /** Plans the reminders, opens the job, and tells subscribers and participants of the change. */
+  /**
+   * Plans the reminders, queues the provider write, and queues the notifications of subscribers and
+   * participants.
+   */
   async run(
     em: EntityManager,
     account: AccountPrincipal,

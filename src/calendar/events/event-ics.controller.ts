@@ -19,9 +19,9 @@ export class EventIcsController {
   @Post('to-ics')
   @ApiErrors(404)
   @Endpoint({
-    summary: 'An event as an iCalendar file',
+    summary: 'Export an event as an iCalendar file',
     description:
-      'Of an event that is there (`event_id`), or of one that is described as for creating it. Nothing is stored or sent.',
+      'Exports a stored event (`event_id`), or an event described by the same fields as for creating one. Nothing is stored or sent.',
     response: icsView,
   })
   async toIcs(
@@ -30,7 +30,7 @@ export class EventIcsController {
   ) {
     const { event_id, ics_options, ...fields } = body;
     const options = { ...ics_options, uid: ics_options?.ical_uid };
-    // The schema asks for `calendar_id` and `when` where there is no `event_id`.
+    // The schema requires `calendar_id` and `when` if `event_id` is absent.
     const ics =
       event_id === undefined
         ? await this.files.ofFields(account, camelKeys(fields) as NewEvent, options)

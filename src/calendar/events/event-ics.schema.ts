@@ -3,24 +3,24 @@ import { optional, text } from './event-parts.schema.ts';
 import { createEvent } from './events.schema.ts';
 import { whenInput } from './when.schema.ts';
 
-/** Methods of RFC 5546 that a file of an event may have. */
+/** Methods of RFC 5546 that the file of an event may have. */
 export const ICS_METHODS = ['request', 'publish', 'reply', 'add', 'cancel', 'refresh'] as const;
 
-/** What callers decide about a file. */
+/** Options of a calendar file. */
 export const icsOptions = z.object({
-  ical_uid: optional(text(255)).describe("UID; default: the event's own"),
-  prodid: optional(text(255)).describe('PRODID: who has made the file'),
+  ical_uid: optional(text(255)).describe("UID; default: the UID of the event"),
+  prodid: optional(text(255)).describe('PRODID: the program that created the file'),
   method: optional(
     z.string().toLowerCase().pipe(z.enum(ICS_METHODS, { error: `must be one of: ${ICS_METHODS.join(', ')}` })),
-  ).describe('Default: request where somebody takes part, else publish'),
+  ).describe('Default: `request` if the event has participants, else `publish`'),
 }); // prettier-ignore
 
-/** Body of POST /events/to-ics: an event that is there, or everything it takes to create one. */
+/** Body of POST /events/to-ics: the id of a stored event, or the fields of a new one. */
 export const eventToIcs = createEvent
   .partial()
   .extend({
     event_id: optional(z.string()).describe(
-      'An event that is there; the other fields are not looked at then',
+      'A stored event; if given, the other fields are ignored',
     ),
     calendar_id: optional(z.string()),
     when: optional(whenInput),
@@ -44,7 +44,7 @@ export const eventToIcs = createEvent
   });
 export type EventToIcs = z.infer<typeof eventToIcs>;
 
-/** Answer of POST /events/to-ics. */
+/** Response of POST /events/to-ics. */
 export const icsView = z
-  .object({ ics: z.string().describe('iCalendar (RFC 5545), with CRLF at the ends of lines') })
+  .object({ ics: z.string().describe('iCalendar (RFC 5545); lines end with CRLF') })
   .meta({ id: 'Ics' });

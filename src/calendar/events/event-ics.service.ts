@@ -17,17 +17,17 @@ import {
 } from '../event-store/ics/ics-rows.ts';
 import { type IcsEvent, icsOf } from '../event-store/ics/ics-writer.ts';
 
-/** What callers decide about a file. */
+/** Options of a calendar file. */
 export interface EventFileOptions {
-  /** UID; default: the event's own. */
+  /** UID; default: the UID of the event. */
   uid?: string | undefined;
-  /** PRODID; default: ours. */
+  /** PRODID; default: the one of this server. */
   prodid?: string | undefined;
-  /** METHOD, lower case; default: request where somebody takes part, else publish. */
+  /** METHOD in lower case; default: `request` if the event has participants, else `publish`. */
   method?: string | undefined;
 }
 
-/** Events as iCalendar files, for whoever wants to hand them on (api facts 7.5). Stores nothing. */
+/** Exports events as iCalendar files. Stores nothing. */
 @Injectable()
 export class EventIcsService {
   constructor(
@@ -38,8 +38,10 @@ export class EventIcsService {
   ) {}
 
   /**
-   * The file of an event: of a series with all of its changed instances, of an instance alone.
-   * @throws {NotFoundError} @throws {InvalidInputError}
+   * The file of a stored event. The file of a series includes all changed instances; the file of an
+   * instance has only that instance.
+   * @throws {NotFoundError}
+   * @throws {InvalidInputError}
    */
   async ofStored(
     account: AccountPrincipal,
@@ -51,7 +53,7 @@ export class EventIcsService {
     const ids = [shown.id, shown.masterEventId].flatMap((one) => (one && isId(one) ? [one] : []));
     const rows = await findIcsRows(this.database, accountId, ids);
     const series = rows.find((one) => one.id === shown.masterEventId);
-    // An instance that has no row of its own is what its series says.
+    // An instance without a row is described by its series.
     const row = rows.find((one) => one.id === shown.id) ?? (series && { ...series, ...shown });
     if (!row) throw new NotFoundError('event', id);
     const uid = options.uid ?? row.icalUid ?? series?.icalUid ?? series?.id ?? row.id;
@@ -61,7 +63,7 @@ export class EventIcsService {
     return this.#file(account, row, instances, { ...options, uid }, series);
   }
 
-  /** The file of an event that is not there. @throws {InvalidInputError} */
+  /** The file of an event that is not stored. @throws {InvalidInputError} */
   async ofFields(
     account: AccountPrincipal,
     input: NewEvent,

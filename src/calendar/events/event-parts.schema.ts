@@ -5,19 +5,23 @@ import { PARTICIPANT_STATUSES } from '../event-store/event-values.ts';
 import { MOST_RULES } from '../event-store/recurrence/recurrence-lines.ts';
 
 /*
- * The parts of an event: participants, recurrence, conferencing, notifications, popup reminders. In requests null
- * means "not given": the official client sends back null for what it has read as null (api facts 14.4).
+ * Schemas for the parts of an event: participants, recurrence, conferencing, notifications, popup
+ * reminders. In requests, null means "not given", because the official client sends back null for
+ * fields that it has read as null.
  */
 
-/** A text of at most so many characters. */
+/** A text of at most `most` characters. */
 export const text = (most: number) =>
   z.string().max(most, `must not be longer than ${most} characters`);
 
-/** The schema, with null as undefined. */
+/** The schema with null and absence read as `undefined`. */
 export const optional = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => (value ?? undefined) as z.output<T> | undefined);
 
-/** A text of which the empty one means "none"; undefined when it was not sent. */
+/**
+ * A text that an empty string clears. The result is `null` for an empty string, and `undefined` if
+ * the text was not given.
+ */
 export const clearableText = (most: number) =>
   optional(text(most)).transform((value) => (value === '' ? null : value));
 
@@ -47,7 +51,7 @@ export const participantInput = z
   });
 export type ParticipantInput = z.infer<typeof participantInput>;
 
-/** More participants than providers take. */
+/** More participants than providers accept. */
 const MOST_PARTICIPANTS = 500;
 
 export const participantsInput = z
@@ -56,7 +60,7 @@ export const participantsInput = z
   .superRefine((participants, context) => {
     const seen = new Set<string>();
     for (const { email } of participants) {
-      if (seen.has(email)) context.addIssue({ code: 'custom', message: `${email} is there twice` });
+      if (seen.has(email)) context.addIssue({ code: 'custom', message: `${email} is given twice` });
       seen.add(email);
     }
   });
@@ -71,7 +75,10 @@ export const participantView = z
   })
   .meta({ id: 'Participant' });
 
-/** Without control characters: in a calendar file a line break begins another property. */
+/**
+ * A recurrence line. Control characters are refused, because a line break would begin another
+ * property in a calendar file.
+ */
 const RULE =
   /^(RRULE:(?=.*\bFREQ=[A-Z]+)[A-Z]+=[^;\p{Cc}]+(;[A-Z]+=[^;\p{Cc}]+)*;?|EXDATE[;:]\P{Cc}+)$/iu;
 
@@ -88,16 +95,16 @@ export const recurrenceInput = z
       .max(100, 'must not have more than 100 rules')
       .refine(
         (rules) => rules.filter((rule) => /^RRULE:/i.test(rule)).length <= MOST_RULES,
-        `must not have more than ${MOST_RULES} RRULEs`,
+        `must not have more than ${MOST_RULES} RRULE lines`,
       )
-      .refine((rules) => rules.some((rule) => /^RRULE:/i.test(rule)), 'must have an RRULE'),
+      .refine((rules) => rules.some((rule) => /^RRULE:/i.test(rule)), 'must have an RRULE line'),
     timezone: optional(
       z.union([z.literal(''), timeZoneName()], {
         error: 'must be the name of an IANA time zone, such as Europe/Berlin',
       }),
     )
       .transform((value) => value || undefined)
-      .describe("Default: the calendar's"),
+      .describe('Default: the zone of the calendar'),
   })
   .meta({
     id: 'RecurrenceInput',
@@ -108,7 +115,7 @@ export const recurrenceView = z
   .object({ rrule: z.array(z.string()), timezone: z.string() })
   .meta({ id: 'Recurrence' });
 
-/** Of `autocreate.settings`, as JSON. */
+/** Limit for `autocreate.settings` as JSON, in characters. */
 const MOST_SETTINGS = 8_000;
 
 const detail = optional(text(2048)).transform((value) => value || undefined);
@@ -138,7 +145,9 @@ export const conferencingInput = z
             message: `must not be longer than ${MOST_SETTINGS} characters`,
           }),
       }),
-    ).describe('Has the meeting made by the service the application has set up for the provider'),
+    ).describe(
+      'Creates a meeting with the service that the application has set up for this provider',
+    ),
   })
   .transform(({ provider, details, autocreate }, context) => {
     if (details && !autocreate) return { provider, details };
@@ -173,17 +182,17 @@ export const conferencingView = z
         url: z.string().optional(),
       })
       .optional()
-      .describe('Absent until the meeting has been made'),
+      .describe('Absent until the meeting is created'),
     autocreate: z
       .object({ settings: z.record(z.string(), z.unknown()) })
       .optional()
-      .describe('Only until the meeting has been made'),
+      .describe('Present only until the meeting is created'),
   })
   .meta({ id: 'Conferencing' });
 
 const MINUTES_OF_A_YEAR = 525_600;
 const minutes_before_event = integerLike({ min: 0, max: MINUTES_OF_A_YEAR }).describe(
-  'Minutes before the start, also as a numeric string; at most a year',
+  'Minutes before the start of the event, at most a year (525600); numeric strings are accepted',
 );
 
 const httpUrl = text(2048).refine((value) => {
@@ -191,7 +200,7 @@ const httpUrl = text(2048).refine((value) => {
   return url !== undefined && ['http:', 'https:'].includes(url.protocol);
 }, 'must be an http or https address');
 
-/** A reminder (spec 2.9) as it comes in. */
+/** A reminder as a client sends it. */
 export const notificationInput = z
   .discriminatedUnion(
     'type',
@@ -232,33 +241,45 @@ export const notificationsInput = z
   .array(notificationInput)
   .max(MOST_NOTIFICATIONS, `must not have more than ${MOST_NOTIFICATIONS} entries`);
 
-const fate = {
-  id: z.string().describe('`notification_id` of its reminders'),
+const plannedFields = {
+  id: z.string().describe('The `notification_id` of its reminders'),
   minutes_before_event: z.number().int(),
   status: z
     .enum(REMINDER_STATUSES)
     .optional()
-    .describe('In answers to writes: what will become of it, e.g. `scheduled` or `skipped`'),
+    .describe('Only in responses to writes: planned result, e.g. `scheduled` or `skipped`'),
   reason: z
     .string()
     .nullable()
     .optional()
-    .describe('In answers to writes: why nobody will be reminded'),
-  due_at: z.number().int().optional().describe('In answers to writes: when it is due'),
+    .describe('Only in responses to writes: why the reminder will not be sent'),
+  due_at: z
+    .number()
+    .int()
+    .optional()
+    .describe('Only in responses to writes: when the reminder is due'),
 };
 
 export const notificationView = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('email'), subject: z.string(), body: z.string(), ...fate }),
-    z.object({ type: z.literal('sms'), message: z.string(), ...fate }),
-    z.object({ type: z.literal('webhook'), url: z.string(), payload: z.string(), ...fate }),
+    z.object({ type: z.literal('email'), subject: z.string(), body: z.string(), ...plannedFields }),
+    z.object({ type: z.literal('sms'), message: z.string(), ...plannedFields }),
+    z.object({
+      type: z.literal('webhook'),
+      url: z.string(),
+      payload: z.string(),
+      ...plannedFields,
+    }),
   ])
   .meta({ id: 'EventNotification' });
 export type NotificationView = z.infer<typeof notificationView>;
 
 const BRACKETED = /^\[(-?\d{1,6}(,-?\d{1,6}){0,9})?\]$/;
 
-/** `"[20]"` (api facts 7.3); a bare number is taken for a list of one, the empty string for "not given". */
+/**
+ * A bracketed list such as `"[20]"`. A bare number is read as a list of one number, an empty string
+ * as "not given".
+ */
 export const reminderMinutesInput = optional(z.union([text(100), z.number().int()]))
   .transform((value) => {
     const compact = String(value ?? '').replaceAll(' ', '');
@@ -266,7 +287,7 @@ export const reminderMinutesInput = optional(z.union([text(100), z.number().int(
   })
   .refine((value) => value === undefined || BRACKETED.test(value), 'must be of the form "[20]"')
   .describe(
-    'Popup reminder of the calendar, as `"[20]"`; `"[-1]"` or `"[]"`: the default of the calendar or none',
+    'Popup reminder of the calendar, as `"[20]"`. `"[-1]"` means the default of the calendar, `"[]"` means none',
   );
 
 export const reminderMethodInput = optional(

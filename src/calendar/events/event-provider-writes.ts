@@ -43,14 +43,17 @@ export class EventProviderWrites implements OnModuleInit {
     this.writes.register('create_event', 'calendar', this.meetings.writing(this.#write));
     this.writes.register('update_event', 'calendar', this.meetings.writing(this.#write));
     this.writes.register('delete_event', 'calendar', this.meetings.deleting(this.#delete), {
-      failed: bringBack,
+      failed: releaseUndeleted,
     });
   }
 
-  /** Creating and updating are one: an event whose creation failed is created by the change that repairs it. */
+  /**
+   * Creates or updates an event. Both are one operation: an update creates the event if its
+   * creation failed (ADR 0013).
+   */
   readonly #write: ProviderWriteHandler = async (port, account, write) => {
     const event = await findEventAtProvider(this.database, account.accountId, write.objectId);
-    // Gone with its calendar, which the provider deletes as a whole.
+    // The event was deleted with its calendar. The provider deletes the calendar as a whole.
     if (!event) return DELETED;
     if (event.status !== 'cancelled' && event.providerId) {
       const content = toEventContent(event);
@@ -67,23 +70,25 @@ export class EventProviderWrites implements OnModuleInit {
       };
     }
     if (event.status === 'cancelled' && event.series) {
-      // The deletion that waits behind this job needs no id; what is over has none.
+      // A deletion queued after this write finds the instance by its start and needs no id. A
+      // released instance has no such deletion, so an earlier attempt that may have succeeded is
+      // undone here.
       if (event.released && !event.providerId && write.mayHaveRun)
-        await takeBack(port, account, event);
+        await undoAttempt(port, account, event);
       return DELETED;
     }
-    // Deleted meanwhile. Where an attempt to create it may have gone through, the same key finds it again: the
-    // deletion that waits behind this job then knows what to delete.
+    // The event was deleted meanwhile. If an earlier attempt may have created it, creating it again
+    // with the same key returns its id. The deletion queued after this write needs that id.
     if (event.status === 'cancelled' && (event.providerId || !write.mayHaveRun)) return DELETED;
     return event.series ? writeInstance(port, account, event) : create(port, account, event);
   };
 
   readonly #delete: ProviderWriteHandler = async (port, account, write) => {
     const event = await findEventAtProvider(this.database, account.accountId, write.objectId);
-    // What its series decides again goes with a change of the series.
+    // A released instance is removed at the provider by the write of its series.
     if (!event || event.released) return { kind: 'written' };
     if (event.series) return deleteInstance(port, account, event);
-    // Without an id it has never been at the provider.
+    // An event without an id has never been at the provider.
     if (!event.providerId) return { kind: 'written' };
     await port.deleteEvent(account, event.providerId);
     return {
@@ -136,8 +141,11 @@ function written(
   };
 }
 
-/** Where an instance is at the provider, once its series is; null: its series never came there. */
-function placeOf({ series, originalStart }: EventAtProvider): InstancePlace | null {
+/**
+ * Position of an instance at the provider: its series and its start. `null` if the series never
+ * reached the provider.
+ */
+function positionOf({ series, originalStart }: EventAtProvider): InstancePlace | null {
   if (!series?.providerId || !originalStart) return null;
   return {
     series: series.providerId,
@@ -150,15 +158,15 @@ async function writeInstance(
   account: ProviderAccount,
   event: EventAtProvider,
 ): Promise<WriteOutcome> {
-  // Rules that are on their way may be what makes it an instance.
+  // An open write of the series may carry the rules that make this start an instance.
   if (event.series?.busyUntil) return { kind: 'waits', until: event.series.busyUntil };
-  const place = placeOf(event);
-  if (!place)
+  const position = positionOf(event);
+  if (!position)
     throw new ProviderError('rejected', 'Its recurring event could not be created at the provider');
   const content = toEventContent(event);
   const there = await port.writeInstance(
     account,
-    place,
+    position,
     content,
     event.providerContent,
     event.sequence,
@@ -172,31 +180,38 @@ async function deleteInstance(
   event: EventAtProvider,
 ): Promise<WriteOutcome> {
   if (event.series?.busyUntil) return { kind: 'waits', until: event.series.busyUntil };
-  const place = placeOf(event);
-  if (place) await port.deleteInstance(account, place);
+  const position = positionOf(event);
+  if (position) await port.deleteInstance(account, position);
   return { kind: 'written', store: (sql, at) => storeSeen(sql, event, event.providerContent, at) };
 }
 
-/** An attempt to write it may have gone through: once it is written again there is an id to take it back by. */
-async function takeBack(
+/**
+ * Undoes an attempt to write the instance that may have succeeded. Writing it again returns the id
+ * that the reset needs.
+ */
+async function undoAttempt(
   port: CalendarPort,
   account: ProviderAccount,
   event: EventAtProvider,
 ): Promise<void> {
-  const place = placeOf(event);
-  if (!place) return;
-  const { providerId } = await port.writeInstance(account, place, toEventContent(event));
+  const position = positionOf(event);
+  if (!position) return;
+  const { providerId } = await port.writeInstance(account, position, toEventContent(event));
   await port.resetInstance(account, providerId);
 }
 
-/** An instance that its provider would not delete is what its series says again; changed ones the mirror restores. */
-async function bringBack(sql: Sql, { objectId, accountId }: FailedWrite): Promise<void> {
+/**
+ * Called when the provider has refused to delete an instance. Releases the instance if the provider
+ * has no separate copy of it. A sync pass restores changed instances.
+ */
+async function releaseUndeleted(sql: Sql, { objectId, accountId }: FailedWrite): Promise<void> {
   await releaseInstance(sql, accountId, objectId);
 }
 
 /**
- * Others have counted on meanwhile: the mails about the change, which follow it, say what the provider's copy says, and so do
- * those about later ones (RFC 5546 2.1.4).
+ * Other programs may have raised SEQUENCE at the provider meanwhile. The event and its invitations
+ * that are not sent yet are raised by the same difference. Mails then state the same revision as
+ * the provider's copy (RFC 5546 2.1.4).
  */
 async function storeRevision(
   sql: Sql,
@@ -208,7 +223,7 @@ async function storeRevision(
   await raiseWaitingInvitations(sql, id, got - asked);
 }
 
-/** Stores the provider's ids; the UID is something readers see. */
+/** Stores the provider's ids. The UID is visible to API clients, so the change is logged. */
 async function store(
   sql: Sql,
   { accountId, applicationId }: ProviderAccount,
@@ -216,7 +231,10 @@ async function store(
   { providerId, icalUid }: WrittenEvent,
   at: Date,
 ): Promise<void> {
-  const { duplicates, isNew } = await storeProviderIds(sql, accountId, eventId, { providerId, icalUid });
+  const { duplicates, isNew } = await storeProviderIds(sql, accountId, eventId, {
+    providerId,
+    icalUid,
+  });
   const change = (id: string, verb: ChangeVerb) =>
     objectChange('event', { applicationId, accountId, at }, id, verb, null);
   await recordChanges(sql, [

@@ -16,12 +16,12 @@ import { eventChange } from '../event-store/event-changes.ts';
 import { boundsOf } from '../event-store/when.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 
-/** All-day events whose bounds are worked out together. */
+/** Number of all-day events that are processed together. */
 const BATCH = 200;
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** What happens to the events in a calendar when the calendar changes, here or at its provider. */
+/** Updates the events in a calendar when the calendar changes, here or at its provider. */
 @Injectable()
 export class EventsOfCalendar implements CalendarListener, OnModuleInit {
   constructor(
@@ -33,7 +33,10 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
     this.listeners.add(this);
   }
 
-  /** The rows go with the calendar's; their reminders and those who listen are told here. */
+  /**
+   * Cancels the reminders of the events and records their deletion in the change log. The rows of
+   * the events are deleted with the row of the calendar.
+   */
   async deleted(
     sql: Sql,
     { calendarId, accountId, applicationId, at }: ChangedCalendar,
@@ -55,7 +58,10 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
     );
   }
 
-  /** All-day events begin at another instant, and so do their reminders. A few round trips for each two hundred. */
+  /**
+   * Moves all-day events and their reminders to their start in the new zone. Takes a few round
+   * trips per 200 events.
+   */
   async timezoneChanged(
     sql: Sql,
     { calendarId, accountId, at, timezone }: ChangedCalendar & { timezone: string | null },

@@ -26,7 +26,7 @@ import { EventsService } from './events.service.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.writeCalendar, write: true } as const;
 const UPDATE_RULES =
-  'What is absent or null stays as it is. `notifications: []` removes all notifications. Each notification in the answer says what will become of it. A single instance of a recurring event is changed by its own id, `<id of the series>_<original start>`; it is then an event with an id of its own, and both ids mean it. When the times of a series change, changed instances it has no place for any more are cancelled.';
+  'Fields that are absent or null stay as they are. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.';
 
 @ApiTags('events')
 @AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
@@ -41,7 +41,7 @@ export class EventsController {
   @Endpoint({
     summary: 'List events by start',
     description:
-      'Filters combine with AND; comparisons of times are strict. Cancelled events only with `show_cancelled`, but for single instances of recurring events, which are left out with `expand_recurring` only.',
+      'Filters combine with AND; comparisons of times are strict. Cancelled events are listed only with `show_cancelled`. Exception: cancelled single instances of recurring events are always listed, unless `expand_recurring` is set.',
     response: eventList,
   })
   async list(
@@ -65,7 +65,7 @@ export class EventsController {
   @Endpoint({
     summary: 'Create an event',
     description:
-      'It is there at once; the job carries it to the provider. Notifications need the scope `email.send` or `email`; each one in the answer says what will become of it.',
+      'The event is visible at once; a job creates it at the provider. Notifications need the scope `email.send` or `email`. The response shows for each notification whether it will be sent.',
     response: eventView,
   })
   async create(
@@ -132,7 +132,7 @@ export class EventsController {
   @Endpoint({
     summary: 'Cancel an event',
     description:
-      'It stays readable with the status `cancelled`; the provider deletes it. A recurring event goes with its instances; `<id of the series>_<original start>` deletes one of them.',
+      'The event stays readable with the status `cancelled`; a job deletes it at the provider. Deleting a recurring event deletes all its instances. `<id of the series>_<original start>` deletes a single instance.',
     response: jobReference,
   })
   async delete(

@@ -25,7 +25,7 @@ const record = (overrides: Partial<EventRecord> = {}): EventRecord => ({
 });
 
 describe('toEventView', () => {
-  it('has every field, null where nothing is set', () => {
+  it('has every field, with null for fields that are not set', () => {
     const view = toEventView(record());
     expect(view).toEqual({
       id: 'ev1', object: 'event', account_id: 'a1', calendar_id: 'c1', message_id: null, ical_uid: null, title: '',
@@ -43,16 +43,16 @@ describe('toEventView', () => {
     [null, 'ada@example.test', 'ada@example.test'],
     ['Ada', null, 'Ada'],
     [null, null, ''],
-  ])('names the owner: %s, %s', (organizerName, organizerEmail, owner) =>
+  ])('builds the owner from the name %s and the email %s', (organizerName, organizerEmail, owner) =>
     expect(toEventView(record({ organizerName, organizerEmail })).owner).toBe(owner),
   );
 
-  it('omits notifications when there are none', () => {
+  it('omits notifications if the event has none', () => {
     expect(toEventView(record())).not.toHaveProperty('notifications');
     expect(toEventView(record(), { jobId: 'j', planned: [] })).not.toHaveProperty('notifications');
   });
 
-  it('says after a write what becomes of each notification', () => {
+  it('shows after a write whether each notification will be sent', () => {
     const notifications = [
       { id: 'n1', type: 'sms', minutes_before_event: 5, message: 'm' },
       { id: 'n2', type: 'webhook', minutes_before_event: 9, url: 'https://a.test/', payload: 'p' },

@@ -10,15 +10,18 @@ import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { EventQuery } from '../event-store/event-query.ts';
 import type { EventView, ListEventsQuery } from './events.schema.ts';
 
-/** What a write brings about besides the event itself. */
+/** Results of a write besides the event itself. */
 export interface WriteFacts {
   /** The job that carries the change to the provider. */
   jobId: string;
-  /** What becomes of each notification. */
+  /** The planned reminder of each notification. */
   planned: readonly PlannedReminder[];
 }
 
-/** What a list of events asks for. @throws {InvalidInputError} a metadata_pair that is none */
+/**
+ * Converts the query of a list of events. @throws {InvalidInputError} if a `metadata_pair` is
+ * malformed
+ */
 export function toEventQuery(query: ListEventsQuery): EventQuery {
   const { title, description, location, busy, limit, offset, view } = query;
   const instant = (seconds: number | undefined) =>
@@ -47,7 +50,7 @@ export function toEventQuery(query: ListEventsQuery): EventQuery {
   };
 }
 
-/** An event as it is answered; after a write with the facts of the write. */
+/** An event as the API shows it; with `facts` also the results of a write. */
 export function toEventView(event: EventRecord, facts?: WriteFacts): EventView {
   return {
     id: event.id,
@@ -74,7 +77,7 @@ export function toEventView(event: EventRecord, facts?: WriteFacts): EventView {
     original_start_time: toUnixSecondsOrNull(event.originalStart),
     conferencing: conferencingOf(event),
     reminders: event.reminders,
-    // An empty list would come back with the client's next save and mean "remove all" (api facts 14.4).
+    // The client would send an empty list back with its next change, where it means "remove all".
     ...(event.notifications.length > 0 ? { notifications: toNotificationViews(event, facts) } : {}),
     metadata: event.metadata,
     event_collection_id: event.eventCollectionId,
@@ -86,7 +89,10 @@ export function toEventView(event: EventRecord, facts?: WriteFacts): EventView {
   };
 }
 
-/** Never both: clients would send both back, and that is refused. */
+/**
+ * Shows either the conferencing or the request for it. Clients would send both back, and requests
+ * with both are refused.
+ */
 function conferencingOf({ conferencing, autocreate }: EventRecord): EventView['conferencing'] {
   if (conferencing || !autocreate) return conferencing;
   return { provider: autocreate.provider, autocreate: { settings: autocreate.settings } };
@@ -101,13 +107,13 @@ function toNotificationViews(
   { notifications }: EventRecord,
   facts?: WriteFacts,
 ): NotificationView[] {
-  const fates = new Map(facts?.planned.map((planned) => [planned.notificationId, planned]));
+  const plans = new Map(facts?.planned.map((planned) => [planned.notificationId, planned]));
   return notifications.map((notification) => {
-    const fate = fates.get(notification.id);
+    const plan = plans.get(notification.id);
     return {
       ...notification,
-      ...(fate
-        ? { status: fate.status, reason: fate.reason, due_at: toUnixSeconds(fate.dueAt) }
+      ...(plan
+        ? { status: plan.status, reason: plan.reason, due_at: toUnixSeconds(plan.dueAt) }
         : {}),
     };
   });

@@ -24,7 +24,7 @@ import { EventsService } from './events.service.ts';
     ProvidersModule,
     ProviderWritesModule,
   ],
-  // `to-ics` before `:id`.
+  // `to-ics` must be registered before the route with `:id`.
   controllers: [EventIcsController, EventsController],
   providers: [EventIcsService, EventsService, EventFollowUp, EventProviderWrites, EventsOfCalendar],
 })

@@ -40,7 +40,7 @@ const fields = {
   participants: optional(participantsInput),
   recurrence: optional(recurrenceInput),
   conferencing: optional(conferencingInput),
-  notifications: optional(notificationsInput).describe('An empty array removes all'),
+  notifications: optional(notificationsInput).describe('An empty array removes all notifications'),
   reminder_minutes: reminderMinutesInput,
   reminder_method: reminderMethodInput,
   metadata: optional(metadataInput),
@@ -54,12 +54,12 @@ const fields = {
   customer_event_id: clearableText(255),
 };
 
-/** Body of POST /events (spec 4.5). */
+/** Body of POST /events. */
 export const createEvent = z
   .object({
     calendar_id: z.string(),
     when: whenInput,
-    read_only: trueOrFalse.describe('An event that is read_only can not be changed any more'),
+    read_only: trueOrFalse.describe('An event that is read_only cannot be changed later'),
     ...fields,
   })
   .meta({
@@ -97,7 +97,7 @@ export const createEvent = z
   });
 export type CreateEvent = z.infer<typeof createEvent>;
 
-/** Body of PUT, PATCH and POST /events/{id}: what is absent or null stays as it is. */
+/** Body of PUT, PATCH and POST /events/{id}. Fields that are absent or null stay as they are. */
 export const updateEvent = z
   .object({ calendar_id: optional(z.string()), when: optional(whenInput), ...fields })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
@@ -110,7 +110,7 @@ export const writeEventQuery = z.object({
   notify_participants: queryBoolean()
     .optional()
     .describe(
-      'Whether participants are told by mail, from the account: invitations, updates, cancellations. Needs `email.send` or `email`. Default false',
+      'Whether participants are notified by mail from the account: invitations, updates, cancellations. Needs `email.send` or `email`. Default false',
     ),
 });
 export type WriteEventQuery = z.infer<typeof writeEventQuery>;
@@ -119,10 +119,10 @@ export const listEventsQuery = z.object({
   calendar_id: queryText().optional(),
   event_id: queryText()
     .optional()
-    .describe('Also of an instance: `<id of the series>_<original start>`'),
-  title: queryText().optional().describe('Part of the title, in any case'),
-  description: queryText().optional().describe('Part of the description, in any case'),
-  location: queryText().optional().describe('Part of the location, in any case'),
+    .describe('Id of an event, or of an instance: `<id of the series>_<original start>`'),
+  title: queryText().optional().describe('Part of the title; case is ignored'),
+  description: queryText().optional().describe('Part of the description; case is ignored'),
+  location: queryText().optional().describe('Part of the location; case is ignored'),
   participants: queryText()
     .optional()
     .describe('Name, email, status or phone number of a participant'),
@@ -137,7 +137,7 @@ export const listEventsQuery = z.object({
   expand_recurring: queryBoolean()
     .optional()
     .describe(
-      'true: instances in the place of recurring events; without starts_before or ends_before those of the next year',
+      'true: list instances instead of recurring events. Without starts_before or ends_before, the list reaches one year ahead',
     ),
   customer_event_id: queryText().optional(),
   ...metadataQuery,
@@ -146,7 +146,7 @@ export const listEventsQuery = z.object({
 });
 export type ListEventsQuery = z.infer<typeof listEventsQuery>;
 
-/** An event (spec 2.8, api facts 7.3). */
+/** An event as the API shows it. */
 export const eventView = z
   .object({
     id: z.string(),
@@ -154,7 +154,7 @@ export const eventView = z
     account_id: z.string(),
     calendar_id: z.string(),
     message_id: z.string().nullable(),
-    ical_uid: z.string().nullable().describe('Null until the provider has it'),
+    ical_uid: z.string().nullable().describe('Null until the event exists at the provider'),
     title: z.string(),
     description: z.string(),
     location: z.string(),
@@ -173,17 +173,17 @@ export const eventView = z
     original_start_time: z.number().int().nullable(),
     conferencing: conferencingView.nullable(),
     reminders: remindersView.nullable(),
-    notifications: z.array(notificationView).optional().describe('Absent when there are none'),
+    notifications: z.array(notificationView).optional().describe('Absent if there are none'),
     metadata: z.record(z.string(), z.string()),
     event_collection_id: z.string().nullable(),
     capacity: z.number().int().nullable(),
     round_robin_order: z.array(z.string()),
     customer_event_id: z.string().nullable(),
     updated_at: z.number().int(),
-    job_status_id: z.string().optional().describe('Only in answers to writes'),
+    job_status_id: z.string().optional().describe('Only in responses to writes'),
   })
   .meta({ id: 'Event' });
 export type EventView = z.infer<typeof eventView>;
 
-/** Answer of GET /events, by `view`. */
+/** Response of GET /events, by `view`. */
 export const eventList = z.union([z.array(eventView), idsView, countView]);

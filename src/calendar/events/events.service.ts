@@ -40,18 +40,21 @@ import {
 import { assertNotificationsAllowed, type NotificationRights } from './notification-rules.ts';
 import { boundsOf } from '../event-store/when.ts';
 
-/** How an event is written. */
+/** Options for a change of an event. */
 export interface WriteOptions {
-  /** Whether participants are told by mail. Default false. */
+  /** Whether participants are notified by mail. Default: false. */
   notifyParticipants?: boolean | undefined;
 }
 
-/** What a client wants of an event that is there. */
+/** The input of a client for an existing event. */
 interface WantedUpdate extends WriteOptions {
   input: EventInput;
 }
 
-/** Writes of events (spec 4.5): to the mirror at once, with their reminders, and to the provider by a job. */
+/**
+ * Creates, changes and deletes events. A change is stored in the mirror at once, with its
+ * reminders, and a queued provider write carries it to the provider.
+ */
 @Injectable()
 export class EventsService {
   constructor(
@@ -66,10 +69,11 @@ export class EventsService {
   ) {}
 
   /**
-   * @throws {InvalidInputError} also for an unknown calendar
-   * @throws {ForbiddenError} notifications without the right to them
-   * @throws {UnsupportedProviderError} when the account's provider has no calendars
-   * @throws {DomainError} `rate-limited`: no more meetings are made today
+   * Creates an event.
+   * @throws {InvalidInputError} if the input is not valid or the calendar does not exist
+   * @throws {ForbiddenError} if the account may not have these notifications
+   * @throws {UnsupportedProviderError} if the account's provider has no calendars
+   * @throws {DomainError} `rate-limited` if the account may create no more meetings today
    */
   async create(
     account: AccountPrincipal,
@@ -113,12 +117,13 @@ export class EventsService {
   }
 
   /**
-   * Changes what is given and keeps the rest: of an event, a series, or a single instance of one.
+   * Changes the given fields of an event, a series, or a single instance of a series. All other
+   * fields stay as they are.
    * @throws {NotFoundError}
    * @throws {CancelledEventError}
    * @throws {ReadOnlyEventError}
    * @throws {InvalidInputError}
-   * @throws {ForbiddenError} notifications without the right to them
+   * @throws {ForbiddenError} if the account may not have these notifications
    */
   async update(
     account: AccountPrincipal,
@@ -131,12 +136,12 @@ export class EventsService {
     await this.conferencing.accept(account.applicationId, input.conferencing);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
-      const held = await holdEvent(em, account.accountId, id);
-      if (input.calendarId !== undefined && input.calendarId !== held.calendar.id)
+      const locked = await holdEvent(em, account.accountId, id);
+      if (input.calendarId !== undefined && input.calendarId !== locked.calendar.id)
         throw new InvalidInputError('calendar_id: an event cannot be moved to another calendar');
-      return 'instance' in held
-        ? this.#changeInstance(em, account, held, { ...options, input }, at)
-        : this.#change(em, account, held, { ...options, input }, at);
+      return 'instance' in locked
+        ? this.#changeInstance(em, account, locked, { ...options, input }, at)
+        : this.#change(em, account, locked, { ...options, input }, at);
     });
   }
 
@@ -170,7 +175,7 @@ export class EventsService {
     const write: ChangeToFollowUp = {
       action: 'update_event',
       change: changed ? 'updated' : null,
-      // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
+      // Metadata belongs to the application, so a change of metadata alone sends no webhook.
       quiet: isDeepStrictEqual(before, { ...after, metadata: before.metadata }),
       ended:
         before.recurrence && moved
@@ -183,7 +188,7 @@ export class EventsService {
     return this.followUp.run(em, account, event, write, at);
   }
 
-  /** From now on the instance has a row, and an id, of its own. */
+  /** Creates a row for the instance. From now on the instance has an id of its own. */
   async #changeInstance(
     em: EntityManager,
     account: AccountPrincipal,
@@ -193,8 +198,8 @@ export class EventsService {
   ): Promise<FollowedUpEvent> {
     assertInstanceInput(input);
     const zone = series.recurrence?.timezone;
-    const said = { ...instance, when: inZoneOf(instance.when, instance.when, zone) };
-    const before = eventFields(said);
+    const described = { ...instance, when: inZoneOf(instance.when, instance.when, zone) };
+    const before = eventFields(described);
     const after = applyInput(before, input, zoneOf(calendar));
     after.when = inZoneOf(before.when, after.when, zone);
     after.participants = this.invitations.participantsAfter(account, instance, {
@@ -207,15 +212,16 @@ export class EventsService {
       const { jobId } = await this.followUp.run(em, account, series, nothing, at);
       return { event: instance, jobId, planned: [] };
     }
-    const event = createInstance(em, series, said, { ...after, status: instance.status }, at);
+    const event = createInstance(em, series, described, { ...after, status: instance.status }, at);
     const write: ChangeToFollowUp = { action: 'update_event', change: 'created', before, notify };
     return this.followUp.run(em, account, event, write, at);
   }
 
   /**
-   * Cancels an event, a series with its instances, or a single instance: it stays readable as `cancelled`, its reminders are
-   * cancelled, the provider deletes it. Of a cancelled event the deletion at the provider is repeated.
-   * @returns the job that carries the deletion to the provider
+   * Cancels an event, a series with its instances, or a single instance. The event stays readable
+   * as `cancelled`, its reminders are cancelled, and the provider deletes it. For an event that is
+   * already cancelled, only the deletion at the provider is repeated.
+   * @returns id of the job that deletes the event at the provider
    * @throws {NotFoundError}
    * @throws {ReadOnlyEventError}
    */
@@ -223,10 +229,10 @@ export class EventsService {
     this.invitations.assertAllowed(account, options);
     const at = this.clock.now();
     const { jobId } = await this.em.transactional(async (em) => {
-      const held = await holdEvent(em, account.accountId, id);
-      return 'instance' in held
-        ? this.#cancelInstance(em, account, held, options, at)
-        : this.#cancel(em, account, held, options, at);
+      const locked = await holdEvent(em, account.accountId, id);
+      return 'instance' in locked
+        ? this.#cancelInstance(em, account, locked, options, at)
+        : this.#cancel(em, account, locked, options, at);
     });
     return jobId;
   }
@@ -252,7 +258,7 @@ export class EventsService {
     return this.followUp.run(em, account, event, write, at);
   }
 
-  /** The row is what tells that the instance does not take place. */
+  /** Creates a cancelled row: it records that the instance does not take place. */
   #cancelInstance(
     em: EntityManager,
     account: AccountPrincipal,

@@ -49,12 +49,12 @@ const check = (
   );
 
 describe('assertNotificationsAllowed', () => {
-  it('lets an event without notifications be, whatever it is', () => {
+  it('allows an event without notifications in every case', () => {
     const recurrence = { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' };
     expect(() => check({ recurrence }, { rights: { scopes: [], features: [] } })).not.toThrow();
   });
 
-  it('refuses a new webhook that could not be called when it is due; one that is stored is left alone', () => {
+  it('refuses a new webhook whose address is not public, and keeps one that is already stored', () => {
     const inside = { ...webhook, url: 'https://169.254.169.254/latest' };
     const notifications = [email, inside];
     const participants = [reachable];
@@ -64,7 +64,7 @@ describe('assertNotificationsAllowed', () => {
     expect(() => check({ notifications, participants }, { before: [inside] })).not.toThrow();
   });
 
-  it('refuses notifications of a recurring event', () => {
+  it('refuses notifications on a recurring event', () => {
     const recurrence = { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' };
     expect(() => check({ notifications: [webhook], recurrence })).toThrow(
       'notifications: a recurring event cannot have notifications',
@@ -82,7 +82,7 @@ describe('assertNotificationsAllowed', () => {
       [mute, reachable],
     ],
     ['sms', [sms], [reachable]],
-    ['webhook for nobody', [webhook], []],
+    ['webhook without participants', [webhook], []],
     ['webhook', [webhook], [mute]],
     ['all types', [email, sms, webhook], [reachable]],
   ])('allows %s', (_name, notifications, participants) =>
@@ -94,25 +94,25 @@ describe('assertNotificationsAllowed', () => {
     [[sms], 'participants: sms notifications need at least one participant'],
     [[email, sms], 'participants: email and sms notifications need at least one participant'],
     [[email, webhook], 'participants: email notifications need at least one participant'],
-  ])('needs somebody to remind: %#', (notifications, message) =>
+  ])('requires a participant to remind: case %#', (notifications, message) =>
     expect(() => check({ notifications, participants: [] })).toThrow(message),
   );
 
-  it('names who cannot be reached by sms', () => {
+  it('names the participants who cannot be reached by sms', () => {
     expect(() => check({ notifications: [sms], participants: [reachable, mute] })).toThrow(
-      'participants: sms notifications need a phone_number of every participant; none: bo@example.test',
+      'participants: sms notifications need a phone_number for every participant; missing for: bo@example.test',
     );
   });
 
-  it('needs email and phone of everybody for several types', () => {
+  it('requires a phone number of every participant if there are several types', () => {
     expect(() =>
       check({ notifications: [email, webhook], participants: [reachable, mute] }),
     ).toThrow(
-      'participants: with notifications of several types every participant needs an email and a phone_number; no phone_number: bo@example.test',
+      'participants: an event with notifications of several types needs a phone_number for every participant; missing for: bo@example.test',
     );
   });
 
-  it('names the first ten of many', () => {
+  it('names the first ten participants without a phone number and counts the others', () => {
     const participants = Array.from({ length: 12 }, (_, index) => person(`p${index}@example.test`));
     expect(() => check({ notifications: [sms], participants })).toThrow(
       /p9@example\.test and 2 more$/,
@@ -120,18 +120,20 @@ describe('assertNotificationsAllowed', () => {
   });
 
   it.each([[[]], [['calendar']], [['email.modify', 'calendar']]] as Scope[][][])(
-    'needs a scope to send: %j',
+    'refuses new notifications for an account with the scopes %j',
     (scopes) =>
       expect(() => check({ notifications: [webhook] }, { rights: { scopes } })).toThrow(
         /needs one of the scopes email, email\.send/,
       ),
   );
 
-  it.each([[['email.send']], [['email']]] as Scope[][][])('is content with %j', (scopes) =>
-    expect(() => check({ notifications: [webhook] }, { rights: { scopes } })).not.toThrow(),
+  it.each([[['email.send']], [['email']]] as Scope[][][])(
+    'allows new notifications for an account with the scopes %j',
+    (scopes) =>
+      expect(() => check({ notifications: [webhook] }, { rights: { scopes } })).not.toThrow(),
   );
 
-  it('needs the feature for sms only', () => {
+  it('requires the feature sms for sms notifications only', () => {
     const without = { rights: { features: [] as const } };
     expect(() => check({ notifications: [sms], participants: [reachable] }, without)).toThrow(
       /not enabled/,
@@ -141,7 +143,7 @@ describe('assertNotificationsAllowed', () => {
     ).not.toThrow();
   });
 
-  it('has no emails where there is no mailbox, and needs no scope of mail there', () => {
+  it('refuses email notifications for an account without a mailbox, and requires no mail scope there', () => {
     const virtual = { rights: { hasMailbox: false, scopes: ['calendar' as const] } };
     expect(() => check({ notifications: [webhook] }, virtual)).not.toThrow();
     expect(() => check({ notifications: [email], participants: [reachable] }, virtual)).toThrow(
@@ -149,7 +151,7 @@ describe('assertNotificationsAllowed', () => {
     );
   });
 
-  it('asks for no right anew for what has not changed', () => {
+  it('requires rights only for notifications that are new or changed', () => {
     const none = { scopes: [] as Scope[], features: [] as const };
     const event = { notifications: [sms], participants: [reachable] };
     expect(() => check(event, { before: [sms], rights: none })).not.toThrow();

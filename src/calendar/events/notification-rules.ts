@@ -9,24 +9,27 @@ import { phoneRefusal } from '../sms/phone-numbers.ts';
 import type { EventFields } from '../event-store/event-record.ts';
 import type { Participant, StoredNotification } from '../event-store/event-values.ts';
 
-/** What an account may use. */
+/** The rights of an account that notifications depend on. */
 export interface NotificationRights {
-  /** Null: every scope. */
+  /** `null` means every scope. */
   scopes: readonly Scope[] | null;
   features: readonly ApplicationFeature[];
-  /** Whether the account can send mail. One that cannot, whatever its scopes, is not asked for the scope of sending. */
+  /**
+   * Whether the account can send mail. An account without a mailbox does not need the scope for
+   * sending.
+   */
   hasMailbox: boolean;
-  /** What one event may ask for. */
+  /** Limits for one event. */
   quotas: Pick<QuotaConfig, 'event' | 'smsCountries'>;
 }
 
-/** Decides which addresses may be called: `EgressClient`. */
+/** Decides which addresses may be called; implemented by `EgressClient`. */
 export interface AddressPolicy {
-  /** @throws {InvalidInputError} naming `field` */
+  /** @throws {InvalidInputError} with `field` in the message */
   normalizeUrl(raw: string, field: string, options: UrlOptions): string;
 }
 
-/** How many participants an error names. */
+/** Most participants that an error text names. */
 const NAMED = 10;
 
 const listed = (names: readonly string[]): string =>
@@ -34,12 +37,14 @@ const listed = (names: readonly string[]): string =>
   (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');
 
 /**
- * The rules of notifications (spec 4.5), for the event as it is after the change. An event without notifications
- * breaks none of them: `notifications: []` is always fine, also for a recurring event.
- * @param before what was stored; what has not changed needs no right anew
- * @throws {InvalidInputError} recurring event, nobody to remind, no mailbox to send email from, participants who cannot be reached or may get no
- *   texts, more reminders than an event may have, or an address that would be refused when the reminder is due
- * @throws {ForbiddenError} the account's scopes or the application's features do not allow it
+ * Checks the notifications of an event as it is after the change. An event without notifications
+ * always passes: `notifications: []` is allowed also for a recurring event.
+ * @param before stored notifications; a notification that has not changed needs no rights
+ * @throws {InvalidInputError} if the event is recurring, there is nobody to remind, the account
+ *   has no mailbox to send email from, a participant cannot be reached or may get no texts, there
+ *   are more reminders than one event may have, or a webhook address would be refused when the
+ *   reminder is due
+ * @throws {ForbiddenError} if the account's scopes or the application's features do not allow it
  */
 export function assertNotificationsAllowed(
   before: readonly StoredNotification[],
@@ -68,7 +73,7 @@ export function assertNotificationsAllowed(
     assertTextable(participants, rights.quotas.smsCountries);
 }
 
-/** Each email and text goes to every participant. */
+/** Checks the number of reminders and texts. Every participant gets each email and each text. */
 function assertNumber(
   notifications: readonly StoredNotification[],
   participants: readonly Participant[],
@@ -92,7 +97,7 @@ function assertTextable(participants: readonly Participant[], countries: readonl
     const refusal = phone === null ? null : phoneRefusal(phone, countries);
     if (refusal !== null)
       throw new InvalidInputError(
-        `participants: the phone_number of ${email} gets no text messages: ${refusal}`,
+        `participants: the phone_number of ${email} cannot get text messages: ${refusal}`,
       );
   }
 }
@@ -128,19 +133,19 @@ function assertReachable(types: ReadonlySet<string>, participants: readonly Part
       `participants: ${needing.join(' and ')} notifications need at least one participant`,
     );
   }
-  // Every participant has an email address; the phone number is what may be missing.
+  // Every participant has an email address, so only the phone number can be missing.
   const unreachable = participants
     .filter(({ phone_number }) => !phone_number)
     .map(({ email }) => email);
   if (unreachable.length === 0) return;
   if (types.size > 1) {
     throw new InvalidInputError(
-      `participants: with notifications of several types every participant needs an email and a phone_number; no phone_number: ${listed(unreachable)}`,
+      `participants: an event with notifications of several types needs a phone_number for every participant; missing for: ${listed(unreachable)}`,
     );
   }
   if (types.has('sms')) {
     throw new InvalidInputError(
-      `participants: sms notifications need a phone_number of every participant; none: ${listed(unreachable)}`,
+      `participants: sms notifications need a phone_number for every participant; missing for: ${listed(unreachable)}`,
     );
   }
 }

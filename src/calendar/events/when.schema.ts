@@ -13,13 +13,13 @@ const instant = unixSeconds()
   .transform((value) => value ?? undefined);
 const date = z
   .string()
-  .refine(isDate, 'must be a date that exists, as YYYY-MM-DD')
+  .refine(isDate, 'must be an existing date, as YYYY-MM-DD')
   .nullish()
   .transform((value) => value ?? undefined);
 
 /**
- * `when` as it comes in: the keys decide the form (api facts 7.3), `object` is ignored, numeric strings are taken for
- * numbers, null means absent.
+ * `when` as a client sends it. Its keys decide the form; `object` is ignored. Numeric strings are
+ * read as numbers, null as absent.
  */
 export const whenInput = z
   .looseObject({

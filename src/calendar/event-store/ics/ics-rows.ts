@@ -9,24 +9,27 @@ const ROW_FIELDS = [
   'originalStart',
 ] as const; // prettier-ignore
 
-/** An event as files of it are made from it. */
+/** The fields of an event that its calendar file is written from. */
 export interface IcsRow extends Pick<EventRecord, (typeof ROW_FIELDS)[number]> {
-  /** Of a changed instance: at least that of its series. Null: the provider does not have it yet. */
+  /**
+   * The UID of the event. For a changed instance without one, the UID of its series. `null` if the
+   * provider does not have the event yet.
+   */
   icalUid: string | null;
   sequence: number;
 }
 
-/** Columns of an `IcsRow`, of `event e` left joined with its series, `event m`. */
+/** Columns of an `IcsRow`, from `event e` left joined with its series, `event m`. */
 export const ICS_COLUMNS = `
   coalesce(e.ical_uid, m.ical_uid) as "icalUid", e.sequence, ${selected(ROW_FIELDS)}`;
 
-/** Where `ICS_COLUMNS` come from. */
+/** FROM clause for `ICS_COLUMNS`. */
 export const ICS_FROM =
   'from event e left join event m on m.id = e.master_event_id and m.account_id = e.account_id';
 
 const FIND = `select ${ICS_COLUMNS} ${ICS_FROM} where e.account_id = $1 and e.id = any($2::uuid[])`;
 
-/** Instances of one series that were changed by themselves; more of them are left out of files. */
+/** Most changed instances of one series; a file leaves out the others. */
 const MOST_INSTANCES = 500;
 const INSTANCES = `
   select i.* from unnest($2::uuid[]) s(id), lateral (
@@ -34,7 +37,7 @@ const INSTANCES = `
     where e.account_id = $1 and e.master_event_id = s.id and e.original_start is not null and not e.released
     order by e.original_start limit ${MOST_INSTANCES}) i`;
 
-/** Events of an account by their ids, in no order. */
+/** Events of an account by their ids, in no particular order. */
 export function findIcsRows(
   sql: Sql,
   accountId: string,
@@ -43,7 +46,10 @@ export function findIcsRows(
   return sql.query<IcsRow>(FIND, [accountId, ids]);
 }
 
-/** The instances of these series that were changed or cancelled by themselves, by original start. */
+/**
+ * The instances of these series that were changed or cancelled on their own, ordered by original
+ * start.
+ */
 export function findIcsInstances(
   sql: Sql,
   accountId: string,
@@ -54,7 +60,7 @@ export function findIcsInstances(
     : sql.query<IcsRow>(INSTANCES, [accountId, seriesIds]);
 }
 
-/** What a file says of everybody. */
+/** The people that a file names. */
 export interface IcsPeople {
   organizer: IcsEvent['organizer'];
   attendeesOf(row: IcsRow): readonly Participant[];
@@ -62,10 +68,11 @@ export interface IcsPeople {
 }
 
 /**
- * The VEVENTs of an event: of a series also those of its changed instances; cancelled ones are left out by EXDATE.
- * @param uid of all of them
- * @param series of an instance: its series, if it is known
- * @param stampOf DTSTAMP of each; default: when it was last changed
+ * The VEVENTs of an event. A series also gets the VEVENTs of its changed instances, and an EXDATE
+ * for each cancelled instance.
+ * @param uid UID of all VEVENTs
+ * @param series the series of an instance, if known
+ * @param stampOf gives the DTSTAMP of each VEVENT; default: when the event was last changed
  */
 export function icsEventsOf(
   row: IcsRow,

@@ -13,47 +13,57 @@ import type { Participant, Recurrence, When } from '../event-values.ts';
 export type ShownEvent = Pick<EventRecord, (typeof SHOWN_FIELDS)[number]>;
 
 export interface InstanceOf {
-  /** When it would have begun by the rules; of all-day series midnight of the day, as if in UTC. */
+  /**
+   * When the instance would have begun by the rules. For all-day series: midnight of that day in
+   * UTC.
+   */
   originalStart: Date;
-  /** The form of the series' times, and its zone: they decide how the start is written. Null: not known. */
+  /**
+   * The times and the zone of the series, which decide how RECURRENCE-ID is written; `null` if not
+   * known.
+   */
   series: { when: When; recurrence: Recurrence | null } | null;
 }
 
 export interface IcsEvent {
   event: ShownEvent;
   uid: string;
-  /** Grows with each revision (RFC 5546 2.1.4). */
+  /** SEQUENCE; grows with each revision (RFC 5546 2.1.4). */
   sequence: number;
   stamp: Date;
-  /** Who invites; null: nobody is named. */
+  /** Who invites; `null` to name no organizer. */
   organizer: { email: string; name: string | null } | null;
-  /** Who takes part; nobody is named where it is empty. */
+  /** Who takes part; an empty list names no participants. */
   attendees: readonly Participant[];
-  /** Whether those are asked for an answer. Default false. */
+  /** Whether attendees are asked for an answer. Default: false. */
   rsvp?: boolean;
-  /** What who answers says to the organizer. Default: nothing. */
+  /** COMMENT of an attendee's answer to the organizer. Default: none. */
   comment?: string | null;
-  /** Null: a series, or an event that stands alone. */
+  /** Set for an instance of a series; `null` for a series and for a single event. */
   instance: InstanceOf | null;
-  /** Starts of instances that are left out of a series, besides its own exceptions. Default: none. */
+  /**
+   * Starts of instances that are left out of a series, in addition to its own EXDATEs. Default:
+   * none.
+   */
   leftOut?: readonly Date[];
 }
 
-/** What a file says of itself. */
+/** Properties of the calendar file itself. */
 export interface IcsOptions {
-  /** METHOD, upper case; null: none. */
+  /** METHOD in upper case; `null` for none. */
   method: string | null;
-  /** PRODID; default: ours. */
+  /** PRODID; default: the one of this server. */
   prodid?: string | undefined;
-  /** Further properties of the calendar, as text. */
+  /** Further properties of the calendar, as unescaped text. */
   properties?: Readonly<Record<string, string>>;
 }
 
 const END = 'END:VCALENDAR\r\n';
 
 /**
- * Writes events as iCalendar (RFC 5545), one after the other, so that long files need not be in memory. Time zones come
- * right before the first event that needs them. Alarms are left out: they are the owner's.
+ * Writes events as iCalendar (RFC 5545) one at a time, so that a long file need not fit in memory.
+ * A time zone is written right before the first event that needs it. Alarms are left out, because
+ * they belong to the owner of the calendar.
  */
 export class IcsWriter {
   readonly #root = newCalendar();
@@ -74,9 +84,9 @@ export class IcsWriter {
   }
 
   /**
-   * An event, with time zones that no event before has needed. Give them by their start: the zones' changes are written
-   * from the first one on.
-   * @throws {UnwritableEventError} when its rule is no rule
+   * Returns an event, preceded by the time zones that no earlier event needed. Add events in the
+   * order of their starts: a zone lists its transitions only from its first event on.
+   * @throws {UnwritableEventError} if the rule of the event is not valid
    */
   add(source: IcsEvent): string {
     const event = this.#eventOf(source);
@@ -96,7 +106,7 @@ export class IcsWriter {
     event.addPropertyWithValue('dtstamp', utc(stamp));
     event.addPropertyWithValue('sequence', sequence);
     writeFields(event, this.#root, fieldsFor(source), { email: '', name: '', now: stamp });
-    // Of no use to others; the description has the same in words.
+    // Other programs do not know this property, and the description has the same details as text.
     event.removeAllProperties(CONFERENCING_PROPERTY);
     if (instance) event.addProperty(recurrenceId(instance, source.event));
     if (organizer) {
@@ -109,23 +119,29 @@ export class IcsWriter {
   }
 }
 
-/** A whole file of a few events. @throws {UnwritableEventError} */
+/** A complete file with a few events. @throws {UnwritableEventError} */
 export function icsOf(options: IcsOptions, events: readonly IcsEvent[]): string {
   const writer = new IcsWriter(options);
   return [writer.begin(), ...events.map((event) => writer.add(event)), writer.end()].join('');
 }
 
-/** Line breaks as files have them, and no other control characters: a reader may take them for the end of a line. */
+/**
+ * Turns every line break into \n and removes other control characters, which a reader may take for
+ * the end of a line.
+ */
 export const plain = (text: string): string =>
   text.replaceAll(/\r\n?/g, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '');
 
-/** TEXT (RFC 5545 3.3.11), for properties that the library does not know: it writes those as they are. */
+/**
+ * Escapes TEXT (RFC 5545 3.3.11) for properties that ical.js does not know. ical.js writes those
+ * without escaping.
+ */
 const escapedText = (text: string): string =>
   plain(text)
     .replaceAll(/[\\;,]/g, '\\$&')
     .replaceAll('\n', '\\n');
 
-/** Parameters take no quotes and no line breaks (RFC 5545 3.2). */
+/** Parameter values cannot contain quotes or line breaks (RFC 5545 3.2). */
 const parameter = (text: string): string =>
   plain(text).replaceAll('"', "'").replaceAll(/\s+/g, ' ');
 
@@ -139,7 +155,7 @@ function fieldsFor({ event, leftOut = [] }: IcsEvent): IcalFields {
     title: plain(event.title),
     description: plain(withConference(event)),
     location: plain(event.location),
-    // The rules of a series are about the clocks of its own zone.
+    // The rules of a series refer to wall time in the zone of the recurrence.
     when: recurrence ? withoutZones(when) : when,
     busy: event.busy,
     status: event.status,
@@ -155,7 +171,9 @@ function fieldsFor({ event, leftOut = [] }: IcsEvent): IcalFields {
   };
 }
 
-/** How to join a conference, in words: few programs read more than its address. */
+/**
+ * How to join a conference, as text lines. Few programs read more than the conference's address.
+ */
 export function conferenceLines({ conferencing }: Pick<ShownEvent, 'conferencing'>): string[] {
   if (!conferencing) return [];
   const { url, meeting_code, password, pin, phone = [] } = conferencing.details;
@@ -168,7 +186,7 @@ export function conferenceLines({ conferencing }: Pick<ShownEvent, 'conferencing
   ];
 }
 
-/** The description, followed by how to join, unless somebody has written the address into it. */
+/** The description followed by how to join, unless the description already has the address. */
 function withConference(event: ShownEvent): string {
   const lines = conferenceLines(event);
   const url = event.conferencing?.details.url;
@@ -187,7 +205,7 @@ function withoutZones(when: When): When {
   }
 }
 
-/** A line that leaves out one start, in the form of the series' own. */
+/** An EXDATE line for one start, in the same form (date or time) as the series. */
 function exception(at: Date, when: When, { timezone }: Recurrence): string {
   if (isAllDay(when)) return `EXDATE;VALUE=DATE:${dayOf(at).toICALString()}`;
   return `EXDATE:${localStamp(Math.floor(at.getTime() / 1000), timezone).toICALString()}`;

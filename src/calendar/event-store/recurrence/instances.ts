@@ -4,17 +4,17 @@ import type { Recurrence } from '../event-values.ts';
 import { boundsOf, isAllDay } from '../when.ts';
 import type { Occurrence, Series } from './series.ts';
 
-/** A recurring event as far as its instances need it. */
+/** A recurring event with what its instances need. */
 export interface SeriesEvent extends EventRecord {
   recurrence: Recurrence;
-  /** Of all-day events. */
+  /** Zone of all-day events. */
   zone: string;
 }
 
-/** Which instance of which series an id means. */
+/** The series and the start that an instance's id names. */
 export interface InstanceName {
   masterId: string;
-  /** When it begins by the rules: `Occurrence.startMs`. */
+  /** When the instance begins by the rules, as `Occurrence.startMs`. */
   startMs: number;
 }
 
@@ -23,19 +23,22 @@ const NAME = /^([0-9a-f-]{36})_(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})Z)?
 const digits = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 
 /**
- * The id of an instance: that of its series, and when it begins by the rules, in UTC; of all-day events the day. It stays
- * the same whatever happens to the other instances.
+ * The id of an instance: the id of its series and the start by the rules, in UTC. For all-day
+ * events the start is the day. The id stays the same when other instances are changed.
  */
 export function instanceId(master: Pick<SeriesEvent, 'id' | 'when'>, startMs: number): string {
   return `${master.id}_${instanceStamp(startMs, isAllDay(master.when))}`;
 }
 
-/** The part of an instance's id that tells when it begins by the rules; providers are told the same. */
+/**
+ * The part of an instance's id that names its start by the rules. Provider writes use the same
+ * text.
+ */
 export function instanceStamp(startMs: number, allDay: boolean): string {
   return allDay ? digits(startMs).slice(0, 8) : digits(startMs);
 }
 
-/** Reads an id of `instanceId`; undefined: it is none. */
+/** Reads an id made by `instanceId`; `undefined` if `id` is not one. */
 export function readInstanceId(id: string): InstanceName | undefined {
   const match = NAME.exec(id);
   const [masterId = '', year, month, day, hour = 0, minute = 0, second = 0] = match?.slice(1) ?? [];
@@ -43,13 +46,13 @@ export function readInstanceId(id: string): InstanceName | undefined {
   const startMs = Date.UTC(
     Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second),
   ); // prettier-ignore
-  // The 31st of April is nobody's day, although it would be carried over into May.
+  // `Date.UTC` turns the 31st of April into the 1st of May, so such an id is rejected.
   const stamp = match[0].slice(masterId.length + 1).toUpperCase();
   if (Number.isNaN(startMs) || !digits(startMs).startsWith(stamp)) return undefined;
   return { masterId: masterId.toLowerCase(), startMs };
 }
 
-/** An instance as an event: what its series says, at its own time. */
+/** An instance as an event: the fields of its series, at its own time. */
 export function instanceOf(master: SeriesEvent, { startMs, when }: Occurrence): EventRecord {
   const { zone: _, ...event } = master;
   return {
@@ -58,14 +61,17 @@ export function instanceOf(master: SeriesEvent, { startMs, when }: Occurrence): 
     when,
     ...boundsOf(when, master.zone),
     recurrence: null,
-    // They are those of the series.
+    // Notifications belong to the series.
     notifications: [],
     masterEventId: master.id,
     originalStart: new Date(startMs),
   };
 }
 
-/** Whether an event overlaps or touches what is asked for; absent bounds do not restrict. All comparisons are strict. */
+/**
+ * Bounds for the start and the end of events. All comparisons are strict; an absent bound does not
+ * restrict.
+ */
 export interface TimeBounds {
   startsBefore?: Date | undefined;
   startsAfter?: Date | undefined;
@@ -82,12 +88,12 @@ export function isWithin({ startsAt, endsAt }: EventRecord, bounds: TimeBounds):
   );
 }
 
-/** All-day events begin up to a day from midnight UTC. */
+/** All-day events begin up to a day before or after midnight UTC. */
 const DAY_MS = 86_400_000;
 
 /**
- * Instances of a series that begin from `fromMs` on and before `beforeMs`, without those that were changed by
- * themselves.
+ * Instances of a series that begin at `fromMs` or later and before `beforeMs`. Instances that were
+ * changed on their own are left out.
  * @throws {TooManyOccurrencesError}
  */
 export function instancesBetween(

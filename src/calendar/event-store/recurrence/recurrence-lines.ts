@@ -1,21 +1,22 @@
 import { instantOfWallTime, isTimeZone, offsetMs } from '../../../platform/base/time/time-zone.ts';
 
 /*
- * The lines of a recurrence (RFC 5545 3.3.10 and 3.8.5.1) in wall time: what the clocks of its zone show, as if that
- * were UTC. Rules are about wall time; which instants it means is decided at the very end.
+ * Parses the lines of a recurrence (RFC 5545 3.3.10 and 3.8.5.1) in wall time: what the clocks of
+ * its zone show, stored as if that were UTC. Rules refer to wall time; only the results of a rule
+ * are turned into instants.
  */
 
-/** A line that cannot be understood. */
+/** A recurrence line that cannot be parsed. */
 export class InvalidRecurrenceError extends Error {
   override name = 'InvalidRecurrenceError';
 }
 
-/** A rule, without the property's name. */
+/** An RRULE, without the property's name. */
 export interface RuleLine {
-  /** Upper case names and values, without UNTIL. */
+  /** Names and values in upper case, without UNTIL. */
   text: string;
   frequency: string;
-  /** The last wall time that counts; null: no end by time. */
+  /** The last wall time that counts; `null` if the rule has no UNTIL. */
   untilWallMs: number | null;
   hasCount: boolean;
 }
@@ -24,7 +25,7 @@ export interface RecurrenceLines {
   rules: readonly RuleLine[];
   /** Wall times that are left out. */
   excludedMs: ReadonlySet<number>;
-  /** Days, as midnights, that are left out with everything on them. */
+  /** Midnights of days on which every occurrence is left out. */
   excludedDaysMs: ReadonlySet<number>;
 }
 
@@ -36,14 +37,15 @@ interface Moment {
   isDate: boolean;
 }
 
-/** The wall time that clocks of a zone show at an instant, as if it were UTC. */
+/** The wall time that the clocks of a zone show at an instant, as if it were UTC. */
 export function wallTimeOf(instantMs: number, zone: string): number {
   return instantMs + offsetMs(zone, instantMs);
 }
 
 /**
- * A DATE or DATE-TIME in the wall time of `zone`.
- * @param ownZone of a value with a TZID; values that end in Z are UTC, others are in `zone` as they are
+ * Parses a DATE or DATE-TIME into the wall time of `zone`.
+ * @param ownZone zone of a value with a TZID. A value that ends in Z is in UTC. Any other value
+ *   is already in `zone`.
  */
 function readMoment(value: string, zone: string, ownZone?: string): Moment {
   const match = MOMENT.exec(value.trim().toUpperCase());
@@ -51,7 +53,7 @@ function readMoment(value: string, zone: string, ownZone?: string): Moment {
     .slice(1, 7)
     .map((part) => Number(part ?? 0));
   const wallMs = match ? Date.UTC(year ?? 0, (month ?? 0) - 1, day, hour, minute, second) : NaN;
-  // Date.UTC carries the 31st of April over into May.
+  // `Date.UTC` turns the 31st of April into the 1st of May.
   if (!match || new Date(wallMs).getUTCDate() !== day || hour > 23 || minute > 59)
     throw new InvalidRecurrenceError(
       `"${value.slice(0, 40)}" is not a date or time such as 20300131T090000Z`,
@@ -69,7 +71,7 @@ function readRule(text: string, zone: string): RuleLine {
   for (const part of text.split(';').filter(Boolean)) {
     const [name = '', value = ''] = part.toUpperCase().split('=', 2);
     if (value === '') throw new InvalidRecurrenceError(`"${part.slice(0, 40)}" has no value`);
-    if (parts.has(name)) throw new InvalidRecurrenceError(`${name.slice(0, 40)} is there twice`);
+    if (parts.has(name)) throw new InvalidRecurrenceError(`${name.slice(0, 40)} is given twice`);
     parts.set(name, value);
   }
   const until = parts.get('UNTIL');
@@ -80,7 +82,7 @@ function readRule(text: string, zone: string): RuleLine {
   return {
     text: [...parts].map(([name, value]) => `${name}=${value}`).join(';'),
     frequency: parts.get('FREQ') ?? '',
-    // A day as the end means all of that day.
+    // UNTIL without a time includes the whole day.
     untilWallMs: end && (end.isDate ? end.wallMs + DAY_MS - 1 : end.wallMs),
     hasCount: parts.has('COUNT'),
   };
@@ -101,23 +103,31 @@ function readExclusions(line: string, zone: string): Moment[] {
     .map((value) => readMoment(value, zone, tzid));
 }
 
-/** Rules of one event: each is worked out by itself for every answer. Mirrored events may have come in with more. */
+/**
+ * Most rules of one event. Every rule is expanded separately for each response, and mirrored events
+ * may have more.
+ */
 export const MOST_RULES = 10;
-/** EXDATE lines, and dates of one line, that are followed. */
+/** Most EXDATE lines that are read, and most dates of one line. */
 const MOST_EXCLUSIONS = 1_000;
 
 /**
- * Reads RRULE and EXDATE lines.
- * @param zone IANA name: of the recurrence; `UTC` for all-day events
+ * Reads RRULE and EXDATE lines; other lines are ignored.
+ * @param zone IANA name of the recurrence's zone; `UTC` for all-day events
  * @throws {InvalidRecurrenceError}
  */
 export function readRecurrenceLines(lines: readonly string[], zone: string): RecurrenceLines {
   const rules = lines
     .filter((line) => /^RRULE:/i.test(line))
     .map((line) => readRule(line.slice('RRULE:'.length), zone));
-  if (rules.length === 0) throw new InvalidRecurrenceError('there is no RRULE');
+  if (rules.length === 0)
+    throw new InvalidRecurrenceError(
+      'there is no RRULE line; give at least one, such as RRULE:FREQ=DAILY',
+    );
   if (rules.length > MOST_RULES)
-    throw new InvalidRecurrenceError(`there are more than ${MOST_RULES} RRULEs`);
+    throw new InvalidRecurrenceError(
+      `there are more than ${MOST_RULES} RRULE lines; at most ${MOST_RULES} are allowed`,
+    );
   const moments = lines
     .filter((line) => /^EXDATE[;:]/i.test(line))
     .slice(0, MOST_EXCLUSIONS)

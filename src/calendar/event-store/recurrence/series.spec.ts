@@ -4,14 +4,17 @@ import { instanceId, readInstanceId } from './instances.ts';
 import { InvalidRecurrenceError } from './recurrence-lines.ts';
 import { Series, TooManyOccurrencesError } from './series.ts';
 
-/** What python-dateutil 2.9 says, whose rules are others' work: ten zones over their transitions. */
+/**
+ * Expected results from python-dateutil 2.9, an independent implementation: series in ten zones,
+ * across their clock changes.
+ */
 interface Case {
   zone: string;
   start: number;
   lines: string[];
   from: number;
   before: number;
-  /** The first start, and from each to the next; seconds. */
+  /** The first start, then the distance from each start to the next, in seconds. */
   steps: number[];
 }
 const cases = JSON.parse(
@@ -29,7 +32,7 @@ const startsOf = (one: Series, from: string, before: string): string[] =>
     .between(Date.parse(from), Date.parse(before))
     .map(({ startMs }) => new Date(startMs).toISOString().slice(0, 16));
 
-describe('a series', () => {
+describe('Series', () => {
   const { TZ } = process.env;
   afterEach(() => {
     if (TZ === undefined) delete process.env['TZ'];
@@ -37,7 +40,7 @@ describe('a series', () => {
   });
 
   it.each(['UTC', 'America/New_York', 'Pacific/Auckland'])(
-    'takes place when an independent implementation says so, on a host in %s',
+    'takes place at the times that python-dateutil computes, on a host in %s',
     (host) => {
       process.env['TZ'] = host;
       const differing = cases.filter(({ zone, start, lines, from, before, steps }) => {
@@ -54,7 +57,7 @@ describe('a series', () => {
     },
   );
 
-  it('reads a time that clocks skip with the offset before the gap, and one they show twice as the first', () => {
+  it('reads a skipped wall time with the offset before the gap, and a repeated one as the first', () => {
     const when: When = { object: 'time', time: at('2026-03-27T01:30:00Z') };
     const daily = series(['RRULE:FREQ=DAILY'], 'Europe/Berlin', when);
     expect(startsOf(daily, '2026-03-28T00:00Z', '2026-03-31T00:00Z')).toEqual([
@@ -65,7 +68,7 @@ describe('a series', () => {
     ]); // prettier-ignore
   });
 
-  it('keeps its length in seconds, and that of days in days', () => {
+  it('keeps the length of a timespan in seconds and that of a datespan in days', () => {
     const spanning = series(['RRULE:FREQ=DAILY;COUNT=2'], 'Europe/Berlin', {
       object: 'timespan',
       start_time: at('2026-03-28T22:00:00Z'),
@@ -96,7 +99,7 @@ describe('a series', () => {
     ]);
   });
 
-  it('ends with UNTIL: an instant, a wall time or all of a day', () => {
+  it('ends at UNTIL, given as an instant, a wall time or a whole day', () => {
     const until = (end: string) =>
       startsOf(
         series([`RRULE:FREQ=DAILY;UNTIL=${end}`], 'America/New_York'),
@@ -110,7 +113,7 @@ describe('a series', () => {
     expect(until('20260107')).toBe(2);
   });
 
-  it('tells no time twice, whatever its rules have in common', () => {
+  it('lists a time once when several rules match it', () => {
     const twice = series(['RRULE:FREQ=DAILY;COUNT=3', 'RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=2']);
     expect(startsOf(twice, '2026-01-01T00:00Z', '2026-02-01T00:00Z')).toEqual([
       '2026-01-05T09:00', '2026-01-06T09:00', '2026-01-07T09:00', '2026-01-12T09:00',
@@ -122,7 +125,7 @@ describe('a series', () => {
     ['RRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31'],
     ['RRULE:FREQ=MONTHLY;BYDAY=6MO'],
     ['RRULE:FREQ=DAILY;UNTIL=20250101'],
-  ])('never takes place: %s', (line) => {
+  ])('reports that the rule never takes place: %s', (line) => {
     expect(() => {
       if (!series([line]).takesPlace) throw new TooManyOccurrencesError('never');
     }).toThrow(TooManyOccurrencesError);
@@ -130,18 +133,18 @@ describe('a series', () => {
 
   it.each([
     ['RRULE:FREQ=FORTNIGHTLY', 'FREQ'],
-    ['RRULE:FREQ=DAILY;FREQ=WEEKLY', 'FREQ is there twice'],
+    ['RRULE:FREQ=DAILY;FREQ=WEEKLY', 'FREQ is given twice'],
     ['RRULE:FREQ=DAILY;COUNT=3;UNTIL=20270101', 'COUNT and UNTIL'],
     ['RRULE:FREQ=DAILY;UNTIL=20270231', 'is not a date'],
     ['RRULE:FREQ=DAILY;INTERVAL=0', 'INTERVAL'],
     ['RRULE:FREQ=DAILY;BYHOUR=25', 'BYHOUR'],
     ['EXDATE:20270101T090000Z', 'no RRULE'],
-  ])('is refused: %s', (line, word) => {
+  ])('refuses the line %s', (line, word) => {
     expect(() => series([line])).toThrow(InvalidRecurrenceError);
     expect(() => series([line])).toThrow(new RegExp(word, 'i'));
   });
 
-  it('ends with the year 9999, as nobody can write later ones', () => {
+  it('leaves out occurrences that end after the year 9999', () => {
     const days = { object: 'datespan', start_date: '9999-12-27', end_date: '9999-12-28' } as const;
     const recurrence = { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' };
     const found = new Series({ when: days, recurrence }).between(
@@ -157,31 +160,31 @@ describe('a series', () => {
     ['RRULE:FREQ=DAILY;BYHOUR=9,17;COUNT=1100', 'RRULE:FREQ=HOURLY;COUNT=1000'],
     ['RRULE:FREQ=DAILY;BYHOUR=9;COUNT=99999999999'],
     ['RRULE:FREQ=SECONDLY;UNTIL=20990101T000000Z'],
-  ])('takes too long to be told: %s', (...lines) => {
+  ])('refuses rules that take too long to expand: %s', (...lines) => {
     expect(() => series(lines).tryOut()).toThrow(TooManyOccurrencesError);
   });
 
-  it('is counted to any number where that is no work', () => {
+  it('accepts a high COUNT on a rule that is expanded by arithmetic', () => {
     const many = series(['RRULE:FREQ=DAILY;COUNT=99999999']);
     many.tryOut();
     expect(many.between(Date.parse('2900-01-01'), Date.parse('2900-01-03'))).toHaveLength(2);
   });
 
-  it('has no instances that lists would not tell', () => {
+  it('finds no single instance in a series that is too costly to list', () => {
     expect(series(['RRULE:FREQ=SECONDLY']).at(Date.parse('2026-02-01'))).toBeUndefined();
   });
 
-  it('is not expanded without measure', () => {
+  it('throws when the requested time span has too many occurrences', () => {
     expect(() =>
       series(['RRULE:FREQ=SECONDLY']).between(Date.parse('2026-02-01'), Date.parse('2027-02-01')),
     ).toThrow(TooManyOccurrencesError);
   });
 });
 
-describe('the id of an instance', () => {
+describe('ids of instances', () => {
   const id = '019aa1b2-0000-7000-8000-000000000001';
 
-  it('says which one it is', () => {
+  it('name the series and the start of the instance', () => {
     const startMs = Date.parse('2026-01-05T09:00:00Z');
     const timed = instanceId({ id, when: { object: 'time', time: 0 } }, startMs);
     expect(timed).toBe(`${id}_20260105T090000Z`);
@@ -194,13 +197,13 @@ describe('the id of an instance', () => {
   });
 
   it.each([id, `${id}_`, `${id}_2026`, 'nonsense_20260105', `${id}_20260105T0900`])(
-    'is none: %s',
+    'rejects %s, which names no instance',
     (text) => {
       expect(readInstanceId(text)).toBeUndefined();
     },
   );
 
-  it('says so where a step leads beyond all times', () => {
+  it('throws when a single step leads out of the range of dates', () => {
     expect(() =>
       series(['RRULE:FREQ=DAILY;INTERVAL=2147483647']).between(
         Date.parse('2026-02-01'),

@@ -12,43 +12,51 @@ import {
 } from './recurrence-lines.ts';
 import { usualRule, type WallRule } from './wall-rule.ts';
 
-/** One time a series takes place, as its rules say. */
+/** One time at which a series takes place, according to its rules. */
 export interface Occurrence {
-  /** When it begins: of all-day events midnight of the first day, as if in UTC. Unix milliseconds. */
+  /** Start in Unix milliseconds. For all-day events: midnight of the first day in UTC. */
   startMs: number;
   when: When;
 }
 
 export interface SeriesSource {
-  /** Of the first one. */
+  /** Start and end of the first occurrence. */
   when: When;
   recurrence: Recurrence;
 }
 
-/** Times of one answer of a series: more than anybody looks at. */
+/** Most occurrences of a series in one call. */
 const MOST_OCCURRENCES = 20_000;
-/** Steps the library may take in search of them; impossible rules end here. */
+/** Limits on the steps of rrule-temporal. A rule that can never match ends here. */
 const LIMITS = { maxIterations: 2_500, maxCandidateEvaluations: 20_000 } as const;
-/** Times of a day that BYHOUR, BYMINUTE and BYSECOND may name together: one every five minutes. */
+/**
+ * Most times of day that BYHOUR, BYMINUTE and BYSECOND may name together: one every five minutes.
+ */
 const MOST_TIMES_OF_DAY = 288;
 const DAY_MS = 86_400_000;
-/** What all unusual rules of a series may count to together: they are counted anew for every answer. */
+/**
+ * Most occurrences that COUNT of all unusual rules of a series may add up to. Such rules are
+ * counted from their start for every response.
+ */
 const MOST_COUNTED = 2_000;
-/** FREQ of rules that would be met every moment for ever. */
+/**
+ * Frequencies of rules that need an end, because they would match every second or minute for ever.
+ */
 const RESTLESS = ['SECONDLY', 'MINUTELY'];
-const TOO_LONG = 'it takes too long to be worked out';
-/** Years of five digits are understood by nobody. */
+const TOO_LONG = 'it takes too long to expand';
+/** Years of five digits are not valid in most date formats. */
 const END_OF_TIME_MS = Date.parse('9999-12-31T23:59:59Z');
 
-/** A rule has so many times in the span asked for that they are not worth telling. */
+/** A rule has too many occurrences in the requested time span, or takes too long to expand. */
 export class TooManyOccurrencesError extends Error {
   override name = 'TooManyOccurrencesError';
 }
 
 /**
- * A recurring event (RFC 5545): its times by RRULE and EXDATE, in the zone of the recurrence. A wall time that clocks
- * skip is read with the offset before the gap, one they show twice means the first (3.3.5). The length of each is
- * that of the first, in seconds or in days. The first counts only where it matches the rules.
+ * Computes when a recurring event takes place (RFC 5545), by RRULE and EXDATE in the zone of the
+ * recurrence. A wall time that clocks skip is read with the offset before the gap. A wall time that
+ * clocks show twice means the first one (3.3.5). Each occurrence is as long as the first, in
+ * seconds or in days. The first start counts only if it matches the rules (ADR 0041).
  */
 export class Series {
   readonly #source: SeriesSource;
@@ -72,12 +80,15 @@ export class Series {
     });
   }
 
-  /** Whether all rules are worked out by arithmetic, in microseconds. */
+  /** Whether all rules can be expanded by arithmetic, which takes microseconds. */
   get isUsual(): boolean {
     return this.#rules.every(({ usual }) => usual);
   }
 
-  /** FREQ of a rule that is met every moment for ever; undefined: there is none. */
+  /**
+   * FREQ of a rule that matches every second or minute and has no end; `undefined` if there is no
+   * such rule.
+   */
   get restlessFrequency(): string | undefined {
     const endless = this.#lines.rules.filter(
       ({ untilWallMs, hasCount }) => untilWallMs === null && !hasCount,
@@ -86,8 +97,9 @@ export class Series {
   }
 
   /**
-   * Works out to their end the rules that would have to be followed from their beginning each time, or are met every moment:
-   * none of their times could be told where that takes too long.
+   * Checks that the costly rules can be expanded to their end: unusual rules with COUNT, and rules
+   * that match every second or minute. A list would show none of their occurrences if that took too
+   * long.
    * @throws {TooManyOccurrencesError}
    */
   tryOut(): void {
@@ -101,8 +113,8 @@ export class Series {
   }
 
   /**
-   * Whether its rules are ever met; exclusions are not looked at.
-   * @throws {TooManyOccurrencesError} when that takes too long to be found out
+   * Whether the rules match at least once. EXDATEs are ignored.
+   * @throws {TooManyOccurrencesError} if the search takes too long
    */
   get takesPlace(): boolean {
     return this.#rules.some(({ line: { untilWallMs }, rule }) => {
@@ -112,7 +124,8 @@ export class Series {
   }
 
   /**
-   * What begins from `fromMs` on and before `beforeMs`, earliest first; nothing that goes on beyond the year 9999.
+   * Occurrences that begin at `fromMs` or later and before `beforeMs`, earliest first. Occurrences
+   * that end after the year 9999 are left out.
    * @throws {TooManyOccurrencesError}
    */
   between(fromMs: number, beforeMs: number): Occurrence[] {
@@ -120,13 +133,13 @@ export class Series {
   }
 
   /**
-   * `startMs` of the same, each once.
+   * Like `between`, but only the `startMs` of each occurrence, without duplicates.
    * @throws {TooManyOccurrencesError}
    */
   startsBetween(fromMs: number, beforeMs: number): number[] {
     const starts = new Set<number>();
     const lastMs = END_OF_TIME_MS - lengthOf(this.#source.when);
-    // Wall time and UTC are at most a day apart, on either side.
+    // Wall time and UTC differ by at most a day.
     for (const wallMs of this.#wallTimes(fromMs - DAY_MS, beforeMs + DAY_MS)) {
       const startMs = instantOfWallTime(wallMs, this.#zone).getTime();
       if (startMs >= fromMs && startMs < beforeMs && startMs <= lastMs) starts.add(startMs);
@@ -138,7 +151,10 @@ export class Series {
     return { startMs, when: this.#whenAt(startMs) };
   }
 
-  /** The one that begins at that very moment; undefined: there is none, or none that lists would tell either. */
+  /**
+   * The occurrence that begins at exactly `startMs`; `undefined` if there is none, or if a list
+   * would leave out the series as too costly.
+   */
   at(startMs: number): Occurrence | undefined {
     try {
       return this.between(startMs, startMs + 1)[0];
@@ -148,7 +164,7 @@ export class Series {
     }
   }
 
-  /** Whether what begins then is left out by an EXDATE. */
+  /** Whether an EXDATE leaves out an occurrence at `startMs`. */
   excludes(startMs: number): boolean {
     return this.#isExcluded(wallTimeOf(startMs, this.#zone));
   }
@@ -193,7 +209,10 @@ export class Series {
   }
 }
 
-/** A series that may come from elsewhere; undefined: nobody understands its rules. */
+/**
+ * Opens a series that may come from another calendar program; `undefined` if its rules cannot be
+ * parsed.
+ */
 export function openSeries(source: SeriesSource): Series | undefined {
   try {
     return new Series(source);
@@ -203,7 +222,7 @@ export function openSeries(source: SeriesSource): Series | undefined {
   }
 }
 
-/** Of all-day events midnight of the first day, as if in UTC. Unix milliseconds. */
+/** Start of `when` in Unix milliseconds. For all-day events: midnight of the first day in UTC. */
 export function firstStart(when: When): number {
   switch (when.object) {
     case 'time':
@@ -217,7 +236,7 @@ export function firstStart(when: When): number {
   }
 }
 
-/** From its beginning to its end, or to its last day. Milliseconds. */
+/** Milliseconds from the start to the end, or from the first day to the last day. */
 function lengthOf(when: When): number {
   if (when.object === 'timespan') return (when.end_time - when.start_time) * 1000;
   return when.object === 'datespan' ? Date.parse(when.end_date) - Date.parse(when.start_date) : 0;
@@ -225,18 +244,18 @@ function lengthOf(when: When): number {
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** `20300131T090000Z` */
+/** For example `20300131T090000Z`. */
 const stamp = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 
-/** How many times of a day the lists of a rule name together. */
+/** How many times of day BYHOUR, BYMINUTE and BYSECOND name together. */
 function timesOfDay(text: string): number {
   const lists = [...text.matchAll(/\bBY(?:HOUR|MINUTE|SECOND)=([^;]*)/g)];
   return lists.reduce((product, [, list = '']) => product * list.split(',').length, 1);
 }
 
 /**
- * Any rule, by the library.
- * @param sharers unusual rules of the series, which share the steps it may take
+ * Expands any rule with rrule-temporal.
+ * @param sharers number of unusual rules in the series; they share the limits on steps
  * @throws {InvalidRecurrenceError}
  */
 function unusualRule({ text }: RuleLine, beginMs: number, sharers: number): WallRule {
@@ -245,7 +264,8 @@ function unusualRule({ text }: RuleLine, beginMs: number, sharers: number): Wall
       `BYHOUR, BYMINUTE and BYSECOND name more than ${MOST_TIMES_OF_DAY} times of a day`,
     );
   try {
-    // It knows the ranges of all numbers, and does not go beyond them in silence.
+    // ical.js checks the ranges of all numbers; rrule-temporal does not reject all that are out of
+    // range.
     ICAL.Recur.fromString(text);
     const rule = new RRuleTemporal({
       rruleString: `DTSTART:${stamp(beginMs)}\nRRULE:${text}`,
@@ -274,20 +294,26 @@ function unusualRule({ text }: RuleLine, beginMs: number, sharers: number): Wall
 /** @throws {TooManyOccurrencesError} */
 function timesOf(rule: WallRule, fromMs: number, lastMs: number): number[] {
   const times = rule.between(fromMs, lastMs, MOST_OCCURRENCES);
-  if (times.length > MOST_OCCURRENCES) throw new TooManyOccurrencesError('it has too many times');
+  if (times.length > MOST_OCCURRENCES)
+    throw new TooManyOccurrencesError('it has too many occurrences');
   return times;
 }
 
-/** @throws {TooManyOccurrencesError} in the place of the library's errors for what takes too many steps, or too long ones */
+/**
+ * Runs a call of rrule-temporal and translates its errors about too many or too large steps.
+ * @throws {TooManyOccurrencesError}
+ */
 function bounded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
     if (error instanceof Error && error.message.startsWith('Maximum '))
       throw new TooManyOccurrencesError(TOO_LONG, { cause: error });
-    // A step of millions of years.
+    // A single step can lead millions of years ahead.
     if (error instanceof RangeError)
-      throw new TooManyOccurrencesError('it leads to times that there are not', { cause: error });
+      throw new TooManyOccurrencesError('it leads to dates that are out of range', {
+        cause: error,
+      });
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { usualRule } from './wall-rule.ts';
 const DAY_MS = 86_400_000;
 const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
 
-/** Numbers between 0 and 1, the same ones each time (mulberry32). */
+/** Pseudo-random numbers between 0 and 1, the same sequence for the same seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -15,7 +15,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-describe('a usual rule', () => {
+describe('usualRule', () => {
   const random = randomFrom(45);
   const number = (low: number, high: number): number =>
     low + Math.floor(random() * (high - low + 1));
@@ -57,7 +57,7 @@ describe('a usual rule', () => {
     return parts.join(';');
   };
 
-  it('takes place when the library says so, whatever is asked for', () => {
+  it('gives the same occurrences as rrule-temporal for random rules and time spans', () => {
     const differing: object[] = [];
     let compared = 0;
     for (let run = 0; run < 3_000; run += 1) {
@@ -70,7 +70,7 @@ describe('a usual rule', () => {
         number(0, 59),
       );
       const rule = usualRule(text, beginMs);
-      if (!rule) throw new Error(`${text} is not usual`);
+      if (!rule) throw new Error(`${text} is not expanded by arithmetic`);
       const begin = new Date(beginMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
       const library = new RRuleTemporal({
         rruleString: `DTSTART:${begin}\nRRULE:${text}`,
@@ -86,7 +86,7 @@ describe('a usual rule', () => {
           .between(new Date(from), new Date(last), true)
           .map((time) => time.epochMilliseconds);
       } catch {
-        continue; // it takes too many steps to find out
+        continue; // rrule-temporal gives up after too many steps
       }
       compared += 1;
       const found = rule.between(from, last, 1_000);

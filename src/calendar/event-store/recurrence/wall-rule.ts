@@ -1,27 +1,33 @@
 /*
- * The usual rules (RFC 5545 3.3.10) by arithmetic: every day, week, month or year, with what people's calendars write
- * next to it. They know the time with any number, so that what was years ago costs nothing. A weekly rule takes 5 µs for a
- * year, and 5.6 ms with rrule-temporal: availability of 50 people, with nine series each, would not fit in its 50 ms
- * (docs/performance.md, Availability).
+ * Expands common rules (RFC 5545 3.3.10) by arithmetic: every day, week, month or year, with the
+ * parts that calendar programs usually add. The n-th occurrence is computed directly, so that
+ * occurrences years ago cost nothing. Expanding a weekly rule over a year takes 5 µs, and 5.6 ms
+ * with rrule-temporal. With that library, the availability of 50 people with nine series each would
+ * miss its limit of 50 ms (docs/performance.md, Availability).
  */
 
-/** Times of a rule, in wall time: what clocks show, as if that were UTC. Milliseconds. */
+/**
+ * The occurrences of a rule, in milliseconds of wall time: what clocks show, as if that were UTC.
+ */
 export interface WallRule {
   /**
-   * From one wall time to another, both included, earliest first; of more than `most` it is enough to tell one more
-   * than that.
+   * Occurrences from one wall time to another, both included, earliest first. If there are more
+   * than `most`, the list may stop after `most` + 1 of them.
    */
   between(fromMs: number, lastMs: number, most: number): number[];
-  /** The very first; null: it never takes place. */
+  /** The first occurrence; `null` if the rule never takes place. */
   first(): number | null;
 }
 
 const DAY_MS = 86_400_000;
 const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
-/** The months of the calendar repeat after 400 years. */
+/** The Gregorian calendar repeats after 400 years. */
 const MONTHS_OF_ALL = 4_800;
 
-/** A weekday, from Monday as 0; of a month the nth one, from its end where that is negative; null: each of them. */
+/**
+ * A weekday, counted from Monday as 0. `nth` selects the nth one of a month, from the end of the
+ * month if negative; `null` selects all of them.
+ */
 interface Weekday {
   nth: number | null;
   weekday: number;
@@ -40,12 +46,12 @@ interface Parts {
 
 const mod = (number: number, by: number): number => ((number % by) + by) % by;
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
-/** Of a day since 1970, which began on a Thursday. */
+/** Weekday of a day, counted from 1 January 1970, a Thursday. */
 const weekdayOf = (day: number): number => mod(day + 3, 7);
 const ascending = (a: number, b: number): number => a - b;
 const sorted = (numbers: readonly number[]): number[] => [...new Set(numbers)].toSorted(ascending);
 
-/** Reads every item of a list; null: one of them is not as usual. */
+/** Reads every item of a list; `null` if one of them is not supported here. */
 function each<T>(list: string, read: (item: string) => T | null): T[] | null {
   const items = list.split(',').map(read);
   return items.includes(null) ? null : (items as T[]);
@@ -62,7 +68,7 @@ function weekdayIn(text: string): Weekday | null {
   return weekday < 0 ? null : { nth: match?.[1] === undefined ? null : Number(match[1]), weekday };
 }
 
-/** Of each part how it is read; whatever else there is makes a rule unusual. */
+/** How each part of a rule is read. A rule with any other part is unusual. */
 const READERS: Readonly<Record<string, (value: string) => unknown>> = {
   FREQ: (value) => value,
   INTERVAL: (value) => (/^[1-9]\d{0,3}$/.test(value) ? Number(value) : null),
@@ -97,8 +103,8 @@ function readParts(text: string): Parts | null {
 }
 
 /**
- * The rule, if it is one of the usual ones; null: it has to be worked out by other means.
- * @param text upper case, without UNTIL
+ * Opens a rule that can be expanded by arithmetic; `null` if it needs rrule-temporal.
+ * @param text rule in upper case, without UNTIL
  * @param beginMs wall time of the first start, in whole seconds
  */
 export function usualRule(text: string, beginMs: number): WallRule | null {
@@ -114,7 +120,7 @@ export function usualRule(text: string, beginMs: number): WallRule | null {
       if (months || (days && monthDays) || (positions && !days)) return null;
       return new MonthRule(parts, beginMs, 1);
     case 'YEARLY':
-      // Without BYMONTH they mean days of the year.
+      // Without BYMONTH, BYMONTHDAY and BYDAY would refer to the whole year.
       if (positions || (days && monthDays) || (!months && (days || monthDays))) return null;
       return new MonthRule(parts, beginMs, 12);
     default:
@@ -133,14 +139,14 @@ function cycleOf(
     const offsets = (weekdays ?? [weekdayOf(begin)]).map((weekday) => mod(weekday - weekStart, 7));
     return new CycleRule(beginMs, { origin, days: 7 * interval, offsets: sorted(offsets) }, count);
   }
-  // After seven steps every rule is at the same weekday again.
+  // After seven steps, every rule has returned to the same weekday.
   const offsets = Array.from({ length: 7 }, (_, step) => step * interval).filter(
     (offset) => weekdays?.includes(weekdayOf(begin + offset)) ?? true,
   );
   return new CycleRule(beginMs, { origin: begin, days: 7 * interval, offsets }, count);
 }
 
-/** Days that repeat after so many days: `offsets` from `origin` on, ascending. */
+/** A pattern that repeats every `days` days: `offsets` from the day `origin`, ascending. */
 interface Cycle {
   origin: number;
   days: number;
@@ -150,7 +156,9 @@ interface Cycle {
 class CycleRule implements WallRule {
   readonly #timeMs: number;
   readonly #cycle: Cycle;
-  /** Number of the first one in the cycles, and of the one after the last. */
+  /**
+   * Number of the first occurrence, counted in cycles from `origin`, and of the one after the last.
+   */
   readonly #lowest: number;
   readonly #end: number;
 
@@ -168,7 +176,7 @@ class CycleRule implements WallRule {
   between(fromMs: number, lastMs: number, most: number): number[] {
     const found: number[] = [];
     if (this.#cycle.offsets.length === 0) return found;
-    // The time of the day may be over on the day itself.
+    // The day of `fromMs` counts only if the rule's time of day is not before `fromMs`.
     const from = Math.ceil((fromMs - this.#timeMs) / DAY_MS);
     for (
       let number = Math.max(this.#numberFrom(from), this.#lowest);
@@ -182,7 +190,7 @@ class CycleRule implements WallRule {
     return found;
   }
 
-  /** Number of the first one on that day or later. */
+  /** Number of the first occurrence on that day or later. */
   #numberFrom(day: number): number {
     const { origin, days, offsets } = this.#cycle;
     const cycle = Math.floor((day - origin) / days);
@@ -199,13 +207,19 @@ class CycleRule implements WallRule {
   }
 }
 
-/** Every so many months, or some months of every so many years. Months count from January of the year 0. */
+/**
+ * A rule that matches every n months, or certain months every n years. Months are counted from
+ * January of the year 0.
+ */
 class MonthRule implements WallRule {
   readonly #parts: Parts;
   readonly #beginMs: number;
   readonly #timeMs: number;
   readonly #dayOfMonth: number;
-  /** First month of the first period, months between two, and those of each that count. */
+  /**
+   * First month of the first period, months between two periods, and the matching months within
+   * each period.
+   */
   readonly #origin: number;
   readonly #step: number;
   readonly #months: readonly number[];
@@ -226,7 +240,7 @@ class MonthRule implements WallRule {
   }
 
   first(): number | null {
-    // With any interval all kinds of months have come by then.
+    // After 4,800 periods, every possible month has been tried, whatever the interval.
     for (let period = 0; period <= MONTHS_OF_ALL; period += 1) {
       const ms = this.#timesOf(period).find((one) => one >= this.#beginMs);
       if (ms !== undefined) return ms;
@@ -273,7 +287,7 @@ class MonthRule implements WallRule {
     });
   }
 
-  /** @param weekday of its first day */
+  /** Days of a month that match. @param weekday weekday of the first of the month */
   #daysOf(weekday: number, length: number): number[] {
     const { days, monthDays, positions } = this.#parts;
     const all = days
@@ -289,7 +303,7 @@ class MonthRule implements WallRule {
 
 const beginOfMonth = (month: number): number => Date.UTC(Math.floor(month / 12), month % 12);
 
-/** Days of a month on that weekday. */
+/** Days of a month that fall on the weekday. */
 function daysOn({ nth, weekday }: Weekday, first: number, length: number): number[] {
   const lowest = 1 + mod(weekday - first, 7);
   const all = Array.from(
