@@ -4,21 +4,26 @@ const AccountGateSchema = defineEntity({
   name: 'AccountGate',
   tableName: 'account_gate',
   properties: {
-    /** The account, or the webhook for deliveries. */
+    /** Id of the account, or of the webhook for deliveries. */
     accountId: p.uuid().primary(),
-    /** The next free slot: pacing shared by all workers. */
+    /** Next free slot. All workers share this pace. */
     nextSlot: p.datetime().columnType('timestamptz').defaultRaw(`'-infinity'`),
     slotMs: p.integer().default(50),
     maxInFlight: p.smallint().default(8),
-    /** Nobody is let through until then; afterwards one at a time until it is well again. */
+    /**
+     * No row is let through until then. Afterwards one row at a time is, until one reports `well`.
+     */
     closedUntil: p.datetime().columnType('timestamptz').nullable(),
-    /** Troubles in a row. */
+    /** Consecutive troubles. */
     failures: p.smallint().default(0),
-    /** Why it is closed, in words for the user. */
+    /** Why the gate is closed, in words for the user. */
     closeReason: p.text().nullable(),
   },
 });
 
-/** Pace, concurrency and breaker of one account, shared by all workers. */
+/**
+ * Rate gate: pace, concurrency and circuit breaker of one account or webhook, shared by all
+ * workers.
+ */
 export class AccountGate extends AccountGateSchema.class {}
 AccountGateSchema.setClass(AccountGate);

@@ -30,7 +30,7 @@ describe('Batcher', () => {
   );
   afterEach(() => jest.useRealTimers());
 
-  it('hands on at once, and together, what comes in one turn while nothing is handled', async () => {
+  it('hands on all items of one event loop iteration together and at once while no call runs', async () => {
     const { add, sizes } = scene();
     add(3);
     expect(sizes()).toEqual([]);
@@ -38,7 +38,7 @@ describe('Batcher', () => {
     expect(sizes()).toEqual([3]);
   });
 
-  it('hands on what waits as soon as a call with few items has ended', async () => {
+  it('hands on waiting items as soon as a call with few items has ended', async () => {
     const { add, sizes, end } = scene();
     add(2);
     await turn();
@@ -50,7 +50,7 @@ describe('Batcher', () => {
     expect(sizes()).toEqual([2, 1]);
   });
 
-  it('lets what comes after a call with many items wait out its time', async () => {
+  it('after a call with many items, lets the next items wait their full time', async () => {
     const { add, sizes, end } = scene();
     add(20);
     await turn();
@@ -64,7 +64,7 @@ describe('Batcher', () => {
     expect(sizes()).toEqual([20, 5]);
   });
 
-  it('lets nothing wait twice: what found no call free goes with the next one', async () => {
+  it('hands on items that have waited their full time as soon as a call ends', async () => {
     const { add, sizes, end } = scene();
     add(100);
     await turn();
@@ -77,7 +77,7 @@ describe('Batcher', () => {
     expect(sizes()).toEqual([50, 50, 2]);
   });
 
-  it('handles everything at the end, also what waits for company', async () => {
+  it('handles all items when drained, including items that wait for others', async () => {
     const { batcher, add, sizes, end } = scene();
     add(20);
     await turn();

@@ -1,19 +1,27 @@
 export interface BatcherOptions {
-  /** Items per call. */
+  /** Maximum number of items in one call. */
   most: number;
-  /** Calls at a time; what comes while that many run goes together afterwards. */
+  /**
+   * Maximum number of calls at a time. Items that arrive meanwhile are handled together afterwards.
+   */
   parallel: number;
   /**
-   * How long an item waits for company while other calls run, in milliseconds; where many come at a time, also after these have
-   * ended. Else it does not wait.
+   * How long an item waits for others while a call runs, in milliseconds. After a call with many
+   * items it waits that long even if the call has ended. Otherwise it does not wait.
    */
   delayMs: number;
 }
 
-/** After a call with so many items the next ones wait out their time: a call costs much, an item more hardly anything. */
+/**
+ * After a call with at least this many items, the next items wait their full time: a call costs
+ * much, and one more item hardly anything.
+ */
 const MANY = 10;
 
-/** Collects items and handles them together: few at a time when little happens, many when much does. */
+/**
+ * Collects items and handles them together: small batches under low load, large ones under high
+ * load.
+ */
 export class Batcher<T> {
   readonly #handle: (items: T[]) => Promise<void>;
   readonly #options: BatcherOptions;
@@ -21,7 +29,7 @@ export class Batcher<T> {
   #timer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
   readonly #running = new Set<Promise<void>>();
-  /** Whether something has waited its time, and no call was free. */
+  /** Whether items have waited their full time and no call was free. */
   #overdue = false;
 
   /** @param handle gets at least one item; must not reject */
@@ -35,12 +43,12 @@ export class Batcher<T> {
     const { most, delayMs } = this.#options;
     if (this.#waiting.length >= most) this.#flush();
     else if (this.#timer) return;
-    // Whatever else comes in this turn of the event loop goes along.
+    // Items that arrive in the same iteration of the event loop go along.
     else if (this.#running.size === 0) this.#immediate ??= setImmediate(() => this.#flush());
     else this.#timer = setTimeout(() => this.#flush(), delayMs);
   }
 
-  /** Handles what waits and resolves when nothing is being handled any more. */
+  /** Handles the waiting items, and resolves when no call runs any more. */
   async drain(): Promise<void> {
     this.#flush();
     while (this.#running.size > 0) {

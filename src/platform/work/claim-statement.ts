@@ -1,31 +1,47 @@
 import type { QueueTable } from './dispatcher.ts';
 
 /*
- * The claim of one queue. The names come from `QueueTable` constants in our own code, never from input.
+ * The claim of one queue. The names come from `QueueTable` constants in our own code, never from
+ * input.
  *
- * One partial index `(run_at) where state = 0` in claim order. Candidates are locked with SKIP LOCKED; of each gate
- * (account, webhook) only as many are taken as its concurrency and its breaker allow, and each surplus row is moved
- * once to its own later slot (pacing by GCRA), so that one account with very many rows delays nobody. `materialized`
- * is not decoration: without it the planner may run the LIMIT subquery twice and update more rows than LIMIT.
+ * The claim reads candidates in the order of one partial index, `(run_at) where state = 0`, and
+ * locks them with SKIP LOCKED. For each rate gate (account or webhook) it takes only as many rows
+ * as the gate's concurrency and circuit breaker allow. It moves each surplus row once, to a later
+ * slot of its own (pacing by GCRA). So one account with very many rows delays no other account.
+ *
+ * `materialized` is required: without it the planner may run the LIMIT subquery twice and update
+ * more rows than LIMIT.
  */
 
-/** What `claim` says besides the rows it took. */
+/** What `claim` reports besides the rows that it took. */
 export interface ClaimSummary {
-  /** Candidates seen and parked by this claim, and the earliest candidate (milliseconds since 1970); null: none. */
+  /**
+   * Number of candidates of this claim, how many of them it moved to later slots (parked), and the
+   * due time of the earliest candidate in milliseconds since 1970 (`null` if there was none).
+   */
   seen: number;
   parked: number;
   lowestMs: number | null;
-  /** Milliseconds until the next row is due that waits now or has been parked by this claim; null: none. */
+  /**
+   * Milliseconds until the next waiting row is due, including rows that this claim parked; `null`
+   * if no row waits.
+   */
   nextMs: number | null;
-  /** Whether a due row was not among the candidates although its turn had come: it is locked, or lies below the scan floor. */
+  /**
+   * Whether a due row should have been among the candidates but was not: another transaction has
+   * locked it, or it lies below the scan floor.
+   */
   passedOver: boolean;
-  /** Rows that this claim has moved beyond a minute after their promise; null: none. */
+  /**
+   * Rows that this claim moved to more than a minute after their promised time; `null` if there are
+   * none.
+   */
   late: { id: string; reason: string }[] | null;
 }
 
-/** A row as `claim` returns it; one without an id when it took none. */
+/** A row as `claim` returns it. If no row was taken, there is one row without an id. */
 export interface ClaimRow {
-  /** On the first row, null on the others. */
+  /** Set on the first row, `null` on the others. */
   summary: ClaimSummary | null;
   id: string | null;
   fence: number;
@@ -34,34 +50,45 @@ export interface ClaimRow {
   gateId: string;
   dueAt: Date;
   gateFailures: number;
-  /** Whether its gate has been in trouble since it was last well. */
+  /** Whether its rate gate has been in trouble since the last `well`. */
   gateMarked: boolean;
   crashes: number;
 }
 
-/** Rows that are taken at a time. */
+/** Maximum number of rows that one claim takes. */
 export const MOST_PER_CLAIM = 100;
-/** Counters stop here: one that overflows would fail every claim it is part of. */
+/** Counters stop at this value: an overflow would fail every claim that includes the row. */
 const MOST_ATTEMPTS = 30_000;
-/** How long the others wait while one tries a gate that was closed. */
+/** How long the other rows wait while one row tests a rate gate that was closed. */
 const HALF_OPEN_WAIT_MS = 2_000;
-/** A row that is so much later than promised is told to its dispatcher. */
+/** A row that is later than promised by more than this is reported to its dispatcher. */
 const LATE_SECONDS = 60;
 
 /*
- * Rows of the queue (`j`) are found by ids that are known by then (`rows`, materialized), and what belongs to a row by its place
- * among them, which takes the longer the more there are: what is known of locked rows is said without asking them again. A join would say it in fewer words: but a queue that is empty while its claim is planned looks like one row to the
- * planner, and it begins there, reading the whole queue for every claim of a burst; told both, it goes through all ids for each
- * of them.
+ * Queue rows (`j`) are found by `id = any(…)`, and their values by the position of the id in an
+ * array. The ids are known by then (`rows`, materialized). Finding a value by position takes longer
+ * the more rows there are, so the summary uses the values it already has and does not read locked
+ * rows again.
+ *
+ * A join would be shorter, but the statement is often planned while its queue is empty. To the
+ * planner the queue then has one row, so the join begins there and reads the whole queue for every
+ * claim of a burst. With a join and `id = any(…)` together, the planner goes through all ids for
+ * each of them (ADR 0054).
  */
 const ids = (rows: string) => `array(select id from ${rows})`;
 const among = (rows: string) => `j.id = any(${ids(rows)})`;
 const its = (column: string, rows: string) =>
   `(array(select ${column} from ${rows}))[array_position(${ids(rows)}, j.id)]`;
 
-/** A row that was in hand at this many deaths of its worker is set aside; before that it is a suspect. */
+/**
+ * A row that was claimed during this many deaths of its worker is quarantined. After fewer deaths
+ * it is a suspect.
+ */
 export const MOST_CRASHES = 3;
-/** Suspects of one death run so many at a time in a process; those of two alone, in all processes. */
+/**
+ * How many suspects with one death run at a time in a process. A suspect with two deaths runs
+ * alone: no other such row runs in any process.
+ */
 export const FIRST_SUSPECTS = 8;
 
 const SUSPECT = `c.crashes between 1 and ${MOST_CRASHES - 1}`;
@@ -77,9 +104,12 @@ function candidates({ table, gateColumn, deadlineColumn }: QueueTable): string {
 }
 
 /**
- * Per gate: `most` in flight, `let_in` by its breaker (none while it is closed, then one at a time until it is well),
- * and how long those wait whom the breaker does not let in. What has ended and is not written yet takes nobody's place, but
- * until it is written the breaker does not know what came of it.
+ * For each rate gate: `most` rows in flight, `let_in` rows that its circuit breaker lets in, and
+ * `wait_ms`, the delay for rows that the breaker turned away. The breaker lets in no row while the
+ * gate is closed, and then one at a time until one reports `well`.
+ *
+ * Ended runs whose results are not written yet do not count as in flight. The breaker counts them,
+ * because it does not know their results yet.
  */
 function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
   const closedFor = `extract(epoch from g.closed_until - now()) * 1000`;
@@ -98,8 +128,8 @@ function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
 }
 
 /**
- * `fits`: its gate lets it in. A row at its own deadline does not wait for the breaker. `cleared`: it is no suspect,
- * or its turn has come.
+ * `fits`: the rate gate lets the row in; the circuit breaker does not delay a row at its own
+ * deadline. `cleared`: the row is no suspect, or it may run now.
  */
 function ranking({ table }: QueueTable): string {
   const second = `(select exists (select 1 from ${table} b where b.state = 1 and b.crashes = ${MOST_CRASHES - 1}))`;
@@ -120,12 +150,13 @@ function ranking({ table }: QueueTable): string {
 }
 
 /**
- * Surplus rows get slots of their gate's pace, later by what its breaker says but never beyond their own deadline;
- * suspects whose turn has not come get one soon.
+ * Moves surplus rows to later slots at the pace of their rate gate. Rows that the circuit breaker
+ * turned away wait longer, but never beyond their own deadline. Suspects that may not run yet get a
+ * slot soon.
  */
 function parking({ table, paceMs }: QueueTable): string {
   const surplusOf = 'select distinct gate, n, slot_ms from surplus';
-  // With a pace of its own a queue leaves the gate alone: its rows take their turns from now on.
+  // A queue with a pace of its own does not change the rate gate: its slots begin now.
   const pace = paceMs
     ? `select gate as account_id, now() + n * slot_ms * interval '1 ms' as next_slot from (${surplusOf}) s`
     : `
@@ -157,8 +188,8 @@ const LATE_ROWS = `
     (select json_agg(json_build_object('id', id, 'reason', coalesce(reason, 'waiting for the account''s sending pace')))
      from slots where at > due_at + interval '${LATE_SECONDS} s' and before <= due_at + interval '${LATE_SECONDS} s')`;
 
-/** As `ClaimSummary`. */
-function summary({ table }: QueueTable, tellsLate: boolean): string {
+/** Builds the JSON of a `ClaimSummary`. */
+function summary({ table }: QueueTable, reportsLate: boolean): string {
   const waiting = `from ${table} where state = 0 and run_at`;
   return `
       json_build_object(
@@ -171,15 +202,16 @@ function summary({ table }: QueueTable, tellsLate: boolean): string {
         'passedOver', exists (
           select 1 from (select id ${waiting} <= now() order by run_at limit 1) first
           where not exists (select 1 from cand where cand.id = first.id)),
-        'late', ${tellsLate ? LATE_ROWS : 'null'})`;
+        'late', ${reportsLate ? LATE_ROWS : 'null'})`;
 }
 
 /**
- * Builds the claim: $1 free slots, $2 worker, $3 scan floor, $4 window, $5 suspects of one death that may be taken, $6 ids of
- * claimed rows whose runs have ended. Answers at least one row.
- * @param tellsLate whether `late` is asked for
+ * Builds the claim statement. Its parameters: $1 free slots, $2 worker, $3 scan floor, $4 maximum
+ * number of candidates, $5 how many suspects with one death may be taken, $6 ids of claimed rows
+ * whose runs have ended. It returns at least one row.
+ * @param reportsLate whether the summary includes `late`
  */
-export function claimStatement(queue: QueueTable, tellsLate: boolean): string {
+export function claimStatement(queue: QueueTable, reportsLate: boolean): string {
   const { table, gateColumn, columns } = queue;
   const extra = Object.entries(columns)
     .map(([property, column]) => `, j.${column} as "${property}"`)
@@ -192,7 +224,7 @@ export function claimStatement(queue: QueueTable, tellsLate: boolean): string {
         where ${among('take')}
         returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
           ${its('failures', 'take')} as "gateFailures", ${its('marked', 'take')} as "gateMarked", j.crashes${extra})
-      select case when row_number() over () = 1 then ${summary(queue, tellsLate)} end as summary, taken.*
+      select case when row_number() over () = 1 then ${summary(queue, reportsLate)} end as summary, taken.*
       from (select) one
       left join taken on true`;
 }

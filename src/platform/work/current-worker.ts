@@ -1,11 +1,14 @@
 /**
- * This process as a worker, for modules that hold leases of their own which are to end with its heartbeat. The engine
- * says who it is.
+ * The id of this process as a worker, for modules with leases of their own that end with its
+ * heartbeat. The engine provides it.
  */
 export class CurrentWorker {
   #read: () => number = () => 0;
 
-  /** Row of `worker` that this process keeps alive at this moment; 0: none, and what was held under another one is void. */
+  /**
+   * Id of the row in `worker` that this process currently keeps alive. 0 if there is none. Leases
+   * under any other id are void.
+   */
   get id(): number {
     return this.#read();
   }

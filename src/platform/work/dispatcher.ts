@@ -2,96 +2,128 @@ import type { Sql } from '../database/sql.ts';
 import type { QueueName } from './signals.ts';
 
 /*
- * The contract between the engine and what a claimed row of a queue means (a dispatcher in its module).
- * claim and load (engine) → run (dispatcher, talks to the outside, no transaction) → settle: queue row and `record`
- * (dispatcher) in one transaction.
+ * The contract between the engine and the dispatcher of a queue. A dispatcher belongs to a feature
+ * module and knows what a row of its queue means.
+ *
+ * 1. The engine claims a row and loads what it needs.
+ * 2. The dispatcher runs the row. It talks to the outside, without a transaction.
+ * 3. The engine settles: one transaction updates the queue row and calls the dispatcher's
+ *    `record`.
  */
 
 /** A claimed row of a queue. */
 export interface ClaimedJob {
   id: string;
-  /** Proves that the claim is still ours. */
+  /** Fencing token: proves that the claim still belongs to this worker. */
   fence: number;
   /** 1 for the first attempt. */
   attempt: number;
-  /** An earlier attempt may have taken effect: look before repeating it. */
+  /**
+   * Whether an earlier attempt may have taken effect. The dispatcher must look that attempt up
+   * before it repeats it.
+   */
   ambiguous: boolean;
-  /** The account, or the webhook: what pace and concurrency are counted by. */
+  /**
+   * Key of the row's rate gate: an account or a webhook. Pace and concurrency are counted by it.
+   */
   gateId: string;
-  /** When it was promised. */
+  /** When the row was promised to run. */
   dueAt: Date;
-  /** Troubles in a row of its gate, as the claim saw them: 0 when it was well. */
+  /**
+   * Consecutive troubles of its rate gate when the row was claimed, at least 1 if the gate had been
+   * closed; 0 if the gate was well.
+   */
   gateFailures: number;
 }
 
-/** What holds a claim together while it runs. */
+/** What a run may ask about its claim. */
 export interface Lease {
   /**
-   * Commits the marker "from here on the outside may see an effect". Call it right before that, once.
-   * @returns false when the row is not ours any more: stop, without any effect
+   * Commits the hand-off marker: from here on the outside may see an effect. Call it once, right
+   * before that effect.
+   * @returns false if the row no longer belongs to this worker: stop without any effect
    */
   handOff(): Promise<boolean>;
   /**
-   * Whether the claim is surely still ours; false after a pause in which it may have been given to somebody else, and
-   * once `signal` is aborted. Ask at the last moment before something irrevocable.
+   * Whether the claim certainly still belongs to this worker. False after a pause in which another
+   * worker may have claimed the row, and once `signal` is aborted. Ask right before an irrevocable
+   * step.
    */
   trusted(): boolean;
-  /** Aborted when the claim is lost, when a stopping process has no more time, or a run takes longer than any should. */
+  /**
+   * Aborted if the claim is lost, if a stopping process has no time left, or if the run takes
+   * longer than 15 minutes.
+   */
   signal: AbortSignal;
-  /** Whether the process has begun to stop: what comes in steps ends after the present one. */
+  /**
+   * Whether the process has begun to stop. A run of several steps then ends after the current step.
+   */
   stopping(): boolean;
 }
 
-/** What becomes of the queue row: gone, or waiting again (an instant in the past means at once). */
+/**
+ * What a run does with its queue row: it is done, or it waits until `at`. An `at` in the past means
+ * at once.
+ */
 export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: boolean };
 
 /**
- * What a run says about its gate (the account, the webhook) as a whole, for all workers: the engine's breaker. Five
- * troubles in a row close the gate, for 30 s and twice as long each time up to 15 minutes; then one row at a time is
- * let through until one is well. Runs that were claimed before a trouble was counted do not count again. What waits
- * at a closed gate makes no attempts; only a row whose own deadline has come is let through. Given by queues with
- * `QueueTable.breaker` only.
+ * What a run reports about its rate gate (the account or the webhook) as a whole. The engine's
+ * circuit breaker adds up the reports of all workers.
+ *
+ * Five troubles in a row close the gate for 30 s; each further one closes it for twice as long, up
+ * to 15 minutes. Then one row at a time is let through until one reports `well`. A trouble counts
+ * only if no other trouble was counted since its row was claimed. Rows that wait at a closed gate
+ * make no attempts. Only a row that has reached its own deadline is let through.
+ *
+ * Only queues with `QueueTable.breaker` report signals.
  */
 export type GateSignal =
-  /** It was reached, or need not be any more: earlier troubles are forgotten. A closing that was asked for stays until its time is over. */
+  /**
+   * The account or webhook was reached, or is not needed any more. Resets the count of troubles. A
+   * closing that was requested with `close` still lasts its full time.
+   */
   | { kind: 'well' }
-  /** It could not be reached at all, whatever the row was about. */
+  /** The account or webhook could not be reached at all, whatever the row was about. */
   | { kind: 'trouble'; reason: string }
-  /** It asked to be left alone: closed at once. `reason` is for the user. */
+  /**
+   * The account or webhook asked for a pause. Closes the gate at once, for `seconds`. `reason` is
+   * shown to the user.
+   */
   | { kind: 'close'; seconds: number; reason: string };
 
-/** How a run ended; `result` is the dispatcher's own business. */
+/** How a run ended. Only the dispatcher knows what `result` means. */
 export interface Outcome<R> {
   next: Next;
   result: R;
-  /** Absent: the run says nothing about its gate. */
+  /** Absent if the run reports nothing about its rate gate. */
   gate?: GateSignal;
 }
 
-/** A row that waits for its gate, more than a minute beyond what was promised. */
+/** A row that its rate gate delays by more than a minute beyond its promised time. */
 export interface LateRow {
   id: string;
-  /** For the user: why the gate is closed, or its pace. */
+  /** For the user: why the gate is closed, or that the row waits for the account's pace. */
   reason: string;
 }
 
-/** A run whose queue row was still ours. */
+/** A run whose queue row still belonged to this worker when it was settled. */
 export interface Settled<J extends ClaimedJob, R> extends Outcome<R> {
   job: J;
 }
 
 /**
- * What rows of a queue need to be run, as SQL in which `j` is the row of the queue. The rows of a claim are loaded together,
- * before they run.
+ * SQL that loads what the rows of a queue need to run. In it, `j` is the row of the queue. The
+ * engine loads all rows of a claim together, before it runs them.
  */
 export interface RowLoading {
   /** Select list, without the row's id. */
   columns: string;
-  /** `join … on …`: at most one match each. A row without one has nothing to be loaded. */
+  /** `join … on …`, with at most one match for each row. A row without a match loads nothing. */
   joins: string;
   /**
-   * Which rows are handed off in the same round trip: those that will go out as soon as they are loaded. `Lease.handOff`, which
-   * is to be called all the same, then answers at once.
+   * Condition for rows to hand off in the same round trip, because they go out as soon as they are
+   * loaded. The dispatcher still has to call `Lease.handOff`, which then needs no query.
    */
   ready: string;
 }
@@ -100,72 +132,83 @@ export interface RowLoading {
 export interface QueueTable {
   queue: QueueName;
   table: string;
-  /** Column that pace and concurrency are counted by. */
+  /** Column with the key of the rate gate, by which pace and concurrency are counted. */
   gateColumn: string;
   /** Further columns of a claimed row: property name → column. */
   columns: Readonly<Record<string, string>>;
-  /** Whether finished rows stay, waiting for their next time (sync). */
+  /** Whether a finished row stays and waits for its next time, as in the queue `sync`. */
   permanent?: boolean;
   /**
-   * Whether its rows give gate signals and wait while their gate is closed. Queues without it go on: that an account
-   * takes no mail for an hour is no reason not to read it.
+   * Whether rows of this queue report rate gate signals and wait while their gate is closed. Queues
+   * without it ignore closed gates: an account that cannot send for an hour can still be read.
    */
   breaker?: boolean;
-  /** Column of a row's own deadline: no gate makes it wait beyond that. Absent: rows have none. */
+  /**
+   * Column of a row's own deadline. No rate gate delays a row beyond it. Absent: rows have no
+   * deadline.
+   */
   deadlineColumn?: string;
   /**
-   * Rows that find all places of their gate taken come back so many milliseconds apart, whatever the gate's own pace, which
-   * other queues share. Absent: at the gate's pace.
+   * Milliseconds between rows that find their rate gate full. Set it to ignore the gate's own pace,
+   * which other queues share. Default: the gate's pace.
    */
   paceMs?: number;
   /**
-   * Whether a row has no effect before its hand-off. What a worker has not handed off yet is given to others as soon as its
-   * connection is gone, and not when its death is believed: should it live after all, its hand-off is refused.
+   * Whether a row has no effect before its hand-off. If so, other workers take over rows that were
+   * not handed off as soon as their worker's connection is lost. They do not wait until that worker
+   * counts as dead: if it still lives, its hand-off is refused.
    */
   inertUntilHandOff?: boolean;
-  /** What `Dispatcher.run` gets with the row. Absent: the queue has nothing to be loaded. */
+  /** What `Dispatcher.run` gets with the row. Absent: the queue loads nothing. */
   loading?: RowLoading;
 }
 
-/** What the rows of one queue mean. `L` is what its `QueueTable.loading` loads. */
+/**
+ * Knows what the rows of one queue mean. `J` is the claimed row, `R` the result of a run, and `L`
+ * what `QueueTable.loading` loads.
+ */
 export interface Dispatcher<
   J extends ClaimedJob = ClaimedJob,
   R = unknown,
   L extends object = object,
 > {
   readonly table: QueueTable;
-  /** How many run at a time in one process. */
+  /** How many rows run at a time in one process. */
   readonly slots: number;
   /**
-   * Claims of a process are at least so many milliseconds apart: rows that come one by one are
-   * taken together, later by at most that. Default 5.
+   * Minimum milliseconds between two claims of a process. Rows that become due one by one are then
+   * claimed together, later by at most this time. Default: 5.
    */
   readonly claimEveryMs?: number;
   /**
-   * Rows in hand before their hand-off, at most: a worker that dies leaves them behind until its death is noticed.
-   * Default: as many as `slots`.
+   * Maximum number of claimed rows that were not handed off yet. If the worker dies, these rows
+   * wait until its death is noticed. Default: `slots`.
    */
   readonly mostUnbegun?: number;
   /**
-   * Does it. Throwing is for bugs and surprises: expected failures are outcomes.
-   * @param loaded undefined when there is nothing to be loaded (any more)
-   * @returns null when nothing was done, because the hand-off was refused or `lease.signal` aborted: the row goes
-   * back as if it had never been claimed
+   * Runs a row. Expected failures are outcomes; throw only for bugs and other surprises.
+   * @param loaded undefined if nothing was found to load
+   * @returns null if nothing was done, because the hand-off was refused or `lease.signal` was
+   *   aborted. The row then goes back as if it had never been claimed.
    */
   run(job: J, lease: Lease, loaded: L | undefined): Promise<Outcome<R> | null>;
   onError(job: J, error: unknown): Outcome<R>;
-  /** What to record for a row that was in hand at three deaths of its worker; it is not run again. */
+  /**
+   * Returns what to record for a row that was claimed during three deaths of its worker. Such a row
+   * does not run again.
+   */
   onPoison(job: J): Outcome<R>;
   /**
-   * Writes what happened, in the transaction that settles the queue rows. No network here.
+   * Writes what the runs did, in the transaction that settles their queue rows. It must not use the
+   * network.
    */
   record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
   /**
-   * Tells that rows wait for their gate, each once; in a transaction of its own. Their rows may have been claimed or
-   * removed since. Absent: nobody is told.
+   * Reports rows that wait for their rate gate, each row once, in a transaction of its own. The
+   * rows may have been claimed or removed since. Absent: late rows are not reported.
    */
   recordLate?(sql: Sql, late: readonly LateRow[]): Promise<void>;
 }
 
-/** What a feature module provides to the scheduler for one queue. */
+/** A dispatcher of any queue, as a feature module provides it to the engine. */
 export type AnyDispatcher = Dispatcher;

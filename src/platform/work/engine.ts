@@ -19,12 +19,15 @@ import { LOOK_AHEAD_MS, QueueRunner } from './queue-runner.ts';
 import { beatStatement, rescueStatement, sweepStatement } from './queue-statements.ts';
 import { WorkerIdentity } from './worker-identity.ts';
 
-/** Nest token of the list of dispatchers, one per queue. */
+/** Nest token of the list of dispatchers, one for each queue. */
 export const DISPATCHERS = Symbol('Dispatchers');
 
 /**
- * Milliseconds until the next due row of each queue, what the guard compares, and whether dead workers hold anything, or those
- * whose connection is gone anything that has not been handed off.
+ * What a heartbeat returns: milliseconds until the next due row of each queue, the values that
+ * `InstanceGuard` compares, and three flags.
+ * - `alive`: 1 while this worker's row in `worker` exists, else 0.
+ * - `stale`: whether dead workers still have claimed rows.
+ * - `adrift`: whether workers without a connection have claimed rows that were not handed off.
  */
 type Beat = Pulse & { alive: number; stale: boolean; adrift: boolean } & Partial<
     Record<QueueName, number | null>
@@ -33,8 +36,9 @@ type Beat = Pulse & { alive: number; stale: boolean; adrift: boolean } & Partial
 const STATEMENT_MS = 5_000;
 
 /**
- * The engine of due work (design 6): claims rows of every queue and lets their dispatchers run them. It runs only in
- * processes with the role `worker`; everything it knows is in the database, so any number may run.
+ * The engine of due work. It claims due rows of every queue and lets the queue's dispatcher run
+ * them (docs/architecture.md, "Due work"). It runs only in processes with the role `worker`. All
+ * its state is in the database, so any number of workers may run.
  */
 @Injectable()
 export class Engine
@@ -46,7 +50,10 @@ export class Engine
 {
   readonly #log = new Logger(Engine.name);
   readonly #sql: SqlPool;
-  /** The heartbeat's own connection: it must not queue up behind the work whose leases it keeps. */
+  /**
+   * The heartbeat has a connection of its own, so that it never waits behind the work whose leases
+   * it keeps alive.
+   */
   readonly #pulse: SqlPool;
   readonly #identity = new WorkerIdentity();
   readonly #guard: InstanceGuard;
@@ -59,8 +66,11 @@ export class Engine
   #lastTick = -Infinity;
   #stale = false;
   #adrift = false;
-  /** The connection that holds the lock by which others see that this process has one. */
-  #heldOn: number | null = null;
+  /**
+   * Backend process id of the connection that holds this worker's advisory lock; `null` if none
+   * does. Other workers test that lock to see whether this process still has a connection.
+   */
+  #lockedOn: number | null = null;
   #ticking: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
   #started = false;
@@ -82,7 +92,7 @@ export class Engine
       max: Math.max(4, Math.ceil(config.database.poolSize / 2)),
       statementTimeoutMs: STATEMENT_MS,
       applicationName: 'carillon-engine',
-      // Planning the claim takes as long as running it.
+      // Planning the claim statement takes as long as running it.
       steadyPlans: true,
     });
     this.#pulse = new SqlPool({
@@ -103,12 +113,15 @@ export class Engine
     );
   }
 
-  /** Whether it has ticked within the last 10 s; true where it is not meant to run. */
+  /**
+   * Whether the engine ticked within the last 10 s. Always true in processes without the role
+   * `worker`.
+   */
   get healthy(): boolean {
     return !this.#enabled || monotonicMs() - this.#lastTick < 10_000;
   }
 
-  /** Null while it may work on the database; else why not. */
+  /** Why this process must not work on the database, for readiness checks; `null` if it may. */
   get instanceProblem(): string | null {
     return this.#guard.problem;
   }
@@ -124,7 +137,10 @@ export class Engine
     await this.tick();
   }
 
-  /** There may be work in this queue. @param inMs milliseconds until it is due */
+  /**
+   * Wakes a queue that may have work.
+   * @param inMs milliseconds until the work is due; 0 means now
+   */
   wakeQueue(queue: QueueName, inMs = 0): void {
     const runner = this.#runners.get(queue);
     if (inMs > 0) runner?.wakeIn(inMs);
@@ -132,7 +148,8 @@ export class Engine
   }
 
   /**
-   * Heartbeat, next due times, and in the background the sweep: once a second. May be lost, late or run twice without harm.
+   * Sends the heartbeat, schedules the next due rows, and starts a sweep in the background if one
+   * is needed. Called once a second. A call that is late, missing or repeated does no harm.
    */
   tick(): Promise<void> {
     if (!this.#started) return Promise.resolve();
@@ -145,7 +162,7 @@ export class Engine
   async #tick(): Promise<void> {
     for (const runner of this.#runners.values()) runner.tend();
     if (this.#identity.id === 0) await this.#enter();
-    if (this.#identity.id > 0) await this.#pulsate();
+    if (this.#identity.id > 0) await this.#sendHeartbeat();
     this.#lastTick = monotonicMs();
     const stale = this.#stale && this.#identity.mayJudge();
     if (this.#identity.id === 0 || (!stale && !this.#adrift)) return;
@@ -154,18 +171,23 @@ export class Engine
       .finally(() => (this.#tidying = null));
   }
 
-  /** Registers, unless something speaks against working on this database: then each tick asks again. */
+  /**
+   * Registers this process as a worker. If its permit or the instance guard forbids that, the next
+   * tick tries again.
+   */
   async #enter(): Promise<void> {
     if (!this.permit.granted) return;
     if (!(await this.#guard.admits(this.#pulse))) return;
     await this.#identity.register(this.#pulse, (id) => this.#guard.registered(this.#pulse, id));
   }
 
-  async #pulsate(): Promise<void> {
+  async #sendHeartbeat(): Promise<void> {
     const sentAt = moment();
     const [beat] = await this.#pulse.query<Beat>(this.#beat, [this.#identity.id]);
     if (!beat?.alive) {
-      this.#log.warn('this process was given up: what it held is void');
+      this.#log.warn(
+        'other workers declared this process dead; its claims are void and it registers again',
+      );
       this.#withdraw();
       return this.#enter();
     }
@@ -173,28 +195,33 @@ export class Engine
     this.#identity.noteBeat(sentAt);
     this.#stale = beat.stale;
     this.#adrift = beat.adrift;
-    if (beat.backend !== this.#heldOn && (await this.#identity.hold(this.#pulse)))
-      this.#heldOn = beat.backend;
+    if (beat.backend !== this.#lockedOn && (await this.#identity.hold(this.#pulse)))
+      this.#lockedOn = beat.backend;
     for (const [queue, runner] of this.#runners) {
       const dueInMs = beat[queue];
       if (typeof dueInMs === 'number' && dueInMs < LOOK_AHEAD_MS) runner.wakeIn(dueInMs);
     }
   }
 
-  /** What is in hand is void, and nothing is claimed until the next registration. */
+  /** Declares all claimed rows void. The runners claim nothing until the next registration. */
   #withdraw(): void {
     this.#identity.forget();
     for (const runner of this.#runners.values()) runner.abandon();
   }
 
-  /** Gives back what dead workers held, and what those whose connection is gone had not begun. */
+  /**
+   * Gives back the rows of dead workers, and those rows of disconnected workers that were not
+   * handed off.
+   */
   async #tidy(stale: boolean): Promise<void> {
     if (this.#adrift && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
     if (!stale) return;
     const [swept] = await this.#sql.query<{ dead: number; rows: number }>(this.#sweep);
     const { dead = 0, rows = 0 } = swept ?? {};
     if (dead + rows > 0)
-      this.#log.warn(`${dead} workers were silent for too long: ${rows} rows given back`);
+      this.#log.warn(
+        `${dead} workers sent no heartbeat for too long; their ${rows} claimed rows go back to the queues`,
+      );
   }
 
   async #rescueFrom(statement: string): Promise<void> {
@@ -204,7 +231,7 @@ export class Engine
     for (const { queue, rows } of found) {
       if (rows === 0) continue;
       this.#log.warn(
-        `the connection of another worker is gone: ${rows} rows of ${queue} given back`,
+        `another worker lost its connection; ${rows} of its rows in the queue ${queue} can be claimed again`,
       );
       this.wakeQueue(queue);
     }
@@ -213,7 +240,8 @@ export class Engine
   async onModuleDestroy(): Promise<void> {
     this.#unsubscribe();
     if (!this.#started) return;
-    // The heartbeat goes on until everything in hand has ended: else others would take it over.
+    // The heartbeat continues until every run has ended. Otherwise other workers would take the
+    // rows over.
     const beating = setInterval(() => void this.tick(), 1_000);
     try {
       await Promise.all([...this.#runners.values()].map((runner) => runner.stop(this.#shutdownMs)));
@@ -225,13 +253,16 @@ export class Engine
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    const held = [...this.#runners.values()].reduce((sum, runner) => sum + runner.inFlight, 0);
-    // With work still in hand the row stays: the sweep then treats that work as doubtful, as it must.
-    if (!this.#enabled || held > 0) return;
+    const inFlight = [...this.#runners.values()].reduce((sum, runner) => sum + runner.inFlight, 0);
+    // If runs are still in flight, this worker's row stays. A sweep then finds it dead and treats
+    // its rows as unknown outcomes.
+    if (!this.#enabled || inFlight > 0) return;
     try {
       await this.#identity.leave(this.#pulse);
     } catch (error) {
-      this.#log.warn(`could not sign off; others will notice: ${String(error)}`);
+      this.#log.warn(
+        `could not remove this worker's row; other workers will declare it dead: ${String(error)}`,
+      );
     }
   }
 

@@ -2,28 +2,28 @@ import { storable } from '../base/text/storable.ts';
 import type { ClaimedJob, GateSignal } from './dispatcher.ts';
 import type { Sql } from '../database/sql.ts';
 
-/** Troubles in a row that close a gate. */
+/** Consecutive troubles that close a rate gate. */
 export const TROUBLES_UNTIL_CLOSED = 5;
-/** How long it is closed then, doubled with each further trouble. */
+/** How long the gate is closed then. Each further trouble doubles the time. */
 const FIRST_CLOSING_SECONDS = 30;
 const LONGEST_CLOSING_SECONDS = 15 * 60;
 const MOST_CHARACTERS = 500;
 
-/** A run that ended, as the breaker sees it. */
+/** What the circuit breaker reads of an ended run. */
 export interface GateReport {
   job: ClaimedJob;
   gate?: GateSignal;
 }
 
-/** What one gate is told by a batch. */
-interface GateNews {
+/** What one batch reports about one rate gate. */
+interface GateUpdate {
   well: boolean;
-  /** The troubles that were counted when the run was claimed. */
+  /** `seen`: the number of troubles when the run was claimed. */
   trouble: { seen: number; reason: string } | null;
   close: { seconds: number; reason: string } | null;
 }
 
-// A closing that was asked for and is still in force says more than one row that got through.
+// A requested closing that is still in force stays, even if a single row got through.
 const WELL = `
   update account_gate set failures = 0,
     closed_until = case when failures >= ${TROUBLES_UNTIL_CLOSED} or closed_until <= now() then null else closed_until end,
@@ -33,7 +33,8 @@ const WELL = `
     where account_id = any($1::uuid[]) and (failures > 0 or closed_until <= now())
     order by account_id for update)`;
 
-// Rows that were in flight together are one trouble: it counts when nothing has been counted since the claim.
+// Rows that were in flight together are one trouble: it counts only if no other was counted since
+// the claim.
 const ILL = `
   insert into account_gate as g (account_id, failures, closed_until, close_reason)
   select gate, case when seen is null then 0 else 1 end, now() + seconds * interval '1 s', close_reason
@@ -53,24 +54,28 @@ const ILL = `
     where x.gate = g.account_id)`;
 
 /**
- * The breaker's memory in one process: writes what runs say about their gates, in the transaction that settles them.
- * While all gates are well nothing is written.
+ * Writes what runs report about their rate gates, in the transaction that settles these runs. It
+ * writes nothing while all gates are well.
  */
 export class GateSignals {
-  /** Gates that were told something bad by this process: their next `well` is written whatever its claim saw. */
-  readonly #told = new Set<string>();
+  /**
+   * Rate gates for which this process has written a trouble or a closing. Their next `well` is
+   * written even if its claim saw no trouble.
+   */
+  readonly #troubled = new Set<string>();
 
   /**
-   * @param marked whether a claim saw its gate in trouble
-   * @returns what is to be called after the commit
-   * @throws when the gates cannot be written: then nothing of the transaction counts
+   * Writes the reports of a batch.
+   * @param marked whether a claim found its rate gate in trouble
+   * @returns a function to call after the commit
+   * @throws if the rate gates cannot be written; the transaction must then roll back
    */
   async write(
     sql: Sql,
     reports: readonly GateReport[],
     marked: (job: ClaimedJob) => boolean,
   ): Promise<() => void> {
-    const news = gather(reports, (job) => marked(job) || this.#told.has(job.gateId));
+    const news = gather(reports, (job) => marked(job) || this.#troubled.has(job.gateId));
     const well = [...news].flatMap(([gate, { well: isWell }]) => (isWell ? [gate] : []));
     const ill = [...news].filter(([, { trouble, close }]) => trouble !== null || close !== null);
     if (well.length > 0) await sql.query(WELL, [well]);
@@ -83,30 +88,33 @@ export class GateSignals {
         ill.map(([, { close }]) => reasonOf(close)),
       ]);
     }
-    for (const [gate] of ill) this.#told.add(gate);
+    for (const [gate] of ill) this.#troubled.add(gate);
     return () => {
-      for (const gate of well) this.#told.delete(gate);
+      for (const gate of well) this.#troubled.delete(gate);
     };
   }
 }
 
-/** It goes into the reason of each message that waits. */
-function reasonOf(told: { reason: string } | null): string | null {
-  return told && storable(told.reason, MOST_CHARACTERS);
+/** The reason of each waiting message includes this text, so its length is limited. */
+function reasonOf(signal: { reason: string } | null): string | null {
+  return signal && storable(signal.reason, MOST_CHARACTERS);
 }
 
-/** In one batch a gate that was reached is well, whatever others say; being asked to close it stands beside that. */
+/**
+ * Combines the reports of a batch by rate gate. If any run reached the account or webhook, the
+ * troubles of the batch do not count. A requested closing still does.
+ */
 function gather(
   reports: readonly GateReport[],
-  isTold: (job: ClaimedJob) => boolean,
-): Map<string, GateNews> {
-  const all = new Map<string, GateNews>();
+  needsWrite: (job: ClaimedJob) => boolean,
+): Map<string, GateUpdate> {
+  const all = new Map<string, GateUpdate>();
   const reached = new Set<string>();
   for (const { job, gate: signal } of reports) {
     if (!signal) continue;
     if (signal.kind === 'well') {
       reached.add(job.gateId);
-      if (!isTold(job)) continue;
+      if (!needsWrite(job)) continue;
     }
     const news = all.get(job.gateId) ?? { well: false, trouble: null, close: null };
     if (signal.kind === 'well') news.well = true;

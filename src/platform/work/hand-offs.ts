@@ -6,27 +6,29 @@ import { MOST_PER_CLAIM } from './claim-statement.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
-/** Markers wait in between claim and effect: for a short while. */
+/** A marker delays the effect that follows it, so it waits for others only briefly. */
 const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 5 };
-/** Rows of a claim ask at the same moment. */
+/** The rows of a claim ask at the same time. */
 const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 2, delayMs: 1 };
 
-/** A run, as far as its hand-off is concerned. */
+/** The part of a run that concerns its hand-off. */
 export interface HandedRun {
   job: ClaimedJob;
-  /** Whether the marker has been committed, before the dispatcher asked for it. */
+  /**
+   * Whether the marker was committed together with the loading, before the dispatcher asked for it.
+   */
   marked: boolean;
-  /** Whether the dispatcher knows that the marker has been committed. */
+  /** Whether the dispatcher knows that the marker is committed. */
   handedOff: boolean;
-  /** Set when the marker was refused: the outcome then means nothing. */
+  /** True if the hand-off was refused. The outcome of the run is then ignored. */
   refused: boolean;
 }
 
-/** Whether a run may go out, as its runner knows. */
+/** What the runner knows about whether a run may be handed off. */
 export interface HandOffRules<R> {
-  /** Whether the claim is surely still ours. */
+  /** Whether the claim certainly still belongs to this worker. */
   isOurs(run: R): boolean;
-  /** Whether a hand-off may be asked for: not in a process that is stopping. */
+  /** Whether a hand-off may be asked for. False in a process that is stopping. */
   mayBegin(run: R): boolean;
 }
 
@@ -41,19 +43,22 @@ interface LoadRequest<R> {
   reject(error: unknown): void;
 }
 
-/** What `load` says of each row, besides what the dispatcher asks for. */
+/** What `load` returns for each row, besides the columns that the dispatcher asks for. */
 interface LoadedRow {
   id: string;
   handedOff: boolean;
 }
 
-/** Loads what claimed rows need and commits their hand-off markers, many rows at a time (docs/adr/0055). */
+/**
+ * Loads what claimed rows need and commits their hand-off markers, many rows at a time
+ * (docs/adr/0055).
+ */
 export class HandOffs<R extends HandedRun> {
   readonly #log: Logger;
   readonly #loads = new Batcher<LoadRequest<R>>((items) => this.#load(items), LOAD_BATCH);
   readonly #marks = new Batcher<HandOffRequest<R>>((items) => this.#mark(items), HANDOFF_BATCH);
 
-  /** @param queue for the log */
+  /** @param queue name of the queue, for log lines */
   constructor(
     queue: string,
     private readonly sql: SqlPool,
@@ -65,9 +70,9 @@ export class HandOffs<R extends HandedRun> {
   }
 
   /**
-   * Loads what a row needs to be run, together with the other rows of its claim; see `RowLoading`.
-   * @returns undefined when there is nothing (any more)
-   * @throws when the database cannot be asked
+   * Loads what a row needs to run, together with the other rows of its claim; see `RowLoading`.
+   * @returns undefined if there is nothing to load, or nothing any more
+   * @throws if the database cannot be reached
    */
   load(run: R): Promise<object | undefined> {
     return new Promise((resolve, reject) => {
@@ -75,7 +80,7 @@ export class HandOffs<R extends HandedRun> {
     });
   }
 
-  /** As `Lease.handOff`. */
+  /** Commits the marker of a run; see `Lease.handOff`. */
   ask(run: R): Promise<boolean> {
     if (!this.rules.mayBegin(run)) {
       run.refused = true;
@@ -87,12 +92,12 @@ export class HandOffs<R extends HandedRun> {
     });
   }
 
-  /** Resolves when nothing is asked for any more. */
+  /** Resolves when no request is waiting or running. */
   async drain(): Promise<void> {
     await Promise.all([this.#loads.drain(), this.#marks.drain()]);
   }
 
-  /** @returns whether it may go out */
+  /** @returns whether the run may have its effect now */
   #answer(run: R, marked: boolean): boolean {
     run.handedOff = marked;
     run.refused = !marked || !this.rules.isOurs(run);
@@ -131,7 +136,9 @@ export class HandOffs<R extends HandedRun> {
       ]);
       marked = new Set(rows.map(({ id }) => id));
     } catch (error) {
-      this.#log.warn(`hand-off failed: ${error instanceof Error ? error.message : String(error)}`);
+      this.#log.warn(
+        `hand-off failed, the rows go back to the queue: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
     for (const { run, resolve } of requests) resolve(this.#answer(run, marked.has(run.job.id)));
   }

@@ -10,34 +10,37 @@ import {
 } from './instance-place.ts';
 import type { Sql } from '../database/sql.ts';
 
-/** What a heartbeat says about the database it was written to, besides that it was. */
+/** What a heartbeat returns for the comparison with the previous heartbeat. */
 export interface Pulse {
-  /** The connection it came over; another one may lead to another database. */
+  /** Backend process id of the connection. Another connection may lead to another database. */
   backend: number;
-  /** This worker's last heartbeat before this one and this one, in seconds of the database's own clock. */
+  /**
+   * Time of this worker's previous heartbeat and of this one, in seconds of the database's clock.
+   */
   before: number | null;
   seen: number | null;
-  /** Set when some worker took the database for an older state of itself. */
+  /** Why a worker took the database for an older state of itself; `null` if none did. */
   doubt: string | null;
 }
 
 /**
- * A standby that is promoted may lack the last seconds of its primary; a copy that is put back lacks more. Also how
- * long a row of ours may be missing on such a standby.
+ * How much a database may lose without counting as restored. A promoted standby may lack the last
+ * seconds of its primary; a restored backup lacks more. Also the age up to which this worker's row
+ * may be missing on such a standby.
  */
 const LOST_AT_MOST_S = 60;
 
 const CONFIRM = 'carillon instance confirm';
 
 /**
- * Keeps a worker away from a database that is not its own: one that was restored or moved since it was confirmed
- * (docs/adr/0022). Looks before a worker registers, whenever its connection is a new one, and compares each heartbeat
- * with what it wrote last.
+ * Keeps a worker away from a database that was restored or moved since it was confirmed
+ * (docs/adr/0022). It checks the identity before a worker registers and after each reconnect, and
+ * compares each heartbeat with the last one written.
  */
 export class InstanceGuard {
   readonly #log = new Logger('Instance');
   #differences: readonly PlaceDifference[] = [];
-  #told = '';
+  #reported = '';
   #backend: number | undefined;
   #id = 0;
   /** First and last heartbeat since the registration, in seconds of the database's clock. */
@@ -46,49 +49,60 @@ export class InstanceGuard {
 
   constructor(private readonly config: Pick<AppConfig, 'database' | 'dataDir' | 'instanceName'>) {}
 
-  /** Null while this process may work; else why not, for readiness: without addresses. */
+  /**
+   * Why this process must not work on the database, or `null` if it may. The text is for readiness
+   * checks, so it contains no addresses.
+   */
   get problem(): string | null {
     if (this.#differences.length === 0) return null;
     const parts = this.#differences.map(({ part }) => part).join(', ');
-    return `this database was restored or moved (${parts}): nothing is sent; to take it over run: ${CONFIRM}`;
+    return `this database was restored or moved (${parts}); nothing is sent until an operator runs: ${CONFIRM}`;
   }
 
-  /** Whether this process may work on the database. Adopts one that nobody has worked on. */
+  /**
+   * Checks whether this process may work on the database. Adopts a database that no worker has
+   * used.
+   */
   async admits(sql: Sql): Promise<boolean> {
     const here = await placeHere(sql, this.config);
     const { place, confirmedAt } = await adoptPlace(sql, here);
     this.#differences = placeDifferences(place, here);
-    // The operator knows of whatever happened before.
+    // The operator confirmed the database after our last heartbeat, so earlier observations no
+    // longer count.
     if (this.#seen !== null && confirmedAt.getTime() > this.#seen * 1000) this.#forget();
     const text = describeDifferences(this.#differences);
-    if (text !== this.#told) {
+    if (text !== this.#reported) {
       if (text)
         this.#log.error(
-          `This database was restored or moved: ${text}. Nothing is sent. Run: ${CONFIRM}`,
+          `This database was restored or moved: ${text}. Nothing is sent until an operator runs: ${CONFIRM}`,
         );
-      else this.#log.log('The database was confirmed: work begins');
+      else this.#log.log('The database was confirmed; work begins');
     }
-    this.#told = text;
+    this.#reported = text;
     if (text) this.#forget();
     return !text;
   }
 
   /**
    * Notes that this process has a new row in `worker`.
-   * @returns false when the database has counted backwards since the last time: the row must not be used
+   * @returns false if the database numbers its workers backwards: the row must not be used
    */
   async registered(sql: Sql, id: number): Promise<boolean> {
     const worked = (this.#seen ?? 0) - (this.#since ?? 0);
-    // A row that was young may have been lost with a primary; an old one, and with it its number, was not.
+    // A failover may lose a young row. It cannot lose a row older than a minute, so a number that
+    // is used again means that an older state was restored.
     if (worked > LOST_AT_MOST_S && id <= this.#id) {
-      return this.#refuse(sql, `after worker ${this.#id} comes worker ${id}`);
+      return this.#refuse(sql, `worker ${this.#id} was followed by worker ${id}`);
     }
     this.#forget();
     this.#id = id;
     return true;
   }
 
-  /** @returns whether the database that answered a heartbeat is still the one this process may work on */
+  /**
+   * Compares a heartbeat with the last one.
+   * @returns whether the database is still the one that this process may work on
+   */
   async accepts(sql: Sql, pulse: Pulse): Promise<boolean> {
     if (pulse.doubt !== null || (this.#backend !== undefined && this.#backend !== pulse.backend)) {
       if (!(await this.admits(sql))) return false;
@@ -97,7 +111,7 @@ export class InstanceGuard {
     if (lost > LOST_AT_MOST_S) {
       return this.#refuse(
         sql,
-        `it lacks the last ${Math.round(lost)} s of what a living worker wrote`,
+        `the last ${Math.round(lost)} s that a running worker wrote are missing`,
       );
     }
     this.#backend = pulse.backend;
@@ -107,13 +121,16 @@ export class InstanceGuard {
   }
 
   async #refuse(sql: Sql, why: string): Promise<false> {
-    await doubtPlace(sql, `it went back in time: ${why}`);
+    await doubtPlace(sql, `the database went back in time: ${why}`);
     await this.admits(sql);
     this.#forget();
     return false;
   }
 
-  /** What was known of another state of the database says nothing about what the operator confirms. */
+  /**
+   * Forgets what was seen of the database: it says nothing about the state that an operator
+   * confirms.
+   */
   #forget(): void {
     this.#id = 0;
     this.#since = null;

@@ -5,25 +5,39 @@ import type { AppConfig } from '../config/app-config.ts';
 import type { Sql } from '../database/sql.ts';
 
 /*
- * Which installation may act on what a database holds. A database that was restored from a copy holds messages that
- * have left since, or that somebody else is about to send; it remembers where it belongs, and whoever finds it
- * elsewhere leaves it alone until the operator says otherwise (docs/adr/0022).
+ * The identity of the database that an installation uses, and which installation may work on it
+ * (docs/adr/0022).
+ *
+ * A restored backup lists messages that have been sent since, and a copy lists messages that the
+ * original is about to send. So the database records its identity. A worker that finds another
+ * identity leaves the database alone until the operator confirms it.
  */
 
-/** Where a database is: parts by name, compared one by one. */
+/** The identity of a database. Its parts are compared one by one. */
 export interface Place {
-  /** What `initdb` gave the server; copies of its files share it. Absent where we may not ask. */
+  /**
+   * System identifier that `initdb` gave the server. Copies of the server's files share it. Absent
+   * if we are not allowed to read it.
+   */
   server?: string;
-  /** Number and name of the database: another one, also on the same server, has another number. */
+  /**
+   * Oid and name of the database. Every other database has another oid, even on the same server.
+   */
   database: string;
-  /** Host, port and name as DATABASE_URL says; for the embedded database its folder. Never a user or a password. */
+  /**
+   * Host, port and database name from DATABASE_URL, or the folder of the embedded database. Never
+   * includes a user or a password.
+   */
   address: string;
   name: string;
-  /** Why a living worker took it for an older state of itself. Only in what is recorded. */
+  /**
+   * Why a running worker took the database for an older state of itself. Only set in the recorded
+   * identity.
+   */
   doubt?: string;
 }
 
-/** What the database remembers. */
+/** The identity that the database has recorded. */
 export interface RecordedPlace {
   place: Place;
   confirmedAt: Date;
@@ -37,14 +51,14 @@ const PARTS = [
   'doubt',
 ] as const satisfies readonly (keyof Place)[];
 
-/** One part of two places that is not the same. */
+/** A part in which two identities differ. */
 export interface PlaceDifference {
   part: keyof Place;
   recorded: string | undefined;
   here: string | undefined;
 }
 
-/** The parts in which two places differ; none: it is the same place. */
+/** Returns the parts in which two identities differ; empty if the identities are the same. */
 export function placeDifferences(recorded: Place, here: Place): PlaceDifference[] {
   return PARTS.filter((part) => recorded[part] !== here[part]).map((part) => ({
     part,
@@ -53,7 +67,7 @@ export function placeDifferences(recorded: Place, here: Place): PlaceDifference[
   }));
 }
 
-/** For operators: every part that differs, as it was and as it is. */
+/** Describes every difference for operators, with both values. */
 export function describeDifferences(differences: readonly PlaceDifference[]): string {
   return differences
     .map(({ part, recorded, here }) =>
@@ -65,8 +79,8 @@ export function describeDifferences(differences: readonly PlaceDifference[]): st
 }
 
 /**
- * The address of the configured database, without user and password. A folder is named with the number of its inode: a
- * copy that takes its place has another one.
+ * Returns the address of the configured database, without user and password. A folder is named with
+ * its inode number, because a copy in its position has another inode.
  */
 export function databaseAddress({
   database,
@@ -76,7 +90,8 @@ export function databaseAddress({
     const folder = fs.realpathSync(path.join(dataDir, 'postgres'));
     return `${folder} (inode ${fs.statSync(folder).ino})`;
   }
-  // As the driver reads it, with what it takes from PGHOST, PGPORT and PGDATABASE; it connects nowhere.
+  // Parsed by the driver, so that PGHOST, PGPORT and PGDATABASE apply as they do for connections.
+  // This client never connects.
   const { host, port, database: name } = new pg.Client({ connectionString: database.url });
   return `${host}:${port}/${name ?? ''}`;
 }
@@ -85,20 +100,23 @@ const DATABASE = `
   select oid || ' ' || datname as database from pg_database where datname = current_database()`;
 const SERVER = 'select system_identifier::text as server from pg_control_system()';
 
-/** No right to ask (42501), no such function (42883), or a server that refuses to tell (0A000). */
-const NOT_TOLD = ['42501', '42883', '0A000'];
+/** No permission (42501), no such function (42883), or not supported by the server (0A000). */
+const CANNOT_READ = ['42501', '42883', '0A000'];
 
 async function serverOf(sql: Sql): Promise<{ server?: string }> {
   try {
     const [row] = await sql.query<{ server: string }>(SERVER);
     return row ? { server: row.server } : {};
   } catch (error) {
-    if (NOT_TOLD.includes(String((error as { code?: unknown }).code))) return {};
+    if (CANNOT_READ.includes(String((error as { code?: unknown }).code))) return {};
     throw error;
   }
 }
 
-/** Where the configured database is now. Not inside a transaction: asking for what is not told would end it. */
+/**
+ * Returns the current identity of the configured database. Do not call it inside a transaction: if
+ * the server refuses to report its identifier, the error would abort the transaction.
+ */
 export async function placeHere(
   sql: Sql,
   config: Pick<AppConfig, 'database' | 'dataDir' | 'instanceName'>,
@@ -114,7 +132,10 @@ export async function placeHere(
 
 const READ = 'select place, confirmed_at as "confirmedAt" from instance where id = 1';
 
-/** @returns undefined when nobody has ever worked on the database */
+/**
+ * Returns the recorded identity.
+ * @returns undefined if no worker has ever used the database
+ */
 export async function recordedPlace(sql: Sql): Promise<RecordedPlace | undefined> {
   const [row] = await sql.query<RecordedPlace>(READ);
   return row;
@@ -123,14 +144,15 @@ export async function recordedPlace(sql: Sql): Promise<RecordedPlace | undefined
 const ADOPT = `
   insert into instance (id, place, confirmed_at) values (1, $1, now()) on conflict (id) do nothing`;
 
-/** What the database remembers; one that remembers nothing belongs to the first who asks, from then on. */
+/** Returns the recorded identity. A database without one adopts `here`. */
 export async function adoptPlace(sql: Sql, here: Place): Promise<RecordedPlace> {
   const known = await recordedPlace(sql);
   if (known) return known;
-  // Somebody else may be adopting it at the same moment, from another place: what stands there then counts.
+  // Another process may adopt it at the same time, with another identity. What the database has
+  // recorded then counts.
   await sql.query(ADOPT, [JSON.stringify(here)]);
   const [adopted] = await sql.query<RecordedPlace>(READ);
-  if (!adopted) throw new Error('the table instance lost its row');
+  if (!adopted) throw new Error('the table instance has no row although one was just inserted');
   return adopted;
 }
 
@@ -138,14 +160,18 @@ const CONFIRM = `
   insert into instance (id, place, confirmed_at) values (1, $1, now())
   on conflict (id) do update set place = excluded.place, confirmed_at = excluded.confirmed_at`;
 
-/** From now on the database belongs here. */
+/** Records the current identity: from now on the database belongs to this installation. */
 export async function confirmPlace(sql: Sql, here: Place): Promise<void> {
   await sql.query(CONFIRM, [JSON.stringify(here)]);
 }
 
 const DOUBT = `update instance set place = place || jsonb_build_object('doubt', $1::text) where id = 1`;
 
-/** Keeps every installation away until the operator confirms. @param reason for operators */
+/**
+ * Marks the database as gone back in time. No installation works on it until the operator confirms
+ * it.
+ * @param reason for operators
+ */
 export async function doubtPlace(sql: Sql, reason: string): Promise<void> {
   await sql.query(DOUBT, [reason]);
 }

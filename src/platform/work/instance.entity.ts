@@ -7,12 +7,17 @@ const InstanceSchema = defineEntity({
   properties: {
     /** Always 1: a database belongs to one installation. */
     id: p.smallint().primary().autoincrement(false),
-    /** Where the database was when it was confirmed: server, database, address, name of the installation. */
+    /**
+     * The identity of the database when it was confirmed: server, database, address, and name of
+     * the installation.
+     */
     place: p.json<Record<string, string>>(),
     confirmedAt: p.datetime().columnType('timestamptz'),
   },
 });
 
-/** Which installation may act on what this database holds: a restored copy must not send. */
+/**
+ * The installation that may work on this database. A restored copy must not send (docs/adr/0022).
+ */
 export class Instance extends InstanceSchema.class {}
 InstanceSchema.setClass(Instance);

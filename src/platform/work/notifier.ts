@@ -13,16 +13,23 @@ import { backoff } from './backoff.ts';
 
 const CHANNEL = 'carillon_due';
 const CHANGES = 'carillon_changes';
-/** A notification holds 8000 bytes: of more accounts at once everybody looks at everything. */
+/**
+ * A notification holds at most 8000 bytes. With more accounts than this, readers are asked to check
+ * all accounts.
+ */
 const MOST_ACCOUNTS = 200;
 const ALL = '*';
 const DEBOUNCE_MS = 10;
 const PAUSE_MS = { first: 500, longest: 5_000 };
 
 /**
- * Tells other processes that a queue has work due now, or that logs of accounts have grown, and hears it from them. One connection per process and one
- * notification per 10 ms at most: a NOTIFY inside each writing transaction would serialise their commits. When the
- * connection is away, work is found by the engine's tick within a second, and changes by whoever waits for them.
+ * Informs other processes that a queue has work due now, or that change logs of accounts have
+ * grown, and receives the same from them. It uses one connection per process and sends one
+ * notification per 10 ms at most: a NOTIFY inside each writing transaction would serialise the
+ * commits.
+ *
+ * While the connection is lost, the engine's tick finds work within a second, and waiting readers
+ * find changes by themselves.
  */
 @Injectable()
 export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -30,14 +37,14 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #pending = new Set<QueueName>();
   readonly #changed = new Set<string>();
   readonly #url: string;
-  readonly #works: boolean;
-  readonly #answers: boolean;
+  readonly #isWorker: boolean;
+  readonly #isApi: boolean;
   readonly #unsubscribe: () => void;
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | undefined;
   #reconnect: NodeJS.Timeout | undefined;
   #closed = false;
-  #toldAt = -Infinity;
+  #notifiedAt = -Infinity;
   #losses = 0;
 
   constructor(
@@ -45,8 +52,8 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly signals: Signals,
   ) {
     this.#url = config.database.url;
-    this.#works = config.roles.includes('worker');
-    this.#answers = config.roles.includes('api');
+    this.#isWorker = config.roles.includes('worker');
+    this.#isApi = config.roles.includes('api');
     this.#unsubscribe = signals.listen((signal) => this.#note(signal));
   }
 
@@ -72,19 +79,19 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     });
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client));
-    client.on('notification', (notification) => this.#hear(client, notification));
+    client.on('notification', (notification) => this.#receive(client, notification));
     try {
       await client.connect();
-      if (this.#works) await client.query(`listen ${CHANNEL}`);
-      if (this.#answers) await client.query(`listen ${CHANGES}`);
+      if (this.#isWorker) await client.query(`listen ${CHANNEL}`);
+      if (this.#isApi) await client.query(`listen ${CHANGES}`);
       if (this.#closed) {
         await client.end();
         return;
       }
       this.#client = client;
       this.#losses = 0;
-      // Whatever was said while we were away is found now.
-      for (const queue of QUEUES) this.#pass(queue);
+      // Notifications sent while we were disconnected are lost, so every listener checks now.
+      for (const queue of QUEUES) this.#forward(queue);
       this.signals.send({ kind: 'changed', accounts: 'all', elsewhere: true });
     } catch (error) {
       this.#lost(client, error);
@@ -96,7 +103,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     if (this.#closed || this.#reconnect) return;
     if (error)
       this.#log.warn(
-        `notifications are away: ${error instanceof Error ? error.message : String(error)}`,
+        `lost the connection for notifications, reconnecting: ${error instanceof Error ? error.message : String(error)}`,
       );
     this.#losses += 1;
     this.#reconnect = setTimeout(
@@ -113,22 +120,24 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     if (signal.kind === 'changed')
       for (const accountId of signal.accounts === 'all' ? [ALL] : signal.accounts)
         this.#changed.add(accountId);
-    // What is due in a moment is the work of this process's own engine, where there is one.
-    else if (signal.inMs === 0 || !this.#works) this.#pending.add(signal.queue);
+    // If this process is a worker, its own engine sets a timer for work that is due later.
+    else if (signal.inMs === 0 || !this.#isWorker) this.#pending.add(signal.queue);
     else return;
-    this.#tellSoon();
+    this.#notifySoon();
   }
 
-  #tellSoon(): void {
-    // The first after a quiet time is not kept waiting.
-    const waitMs = Math.max(0, this.#toldAt + DEBOUNCE_MS - monotonicMs());
-    this.#timer ??= setTimeout(() => void this.#tell(), waitMs);
+  #notifySoon(): void {
+    // The first notification after a pause is sent at once.
+    const waitMs = Math.max(0, this.#notifiedAt + DEBOUNCE_MS - monotonicMs());
+    this.#timer ??= setTimeout(() => void this.#notify(), waitMs);
   }
 
-  /** One at a time: a connection that hangs must not gather what is to be said. */
-  async #tell(): Promise<void> {
+  /**
+   * Sends one notification at a time, so that statements do not pile up on a connection that hangs.
+   */
+  async #notify(): Promise<void> {
     const client = this.#client;
-    this.#toldAt = monotonicMs();
+    this.#notifiedAt = monotonicMs();
     const queues = [...this.#pending].join(',');
     const all = this.#changed.size > MOST_ACCOUNTS || this.#changed.has(ALL);
     const changed = all ? ALL : [...this.#changed].join(',');
@@ -138,28 +147,32 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
       if (queues) await client?.query('select pg_notify($1, $2)', [CHANNEL, queues]);
       if (changed) await client?.query('select pg_notify($1, $2)', [CHANGES, changed]);
     } catch (error) {
-      // An answer that does not come says that nothing will be heard either.
+      // A connection that does not respond will not deliver notifications either, so it is
+      // replaced.
       client?.end().catch(() => undefined);
       if (client) this.#lost(client, error);
     } finally {
       this.#timer = undefined;
     }
-    if (this.#pending.size + this.#changed.size > 0 && !this.#closed) this.#tellSoon();
+    if (this.#pending.size + this.#changed.size > 0 && !this.#closed) this.#notifySoon();
   }
 
-  /** Process ids are no names: in containers every process has the same. */
-  #hear(client: pg.Client, { channel, processId, payload = '' }: pg.Notification): void {
+  /**
+   * Ignores our own notifications. It compares the backend's process id: in containers all Node
+   * processes may have the same one.
+   */
+  #receive(client: pg.Client, { channel, processId, payload = '' }: pg.Notification): void {
     if (processId === (client as unknown as { processID: number }).processID) return;
     if (channel === CHANGES) {
       const accounts = payload === ALL ? 'all' : payload.split(',');
       this.signals.send({ kind: 'changed', accounts, elsewhere: true });
       return;
     }
-    for (const queue of payload.split(',')) this.#pass(queue as QueueName);
+    for (const queue of payload.split(',')) this.#forward(queue as QueueName);
   }
 
-  /** What another process has said, to those of this one. */
-  #pass(queue: QueueName): void {
+  /** Forwards a notification to the listeners in this process. */
+  #forward(queue: QueueName): void {
     this.signals.send({ kind: 'due', queue, inMs: 0, elsewhere: true });
   }
 }

@@ -14,43 +14,71 @@ import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 import { backoff } from './backoff.ts';
 
-/** Candidates looked at for the rows wanted, at most: gates may be full. Each is locked, which costs a write. */
+/**
+ * Maximum number of candidates that a claim reads, because their rate gates may be full. Each
+ * candidate is locked, which costs a write.
+ */
 const WIDEST_WINDOW = 400;
+/** How often a claim ignores the scan floor. */
 const FULL_SCAN_EVERY_MS = 10_000;
+/** How far the scan floor lies below the earliest candidate of the last claim. */
 const FLOOR_SLACK_MS = 30_000;
-/** Due rows nearer than this get a timer of their own; later ones are seen by a later tick. */
+/**
+ * A row that becomes due sooner than this gets a timer of its own. A later tick sees the other
+ * rows.
+ */
 export const LOOK_AHEAD_MS = 1_500;
-/** Claims of one queue are at least so far apart: what comes one by one is taken together. */
+/**
+ * Minimum time between two claims of one queue. Rows that become due one by one are claimed
+ * together.
+ */
 const CLAIM_EVERY_MS = 5;
-/** While a claim could take only few: it costs nearly the same for one row as for many. */
+/**
+ * Minimum time between two claims while only few slots are free: a claim costs nearly the same for
+ * one row as for many.
+ */
 const REFILL_EVERY_MS = 30;
-/** Pause after an error, and until a due row that somebody has locked is asked for again, at most. */
+/**
+ * Pause after an error, and until the next claim while a due row is locked by another transaction.
+ */
 const PAUSE_MS = { first: 10, longest: 1_000 };
-/** Ended runs whose results are not written yet take nobody's place, up to so many. */
+/** Ended runs whose results are not written yet take no slot, up to this number. */
 const MOST_UNWRITTEN = 400;
-/** With so many rows of a gate in hand it takes more, whatever has become of them. */
-const FEW_OF_ONE = 4;
-/** Every so often hand and database are compared, also when nothing seems wrong. */
+/**
+ * A rate gate with at most this many claimed rows can claim more anyway (the default limit is 8),
+ * so its ended runs need no special treatment.
+ */
+const FEW_PER_GATE = 4;
+/**
+ * How often the runs of this process are compared with the claims in the database, even if nothing
+ * seems wrong.
+ */
 const COMPARE_EVERY_MS = 10_000;
-/** Nothing takes so long: the run is told to stop. Connectors have limits of their own, far below. */
+/** A run that takes longer than this is aborted. Connectors have limits of their own, far below. */
 const LONGEST_RUN_MS = 15 * 60_000;
-/** A run that has not stopped by then is given up: its row goes to somebody else. */
+/**
+ * An aborted run that has not stopped after this time is given up, and its row goes back to the
+ * queue.
+ */
 const STOP_WITHIN_MS = 60_000;
 
 interface Run extends HandedRun {
-  /** Deaths of workers that had it in hand. */
+  /** How many workers died while they had claimed the row. */
   crashes: number;
   epoch: number;
   begunMs: number;
   abort: AbortController;
-  /** Whether it is over, and only its result has to be written. */
+  /** Whether the run is over and only its result has to be written. */
   ended: boolean;
 }
 
 /**
- * Runs one queue in this process: one claimer, a bounded number of rows at a time, hand-off markers and results
- * written in batches. What is in hand here and what the database says this worker holds are the same, but for moments:
- * where an answer was lost, `reclaim` brings them together again.
+ * Runs one queue in this process: one claim at a time, a limited number of rows at a time. It
+ * writes hand-off markers and results in batches.
+ *
+ * The runs of this process match the rows that the database shows as claimed by this worker. They
+ * differ only briefly, or after the response to a statement was lost. Then `reclaim` gives back the
+ * rows that have no run here.
  */
 export class QueueRunner {
   readonly #log: Logger;
@@ -67,22 +95,29 @@ export class QueueRunner {
   #wake: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
-  /** Share of the last candidates that found a place at their gates: it tells how many to look at for the next rows. */
+  /**
+   * Share of the last candidates that their rate gates let in. It decides how many candidates the
+   * next claim reads.
+   */
   #fitting = 1;
   #claimedAt = -Infinity;
-  /** Runs that have ended and are being written down. */
+  /** How many runs have ended and wait for their results to be written. */
   #ended = 0;
+  /** Scan floor: claims read no rows that became due before it, and so skip index entries of finished rows. */
   #floor: Date | null = null;
   #fullScanAt = -Infinity;
-  /** Claims in a row that saw nothing of what is due. */
+  /** Consecutive claims that saw none of the due rows. */
   #blindClaims = 0;
   #woken = false;
-  /** An answer was lost or a result could not be written: rows may be ours without our knowing. */
-  #doubtful = false;
+  /**
+   * True if the response to a statement was lost or a result could not be written. The database may
+   * then show claims that have no run here.
+   */
+  #claimsUncertain = false;
   #comparedAt = monotonicMs();
-  /** Rows of runs that never ended. */
+  /** Ids of the rows of runs that never ended. */
   readonly #endless = new Set<string>();
-  #telling: Promise<void> = Promise.resolve();
+  #reportingLate: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly sql: SqlPool,
@@ -98,7 +133,7 @@ export class QueueRunner {
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
 
-  /** Rows in hand. */
+  /** Number of runs in flight, including those whose results are being written. */
   get inFlight(): number {
     return this.#runs.size;
   }
@@ -108,13 +143,13 @@ export class QueueRunner {
     this.#looping = this.#loop();
   }
 
-  /** There may be work now. */
+  /** Starts a claim as soon as possible, because there may be work. */
   wake(): void {
     this.#woken = true;
     this.#wake();
   }
 
-  /** There will be work in `ms` milliseconds. */
+  /** Starts a claim in `ms` milliseconds, because work becomes due then. */
   wakeIn(ms: number): void {
     const at = monotonicMs() + ms;
     if (!this.#active || at >= this.#timerAt) return;
@@ -129,27 +164,35 @@ export class QueueRunner {
     );
   }
 
-  /** Everything in hand has become void: nothing of it may leave any more. */
+  /** Aborts all runs, because their claims are void: nothing of them may leave any more. */
   abandon(): void {
     for (const run of this.#runs) run.abort.abort();
-    this.#doubtful = true;
+    this.#claimsUncertain = true;
   }
 
-  /** Housekeeping of each tick: ends what takes too long, has hand and database compared when that is due. */
+  /**
+   * Housekeeping of each tick: aborts runs that take too long, and starts the comparison with the
+   * database if that is due.
+   */
   tend(): void {
     const now = monotonicMs();
     for (const run of this.#runs) {
       if (now - run.begunMs > LONGEST_RUN_MS) run.abort.abort();
       if (now - run.begunMs <= LONGEST_RUN_MS + STOP_WITHIN_MS) continue;
-      this.#log.error(`row ${run.job.id} did not end: it is given up`);
+      this.#log.error(
+        `row ${run.job.id} did not stop after it was aborted; it goes back to the queue`,
+      );
       this.#runs.delete(run);
       this.#endless.add(run.job.id);
-      this.#doubtful = true;
+      this.#claimsUncertain = true;
     }
     if (this.#mustCompare()) this.wake();
   }
 
-  /** Stops claiming, gives back what has had no effect yet, finishes the rest within the time. */
+  /**
+   * Stops claiming and gives back rows that had no effect yet. The other runs may finish within
+   * `limitMs`.
+   */
   async stop(limitMs: number): Promise<void> {
     this.#active = false;
     clearTimeout(this.#timer);
@@ -158,7 +201,8 @@ export class QueueRunner {
     const limit = delay(limitMs, undefined, { ref: false }).then(() => this.#settler.giveUp());
     await Promise.race([limit, this.#looping]);
     while (this.#runs.size > 0 && monotonicMs() - begun < limitMs) {
-      // Runs that need no marker may finish too, but not take all the time there is.
+      // Runs that need no hand-off marker may finish too, but after half of the time they are
+      // aborted.
       if (monotonicMs() - begun > limitMs / 2) {
         for (const run of this.#runs) if (!run.handedOff) run.abort.abort();
       }
@@ -167,17 +211,20 @@ export class QueueRunner {
       if (this.#runs.size > 0) await delay(10);
     }
     this.#settler.giveUp();
-    await Promise.race([limit, this.#telling]);
+    await Promise.race([limit, this.#reportingLate]);
     if (this.#runs.size > 0) await this.#forgive();
   }
 
-  /** What is still in hand others will give back: an orderly stop is no death. */
+  /**
+   * Other workers will give back the rows that are still claimed. An orderly stop must not count as
+   * a death of their worker.
+   */
   async #forgive(): Promise<void> {
     try {
       await this.sql.query(this.#statements.forgive, [this.identity.id]);
     } catch (error) {
       this.#log.warn(
-        `rows in hand may be blamed: ${error instanceof Error ? error.message : String(error)}`,
+        `could not mark unfinished rows; they will be retried as if this worker had crashed: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
   }
@@ -193,13 +240,13 @@ export class QueueRunner {
           if (free > 0 && !this.#tooSoon(free)) more = await this.#claim(free);
         }
       } catch (error) {
-        // It may have been carried out all the same.
-        this.#doubtful = true;
+        // The claim may have been committed although its response was lost.
+        this.#claimsUncertain = true;
         this.#log.warn(`claim failed: ${error instanceof Error ? error.message : String(error)}`);
         await delay(PAUSE_MS.longest);
       }
       if (!more && !this.#woken && this.#active) {
-        // Only a wake ends the sleep: a commit, a due time, a freed slot, or the tick of the engine.
+        // Only a wake ends the sleep: a commit, a due time, a freed slot, or a tick of the engine.
         await new Promise<void>((resolve) => (this.#wake = resolve));
         this.#wake = () => undefined;
       }
@@ -215,7 +262,7 @@ export class QueueRunner {
     return Math.min(slots, mostUnbegun - unbegun);
   }
 
-  /** Whether the last claim was a moment ago: then the next one comes by itself. */
+  /** Whether the last claim is too recent. If so, a timer for the next one is set. */
   #tooSoon(free: number): boolean {
     const { slots, mostUnbegun = slots, claimEveryMs = CLAIM_EVERY_MS } = this.dispatcher;
     const few = free < Math.min(slots / 2, mostUnbegun / 2, MOST_PER_CLAIM);
@@ -226,7 +273,7 @@ export class QueueRunner {
     return true;
   }
 
-  /** @returns whether another claim is worth while at once */
+  /** @returns whether another claim should follow at once */
   async #claim(free: number): Promise<boolean> {
     const now = (this.#claimedAt = monotonicMs());
     const window = Math.min(Math.ceil(free / this.#fitting), WIDEST_WINDOW);
@@ -245,17 +292,18 @@ export class QueueRunner {
     const { seen, parked, lowestMs, late, nextMs, passedOver } = (
       rows[0] as { summary: ClaimSummary }
     ).summary;
-    if (late) this.#telling = this.#telling.then(() => this.#tellLate(late));
+    if (late) this.#reportingLate = this.#reportingLate.then(() => this.#reportLate(late));
     const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
     if (lowestMs !== null) this.#floor = new Date(lowestMs - FLOOR_SLACK_MS);
     if (seen > 0) this.#blindClaims = 0;
     const windowFull = seen >= window;
     this.#fitting = seen > 0 ? (seen - parked) / seen : 1;
-    // Somebody has very much due, and others wait behind it.
+    // One rate gate has very many due rows, and rows of other gates wait behind them: claim again
+    // at once.
     if (windowFull && parked > 0) this.#claimedAt = -Infinity;
     for (const row of taken) void this.#run(row, epoch);
     if (taken.length === free || windowFull) return true;
-    this.#lookAhead(nextMs, passedOver);
+    this.#scheduleNext(nextMs, passedOver);
     return false;
   }
 
@@ -265,32 +313,39 @@ export class QueueRunner {
     return count;
   }
 
-  /** Rows whose runs have ended, where there are so many of one gate that they could keep others out. */
+  /**
+   * Ids of claimed rows whose runs have ended, for those rate gates whose ended rows could keep
+   * other rows out.
+   */
   #unwritten(): string[] {
-    const held = new Map<string, number>();
-    for (const { job } of this.#runs) held.set(job.gateId, (held.get(job.gateId) ?? 0) + 1);
+    const claimed = new Map<string, number>();
+    for (const { job } of this.#runs) claimed.set(job.gateId, (claimed.get(job.gateId) ?? 0) + 1);
     return [...this.#runs].flatMap(({ job, ended }) =>
-      ended && (held.get(job.gateId) ?? 0) > FEW_OF_ONE ? [job.id] : [],
+      ended && (claimed.get(job.gateId) ?? 0) > FEW_PER_GATE ? [job.id] : [],
     );
   }
 
-  /** Not more than a courtesy: when it fails, the rows run all the same. */
-  async #tellLate(late: readonly LateRow[]): Promise<void> {
+  /** A courtesy to the user: if it fails, the rows still run. */
+  async #reportLate(late: readonly LateRow[]): Promise<void> {
     try {
       await this.sql.transaction(
         (sql) => this.dispatcher.recordLate?.(sql, late) ?? Promise.resolve(),
       );
     } catch (error) {
       this.#log.warn(
-        `late rows were not told: ${error instanceof Error ? error.message : String(error)}`,
+        `could not report late rows: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
   }
 
-  /** Rows that are due before the next tick (parked ones above all) get a timer of their own. */
-  #lookAhead(nextMs: number | null, passedOver: boolean): void {
+  /**
+   * Sets a timer for rows that become due before the next tick, above all rows that were moved to a
+   * later slot.
+   */
+  #scheduleNext(nextMs: number | null, passedOver: boolean): void {
     if (passedOver) {
-      // Due, and yet not seen: somebody has it locked, or it lies below the floor.
+      // A row is due but was not a candidate: another transaction has locked it, or it lies below
+      // the scan floor.
       this.#fullScanAt = -Infinity;
       this.#blindClaims += 1;
       this.wakeIn(backoff(PAUSE_MS, this.#blindClaims));
@@ -298,12 +353,15 @@ export class QueueRunner {
   }
 
   #mustCompare(): boolean {
-    return this.#doubtful || monotonicMs() - this.#comparedAt > COMPARE_EVERY_MS;
+    return this.#claimsUncertain || monotonicMs() - this.#comparedAt > COMPARE_EVERY_MS;
   }
 
-  /** Between two claims, so that no claim of ours is on its way. */
+  /**
+   * Compares the runs of this process with its claims in the database. It runs between two claims,
+   * so that no claim is under way.
+   */
   async #compare(): Promise<void> {
-    this.#doubtful = false;
+    this.#claimsUncertain = false;
     this.#comparedAt = monotonicMs();
     const jobs = [...this.#runs].map(({ job }) => job);
     const blamed = [...this.#endless, ...this.#settler.takeUnwritable()];
@@ -315,7 +373,9 @@ export class QueueRunner {
       blamed,
     ]);
     if (rows.length > 0)
-      this.#log.warn(`${rows.length} rows were held without being in hand: given back`);
+      this.#log.warn(
+        `${rows.length} rows were claimed by this worker but had no run here; they go back to the queue`,
+      );
   }
 
   async #run(row: ClaimRow & { id: string }, epoch: number): Promise<void> {
@@ -339,10 +399,10 @@ export class QueueRunner {
       this.#endings.add({ run, job, waitMs, gateMarked, outcome: run.refused ? null : outcome });
       this.wake();
     } catch (error) {
-      // Not even its dispatcher can say how it ended.
+      // Not even the dispatcher could name an outcome. The next comparison gives the row back.
       this.#log.error(error);
       this.#runs.delete(run);
-      this.#doubtful = true;
+      this.#claimsUncertain = true;
     }
   }
 
@@ -354,7 +414,7 @@ export class QueueRunner {
       return { outcome: await this.dispatcher.run(job, this.#lease(run), loaded), waitMs: 0 };
     } catch (error) {
       if (!run.handedOff) {
-        // Our own database was away before anything was done: that is nobody's attempt.
+        // Our own database failed before the run had any effect, so this is no attempt.
         if (databaseTrouble(error)) return { outcome: null, waitMs: PAUSE_MS.longest };
         if (run.abort.signal.aborted) return { outcome: null, waitMs: 0 };
       }
@@ -378,7 +438,7 @@ export class QueueRunner {
 
   async #askHandOff(run: Run): Promise<boolean> {
     const granted = await this.#handOffs.ask(run);
-    // There may be room for rows that have not begun.
+    // One row less waits for its hand-off, so another one may be claimed.
     if (this.dispatcher.mostUnbegun !== undefined) this.wake();
     return granted;
   }
@@ -387,7 +447,7 @@ export class QueueRunner {
     const written = await this.#settler.settle(endings);
     this.#ended -= endings.length;
     for (const { run } of endings) this.#runs.delete(run);
-    this.#doubtful ||= !written;
+    this.#claimsUncertain ||= !written;
     this.wake();
   }
 }

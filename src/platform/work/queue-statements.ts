@@ -1,72 +1,85 @@
 import type { QueueTable, RowLoading } from './dispatcher.ts';
 import { claimStatement, MOST_CRASHES } from './claim-statement.ts';
 
-/* SQL of one queue. The names come from `QueueTable` constants in our own code, never from input. */
+/*
+ * SQL of one queue. The names come from `QueueTable` constants in our own code, never from input.
+ */
 
-/** Statements of one queue. */
+/**
+ * The statements of one queue. `handOff`, `load`, `finish`, `again` and `release` change a row only
+ * if its fence is the given one.
+ */
 export interface QueueStatements {
   /** See `claimStatement`. */
   claim: string;
-  /** $1 ids, $2 fences, $3 worker. */
+  /** Commits hand-off markers. $1 ids, $2 fences, $3 worker. */
   handOff: string;
   /**
-   * $1 ids, $2 fences, $3 worker, $4 whether each may be handed off with it: what the rows need to be run, with `id` and
-   * `handedOff`. Null: the queue has no `loading`.
+   * Loads what rows need to run, and commits hand-off markers. $1 ids, $2 fences, $3 worker, $4
+   * whether each row may be handed off with it. Returns the loaded columns with `id` and
+   * `handedOff`. `null` if the queue has no `loading`.
    */
   load: string | null;
-  /** $1 ids, $2 fences. */
+  /** Deletes rows that are done. $1 ids, $2 fences. */
   finish: string;
-  /** $1 ids, $2 fences, $3 instants, $4 ambiguous flags. */
+  /** Lets rows wait for their next attempt. $1 ids, $2 fences, $3 instants, $4 ambiguous flags. */
   again: string;
-  /** $1 ids, $2 fences, $3 milliseconds to wait: gives back rows whose run had no effect. */
+  /** Gives back rows whose runs had no effect. $1 ids, $2 fences, $3 milliseconds to wait. */
   release: string;
   /**
-   * $1 worker, $2 ids and $3 fences in hand, $4 ids to blame: gives back what this worker holds in the database but
-   * not in hand. The worker lives, so nobody else is blamed.
+   * Gives back rows that the database shows as claimed by this worker, but that have no run in its
+   * process. $1 worker, $2 ids and $3 fences of its runs, $4 ids of rows to blame. The worker
+   * lives, so no other row is blamed.
    */
   reclaim: string;
-  /** $1 worker: what it holds at an orderly stop will be given back by others; that is no death to be counted. */
+  /**
+   * Takes one death off the count of each row that this worker has claimed. Run it at an orderly
+   * stop: other workers will give these rows back and count a death. $1 worker.
+   */
   forgive: string;
 }
 
-/** Counters stop here: one that overflows would fail every statement it is part of. */
+/** Counters stop at this value: an overflow would fail every statement that includes the row. */
 const MOST_COUNTED = 100;
 
 const dueInMs = (table: string) =>
   `(extract(epoch from (select run_at from ${table} where state = 0 order by run_at limit 1) - clock_timestamp()) * 1000)::float8`;
 
 /*
- * Rows in hand are found by their ids. A queue that is empty while its statements are planned looks like one row to the planner,
- * and reading all of it is as good as anything: a burst would then read the whole queue for each batch. So there is no
- * join that could begin at the queue; what belongs to a row is found by its place among the ids.
+ * Claimed rows are found by their ids. The statements are often planned while the queue is empty.
+ * To the planner the queue then has one row, so it may as well read the whole queue, and a burst
+ * would read it for each batch. So no statement joins the queue: the values of a row are found by
+ * the position of its id (ADR 0054).
  *
- * `state <> 0` and not `= 1`, which means the same: with that the planner takes the small partial index of claimed rows and
- * reads all of it, the dead entries too, instead of the few ids.
+ * `state <> 0` means the same as `state = 1` here. With `= 1` the planner would read the whole
+ * partial index of claimed rows, with all its dead entries, instead of the few ids.
  */
-const PLACE = 'array_position($1::uuid[], j.id)';
-const IN_HAND = `j.id = any($1::uuid[]) and j.fence = ($2::int[])[${PLACE}] and j.state <> 0`;
+const POSITION = 'array_position($1::uuid[], j.id)';
+const STILL_CLAIMED = `j.id = any($1::uuid[]) and j.fence = ($2::int[])[${POSITION}] and j.state <> 0`;
 
-/** Builds the statements of one queue; each text is constant, so each is prepared once per connection. */
-export function queueStatements(queue: QueueTable, tellsLate = false): QueueStatements {
+/**
+ * Builds the statements of one queue. Each text is constant, so each connection prepares it once.
+ */
+export function queueStatements(queue: QueueTable, reportsLate = false): QueueStatements {
   const { table, permanent, loading } = queue;
   return {
-    claim: claimStatement(queue, tellsLate),
+    claim: claimStatement(queue, reportsLate),
     handOff: `
-      update ${table} j set handoff_at = clock_timestamp() where ${IN_HAND} and j.worker_id = $3
+      update ${table} j set handoff_at = clock_timestamp() where ${STILL_CLAIMED} and j.worker_id = $3
       returning j.id`,
     load: loading ? loadStatement(table, loading) : null,
-    finish: `delete from ${table} j where ${IN_HAND} returning j.id`,
+    finish: `delete from ${table} j where ${STILL_CLAIMED} returning j.id`,
     again: `
       update ${table} j
-      set state = 0, worker_id = null, handoff_at = null, ambiguous = ($4::boolean[])[${PLACE}], crashes = 0,
-          run_at = greatest(($3::timestamptz[])[${PLACE}], now())${permanent ? ', attempt = 0' : ''}
-      where ${IN_HAND}
+      set state = 0, worker_id = null, handoff_at = null, ambiguous = ($4::boolean[])[${POSITION}], crashes = 0,
+          run_at = greatest(($3::timestamptz[])[${POSITION}], now())${permanent ? ', attempt = 0' : ''}
+      where ${STILL_CLAIMED}
       returning j.id`,
     release: `
       update ${table} j
       set state = 0, worker_id = null, handoff_at = null, attempt = greatest(attempt - 1, 0),
           run_at = now() + $3 * interval '1 ms'
-      where ${IN_HAND}
+      where ${STILL_CLAIMED}
       returning j.id`,
     reclaim: giveBack(
       table,
@@ -74,7 +87,8 @@ export function queueStatements(queue: QueueTable, tellsLate = false): QueueStat
        and not exists (select 1 from unnest($2::uuid[], $3::int[]) x(id, fence) where x.id = j.id and x.fence = j.fence)`,
       {
         crashes: `crashes + case when id = any($4::uuid[]) then 1 else 0 end`,
-        // Whatever kept the result of such a row from being written may be with us still: later and later.
+        // The cause that kept the result from being written may still exist, so the row waits
+        // longer each time, up to 60 s.
         waitSeconds: 'least(power(2, least(fence, 10)), 60)',
       },
     ),
@@ -83,37 +97,43 @@ export function queueStatements(queue: QueueTable, tellsLate = false): QueueStat
 }
 
 /**
- * One statement, so that what is read is what there was when the row was handed off. A row that is not ours any more is read all
- * the same: that there is nothing to be loaded ends a row, and this one has not ended.
+ * One statement, so that the loaded values are those at the time of the hand-off. It also loads
+ * rows that no longer belong to this worker: a dispatcher ends a row that loads nothing, and such a
+ * row has not ended.
  */
 function loadStatement(table: string, { columns, joins, ready }: RowLoading): string {
   return `
     with claimed as materialized (select * from ${table} where id = any($1::uuid[])),
     loaded as materialized (
-      select j.id, ${columns}, ($4::boolean[])[${PLACE}] and ${ready} as goes from claimed j ${joins}),
+      select j.id, ${columns}, ($4::boolean[])[${POSITION}] and ${ready} as goes from claimed j ${joins}),
     handed as (
       update ${table} j set handoff_at = clock_timestamp()
-      where j.id = any(array(select id from loaded where goes)) and j.fence = ($2::int[])[${PLACE}] and j.state <> 0 and j.worker_id = $3
+      where j.id = any(array(select id from loaded where goes)) and j.fence = ($2::int[])[${POSITION}] and j.state <> 0 and j.worker_id = $3
       returning j.id)
     select loaded.*, id in (select id from handed) as "handedOff" from loaded`;
 }
 
-/** How long a worker may be silent before its claims are given back. */
+/** A worker without a heartbeat for this long is dead, and its claims are given back. */
 export const DEAD_AFTER_SECONDS = 8;
 
-/** How long a row that may have taken effect waits before anybody looks: views of sent mail lag. */
+/**
+ * How long a row that may have taken effect waits before its look-up: a sent message appears in the
+ * Sent folder with a delay.
+ */
 const AMBIGUOUS_WAIT_SECONDS = 15;
 
-/** Rows in hand at a second death wait so long, to be alone with what kills them. */
+/**
+ * How long a row waits after the second death of its worker, so that it runs apart from other rows.
+ */
 const SUSPECT_WAIT_SECONDS = 10;
 
-/** Silent for so long, a worker is probably dead too. */
+/** A worker without a heartbeat for this long has probably died too. */
 const SILENT_SECONDS = 2.5;
 
 /**
- * What a death says about a row that was in hand. The third counts only when no other worker fell silent at about the
- * same time: then it is not this row that kills them. Such a row runs alone in all processes, so what it kills
- * itself dies alone.
+ * How the death of a worker changes a row that it had claimed. The third death counts only if no
+ * other worker fell silent at about the same time; otherwise this row is not the cause. A row with
+ * two deaths runs alone in all processes, so a death that it causes is a single one.
  */
 const BLAME = {
   crashes: `case
@@ -124,8 +144,9 @@ const BLAME = {
 };
 
 /**
- * An attempt that had no effect does not count. Rows that somebody is just settling are passed over: their holder is
- * alive after all, or the next sweep finds them.
+ * Builds a statement that gives claimed rows back. An attempt without an effect does not count.
+ * Rows that another transaction is settling are skipped: their worker is alive after all, or the
+ * next sweep finds them.
  */
 function giveBack(
   table: string,
@@ -143,32 +164,40 @@ function giveBack(
   returning 1`;
 }
 
-/** First key of the advisory locks that living workers hold; the second is their number. */
+/** First key of the advisory locks that living workers hold. The second key is the worker's id. */
 export const WORKER_LOCKS = 727_004;
 
 /**
- * Workers whose connection is gone, $1 left out: each holds a lock as long as its heartbeat's connection lasts, which ends with its
- * process. One that lives all the same has lost the connection, and takes the lock with its next one.
+ * Workers other than $1 that have lost their connection. Each worker holds an advisory lock on its
+ * heartbeat's connection, which ends with its process. A worker that is still alive takes the lock
+ * again with its next connection.
  */
-const ADRIFT = `
+const DISCONNECTED = `
   adrift as materialized (
     select w.id from worker w where w.id <> $1 and pg_try_advisory_xact_lock_shared(${WORKER_LOCKS}, w.id))`;
 
 /**
- * What they held without effect. Rows that have seen a death before are left to the sweep, which can tell how many died at
- * the same time.
+ * Rows that disconnected workers have claimed but not handed off. Rows that have already seen a
+ * death are left to the sweep, which knows how many workers died at the same time.
  */
 const UNBEGUN = 'j.worker_id in (select id from adrift) and j.handoff_at is null and j.crashes < 1';
 
 const inert = (tables: readonly QueueTable[]) =>
   tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
 
-/** A claim whose worker is not known at all: what a dying worker had locked when it was given up. */
+/**
+ * A claim whose worker has no row any more: a dying worker still had it locked when it was declared
+ * dead.
+ */
 const ORPHANED = 'not exists (select 1 from worker w where w.id = j.worker_id)';
 
-/** Gives back what dead workers held, over all queues in one statement; any number of processes may run it. */
+/**
+ * Builds the statement that gives back the rows of dead workers, over all queues. Any number of
+ * processes may run it.
+ */
 export function sweepStatement(tables: readonly QueueTable[]): string {
-  // By the names that were deleted, and not by their time: who has just come back keeps what it holds.
+  // Compares with the ids just deleted, and not with the time: a worker that has just come back
+  // keeps its claims.
   const dead = `(j.worker_id in (select id from dead) or ${ORPHANED})`;
   const parts = tables.map(({ table }, index) => `q${index} as (${giveBack(table, dead, BLAME)})`);
   return `with dead as (delete from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id),
@@ -178,8 +207,10 @@ export function sweepStatement(tables: readonly QueueTable[]): string {
 }
 
 /**
- * Gives back what the lost connections of workers leave behind before its hand-off ($1 worker that asks), over all queues where
- * that is harmless: the names of those where there was any. Null when no queue is like that.
+ * Builds the statement that gives back rows of disconnected workers that were not handed off, over
+ * all queues where that is harmless ($1: the worker that asks). It returns the number of rows for
+ * each queue.
+ * @returns null if no queue allows it
  */
 export function rescueStatement(tables: readonly QueueTable[]): string | null {
   const parts = inert(tables).map(
@@ -189,12 +220,14 @@ export function rescueStatement(tables: readonly QueueTable[]): string | null {
   const names = inert(tables).map(
     ({ queue }, index) => `select '${queue}' as queue, count(*)::int as rows from q${index}`,
   );
-  return `with ${[ADRIFT, ...parts].join(',\n')} ${names.join(' union all ')}`;
+  return `with ${[DISCONNECTED, ...parts].join(',\n')} ${names.join(' union all ')}`;
 }
 
 /**
- * Heartbeat ($1 worker) and, in the same round trip, milliseconds until the next due row of each queue and what
- * `InstanceGuard` compares, and whether there is anything to sweep or to rescue: `alive`, a `Pulse`, `stale` and `adrift`.
+ * Builds the heartbeat statement ($1 worker). In the same round trip it reads `alive`, the fields
+ * of `Pulse`, `stale`, `adrift`, and milliseconds until the next due row of each queue. `stale`
+ * means that there is something to sweep, and `adrift` that there are rows of disconnected workers
+ * to give back.
  */
 export function beatStatement(tables: readonly QueueTable[]): string {
   const next = tables.map(({ queue, table }) => `${dueInMs(table)} as "${queue}"`);
@@ -209,7 +242,7 @@ export function beatStatement(tables: readonly QueueTable[]): string {
     beat as (
       update worker w set seen_at = now() from held where w.id = held.id
       returning extract(epoch from held.seen_at)::float8 as before, extract(epoch from w.seen_at)::float8 as seen),
-    ${ADRIFT}
+    ${DISCONNECTED}
     select (select count(*) from beat)::int as alive, (select before from beat), (select seen from beat),
            pg_backend_pid() as backend, (select place ->> 'doubt' from instance where id = 1) as doubt,
            ${[dead, ...orphans].join(' or ')} as stale, ${['false', ...unbegun].join(' or ')} as adrift,

@@ -1,15 +1,21 @@
 import type { Sql } from '../database/sql.ts';
 
 /*
- * Rate limit and circuit breaker of an account, or of a webhook: its row of `account_gate`. The engine makes and keeps it
- * (`claim-statement.ts`, `gate-signals.ts`); these are for its owner, in the owner's transaction. Lock queue rows before it.
+ * The rate gate of an account or a webhook: its rate limit and circuit breaker, one row of
+ * `account_gate`. The engine creates and updates that row (`claim-statement.ts`,
+ * `gate-signals.ts`). The functions here are for the owner of the account or webhook, inside its
+ * transaction. Lock queue rows before the rate gate.
  */
 
 const SET_PACE = `
   insert into account_gate (account_id, slot_ms, max_in_flight) values ($1, $2, $3)
   on conflict (account_id) do nothing`;
 
-/** Sets another pace than the usual one, before anything of it runs. @param slotMs milliseconds between two starts */
+/**
+ * Sets the pace of a new account or webhook, in place of the default. Does nothing if the rate gate
+ * exists already, so call it before any of its rows run.
+ * @param slotMs milliseconds between two starts
+ */
 export async function setPace(
   sql: Sql,
   gateId: string,
@@ -22,7 +28,7 @@ export async function setPace(
 const RESET_BREAKER = `
   update account_gate set closed_until = null, failures = 0, close_reason = null where account_id = $1`;
 
-/** Forgets troubles: what waits for the circuit breaker may run. */
+/** Resets the circuit breaker: rows that wait for it may run. */
 export async function resetBreaker(sql: Sql, gateId: string): Promise<void> {
   await sql.query(RESET_BREAKER, [gateId]);
 }
@@ -31,24 +37,24 @@ const GIVE_SLOT_BACK = `
   update account_gate set next_slot = greatest(next_slot - slot_ms * interval '1 ms', now())
   where account_id = $1 and next_slot > now()`;
 
-/** Gives back the last slot of those that wait in line. */
+/** Frees the last assigned slot, because one row no longer waits for its slot. */
 export async function giveSlotBack(sql: Sql, gateId: string): Promise<void> {
   await sql.query(GIVE_SLOT_BACK, [gateId]);
 }
 
 const FORGET = 'delete from account_gate where account_id = $1';
 
-/** Removes what is remembered of an account or a webhook that is deleted. */
+/** Removes the rate gate of an account or webhook that is being deleted. */
 export async function forgetRateGate(sql: Sql, gateId: string): Promise<void> {
   await sql.query(FORGET, [gateId]);
 }
 
-/** What holds up the work of an account at the moment. */
+/** What currently delays the work of an account. */
 export interface RateGateDelay {
-  /** The circuit breaker lets nothing through until then; null: it is closed. */
+  /** When the circuit breaker lets rows through again; `null` if it does now. */
   closedUntil: Date | null;
   closeReason: string | null;
-  /** Work that was due before waits in line until then; null: there is no line. */
+  /** When the last row that waits for its slot will start; `null` if no row waits for a slot. */
   queueUntil: Date | null;
 }
 
@@ -57,7 +63,7 @@ const DELAY = `
     case when next_slot > now() then next_slot end as "queueUntil"
   from account_gate where account_id = $1`;
 
-/** What holds up the work of an account at the moment. */
+/** Returns what currently delays the work of an account. */
 export async function rateGateDelay(sql: Sql, gateId: string): Promise<RateGateDelay> {
   const [row] = await sql.query<RateGateDelay>(DELAY, [gateId]);
   return row ?? { closedUntil: null, closeReason: null, queueUntil: null };

@@ -1,7 +1,7 @@
 import { Readiness } from './readiness.ts';
 
 describe('Readiness', () => {
-  it('tells every check by name, in order, whatever the others do', async () => {
+  it('returns every result by name and in order of registration, whatever the other checks do', async () => {
     const readiness = new Readiness();
     readiness.register('late', () => new Promise((resolve) => setTimeout(() => resolve(null), 20)));
     readiness.register('broken', () => Promise.reject(new Error('password=hunter2')));
@@ -17,14 +17,14 @@ describe('Readiness', () => {
     ]);
   });
 
-  it('replaces a check that is registered again', async () => {
+  it('replaces a check whose name is registered again', async () => {
     const readiness = new Readiness();
     readiness.register('engine', () => 'has not ticked');
     readiness.register('engine', () => null);
     expect(await readiness.results()).toEqual([{ name: 'engine', problem: null }]);
   });
 
-  it('does not wait for a check that hangs', async () => {
+  it('reports a check that hangs as failed after two seconds', async () => {
     const readiness = new Readiness();
     readiness.register('hanging', () => new Promise(() => undefined));
     expect(await readiness.results()).toEqual([

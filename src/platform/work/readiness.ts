@@ -1,28 +1,37 @@
-/** @returns null when all is well, else in a few words what is not; shown to whoever asks, so without secrets */
+/**
+ * Returns `null` if all is well, else a few words about the problem. Every client can read them, so
+ * they must not contain secrets.
+ */
 export type ReadinessCheck = () => Promise<string | null> | string | null;
 
 export interface CheckResult {
   name: string;
-  /** Null: well. */
+  /** `null` if the check succeeded. */
   problem: string | null;
 }
 
-/** A check that takes longer has failed, in milliseconds. */
+/** Milliseconds after which a check counts as failed. */
 const CHECK_LIMIT_MS = 2_000;
 
 /**
- * Whether this process should get work. Modules register what they need to work; `health/` asks. Modules do not know who
- * asks, and `health/` does not know the modules.
+ * Whether this process should receive traffic. Modules register checks and `health/` runs them, so
+ * neither needs to know the other.
  */
 export class Readiness {
   readonly #checks = new Map<string, ReadinessCheck>();
 
-  /** @param name one per check; registering a name again replaces its check */
+  /**
+   * Registers a check.
+   * @param name unique for each check; a second registration replaces the first
+   */
   register(name: string, check: ReadinessCheck): void {
     this.#checks.set(name, check);
   }
 
-  /** Runs all checks at once; takes at most two seconds and does not throw. In order of registration. */
+  /**
+   * Runs all checks at once and returns their results in the order of registration. Takes at most
+   * two seconds and does not throw.
+   */
   results(): Promise<CheckResult[]> {
     return Promise.all(
       [...this.#checks].map(async ([name, check]) => ({ name, problem: await problemOf(check) })),
@@ -36,7 +45,7 @@ async function problemOf(check: ReadinessCheck): Promise<string | null> {
   try {
     return await Promise.race([check(), late]);
   } catch {
-    // What went wrong may name hosts and users; the log of the part that failed has it.
+    // The error may name hosts and users. The module that failed logs it.
     return 'the check failed';
   } finally {
     clearTimeout(timer);

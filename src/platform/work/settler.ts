@@ -8,25 +8,32 @@ import { GateSignals } from './gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import { backoff } from './backoff.ts';
 
-/** How the run of a claimed row ended; null: it had no effect. */
+/** How the run of a claimed row ended. An `outcome` of `null` means that the run had no effect. */
 export interface Ending {
   job: ClaimedJob;
   outcome: Outcome<unknown> | null;
   /** How long a row without an effect waits, in milliseconds. */
   waitMs: number;
-  /** Whether the claim saw the gate in trouble. */
+  /** Whether the claim found the row's rate gate in trouble. */
   gateMarked: boolean;
 }
 
-/** A batch that cannot be written is repeated while the database is away: others need not wait behind it. */
+/**
+ * A batch that cannot be written is repeated while the database is unavailable. Three batches at a
+ * time keep the others moving.
+ */
 export const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 3, delayMs: 40 };
-/** Attempts to write a batch before it is written row by row, and a row before it is left. */
+/**
+ * How often a batch is tried before its rows are written one by one, and how often a row is tried
+ * before it stays claimed.
+ */
 const MOST_TRIES = 4;
 const PAUSE_MS = { first: 50, longest: 2_000 };
 
 /**
- * Writes how runs ended: queue row and record of a row in one transaction, many rows at a time (docs/adr/0004). Every
- * write names the fence of its claim, so it may be late or repeated without harm.
+ * Writes how runs ended. One transaction updates the queue rows and the records of many runs
+ * (docs/adr/0004). Every statement checks the fencing token of each claim, so a late or repeated
+ * batch does no harm.
  */
 export class Settler {
   readonly #log: Logger;
@@ -42,12 +49,15 @@ export class Settler {
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
 
-  /** From now on nothing is repeated: the process has no time left. */
+  /** From now on nothing is retried, because the process has no time left to stop. */
   giveUp(): void {
     this.#givesUp = true;
   }
 
-  /** Ids of rows whose own results could not be written, the database being there, since this was last asked. */
+  /**
+   * Returns the ids of rows whose results could not be written although the database was available,
+   * and clears the list.
+   */
   takeUnwritable(): string[] {
     const ids = [...this.#unwritable];
     this.#unwritable.clear();
@@ -55,19 +65,20 @@ export class Settler {
   }
 
   /**
-   * Does not throw. While the database is away it is tried again and again.
-   * @returns whether all of it is written; rows that are not stay claimed, for `reclaim` or a sweep
+   * Never throws. While the database is unavailable, retries until `giveUp` is called.
+   * @returns whether all results are written. Rows that are not stay claimed until `reclaim` or a
+   *   sweep gives them back.
    */
   async settle(endings: readonly Ending[]): Promise<boolean> {
     const released = await this.#release(endings.filter(({ outcome }) => outcome === null));
-    // In one order for everybody, so that two batches do not wait for each other in a circle.
+    // All batches use the same order, so that two of them cannot deadlock.
     const ended = endings
       .filter(({ outcome }) => outcome !== null)
       .toSorted((a, b) => compare(a.job, b.job));
     return (await this.#write(ended)) && released;
   }
 
-  /** They go back as if they had not been claimed. */
+  /** Gives rows back as if they had not been claimed. */
   async #release(endings: readonly Ending[]): Promise<boolean> {
     if (endings.length === 0) return true;
     return this.#repeat(() =>
@@ -87,15 +98,15 @@ export class Settler {
       for (const { job } of endings) this.#unwritable.add(job.id);
       return false;
     }
-    // One bad record must not hold up its neighbours.
+    // A record that cannot be written must not block the other rows of its batch.
     let all = true;
     for (const ending of endings) all = (await this.#write([ending])) && all;
     return all;
   }
 
   /**
-   * Repeats for ever while the database is away, else a few times: a lock, or a row that was removed at the same
-   * moment, is no reason to doubt what has happened.
+   * Repeats without limit while the database is unavailable, else a few times: a lock, or a row
+   * that was removed meanwhile, does not make the results wrong.
    */
   async #repeat(write: () => Promise<unknown>): Promise<boolean> {
     let refusals = 0;
@@ -105,7 +116,10 @@ export class Settler {
         return true;
       } catch (error) {
         const away = databaseTrouble(error) === 'away';
-        if (away) this.#log.warn(`results have to wait: ${String(error)}`);
+        if (away)
+          this.#log.warn(
+            `cannot write results, the database is unavailable; trying again: ${String(error)}`,
+          );
         else this.#log.error(error);
         if (this.#givesUp || (!away && ++refusals >= MOST_TRIES)) return false;
       }

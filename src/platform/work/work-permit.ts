@@ -1,16 +1,19 @@
 /**
- * Whether this process may begin due work. Modules that know a reason against it say so; the engine asks before it registers as
- * a worker. Modules do not know the engine, and the engine does not know the modules.
+ * Decides whether this process may run due work. A module that can forbid it registers a check, and
+ * the engine asks before it registers as a worker. So modules and engine need not know each other.
  */
 export class WorkPermit {
   readonly #reasons: (() => string | null)[] = [];
 
-  /** @param reason asked each time; null: nothing speaks against it */
+  /**
+   * Registers a check.
+   * @param reason called each time; returns why work is forbidden, or null if it is allowed
+   */
   require(reason: () => string | null): void {
     this.#reasons.push(reason);
   }
 
-  /** Whether nothing speaks against it at this moment. */
+  /** Whether no check currently forbids work. */
   get granted(): boolean {
     return this.#reasons.every((reason) => reason() === null);
   }

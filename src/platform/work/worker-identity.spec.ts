@@ -19,19 +19,19 @@ describe('WorkerIdentity', () => {
     expect(identity.trusted()).toBe(true);
   });
 
-  it('does not trust them after the machine was suspended, when monotonic time has stood still', () => {
+  it('does not trust its claims after the machine was suspended, when the monotonic clock stood still', () => {
     wallMs += 60_000;
     expect(identity.trusted()).toBe(false);
   });
 
-  it('trusts them again once a heartbeat is answered, and lets the others show first that they live', () => {
+  it('trusts its claims again after an answered heartbeat, but does not declare others dead yet', () => {
     wallMs += 60_000;
     identity.noteBeat({ monotonicMs: performance.now(), wallMs });
     expect(identity.trusted()).toBe(true);
     expect(identity.mayJudge()).toBe(false);
   });
 
-  it('is not led astray by a wall clock that is set back', () => {
+  it('is not misled by a wall clock that was set back', () => {
     wallMs -= 600_000;
     expect(identity.trusted()).toBe(true);
     identity.noteBeat({ monotonicMs: performance.now() - 10_000, wallMs });

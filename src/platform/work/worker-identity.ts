@@ -3,20 +3,27 @@ import { type Moment, moment, monotonicMs, mostMsBetween } from '../base/time/cl
 import type { Sql } from '../database/sql.ts';
 import { DEAD_AFTER_SECONDS, WORKER_LOCKS } from './queue-statements.ts';
 
-/** After a pause this long others may soon declare us dead: nothing may leave until a heartbeat is answered. */
+/**
+ * After a pause of this length other workers may soon declare this one dead. Nothing may leave
+ * until a heartbeat is answered.
+ */
 const TRUST_MS = 2_500;
 
-/** A process that has just started lets the others show first whether they live: they do so each second. */
+/**
+ * How long a process that has just started waits before it may declare others dead. Living workers
+ * send a heartbeat each second.
+ */
 const FIRST_LOOK_MS = 3_000;
 
-// Nobody sees the row before the lock is held.
+// One statement: the row becomes visible only when the lock is held.
 const REGISTER = `
   with entered as (insert into worker (host, pid) values ($1, $2) returning id)
   select id, pg_try_advisory_lock(${WORKER_LOCKS}, id) from entered`;
 
 /**
- * This process as the others see it: a row in `worker`, refreshed each second. Who stops refreshing is dead after 8 s
- * and its claims are given back; who has merely been paused notices it here before it does harm.
+ * This process as other workers see it: a row in `worker` with a heartbeat each second. A worker
+ * without a heartbeat for 8 s is dead, and its claims are given back. A worker that was merely
+ * paused notices that here, before it does harm.
  */
 export class WorkerIdentity {
   #id = 0;
@@ -24,17 +31,17 @@ export class WorkerIdentity {
   #lastBeat: Moment | null = null;
   #judgesFrom = Infinity;
 
-  /** 0 before the first `register`. */
+  /** Id of this worker's row; 0 if it has none. */
   get id(): number {
     return this.#id;
   }
 
-  /** Grows whenever everything in hand has become void. */
+  /** Grows whenever all claims of this worker become void. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** Whether the claims of this epoch are surely still ours. */
+  /** Whether the claims of this epoch certainly still belong to this worker. */
   trusted(): boolean {
     return (
       this.#id > 0 && this.#lastBeat !== null && mostMsBetween(this.#lastBeat, moment()) < TRUST_MS
@@ -42,8 +49,8 @@ export class WorkerIdentity {
   }
 
   /**
-   * Takes a new row, and with it a new epoch.
-   * @param accept told the number of the row; false leaves it unused
+   * Creates a new row and begins a new epoch.
+   * @param accept called with the id of the row; if it returns false, the row stays unused
    */
   async register(sql: Sql, accept: (id: number) => Promise<boolean>): Promise<void> {
     const before = moment();
@@ -55,8 +62,9 @@ export class WorkerIdentity {
   }
 
   /**
-   * Takes the lock by which others see that this process has a connection; for a heartbeat's connection that is a new one.
-   * @returns false while the lost connection still has it
+   * Takes the advisory lock that shows other workers that this process has a connection. Needed
+   * after each reconnect of the heartbeat.
+   * @returns false if the lost connection still holds it
    */
   async hold(sql: Sql): Promise<boolean> {
     const [row] = await sql.query<{ held: boolean }>(
@@ -67,25 +75,28 @@ export class WorkerIdentity {
   }
 
   /**
-   * Notes a heartbeat that was answered. However long the pause was: as long as the row is there, nobody has given
-   * away what we hold.
-   * @param sentAt before the heartbeat was sent: the answer proves nothing later than that
+   * Notes that a heartbeat was answered. While this worker's row exists, its claims are valid, even
+   * after a long pause.
+   * @param sentAt the time before the heartbeat was sent, because the response proves nothing
+   *   later than that
    */
   noteBeat(sentAt: Moment): void {
     this.#noteContact(sentAt);
   }
 
-  /** Begins a new epoch without a row: `register` is due. */
+  /** Begins a new epoch without a row. `register` is needed next. */
   forget(): void {
     this.#id = 0;
     this.#epoch += 1;
   }
 
   /**
-   * Whether silence of others may be held against them. After a pause of ours it may have been the database, or this
-   * whole machine, that was away: then they get as long to come back as it takes to be dead. So what a worker held at
-   * its death is given back within ten seconds while others live, and within four seconds of the start of the
-   * first process after all of them have died.
+   * Whether this worker may declare others dead. After a pause of its own, the database or the
+   * whole machine may have been unavailable. Then the others get as long to come back as it takes
+   * to be declared dead.
+   *
+   * So the claims of a dead worker are given back within ten seconds while another worker lives. If
+   * all workers have died, they are given back within four seconds of the start of the next one.
    */
   mayJudge(): boolean {
     return monotonicMs() >= this.#judgesFrom;
@@ -99,7 +110,7 @@ export class WorkerIdentity {
     this.#lastBeat = at;
   }
 
-  /** Takes the row away on an orderly stop. */
+  /** Removes the row at an orderly stop. */
   async leave(sql: Sql): Promise<void> {
     if (this.#id === 0) return;
     await sql.query('delete from worker where id = $1', [this.#id]);

@@ -8,7 +8,10 @@ const WorkerSchema = defineEntity({
     host: p.text(),
     pid: p.integer(),
     startedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
-    /** Heartbeat, once a second. A worker not seen for 8 s is dead and what it held is given back. */
+    /**
+     * Last heartbeat; there is one each second. A worker without one for 8 s is dead, and its
+     * claims are given back.
+     */
     seenAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
